@@ -1,12 +1,15 @@
 """How every search backend folds copies and finds named services; inherited like tests/search/contract.py."""
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
 from registry.core.model.listing import Filters, Listing, TrustLevel
 from registry.core.ranking import parse_query
+from registry.core.ranking.copies import SHOWN_COPIES, Copies, FoldedHosts, Standings, standing_of
 from registry.core.ranking.naming import MOST_NAMED
 from registry.search.backend import Backend
 from tests.search.contract import SHOP, fill, found, pool, upsert
@@ -35,6 +38,34 @@ def copies_of(service: Listing, number: int) -> list[Listing]:
     ]
 
 
+def folded(services: list[Listing], filters: Filters) -> dict[str, FoldedHosts]:
+    """Return the hosts in front, of those that pass the filters, and what is folded behind each."""
+    passing = [
+        service
+        for service in services
+        if (not filters.shown_levels or service.trust_level in filters.shown_levels)
+        and (not filters.formats or set(service.formats) & set(filters.formats))
+        and (not filters.auth_types or service.auth_type in filters.auth_types)
+        and (filters.max_score is None or service.score <= filters.max_score)
+        and (not filters.domains or service.domain in filters.domains)
+    ]
+    copies = Copies(
+        Standings.of([standing_of(service) for service in passing]),
+        np.array([service.score for service in passing]),
+        lambda positions: [passing[position].host for position in positions],
+    )
+    found = copies.folded(np.ones(len(passing), np.bool_))
+    behind = {
+        position: [passing[other].host for other in found.behind(position)]
+        for position in range(len(passing))
+        if position not in found.positions
+    }
+    return {
+        passing[position].host: FoldedHosts(tuple(hosts[:SHOWN_COPIES]), len(hosts))
+        for position, hosts in behind.items()
+    }
+
+
 class FoldingContract:
     @pytest.mark.parametrize("text", ["track a parcel", ""])
     async def test_copies_are_folded_into_the_oldest(self, backend: Backend, text: str) -> None:
@@ -53,6 +84,58 @@ class FoldingContract:
         for text in ("track parcels", ""):
             answer = await backend.candidates(parse_query(text), Filters(), 21)
             assert set(answer.candidates.hosts) == {"pigeons.example", *(other.host for other in others)}
+
+    async def test_many_copies_hide_nothing_that_few_copies_show(self, backend: Backend) -> None:
+        """Words of the copies are frequent, but rare without them. The copies name hosts, which are words, too."""
+        padded = replace(POST, description=f"{POST.description}. Umbrellas, lanterns, bicycles")
+        copies = [
+            replace(copy, description=f"{copy.description}. See lantern.example, umbrella.example and {copy.host}")
+            for copy in copies_of(padded, 400)
+        ]
+        original = replace(padded, description=f"{padded.description}. See a.example, b.example and c.example")
+        others = [
+            listing(f"h{n:02}.example", word)
+            for n, word in enumerate(["Umbrella", "Lantern", "Bicycle", "Courier", "Parcel"] * 12)
+        ]
+        text = "a courier that brings umbrellas, a lantern, bicycles and a parcel"
+        answers = []
+        for number in (1, len(copies)):
+            await fill(backend, [*copies[:number], original, *others])
+            answers.append((await backend.candidates(parse_query(text), Filters(), 100)).candidates)
+        assert [sorted(answer.hosts) for answer in answers] == [sorted([POST.host, *(o.host for o in others)])] * 2
+        assert [answer.copies(list(answer.hosts).index(POST.host)).total for answer in answers] == [1, len(copies)]
+
+    @pytest.mark.parametrize("seed", range(2))
+    async def test_hosts_are_those_of_folding_everything(self, backend: Backend, seed: int) -> None:
+        dice = random.Random(seed)
+        services = [
+            replace(
+                copy,
+                trust_level=dice.choice(list(TrustLevel)),
+                offered_since=NOW + timedelta(days=dice.randrange(9)),
+                score=dice.randrange(4),
+                formats=dice.choice([("adp",), ("awp",)]),
+                auth_type=dice.choice(["none", "oauth2"]),
+            )
+            for group in range(6)
+            for copy in copies_of(replace(POST, description=f"{POST.description} number{group}"), dice.randrange(1, 30))
+        ]
+        services = [
+            replace(service, host=f"h{n}.example", domain=f"h{n}.example") for n, service in enumerate(services)
+        ]
+        await fill(backend, services)
+        for filters in (
+            {},
+            {"formats": ("awp",), "include_unverified": True},
+            {"auth_types": ("oauth2",)},
+            {"max_score": 2},
+            {"include_unverified": True, "domains": tuple(service.domain for service in services[::3])},
+        ):
+            expected = folded(services, Filters(**filters))
+            for text in ("track parcel", ""):
+                candidates = (await pool(backend, text, **filters)).candidates
+                behind = map(candidates.copies, range(len(candidates)))
+                assert dict(zip(candidates.hosts, behind, strict=True)) == expected
 
     async def test_copies_are_candidates_if_asked_for(self, backend: Backend) -> None:
         await fill(backend, [*copies_of(POST, 5), POST])
@@ -84,7 +167,7 @@ class FoldingContract:
         answer = await pool(backend, text)
         named = [answer.candidates.hosts[position] for position in answer.candidates.named]
         assert named == ["copy002.example"]
-        assert (await pool(backend, text, formats=("awp",))).candidates.named == ()
+        assert list((await pool(backend, text, formats=("awp",))).candidates.named) == []
         behind = await pool(backend, f"parcel {text}" if "." in text else text)
         fronts = dict(zip(behind.candidates.hosts, map(behind.candidates.copies, range(9)), strict=False))
         assert "copy002.example" not in fronts.get("pigeons.example", ((), 0))[0]

@@ -19,7 +19,6 @@ from registry.search.meilisearch.keys import INDEXER_ACTIONS, make_keys
 from registry.search.meilisearch.query_client import EmbedderMissing, IndexMissing, QueryClient
 from tests.search.capture import Answer, Call, Capture, captured
 from tests.search.contract import MAIL, MAPS, SHOP
-from tests.search.folding_contract import POST, copies_of
 from tests.search.openapi import Judge
 from tests.support.shared import shared
 
@@ -47,7 +46,6 @@ class Engine:
     def __init__(self) -> None:
         self.documents: dict[str, dict[str, Any]] = {}
         self.indexes: list[str] = []
-        self.found: set[str] = set()
 
     def __call__(self, call: Call) -> Answer:
         match call.method, *call.path.strip("/").split("/"):
@@ -92,16 +90,15 @@ class Engine:
         raise AssertionError(f"{call.method} {call.path}")
 
     def _found(self, query: dict[str, Any]) -> dict[str, Any]:
-        """Return the services that `found` names, one per value of `distinct`."""
-        services = [document for document in self.documents.values() if document.get("host") in self.found]
-        if "distinct" in query:
-            services = list({document["copy"] or document["id"]: document for document in services}.values())
         result: dict[str, Any] = recorded(29)["response"]["body"]["results"][0 if "vector" in query else 1]
-        return result | {"hits": services, "estimatedTotalHits": len(services)}
+        return result | {"hits": [], "estimatedTotalHits": 0}
 
     def _fetched(self, body: dict[str, Any]) -> list[dict[str, Any]]:
         ids = body.get("ids") or [
-            document["id"] for document in self.documents.values() if document["kind"] == "service"
+            document["id"]
+            for document in self.documents.values()
+            if document["kind"] == "service"
+            and ("copy IN" not in body["filter"] or str(document["copy"]) in body["filter"])
         ]
         return [self.documents[document_id] for document_id in ids if document_id in self.documents]
 
@@ -164,33 +161,6 @@ async def test_every_call_matches_the_published_description(capture: Capture, ju
         ("GET", "/tasks/{task_id}"),
         ("POST", "/multi-search"),
     }
-
-
-@pytest.mark.parametrize("text", ["parcel email", " "])
-async def test_copies_cost_one_more_call_and_take_no_place(capture: Capture, judge: Judge, text: str) -> None:
-    """Only if several of the services found are copies; then each query is asked again without them."""
-    engine = capture.script
-    assert isinstance(engine, Engine)
-    backend = MeiliBackend(capture.url, KEYS, "services", model=MODEL, dims=4)
-    async with backend.build() as build:
-        await build.add([make_document(service) for service in (MAIL, POST, *copies_of(POST, 3))])
-        await build.swap()
-    one_copy, copies = {"mail.example", "copy002.example"}, {"copy001.example", "copy002.example", "pigeons.example"}
-    for engine.found, filters, repeats in (
-        (one_copy, Filters(), False),
-        (copies, Filters(), True),
-        (copies, Filters(unique=False), False),
-    ):
-        capture.calls.clear()
-        pool = await backend.candidates(parse_query(text), filters, 200)
-        assert set(pool.candidates.hosts) == ({"pigeons.example"} if repeats else engine.found)
-        asked = [query for call in capture.calls for query in call.body["queries"] if "copy" in str(query)]
-        first = [query for query in asked if "distinct" not in query and "copy IN" not in query["filter"]]
-        again = asked[len(first) :]
-        assert again[1:] == ([query | {"distinct": "copy"} for query in first] if repeats else [])
-        assert [query["sort"] for query in again[:1]] == ([["offered:asc"]] if repeats else [])
-    await backend.close()
-    assert [judge.faults(call) for call in capture.calls if judge.faults(call)] == []
 
 
 async def test_each_call_uses_the_key_with_the_fewest_rights(capture: Capture, judge: Judge) -> None:

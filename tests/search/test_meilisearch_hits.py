@@ -75,7 +75,7 @@ def test_records_of_another_version_are_left_out() -> None:
 def test_a_service_found_by_several_legs_is_one_candidate() -> None:
     mail, maps = make_document(MAIL, WORDS), make_document(MAPS, WORDS)
     legs = [leg(mail, maps, near=True), leg(mail), leg(mail, total=7)]
-    stats, answers = CorpusStats.of([mail.record, maps.record]), hits.Answers(legs, [], [], is_folded=True)
+    stats, answers = CorpusStats.of([mail.record, maps.record]), hits.Answers(legs, [])
     pool = hits.pool("g.1", stats, answers, parse_query("email", WORDS), 200)
     assert sorted(pool.candidates.hosts) == ["mail.example", "maps.example"]
     assert (pool.generation, pool.matching) == ("g.1", 7)
@@ -88,7 +88,7 @@ def test_a_pool_over_the_limit_keeps_the_best_words_and_the_nearest_vectors() ->
     random.Random(3).shuffle(documents)
     stats = CorpusStats.of(document.record for document in [*documents, near])
     question = ParsedQuery("weather", {"weather": "weather"}, np.ones(WORDS.dims, np.float32), None, WORDS.id)
-    answers = hits.Answers([leg(near, near=True), leg(*documents)], [], [], is_folded=True)
+    answers = hits.Answers([leg(near, near=True), leg(*documents)], [])
     pool = hits.pool("g.1", stats, answers, question, 3)
     assert {"best.example", "mail.example"} <= set(pool.candidates.hosts)
     assert (len(pool.candidates), pool.matching) == (4, 10)
@@ -98,16 +98,16 @@ def test_the_oldest_copy_stands_for_those_that_were_found() -> None:
     original, shop, *copies = (make_document(service) for service in (POST, SHOP, *copies_of(POST, 30)))
     stats = CorpusStats.of(document.record for document in (original, shop, *copies))
     found, named = [leg(*copies[5:25]), leg(*copies[9:12], near=True), leg(shop)], [leg(copies[17])]
-    assert hits.repeated_offers([leg(original, shop), leg(original)]) == []
-    assert len(hits.repeated_offers(found)) == 1
-    answers = hits.Answers(found, named, [leg(original, *copies)], is_folded=True)
+    (offer,) = hits.offers_in(found) - {0}
+    oldest, copied = [leg(original)], {offer: leg(original, *copies[:27], total=31)}
+    answers = hits.Answers(found, named, oldest, copied)
     pool = hits.pool("g.1", stats, answers, parse_query("copy017.example parcel"), 200)
     assert sorted(pool.candidates.hosts) == ["copy017.example", "pigeons.example", "shop.example"]
     behind = dict(zip(pool.candidates.hosts, map(pool.candidates.copies, range(3)), strict=True))
     assert (behind["pigeons.example"].hosts[0], behind["pigeons.example"].total) == ("copy000.example", 29)
     assert "copy017.example" not in behind["pigeons.example"].hosts
     assert [pool.candidates.hosts[position] for position in pool.candidates.named] == ["copy017.example"]
-    as_found = hits.Answers(found, named, [], is_folded=False)
+    as_found = hits.Answers(found, named)
     assert len(hits.pool("g.1", stats, as_found, parse_query("parcel"), 200).candidates) == 21
 
 
@@ -115,7 +115,7 @@ def test_a_named_service_is_added_once_and_those_named_in_full_first() -> None:
     services = [listing(f"pigeonpost.tld{n}", "Anything", domain=f"pigeonpost.tld{n}") for n in range(9)]
     documents = [make_document(service) for service in services]
     stats = CorpusStats.of(document.record for document in documents)
-    answers = hits.Answers([leg(documents[8])], [leg(*documents)], [], is_folded=True)
+    answers = hits.Answers([leg(documents[8])], [leg(*documents)])
     pool = hits.pool("g.1", stats, answers, parse_query("pigeonpost.tld8"), 200)
     assert len(set(pool.candidates.hosts)) == len(pool.candidates) == MOST_NAMED
     assert pool.candidates.hosts[0] == "pigeonpost.tld8"

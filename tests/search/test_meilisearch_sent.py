@@ -1,5 +1,6 @@
 """What is sent to Meilisearch: quoted values only, documents, the tally; and how its keys are stored."""
 
+import base64
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -84,6 +85,34 @@ def test_rare_words_are_queried_one_by_one_and_the_rest_together() -> None:
     assert [leg["q"] for leg in sent] == [rarest, rare, f"{rarest} {rare} {common}"]
 
 
+def test_words_that_copies_make_frequent_are_counted_and_queried_alone() -> None:
+    question = ParsedQuery("q", {"rare": "rare", "copied": "copied", "common": "common"})
+    terms = term_ids(["rare", "copied", "common"])
+    order = np.argsort(terms)
+    corpus_stats = CorpusStats(999, 10.0, terms[order], np.array([9, 300, 800], np.uint32)[order])
+    rare, copied, common = layout.words_of(terms)
+    assert queries.seemingly_common(question, corpus_stats, 100) == []
+    assert queries.seemingly_common(question, corpus_stats, 200) == [copied]
+    assert queries.seemingly_common(question, corpus_stats, 700) == [copied, common]
+
+    def asked_anew(**counted: int) -> list[str]:
+        found: dict[str | None, int] = {None: 100, rare: 9, f"{rare} {copied} {common}": 30}
+        numbers = {copied: counted["copied"], common: counted["common"]}
+        sent = queries.rarer_queries("services", question, Filters(), corpus_stats, found, numbers)
+        return [leg["q"] for leg in sent]
+
+    assert asked_anew(copied=111, common=121) == [copied]
+    assert asked_anew(copied=112, common=121) == []
+    assert asked_anew(copied=1, common=0) == [copied]
+
+
+def test_copies_are_stored_with_the_statistics() -> None:
+    copied = {2**64 - 1: 2, 7: 10_000}
+    sent = layout.statistics_document("g.1", b"", copied, "")
+    assert layout.copied_from(base64.b64decode(sent["copied"])) == copied
+    assert layout.copied_from(b"") == {}
+
+
 def test_a_service_is_sent_with_its_vector_or_with_none() -> None:
     record = make_record(MAIL, np.array([[0.0, 3.0, 4.0, 0.0], [1.0, 0.0, 0.0, 0.0]], np.float32), MODEL)
     document = make_document(MAIL)
@@ -137,7 +166,7 @@ def test_a_document_says_of_what_it_is_a_copy() -> None:
     assert (nobody["copy"], nobody["offered"]) == (None, 0)
     unverified = layout.service_document(make_document(replace(POST, trust_level=TrustLevel.UNVERIFIED)), "")
     assert unverified["copy"] == f"{standing.offer:016x}-2"
-    query = queries.copies_query("services", [standing.offer], Filters(unique=True, include_unverified=True))
+    query = queries.copies_query("services", standing.offer, Filters(include_unverified=True))
     assert all(f'"{standing.offer:016x}-{level}"' in query["filter"] for level in range(3))
 
 

@@ -4,6 +4,7 @@
 import asyncio
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from registry.core.model.listing import Filters, Listing, TrustLevel
 from registry.core.ranking import CorpusStats, explain, make_record, parse_query, rank, texts_of
 from registry.search.backend import Backend, Pool, make_document, make_documents
 from tests.search.contract import HOSTILE_TERMS, MAIL, MAPS, SHOP
+from tests.search.folding_contract import POST, copies_of
 from tests.search.listings import listing
 from tests.support.candidates import Candidate, side_by_side
 from tests.support.embedder import WordEmbedder
@@ -113,6 +115,16 @@ class VectorContract:
             ],
         )
         assert sorted((await pool(backend, "rain", **filters)).candidates.hosts) == expected
+
+    async def test_copies_take_no_place_of_the_nearest(self, backend: Backend) -> None:
+        copies = copies_of(replace(POST, name="Letter letters by letter"), 200)
+        others = [listing(f"h{n:02}.example", "Letter") for n in range(60)]
+        await fill(backend, [*copies, *others])
+        answer = await pool(backend, "email")
+        assert set(answer.candidates.hosts) == {"copy000.example", *(other.host for other in others)}
+        front = list(answer.candidates.hosts).index("copy000.example")
+        assert answer.candidates.copies(front).total == len(copies) - 1
+        assert len(await ranked(backend, "email", unique=False)) > len(answer.candidates)
 
     async def test_a_filter_that_leaves_few_still_finds_them_all(self, backend: Backend) -> None:
         crowd = [listing(f"h{n}.example", "Weather: rain and more rain") for n in range(140)]

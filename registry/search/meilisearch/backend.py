@@ -7,10 +7,11 @@ through the official client, in threads.
 import asyncio
 import threading
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -50,6 +51,12 @@ class _Known:
     generation: str
     model: str
     stats: CorpusStats
+    copied: Mapping[int, int]
+
+    @property
+    def redundant(self) -> int:
+        """Number of services that repeat another one."""
+        return sum(self.copied.values()) - len(self.copied)
 
 
 class MeiliBackend:
@@ -81,34 +88,54 @@ class MeiliBackend:
     async def candidates(self, question: ParsedQuery, filters: Filters, limit: int) -> Pool:
         until = deadline()
         known = self._known or await self._refresh_statistics(None, until)
-        results: list[QueryResult] = []
-        answered: list[queries.Json] = []
+        results: list[list[QueryResult]] = []
+        asked: list[list[queries.Json]] = []
         for _ in range(_ATTEMPTS):
-            engine_queries = self._engine_queries(question, filters, limit, known)
-            named_queries = queries.named_queries(self._index, question, filters, known.stats)
+            parts = [
+                [queries.generation_query(self._index)],
+                self._engine_queries(question, filters, limit, known),
+                [],
+                queries.named_queries(self._index, question, filters, known.stats),
+            ]
+            if filters.unique and known.copied:  # guard: copies-do-not-fill-meilisearch
+                words = queries.seemingly_common(question, known.stats, known.redundant)
+                counting = [queries.counting_query(self._index, word, filters) for word in words]
+                parts[1:3] = [queries.without_copies(parts[1]), counting]
             try:
-                results = await self._query_client.multi_search(
-                    [queries.generation_query(self._index), *engine_queries, *named_queries], until
-                )
+                results = await self._ask(parts, until)
             except EmbedderMissing:
                 known = await self._refresh_statistics(known, until)
                 continue
-            answered = engine_queries
-            if _generation(results[0]) == known.generation:
+            asked = parts
+            if _generation(results[0][0]) == known.generation:
                 break
             known = await self._refresh_statistics(known, until)
         if not results:
             raise SearchUnavailable("the index was changed again and again")
-        found, named = results[1 : len(answered) + 1], results[len(answered) + 1 :]
-        copies: list[QueryResult] = []
-        if filters.unique and (offers := hits.repeated_offers(results[1:])):
-            copies = await self._query_client.multi_search(
-                [queries.copies_query(self._index, offers, filters), *map(queries.without_copies, answered)],
+        _, found, counted, named = results
+        if counted:
+            by_words = {query.get("q"): len(result.hits) for query, result in zip(asked[1], found, strict=True)}
+            distinct = {query["q"]: hits.distinct(result) for query, result in zip(asked[2], counted, strict=True)}
+            rarer = queries.rarer_queries(self._index, question, filters, known.stats, by_words, distinct)
+            found += await self._query_client.multi_search(queries.without_copies(rarer), until) if rarer else []
+        offers = sorted(hits.offers_in(found) & known.copied.keys()) if filters.unique else []
+        answers = hits.Answers(found, named)
+        if offers:
+            oldest, copies = await self._ask(
+                [
+                    queries.oldest_queries(self._index, offers, filters),
+                    [queries.copies_query(self._index, offer, filters) for offer in offers],
+                ],
                 until,
             )
-        answers = hits.Answers(found + copies[1:], named, copies[:1], is_folded=filters.unique)
+            answers = hits.Answers(found, named, oldest, dict(zip(offers, copies, strict=True)))
         read = partial(hits.pool, known.generation, known.stats, answers, question, limit)
         return read() if limit <= _AT_ONCE else await asyncio.to_thread(read)
+
+    async def _ask(self, parts: Sequence[Sequence[queries.Json]], until: float) -> list[list[QueryResult]]:
+        """Ask all queries in one call. Return the results in the same parts."""
+        results = iter(await self._query_client.multi_search(list(chain.from_iterable(parts)), until))
+        return [list(islice(results, len(part))) for part in parts]
 
     async def count(self) -> int:
         results = await self._query_client.multi_search(
@@ -254,4 +281,4 @@ def _read_statistics(result: QueryResult) -> _Known:
         _, stats = read_stats(hit.r, layout.LAYOUT)
     except IndexOutdated as error:
         raise SearchUnavailable("the index has to be built again") from error
-    return _Known(generation, hit.model, stats)
+    return _Known(generation, hit.model, stats, layout.copied_from(hit.copied))

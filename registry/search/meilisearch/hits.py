@@ -4,12 +4,11 @@ A service that several queries found is decoded once, and only as far as needed:
 when it is shown.
 """
 
-from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,50 +21,54 @@ from registry.search.backend import Pool
 from registry.search.meilisearch.layout import standing_from
 from registry.search.meilisearch.responses import QueryResult, ResponseHit
 
+_NOT_COPIED: Final = FoldedHosts()
+
 
 class Answers(NamedTuple):
-    """The results of the queries by words and by vector, of the one for named services, and of the one for copies, if
-    there were any among the former. `is_folded`: whether copies are folded."""
+    """The results of the queries by words and by vector, and of the one for named services. Of those found that have
+    copies: the results of the queries for the oldest ones, and of the one for all copies of each fingerprint."""
 
     found: Sequence[QueryResult]
     named: Sequence[QueryResult]
-    copies: Sequence[QueryResult]
-    is_folded: bool
+    oldest: Sequence[QueryResult] = ()
+    copies: Mapping[int, QueryResult] = {}
 
 
-def repeated_offers(results: Iterable[QueryResult]) -> list[int]:
-    """Return the fingerprints that several services in the results have."""
-    offers = Counter(_standing(hit).offer for hit in _by_host(results).values())
-    return sorted(offer for offer, services in offers.items() if offer and services > 1)
+def distinct(counted: QueryResult) -> int:
+    """Return how many services without copies a counting query found; if more than MAX_FACET_VALUES, only that."""
+    services_by_copy = counted.facets.get("copy", {})
+    return counted.total - sum(services_by_copy.values()) + len(services_by_copy)
+
+
+def offers_in(results: Iterable[QueryResult]) -> set[int]:
+    """Return the fingerprints of the services in the results."""
+    return {_offer(hit) for hit in _by_host(results).values()}
 
 
 def pool(generation: str, stats: CorpusStats, answers: Answers, question: ParsedQuery, limit: int) -> Pool:
     """Return the services found by words, at most the `limit` best, all those found by vector, and those named.
 
-    With copies folded, those that are in front stand for the others, whichever of them were found.
+    Services in front stand for their copies, whichever of them were found.
     """
     word_results = [result for result in answers.found if result.near is None]
     by_words = _by_host(word_results)
     nearest = _by_host(result for result in answers.found if result.near is not None)
     named = _named(_by_host(answers.named), question)
-    copies = _by_host(answers.copies)
     matching = max([len(by_words), *(result.total for result in word_results)])
-    behind: dict[str, list[str]] = {}
-    if answers.is_folded:  # guard: copies-are-folded-by-meilisearch
-        behind = _behind(list((by_words | nearest | copies).values()))
-        folded = {host for hosts in behind.values() for host in hosts}
-        by_words, nearest = (
-            {host: hit for host, hit in found.items() if host not in folded} for found in (by_words, nearest)
-        )
-        nearest |= {host: hit for host, hit in copies.items() if host not in folded and host not in by_words}
-        matching = max(len(by_words), matching - len(folded))
+    behind: dict[str, FoldedHosts] = {}
+    if answers.oldest:  # guard: copies-are-folded-by-meilisearch
+        fronts = _fronts(list(_by_host(answers.oldest).values()))
+        folded, nearest = _in_front(by_words, fronts), _in_front(nearest, fronts)
+        matching = max(len(folded), matching + len(folded) - len(by_words))
+        by_words = folded
+        behind = {of[0].host: _behind(of, answers.copies[offer], named) for offer, of in fronts.items()}
     if len(by_words) > limit:
         by_words = _best(by_words, question, stats, limit)
     candidates = read((by_words | nearest | named).values(), question.model)
     candidates = replace(
         candidates,
         named=[position for position, host in enumerate(candidates.hosts) if host in named],
-        copies=lambda index: _folded_hosts(behind.get(candidates.hosts[index], ()), named),
+        copies=lambda index: behind.get(candidates.hosts[index], _NOT_COPIED),
     )
     return Pool(generation, stats, candidates, max(matching, len(candidates)))
 
@@ -92,27 +95,42 @@ def _named(found: Mapping[str, ResponseHit], question: ParsedQuery) -> dict[str,
     return {hit.host: hit for hit in order[:MOST_NAMED]}
 
 
-def _behind(found: Sequence[ResponseHit]) -> dict[str, list[str]]:
-    """Return host -> the hosts that are folded behind it, in the order of precedence."""
+def _fronts(oldest: Sequence[ResponseHit]) -> dict[int, list[ResponseHit]]:
+    """Return fingerprint -> the services in front, the best proven first, from the oldest of each trust level."""
     copies = Copies(
-        Standings.of([_standing(hit) for hit in found]),
-        np.array([hit.score for hit in found], np.int64),
-        lambda positions: [found[position].host for position in positions.tolist()],
+        Standings.of([_standing(hit) for hit in oldest]),
+        np.array([hit.score for hit in oldest], np.int64),
+        lambda positions: [oldest[position].host for position in positions.tolist()],
     )
-    positions, fronts = copies.folded(np.ones(len(found), np.bool_))
-    behind: dict[str, list[str]] = {}
-    for position, front in zip(positions.tolist(), fronts.tolist(), strict=True):
-        behind.setdefault(found[front].host, []).append(found[position].host)
-    return behind
+    folded = set(copies.folded(np.ones(len(oldest), np.bool_)).positions.tolist())
+    fronts: dict[int, list[ResponseHit]] = {}
+    for hit in sorted((hit for position, hit in enumerate(oldest) if position not in folded), key=_level):
+        fronts.setdefault(_offer(hit), []).append(hit)
+    return fronts
 
 
-def _folded_hosts(behind: Sequence[str], named: Container[str]) -> FoldedHosts:
-    hosts = [host for host in behind if host not in named]
-    return FoldedHosts(tuple(hosts[:SHOWN_COPIES]), len(hosts))
+def _in_front(found: Mapping[str, ResponseHit], fronts: Mapping[int, Sequence[ResponseHit]]) -> dict[str, ResponseHit]:
+    """Return the services found, and of copies those in front instead."""
+    return {front.host: front for hit in found.values() for front in fronts.get(_offer(hit), [hit])}
+
+
+def _behind(fronts: Sequence[ResponseHit], copies: QueryResult, named: Mapping[str, ResponseHit]) -> FoldedHosts:
+    shown = {front.host for front in fronts}
+    others = [host for host, hit in named.items() if host not in shown and _offer(hit) == _offer(fronts[0])]
+    hosts = [hit.host for hit in copies.hits if hit.host not in shown and hit.host not in others]
+    return FoldedHosts(tuple(hosts[:SHOWN_COPIES]), max(len(hosts), copies.total - len(shown) - len(others)))
+
+
+def _offer(hit: ResponseHit) -> int:
+    return _standing(hit).offer
+
+
+def _level(hit: ResponseHit) -> int:
+    return _standing(hit).level
 
 
 def _standing(hit: ResponseHit) -> Standing:
-    return standing_from(hit.copy_key or "", hit.offered, hit.listed)
+    return standing_from(hit.copy_key, hit.offered, hit.listed)
 
 
 def read(hits: Iterable[ResponseHit], model: str = "") -> CandidateSet:

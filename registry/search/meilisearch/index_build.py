@@ -3,7 +3,7 @@
 A bounded number of batches is sent before earlier tasks are done, so that the server can process several at once.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 import structlog
 
 from registry.core.model.listing import SearchUnavailable
+from registry.core.ranking.copies import standing_of
 from registry.core.scheduling.bisection import Bisection
 from registry.search.backend import SearchDocument
 from registry.search.corpus_counts import CorpusCounts
@@ -38,6 +39,7 @@ class IndexBuild:
         self._build = build
         self._model = model
         self._corpus_counts = CorpusCounts()
+        self._offers: Counter[int] = Counter()
         self._batch: _Lines = []
         self._batch_bytes = 0
         self._sent: deque[tuple[int, _Lines]] = deque()
@@ -64,8 +66,10 @@ class IndexBuild:
         for lines in self._failed:
             self._send_again(lines)
         self._corpus_counts.commit = 1
+        del self._offers[0]
+        copied = {offer: services for offer, services in self._offers.items() if services > 1}
         statistics = layout.statistics_document(
-            f"{self._build}.1", self._corpus_counts.encode(layout.LAYOUT), self._model
+            f"{self._build}.1", self._corpus_counts.encode(layout.LAYOUT), copied, self._model
         )
         self._admin.wait(self._admin.add(self._new_index, [line(statistics)], layout.PRIMARY_KEY))
         if self._admin.count(self._new_index) != self._corpus_counts.services + 1:
@@ -120,3 +124,4 @@ class IndexBuild:
     def _count(self, lines: Sequence[tuple[SearchDocument, bytes]]) -> None:
         for document, _ in lines:
             self._corpus_counts.add(document.record)
+            self._offers[standing_of(document.listing).offer] += 1

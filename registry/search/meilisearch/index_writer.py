@@ -7,6 +7,7 @@ Blocking, in one thread at a time. The caller ensures a single writer per index 
 """
 
 import base64
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,10 +16,11 @@ import structlog
 
 from registry.core.model.listing import SearchUnavailable
 from registry.core.ranking import Record
+from registry.core.ranking.copies import standing_of
 from registry.core.scheduling.bisection import Bisection
 from registry.search.backend import SearchDocument
 from registry.search.corpus_counts import CorpusCounts, IndexOutdated
-from registry.search.meilisearch import layout
+from registry.search.meilisearch import layout, queries
 from registry.search.meilisearch.admin import Admin, TaskFailure, line
 
 log = structlog.get_logger(__name__)
@@ -37,6 +39,7 @@ class _StoredService:
 
     hash: bytes
     record: Record
+    offer: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class IndexWriter:
         self._admin = admin
         self._index = index
         self._model = model
-        self.generation, self._corpus_counts = read_corpus_counts(admin, index, model)
+        self.generation, self._corpus_counts, self._copied = read_corpus_counts(admin, index, model)
         self._changes: dict[str, _Change] = {}
 
     def is_current(self) -> bool:
@@ -125,10 +128,12 @@ class IndexWriter:
         host_by_id = {layout.id_of(host): host for host in hosts if host not in self._changes}
         if not host_by_id:
             return {}
-        found = self._admin.documents(self._index, ["id", "kind", "h", "r"], ids=list(host_by_id))
+        found = self._admin.documents(self._index, ["id", "kind", "h", "copy", "r"], ids=list(host_by_id))
         return {
             host_by_id[document["id"]]: _StoredService(
-                bytes.fromhex(document["h"]), Record.decode(base64.b64decode(document["r"]))
+                bytes.fromhex(document["h"]),
+                Record.decode(base64.b64decode(document["r"])),
+                layout.standing_from(document["copy"], 0, 0).offer,
             )
             for document in found
             if document["kind"] == layout.DocumentKind.SERVICE
@@ -136,19 +141,35 @@ class IndexWriter:
 
     def _send(self, changes: Sequence[_Change]) -> TaskFailure | None:
         """Send the changes as one task. Return its failure, if any; the counts are then restored."""
+        copied = self._copied_after(changes)
         self._count(changes)
         generation = f"{self.generation.partition('.')[0]}.{self._corpus_counts.commit}"
         lines = [line(self._document(change)) for change in changes]
         lines.append(
-            line(layout.statistics_document(generation, self._corpus_counts.encode(layout.LAYOUT), self._model))
+            line(layout.statistics_document(generation, self._corpus_counts.encode(layout.LAYOUT), copied, self._model))
         )
         try:
             self._admin.wait(self._admin.add(self._index, lines, layout.PRIMARY_KEY))
         except TaskFailure as failure:
             self._uncount(changes)
             return failure
-        self.generation = generation
+        self.generation, self._copied = generation, copied
         return None
+
+    def _copied_after(self, changes: Sequence[_Change]) -> dict[int, int]:
+        """Return how many services have each fingerprint that is not one service's own, after the changes."""
+        before = Counter(change.before.offer for change in changes if change.before)
+        after = Counter(standing_of(change.document.listing).offer for change in changes if change.document)
+        unknown = [offer for offer in after if offer and offer not in self._copied]  # one service has it, or none
+        counts = Counter(self._copied)
+        if unknown:
+            condition = queries.is_one_of("copy", queries.copy_keys(unknown))
+            for document in self._admin.documents(self._index, ["copy"], filter=condition):
+                counts[layout.standing_from(document["copy"], 0, 0).offer] += 1
+        counts.update(after)
+        counts.subtract(before)
+        del counts[0]
+        return {offer: services for offer, services in counts.items() if services > 1}
 
     def _document(self, change: _Change) -> layout.Json:
         if change.document is None:
@@ -171,13 +192,15 @@ class IndexWriter:
                 self._corpus_counts.add(change.before.record)
 
 
-def read_corpus_counts(admin: Admin, index: str, model: str) -> tuple[str, CorpusCounts]:
-    """Return (generation, counts). Raise SearchUnavailable, or IndexOutdated for another layout or model."""
-    fields = ["h", "g", "model", "r"]
+def read_corpus_counts(admin: Admin, index: str, model: str) -> tuple[str, CorpusCounts, dict[int, int]]:
+    """Return (generation, counts, `copied` of the statistics document). Raise SearchUnavailable, or IndexOutdated for
+    another layout or model."""
+    fields = ["h", "g", "model", "copied", "r"]
     found = list(admin.documents(index, fields, ids=[layout.STATISTICS_ID]))
     if not found or found[0].get("model") != model:
         raise IndexOutdated("the index has vectors of another model")
-    return str(found[0]["g"]), CorpusCounts.decode(base64.b64decode(found[0]["r"]), layout.LAYOUT)
+    counts = CorpusCounts.decode(base64.b64decode(found[0]["r"]), layout.LAYOUT)
+    return str(found[0]["g"]), counts, layout.copied_from(base64.b64decode(found[0]["copied"]))
 
 
 def _batches(changes: Sequence[_Change]) -> Iterator[Sequence[_Change]]:

@@ -10,6 +10,7 @@ one without the other, a swap moves both, and the search key suffices to read th
 import base64
 import hashlib
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
@@ -21,17 +22,26 @@ from registry.core.ranking.copies import Standing, standing_of
 from registry.search.backend import SearchDocument
 from registry.search.facets import FACETS, NAMES, NUMBERS
 
-LAYOUT: Final = f"4:{RANKER_VERSION}"
+LAYOUT: Final = f"5:{RANKER_VERSION}"
 """Version of an index's content; an index of another version is rebuilt."""
 
 PRIMARY_KEY: Final = "id"
 STATISTICS_ID: Final = "-tally"
 """Id of the statistics document; it cannot be a host's, because no host begins with a hyphen."""
 
+_GROUP: Final = np.dtype([("offer", "<u8"), ("services", "<u4")])
+
+_DISPLAYED: Final = [
+    "id", "kind", "host", "score", "copy", "offered", "listed", "h", "g", "model", "copied", "r",
+]  # fmt: skip
+
 _PLAIN_HOST = re.compile(r"[a-z0-9.-]{1,253}")
 
 CUTOFF_MS: Final = 300
 """Time limit of one query; the engine returns what it has found by then, without marking it as incomplete."""
+
+MAX_FACET_VALUES: Final = 200
+"""Different values of `copy` that a counting query tells apart."""
 
 Json = dict[str, Any]
 
@@ -50,18 +60,19 @@ def index_settings(model: str, dims: int) -> Json:
     """
     return {
         "searchableAttributes": ["words"],
-        "displayedAttributes": ["id", "kind", "host", "score", "copy", "offered", "listed", "h", "g", "model", "r"],
+        "displayedAttributes": _DISPLAYED,
         "filterableAttributes": [
             _filterable(["kind", "copy", *FACETS, *NAMES], comparison=False),
             _filterable(list(NUMBERS)),
         ],
-        "sortableAttributes": ["score", "offered"],
+        "sortableAttributes": ["score", "offered", "copy", "host"],
         "rankingRules": ["words", "sort"],
         "stopWords": [],
         "typoTolerance": {"enabled": False},
         "prefixSearch": "disabled",
         "proximityPrecision": "byAttribute",
         "facetSearch": False,
+        "faceting": {"maxValuesPerFacet": MAX_FACET_VALUES},
         "pagination": {"maxTotalHits": 1_000},
         "searchCutoffMs": CUTOFF_MS,
         "embedders": {model: {"source": "userProvided", "dimensions": dims}} if model else {},
@@ -90,9 +101,9 @@ def copy_key(offer: int, level: int) -> str:
     return f"{offer:016x}-{level}"
 
 
-def standing_from(copy: str, offered: int, listed: int) -> Standing:
+def standing_from(copy: str | None, offered: int, listed: int) -> Standing:
     """Return the standing in a document. Raise ValueError for another `copy` than `copy_key` or nothing."""
-    offer, _, level = copy.partition("-")
+    offer, _, level = (copy or "").partition("-")
     return Standing(int(offer, 16), int(level), offered, listed) if copy else Standing(0, 0, offered, listed)
 
 
@@ -121,16 +132,25 @@ def tombstone(host: str, model: str) -> Json:
     return {"id": id_of(host), "kind": DocumentKind.TOMBSTONE, **_vectors(model, None)}
 
 
-def statistics_document(generation: str, encoded: bytes, model: str) -> Json:
+def statistics_document(generation: str, encoded: bytes, copied: Mapping[int, int], model: str) -> Json:
+    """`copied`: fingerprint -> number of services that have it, two or more."""
+    groups = np.array(sorted(copied.items()), _GROUP)
     return {
         "id": STATISTICS_ID,
         "kind": DocumentKind.STATISTICS,
         "h": LAYOUT,
         "g": generation,
         "model": model,
+        "copied": base64.b64encode(groups.tobytes()).decode(),
         "r": base64.b64encode(encoded).decode(),
         **_vectors(model, None),
     }
+
+
+def copied_from(raw: bytes) -> dict[int, int]:
+    """Return `copied` of `statistics_document` from its decoded field."""
+    groups = np.frombuffer(raw, _GROUP)
+    return dict(zip(groups["offer"].tolist(), groups["services"].tolist(), strict=True))
 
 
 def _service_vector(record: Record, model: str) -> list[float] | None:

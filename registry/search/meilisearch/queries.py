@@ -4,18 +4,23 @@ The engine has no "any of these words": a query demands all words and drops word
 how many services have each word. Rare words are queried one by one, rarest first, as long as all their services
 together fit into the pool; that is exact. The remaining words are common: one query for the rarest words together, and
 the vector query, find the relevant services among them (docs/search-lab.md has the figures).
+
+Copies count in the statistics, but must take no place in the pool and make no rare word common. So the engine returns
+one of equally proven copies only, and counts what is left of a word that seems common (docs/adr/0026).
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
 
 from registry.core.model.listing import Filters
 from registry.core.ranking import CorpusStats, ParsedQuery, term_ids
-from registry.core.ranking.copies import LEVELS
-from registry.core.ranking.naming import sought
+from registry.core.ranking.copies import LEVELS, SHOWN_COPIES
+from registry.core.ranking.naming import MOST_NAMED, sought
 from registry.search.facets import FACETS, NAMES, NUMBERS, facet_filters, fields_of_name, ranges
 from registry.search.meilisearch.layout import DocumentKind, copy_key, words_of
 
@@ -24,8 +29,14 @@ WORDS_LIMIT: Final = 30
 RARE_LIMIT: Final = 120
 """Maximum hits of one question: by its vector, by all its words together, by rare words one at a time."""
 
-COPIES_LIMIT: Final = 1_000
-"""Copies that are read to find the original and to list the others."""
+MAX_COUNTED: Final = 24
+"""Maximum words of one question that seem common and are counted without copies."""
+
+MOST_HITS: Final = 1_000
+"""The engine returns no more for one query."""
+
+_LISTED_COPIES: Final = SHOWN_COPIES + len(LEVELS) + MOST_NAMED
+"""Those in front and those that the question names are not listed among the copies."""
 
 _NAMED_LIMIT: Final = 50
 
@@ -40,8 +51,11 @@ _HAS_A_VECTOR: Final = 1e-6
 
 _VALUE = re.compile(r"[a-z0-9][a-z0-9._:+-]{0,252}")
 _NOTHING: Final = f'kind = "{DocumentKind.STATISTICS}" AND kind = "{DocumentKind.TOMBSTONE}"'
-_CARRIED: Final = ["host", "score", "copy", "offered", "listed", "r"]
+_LISTED: Final = ["host", "score", "copy", "offered", "listed"]
+_CARRIED: Final = [*_LISTED, "r"]
 _PROBED: Final = ["h", "g", "model"]
+_PRECEDENCE: Final = ["copy:asc", "offered:asc", "score:desc", "host:asc"]
+"""The order of copies.Copies, within one fingerprint."""
 
 Json = dict[str, Any]
 
@@ -57,7 +71,7 @@ def generation_query(index: str) -> Json:
 
 
 def statistics_query(index: str) -> Json:
-    return generation_query(index) | {"attributesToRetrieve": [*_PROBED, "r"]}
+    return generation_query(index) | {"attributesToRetrieve": [*_PROBED, "copied", "r"]}
 
 
 def best_scores_query(index: str, filters: Filters, limit: int) -> Json:
@@ -92,19 +106,59 @@ def vector_queries(index: str, question: ParsedQuery, filters: Filters) -> list[
 
 def word_queries(index: str, question: ParsedQuery, filters: Filters, stats: CorpusStats) -> list[Json]:
     """Return the queries by words, or none when no service holds any of them: an empty query would match everything."""
+    services_by_word = _rarest_first(question, stats)
+    queries = rare_queries(index, services_by_word, filters)
+    if len(queries) < len(services_by_word):
+        queries.append(_words(index, list(services_by_word)[:QUERY_WORDS], WORDS_LIMIT, filters))
+    return queries
+
+
+def rare_queries(index: str, services_by_word: Mapping[str, int], filters: Filters) -> list[Json]:
+    """Return one query for each of the rarest words whose services fit into the pool together."""
+    return [_words(index, [word], services_by_word[word] + _SLACK, filters) for word in _rare(services_by_word)]
+
+
+def seemingly_common(question: ParsedQuery, stats: CorpusStats, redundant: int) -> list[str]:
+    """Return the words that are not rare by the statistics, but may be so without copies. `redundant`: number of
+    services in the index that repeat another one."""
+    services_by_word = _rarest_first(question, stats)
+    rare = _rare(services_by_word)
+    at_least = {word: max(0, services - redundant) for word, services in services_by_word.items()}
+    others = {word: at_least[word] for word in rare}
+    words = [word for word in at_least if word not in rare and word in _rare({word: at_least[word]} | others)]
+    return words[:MAX_COUNTED]
+
+
+def rarer_queries(
+    index: str, question: ParsedQuery, filters: Filters, stats: CorpusStats,
+    by_words: Mapping[str | None, int], distinct: Mapping[str, int],
+) -> list[Json]:  # fmt: skip
+    """Return the queries for words that are rare without copies, but not by the statistics. `by_words`: number of hits
+    of the rare words; `distinct`: number of services without copies, for words that seem common."""
+    rare = _rare(_rarest_first(question, stats))
+    services_by_word = {word: by_words.get(word, 0) for word in rare}
+    services_by_word |= {word: services for word, services in distinct.items() if services}
+    return [query for query in rare_queries(index, services_by_word, filters) if query["q"] not in rare]
+
+
+def _rare(services_by_word: Mapping[str, int]) -> list[str]:
+    rarest_first = sorted(services_by_word.items(), key=itemgetter(1))[:QUERY_WORDS]
+    sums = accumulate(services for _, services in rarest_first)
+    return [word for (word, _), so_far in zip(rarest_first, sums, strict=True) if so_far <= RARE_LIMIT]
+
+
+def counting_query(index: str, word: str, filters: Filters) -> Json:
+    """Return the query for the number of services that hold the word, and for how many of these share a `copy`."""
+    return _words(index, [word], 0, filters) | {"facets": ["copy"]}
+
+
+def _rarest_first(question: ParsedQuery, stats: CorpusStats) -> dict[str, int]:
+    """Return the words of the question that services hold, and by how many."""
     terms = term_ids(list(question.terms))
     df = stats.document_frequency(terms)
     order = np.argsort(df, kind="stable")
     known = order[df[order] > 0]
-    rarest_first = words_of(terms[known])
-    rare_count = min(QUERY_WORDS, int(np.searchsorted(np.cumsum(df[known]), RARE_LIMIT, side="right")))
-    queries = [
-        _words(index, [word], int(services) + _SLACK, filters)
-        for word, services in zip(rarest_first[:rare_count], df[known][:rare_count], strict=True)
-    ]
-    if rare_count < len(rarest_first):
-        queries.append(_words(index, rarest_first[:QUERY_WORDS], WORDS_LIMIT, filters))
-    return queries
+    return dict(zip(words_of(terms[known]), df[known].astype(int).tolist(), strict=True))
 
 
 def named_queries(index: str, question: ParsedQuery, filters: Filters, stats: CorpusStats) -> list[Json]:
@@ -120,20 +174,36 @@ def named_queries(index: str, question: ParsedQuery, filters: Filters, stats: Co
     return [{"indexUid": index, "filter": condition, "limit": _NAMED_LIMIT, "attributesToRetrieve": _CARRIED}]
 
 
-def copies_query(index: str, offers: Iterable[int], filters: Filters) -> Json:
-    """Return the query for all services with one of the fingerprints, those first that have offered it longest."""
-    keys = [copy_key(offer, level) for offer in offers for level in range(len(LEVELS))]
-    condition = _all_of([is_one_of("copy", keys), *_clauses(filters)])
-    return {
-        "indexUid": index, "filter": condition, "sort": ["offered:asc"], "limit": COPIES_LIMIT,
-        "attributesToRetrieve": _CARRIED,
-    }  # fmt: skip
+def copies_query(index: str, offer: int, filters: Filters) -> Json:
+    """Return the query for the services with the fingerprint, in the order of precedence, and for their number."""
+    return _having(index, [offer], filters) | {"limit": _LISTED_COPIES, "attributesToRetrieve": _LISTED}
 
 
-def without_copies(query: Json) -> Json:
-    """Return the query with one hit for equally proven copies, so that they take no place of others. Which one does not
-    matter: `copies_query` finds the oldest."""
-    return query | {"distinct": "copy"}
+def oldest_queries(index: str, offers: Sequence[int], filters: Filters) -> list[Json]:
+    """Return the queries for the first of all equally proven services with each of the fingerprints."""
+    at_once = MOST_HITS // len(LEVELS)
+    parts = [offers[start : start + at_once] for start in range(0, len(offers), at_once)]
+    carried = {"limit": MOST_HITS, "attributesToRetrieve": _CARRIED}
+    return without_copies(_having(index, part, filters) | carried for part in parts)
+
+
+def without_copies(asked: Iterable[Json]) -> list[Json]:
+    """Return the queries with one hit for equally proven copies, so that they take no place of others. Which one does
+    not matter: `oldest_queries` find the oldest.
+
+    Of equal hits the engine compares all, however few are wanted. Sorting those by words leaves few equal ones.
+    """
+    by_age = {"sort": ["offered:asc"]}
+    return [(by_age if "q" in query else {}) | query | {"distinct": "copy"} for query in asked]
+
+
+def copy_keys(offers: Iterable[int]) -> list[str]:
+    return [copy_key(offer, level) for offer in offers for level in range(len(LEVELS))]
+
+
+def _having(index: str, offers: Iterable[int], filters: Filters) -> Json:
+    condition = _all_of([is_one_of("copy", copy_keys(offers)), *_clauses(filters)])
+    return {"indexUid": index, "filter": condition, "sort": _PRECEDENCE}
 
 
 def _words(index: str, words: Sequence[str], limit: int, filters: Filters) -> Json:

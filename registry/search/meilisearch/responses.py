@@ -19,6 +19,7 @@ class ResponseHit(BaseModel):
     h: str = ""
     g: str = ""
     model: str = ""
+    copied: bytes = b""
     r: bytes = b""
 
 
@@ -28,6 +29,7 @@ class QueryResult(BaseModel):
     hits: list[ResponseHit]
     total: int = Field(alias="estimatedTotalHits")
     near: int | None = Field(default=None, alias="semanticHitCount")
+    facets: dict[str, dict[str, int]] = Field(default={}, alias="facetDistribution")
 
 
 class MultiSearchResponse(BaseModel):

@@ -24,6 +24,12 @@ GUARDS: Final = (
         ("tests/search/test_meilisearch_hits.py::test_the_oldest_copy_stands_for_those_that_were_found",),
     ),
     Guard(
+        "copies-do-not-fill-meilisearch",
+        "copies take no place of others in the second engine",
+        NEVER,
+        ("tests/search/test_meilisearch_folding.py::test_copies_are_folded_however_many_there_are",),
+    ),
+    Guard(
         "the-oldest-copy-stays",
         "a late copy never replaces the original",
         Edit(r" \| is_older"),
