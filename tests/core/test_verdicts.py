@@ -159,7 +159,7 @@ def test_a_front_page_is_no_manifest_but_has_pointers() -> None:
         ("http://shop.example/a", Stop(Outcome.REFUSED_ADDRESS, "redirect_http", "shop.example")),
         ("https://shop.example:8443/a", Stop(Outcome.REFUSED_ADDRESS, "redirect_port", "shop.example")),
         ("https://u:p@shop.example/a", Stop(Outcome.REFUSED_ADDRESS, "redirect_userinfo", "shop.example")),
-        ("https://2130706433/a", Stop(Outcome.REFUSED_ADDRESS, "redirect_address", None)),
+        ("https://2130706433/a", Stop(Outcome.REFUSED_ADDRESS, "redirect_unreadable", None)),
         ("https://[::1]/a", Stop(Outcome.REFUSED_ADDRESS, "redirect_address", None)),
         ("javascript:alert(1)", Stop(Outcome.REFUSED_ADDRESS, "redirect_scheme", None)),
         ("file:///etc/passwd", Stop(Outcome.REFUSED_ADDRESS, "redirect_scheme", None)),

@@ -1,38 +1,15 @@
-"""The shape of the tree: sizes, docstrings, paths of this machine, marks of unfinished work."""
+"""The shape of the tree: docstrings, paths of this machine, marks of unfinished work."""
 
 import ast
 import re
 from pathlib import Path
-from statistics import median
 
 from tests.house.tree import files, modules
 from tests.support.shared import ROOT, SHARED
 
 CODE = ("registry", "crawler", "migrations", "tests")
-LONG = 400
-MEDIAN = 140
 
-_REASON = re.compile(r"\b[Ll]ong(er)?\b.*\bbecause\b|\b[Ll]ong:", re.DOTALL)
 _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
-
-
-def explains_its_length(tree: ast.Module) -> bool:
-    return _REASON.search(ast.get_docstring(tree) or "") is not None
-
-
-def test_a_long_module_explains_its_length() -> None:
-    long = [module for module in modules(*CODE) if module.lines > LONG]
-    assert [f"{module.name}: {module.lines} lines" for module in long if not explains_its_length(module.tree)] == []
-
-
-def test_an_explanation_of_length_is_recognised() -> None:
-    assert explains_its_length(ast.parse('"""A table.\n\nLonger than others, because it is one table."""'))
-    assert not explains_its_length(ast.parse('"""A table that goes on for a long time."""'))
-
-
-def test_modules_stay_short() -> None:
-    sizes = [module.lines for module in modules("registry", "crawler") if module.lines]
-    assert median(sizes) <= MEDIAN
 
 
 def test_every_module_has_a_docstring() -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.guards.guard import NEVER, Edit, Guard
+from tests.guards.guard import NEVER, SKIP, Edit, Guard
 
 _CORE: Final = "tests/core/injection/test_injection.py::"
 _SHELLS: Final = "tests/core/calling/test_shells.py::"
@@ -66,7 +66,7 @@ GUARDS: Final = (
     Guard(
         "mcp-lines",
         "a text of a site begins no line in a result of MCP",
-        Edit(r"said = .*", "pass"),
+        SKIP,
         ("tests/mcp/test_size.py::test_a_line_separator_of_a_text_begins_no_line",),
     ),
     Guard("untrusted-row", "texts of rows are marked", Edit(r"= \(.*\)", "= ()"), (_MARKED,)),
