@@ -21,7 +21,7 @@ LARGEST_BODY: Final = 4 * 1024 * 1024
 """Bytes of the largest body that a visit requests. Limits grow when larger files are read (sitemaps)."""
 
 
-class BodyMemoryExhausted(Exception):
+class NoBodyMemory(Exception):
     """The bodies of other visits use up the budget."""
 
 
@@ -55,7 +55,7 @@ class BodyMemoryReservation:
         """Reserve memory for `size` bytes of the body that is being read. Raise BodyMemoryExhausted."""
         needed = max(0, self._kept + size - FREE_PER_VISIT)
         if needed - self._reserved > self._budget.left:  # guard: body-memory
-            raise BodyMemoryExhausted
+            raise NoBodyMemory
         self._budget.left += self._reserved - needed
         self._reserved = needed
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from crawler.guards import Unresolved
+from crawler.guards import ResolutionError
 from crawler.opt_out import POLL_SECONDS, OptOutChecks
-from registry.actions.ownership.checking import Check
+from registry.actions.ownership.claiming import ClaimCheck
 from registry.core.access.claims import Answer, is_published, lines_of, place
 from registry.core.model.documents import Probe, Purpose
 from registry.core.names.authority import is_own_answer
@@ -31,7 +31,7 @@ _CAP: Final = 4 * 1024
 log = structlog.get_logger(__name__)
 
 
-async def read_claim(checks: OptOutChecks, check: Check) -> Answer:
+async def read_claim(checks: OptOutChecks, check: ClaimCheck) -> Answer:
     """Return whether the host publishes the value. Anything that is no definite answer is "unanswered"."""
     if check.method == "dns":
         read = _read_record(checks, check)
@@ -46,15 +46,15 @@ async def read_claim(checks: OptOutChecks, check: Check) -> Answer:
         return "unanswered"
 
 
-async def _read_record(checks: OptOutChecks, check: Check) -> Answer:
+async def _read_record(checks: OptOutChecks, check: ClaimCheck) -> Answer:
     try:
         texts = await checks.guard.txt_records(place(check.host, "dns"))
-    except Unresolved:
+    except ResolutionError:
         return "unanswered"
     return "published" if is_published(check.value, texts) else "missing"
 
 
-async def _read_file(checks: OptOutChecks, check: Check) -> Answer:
+async def _read_file(checks: OptOutChecks, check: ClaimCheck) -> Answer:
     probe = Probe(place(check.host, "file"), Purpose.POINTER, "S0", "text/plain, */*;q=0.1", _CAP)
     async with checks.session() as session:
         answer = await session.fetch(probe)
@@ -83,7 +83,7 @@ async def _check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
             await asyncio.sleep(POLL_SECONDS)
 
 
-async def _take(waypost: "Waypost", limit: int) -> Sequence[Check]:
+async def _take(waypost: "Waypost", limit: int) -> Sequence[ClaimCheck]:
     try:
         return await waypost.ownership.take(limit) if limit else ()
     except Exception as error:  # the database is away
@@ -91,7 +91,7 @@ async def _take(waypost: "Waypost", limit: int) -> Sequence[Check]:
         return ()
 
 
-async def _check(waypost: "Waypost", checks: OptOutChecks, check: Check) -> None:
+async def _check(waypost: "Waypost", checks: OptOutChecks, check: ClaimCheck) -> None:
     answer: Answer
     try:
         answer = await read_claim(checks, check)

@@ -7,7 +7,7 @@ import structlog
 from crawler.claims import MOST_AT_ONCE as MOST_CLAIMS
 from crawler.opt_out import MOST_AT_ONCE
 from crawler.webhooks import MOST_AT_ONCE as MOST_MESSAGES
-from registry.wiring.descriptors import raise_open_files
+from registry.wiring.embedded_database import raise_open_files
 
 PER_HOST: Final = 2
 """Connections of one domain in flight: to the current host, and to one it redirected from or visited before."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final, Self
 
 from registry.core.model.documents import Post
-from registry.core.visiting.mcp_messages import EVENT_STREAM, data_of, reply_of
+from registry.core.visiting.tool_lists import EVENT_STREAM, data_of, reply_of
 
 _BLANK_LINE: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LONGEST_END: Final = 4

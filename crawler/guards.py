@@ -46,7 +46,7 @@ class BadConnectTo(BadSetup):
     """An entry of the connect-to table that cannot be used; the message names the entry and what is wrong."""
 
 
-class Unresolved(Exception):
+class ResolutionError(Exception):
     """The name has no address. `reason` is stored: nxdomain, no_address, dns_timeout, dns_servfail ..."""
 
     def __init__(self, reason: str) -> None:
@@ -54,7 +54,7 @@ class Unresolved(Exception):
         self.reason = reason
 
 
-class AddressRefused(Exception):
+class RefusedAddress(Exception):
     """The name has addresses, but none of them may be dialled. `reason` is stored."""
 
     def __init__(self, reason: str, address: str) -> None:
@@ -195,7 +195,7 @@ class Resolver:
         """Return the TXT records of a name, empty if it has none. Raise Unresolved when the look-up fails."""
         try:
             answer = await self._query(lambda: self._dns.query_dns(name, "TXT"))
-        except Unresolved as error:
+        except ResolutionError as error:
             if error.reason in _NO_RECORD:
                 return ()
             raise
@@ -208,9 +208,9 @@ class Resolver:
                 self._dns.count()
                 return await send_query()
         except TimeoutError:
-            raise Unresolved("dns_timeout") from None
+            raise ResolutionError("dns_timeout") from None
         except dns.DNSError as error:
-            raise Unresolved(_REASONS.get(error.args[0], "dns_error")) from None
+            raise ResolutionError(_REASONS.get(error.args[0], "dns_error")) from None
 
     async def close(self) -> None:
         await self._dns.close()
@@ -234,11 +234,11 @@ class AddressGuard:
     async def pin(self, host: str) -> Pin:
         """Return the pin of a canonical host (`host_of`; empty for IP literals). Raise Unresolved or AddressRefused."""
         if not host:  # guard: empty-host
-            raise AddressRefused("no host name", "")
+            raise RefusedAddress("no host name", "")
         if pin := self.connect_to.pin(host):
             return pin
         if self._resolver is None:
-            raise Unresolved("nxdomain")  # guard: table-alone
+            raise ResolutionError("nxdomain")  # guard: table-alone
         return pick(host, await self._resolver.addresses(host), self._refused)
 
     async def txt_records(self, name: str) -> tuple[bytes, ...]:
@@ -258,7 +258,7 @@ def pick(host: str, addresses: Iterable[str], refused_networks: Collection[IPv4N
     refused address beside an allowed one is skipped and does not refuse the name: leftovers of split-horizon DNS are
     common, and the refused address is not dialled in any case.
     """
-    refused: AddressRefused | None = None
+    refused: RefusedAddress | None = None
     allowed: list[str] = []
     for address in addresses:
         reason = refusal(address)  # guard: every-answer-judged
@@ -267,9 +267,9 @@ def pick(host: str, addresses: Iterable[str], refused_networks: Collection[IPv4N
         if reason is None:  # guard: address-judged
             allowed.append(address)
         else:
-            refused = refused or AddressRefused(reason, address)
+            refused = refused or RefusedAddress(reason, address)
     if not allowed:
-        raise refused or Unresolved("no_address")
+        raise refused or ResolutionError("no_address")
     first, *others = allowed
     second = next((other for other in others if (":" in other) != (":" in first)), others[0] if others else None)
     instead = second and Pin(host, second, HTTPS_PORT, limiter_key=second)

@@ -1,9 +1,14 @@
-"""The download handler of `probe://`: it visits the due hosts of one leased domain with the pinned transport."""
+"""The download handler of `probe://`: it visits the due hosts of one leased domain with the pinned transport.
+
+Download a file that a publisher offers, with the transport of visits: same guard, same caps, same User-Agent.
+
+For the registry's reference data (`waypost schedule`), at URLs from its settings. Crawled sites are visited instead.
+"""
 
 import asyncio
 import traceback
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from typing import Final
 from uuid import UUID
@@ -17,7 +22,10 @@ from scrapy.http import Response
 
 from crawler.deferrals import AddressBusy
 from crawler.visit import Visitor
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
+from registry.core.names.domains import InvalidName, canonical_host, host_of, parse_https
 from registry.core.visiting.visits import DomainJob, FinishedDomain
+from registry.settings import Settings
 
 SCHEME: Final = "probe"
 """`probe://example.org`: the visit of one registrable domain."""
@@ -41,7 +49,7 @@ class VisitCut(Exception):
     """The crawl stopped before any host of the domain was visited, or the lease of the domain was lost."""
 
 
-class VisitDeferred(Exception):
+class DeferredVisit(Exception):
     """Too many visits wait for the domain's address; its visit is deferred by `later`."""
 
     def __init__(self, later: timedelta) -> None:
@@ -49,7 +57,7 @@ class VisitDeferred(Exception):
         self.later = later
 
 
-class VisitCrashed(Exception):
+class VisitCrash(Exception):
     """A bug ended the visit; the log says where."""
 
 
@@ -102,7 +110,7 @@ async def visit(visitor: Visitor, leased: LeasedDomain) -> FinishedDomain:
     try:
         finished = await visitor.visit_domain(leased.job, leased.expires_at)
     except AddressBusy as busy:
-        raise VisitDeferred(busy.retry_after) from None
+        raise DeferredVisit(busy.retry_after) from None
     except asyncio.CancelledError:
         if not visitor.stop.is_set() and domain in visitor.running:  # cancelled by somebody else
             raise
@@ -111,7 +119,7 @@ async def visit(visitor: Visitor, leased: LeasedDomain) -> FinishedDomain:
     except Exception as error:
         # A bug must end only the visit of this domain.
         log.error("visit.crashed", domain=domain, **describe(error))
-        raise VisitCrashed from None
+        raise VisitCrash from None
     finally:
         visitor.running.pop(domain, None)
     if finished is None:
@@ -124,3 +132,30 @@ def describe(error: Exception) -> dict[str, str]:
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     location = " < ".join(f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
     return {"error": type(error).__name__, "place": location}
+
+
+_ONE_DOWNLOAD: Final = timedelta(minutes=5)
+
+
+async def download(
+    url: str, settings: Settings, *, cap: int, etag: str | None = None, last_modified: str | None = None
+) -> FetchResult:
+    """Return the answer, a 304 if the validators are still current, or a failure. `cap`: maximum decoded bytes.
+
+    Raise guards.BadSetup.
+    """
+    canonical = parse_https(url)
+    if canonical is None:
+        return _refused(url, "no https URL on port 443")
+    probe = Probe(canonical, Purpose.POINTER, "S5", "*/*", cap, None, etag, last_modified)
+    async with Visitor(settings) as visitor:
+        try:
+            canonical_host(host_of(canonical) or "", exempt=visitor.guard.connect_to.names)
+        except InvalidName as error:
+            return _refused(url, str(error))
+        async with visitor.session(datetime.now(UTC) + _ONE_DOWNLOAD) as session:
+            return await session.fetch(probe)
+
+
+def _refused(url: str, reason: str) -> FetchResult:
+    return FetchResult(url, url, datetime.now(UTC), failure=Outcome.REFUSED_ADDRESS, reason=reason)

@@ -1,21 +1,73 @@
-"""The database session that a crawl's leases depend on, and the visitor that runs while it is open."""
+"""The database session that a crawl's leases depend on, and the visitor that runs while it is open.
+
+The domains that a crawl holds leases on: its bound counts them, and at its end the rest must be released.
+"""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Final
+from uuid import UUID
 
 import structlog
 
 from crawler.batch import as_batch_job
 from crawler.claims import checking_claims
-from crawler.in_flight import InFlight
 from crawler.opt_out import checking_opt_outs
 from crawler.politeness import sync_block_budgets
 from crawler.visit import Visitor
 from crawler.webhooks import delivering_webhooks
+from registry.core.visiting.visits import Lease
 from registry.settings import Settings
-from registry.wiring import NOT_READY, Hold, Waypost
+from registry.wiring import NOT_READY, HeldLock, Waypost
+
+
+class InFlight:
+    """Domains from their lease until they are recorded or released."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[str, UUID] = {}
+        self._changed = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def add(self, lease: Lease) -> None:
+        self._tokens |= dict.fromkeys((job.domain for job in lease.domains), lease.token)
+
+    def token(self, domain: str) -> UUID | None:
+        """Return the token of the lease, or None when the domain is not in flight."""
+        return self._tokens.get(domain)
+
+    def remove(self, domains: Iterable[str]) -> None:
+        for domain in domains:
+            self._tokens.pop(domain, None)
+        self.wake()
+
+    def by_lease(self) -> dict[UUID, list[str]]:
+        """Return the domains in flight, by the token of their lease."""
+        domains_by_token: dict[UUID, list[str]] = defaultdict(list)
+        for domain, token in self._tokens.items():
+            domains_by_token[token].append(domain)
+        return domains_by_token
+
+    async def change(self, seconds: float | None = None) -> None:
+        """Wait until domains are removed, `wake` is called or `seconds` have passed."""
+        changed = self._changed
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(changed.wait(), seconds)
+
+    async def empty(self) -> None:
+        """Wait until nothing is in flight."""
+        while self._tokens:
+            await self.change()
+
+    def wake(self) -> None:
+        """Wake all tasks that wait in `change`."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
 
 GRACE: Final = 5.0
 """Seconds that running requests get after a stop. Recording, the last index update and the process exit have the other
@@ -113,7 +165,7 @@ class LeaseHolder:
                 self._ready.clear()
 
     @contextlib.asynccontextmanager
-    async def _session(self) -> AsyncIterator[Hold | None]:
+    async def _session(self) -> AsyncIterator[HeldLock | None]:
         """Open a session for leases; yield None when stopped while the database is away."""
         async with contextlib.AsyncExitStack() as stack:
             session = None
@@ -128,7 +180,7 @@ class LeaseHolder:
                         await asyncio.wait_for(self._stop.wait(), RETRY_SECONDS)
             yield session
 
-    async def _wait_for_end(self, visitor: Visitor, session: Hold) -> None:
+    async def _wait_for_end(self, visitor: Visitor, session: HeldLock) -> None:
         """Wait for the end of the crawl or of the session, then end the visits."""
         ending = asyncio.create_task(self._end_lost_visits(visitor, session.id))
         lost = asyncio.create_task(session.until_lost())

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from crawler.guards import Unresolved
+from crawler.guards import ResolutionError
 from crawler.politeness import BlockBudgets, ConnectionSlot, RequestPacer
 from crawler.resources import CrawlResources
 from crawler.session import FetchSession
 from registry.actions.maintenance.opt_out import Declaration, OptOutRequestRecord, Proof
-from registry.core.model.documents import Fetched, Probe, Purpose
-from registry.core.names.authority import is_own_answer
-from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, file_opts_out, record_opts_out
+from registry.core.model.documents import FetchResult, Probe, Purpose
+from registry.core.names.authority import FILE_PATH, TXT_LABEL, file_opts_out, is_own_answer, record_opts_out
 from registry.core.visiting.probes import robots_probe
 from registry.core.visiting.robots import CAP as ROBOTS_CAP
 from registry.core.visiting.robots import Robots
@@ -101,7 +100,7 @@ async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
     opts_out: dict[Declaration, bool] = {}  # by the sources that answered
     elsewhere: list[str] = []
 
-    def is_own(answer: Fetched) -> bool:
+    def is_own(answer: FetchResult) -> bool:
         if not is_own_answer(host, (*answer.hops, answer.final_url)):  # guard: opt-out-redirect
             elsewhere.append(answer.final_url)
             return False
@@ -119,7 +118,7 @@ async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
                 opts_out[file] = is_own(answer) and answer.status == 200 and file_opts_out(answer.body)
 
     async def read_record() -> None:
-        with contextlib.suppress(Unresolved):
+        with contextlib.suppress(ResolutionError):
             opts_out[record] = record_opts_out(await checks.guard.txt_records(record.evidence))
 
     with contextlib.suppress(TimeoutError):
@@ -181,6 +180,6 @@ async def _check(
         log.warning("optout.failed", error=type(error).__name__)
 
 
-def _is_conclusive(fetched: Fetched) -> bool:
+def _is_conclusive(fetched: FetchResult) -> bool:
     """True when the answer is conclusive: a server error, a 429 or no answer is not, a missing file is."""
     return fetched.status is not None and fetched.status < 500 and fetched.status != 429

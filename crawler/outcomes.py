@@ -1,4 +1,4 @@
-"""Translate answers and failures of the transport into core `Fetched`; the only module that knows both vocabularies.
+"""Translate answers and failures of the transport into `FetchResult`. No other module knows both vocabularies.
 
 pyreqwest describes its failures only in messages. Each is matched here by the words that rustls, hyper and the
 operating system use, and covered by a test against a server that fails in exactly that way. An unknown message becomes
@@ -20,10 +20,10 @@ from pyreqwest.exceptions import (
     RequestTimeoutError,
 )
 
-from crawler.guards import AddressRefused, Pin, Unresolved
+from crawler.guards import Pin, RefusedAddress, ResolutionError
 from crawler.response_body import UnusableAnswer
 from crawler.transport import RawAnswer
-from registry.core.model.documents import Fetched, Outcome, Probe
+from registry.core.model.documents import FetchResult, Outcome, Probe
 
 
 class FetchFailure(NamedTuple):
@@ -81,9 +81,9 @@ def failure_of(error: Exception) -> FetchFailure:
     if isinstance(error, UnusableAnswer):
         reason = f"{error.reason}:{error.detail}" if error.detail else error.reason
         return FetchFailure(UNUSABLE[error.reason], reason)
-    if isinstance(error, Unresolved):
+    if isinstance(error, ResolutionError):
         return FetchFailure(Outcome.UNREACHABLE, error.reason)
-    if isinstance(error, AddressRefused):
+    if isinstance(error, RefusedAddress):
         return FetchFailure(Outcome.REFUSED_ADDRESS, error.reason)
     if isinstance(error, BuilderError) or not isinstance(error, RequestError):
         raise error
@@ -159,9 +159,9 @@ _FIELD_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,2000}[\x21-\x7e])?")
 
 def answered(
     probe: Probe, raw_answer: RawAnswer, at: datetime, url: str, hops: tuple[str, ...], pin: Pin, elapsed_ms: int
-) -> Fetched:
+) -> FetchResult:
     """Return the Fetched of an answer. Positional arguments take half the time of keywords."""
-    return Fetched(
+    return FetchResult(
         probe.url,
         url,
         at,
@@ -186,9 +186,9 @@ def failed(
     hops: tuple[str, ...] = (),
     pin: Pin | None = None,
     elapsed_ms: int = 0,
-) -> Fetched:
+) -> FetchResult:
     """Return the Fetched of a failure."""
-    return Fetched(
+    return FetchResult(
         url=probe.url,
         final_url=url,
         at=at,

@@ -6,7 +6,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
 from crawler.items import VisitedDomain
-from crawler.recorder import NotRecorded
+from crawler.recorder import RecordingError
 from crawler.spider import WaypostSpider
 
 
@@ -39,6 +39,6 @@ class RecordPipeline:
         if isinstance(item, VisitedDomain) and isinstance(spider, WaypostSpider):
             try:
                 await spider.recorder.record(item)
-            except NotRecorded as error:
+            except RecordingError as error:
                 raise DropItem(str(error)) from None
         return item

@@ -15,15 +15,15 @@ from uuid import UUID
 import structlog
 
 from crawler.handler import describe
-from crawler.in_flight import InFlight
 from crawler.items import VisitedDomain
+from crawler.lease_holder import InFlight
 from crawler.stats import CrawlStats
-from registry.core.scheduling.bisection import Bisection
+from registry.core.scheduling.jobs import Bisection
 from registry.core.visiting.visits import Visit
 from registry.wiring import NOT_READY, Waypost
 
 if TYPE_CHECKING:
-    from registry.actions.recording.record import Recorded
+    from registry.actions.recording.record import RecordCounts
 
 BATCH: Final = 100
 """Approximate domains per transaction. A domain costs 0.6 ms of CPU in batches of 25, 0.3 in 100, 0.2 in 400."""
@@ -42,7 +42,7 @@ OnRecorded: TypeAlias = Callable[[Sequence[Visit]], None]
 log = structlog.get_logger(__name__)
 
 
-class NotRecorded(Exception):
+class RecordingError(Exception):
     """The visits of a domain were not stored; the log says why."""
 
 
@@ -147,7 +147,7 @@ class Recorder:
                 failed |= self._count_recorded(part, recorded)
         return failed
 
-    async def _record_all(self, batch: Sequence[VisitedDomain], pauses: Iterator[float]) -> "Recorded":
+    async def _record_all(self, batch: Sequence[VisitedDomain], pauses: Iterator[float]) -> "RecordCounts":
         """Record a batch, with retries while there are pauses left, then raise NOT_READY."""
         while True:
             try:
@@ -157,7 +157,7 @@ class Recorder:
                     raise
                 await asyncio.sleep(pause)
 
-    def _count_recorded(self, batch: Sequence[VisitedDomain], recorded: "Recorded") -> dict[str, str]:
+    def _count_recorded(self, batch: Sequence[VisitedDomain], recorded: "RecordCounts") -> dict[str, str]:
         failed = dict.fromkeys(recorded.lost, "lease lost") | recorded.failed
         visits = [visit for visited in batch if visited.domain not in failed for visit in visited.finished.visits]
         self._stats.recorded(len(batch) - len(failed), visits)
@@ -199,6 +199,6 @@ def _finish_future(
     if written.done():  # the waiting task was cancelled
         return
     if isinstance(domain, VisitedDomain) and domain.domain in failed:
-        written.set_exception(NotRecorded(failed[domain.domain]))
+        written.set_exception(RecordingError(failed[domain.domain]))
     else:
         written.set_result(None)

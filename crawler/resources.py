@@ -1,7 +1,14 @@
-"""The resources that all visits of one crawler share: address guard, client pool, limits, memory budget, stop event."""
+"""The resources that all visits of one crawler share: address guard, client pool, limits, memory budget, stop event.
+
+How the crawler names itself to the sites it visits.
+
+The time limits of one visit: for its host, and until its lease expires.
+"""
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -9,11 +16,20 @@ from crawler.body_memory import BodyMemoryBudget
 from crawler.deferrals import QUEUE_FACTOR, AddressBusy, Deferrals
 from crawler.flood_monitor import FloodMonitor
 from crawler.guards import AddressGuard, ConnectTo, Resolver
-from crawler.identity import user_agent
 from crawler.politeness import BlockBudgets, ConnectionLimiter, ConnectionSlot, max_connections
 from crawler.timer_wheel import TimerWheel
 from crawler.transport import ClientPool
+from registry.core.visiting.robots import PRODUCT
 from registry.settings import Settings
+
+PRODUCT_AND_VERSION: Final = f"{PRODUCT}/{version('waypost')}"
+"""Begins with the product token that robots.txt files match."""
+
+
+def user_agent(settings: Settings) -> str:
+    """Return the User-Agent: product and version, then the page that explains the crawler and the contact address."""
+    return f"{PRODUCT_AND_VERSION} ({settings.reachable_at})"
+
 
 TYPICAL_REQUESTS: Final = 20
 TYPICAL_ANSWER_SECONDS: Final = 0.5
@@ -87,3 +103,12 @@ class CrawlResources:
         slot = self.limiter.slot(key)
         await slot.__aenter__()
         return slot
+
+
+@dataclass(slots=True)
+class VisitDeadlines:
+    """`host_seconds`: seconds left for requests and look-ups; pauses do not count. `ends_at`: when the visit must end,
+    on the monotonic clock."""
+
+    host_seconds: float
+    ends_at: float

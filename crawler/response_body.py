@@ -3,7 +3,7 @@
 import re
 import zlib
 
-from crawler.body_memory import FREE_PER_VISIT, BodyMemoryExhausted, BodyMemoryReservation
+from crawler.body_memory import FREE_PER_VISIT, BodyMemoryReservation, NoBodyMemory
 
 
 class UnusableAnswer(Exception):
@@ -87,5 +87,5 @@ class Body:
     def _reserve_memory(self) -> None:
         try:
             self._memory.grow_to(self._size)
-        except BodyMemoryExhausted:
+        except NoBodyMemory:
             raise UnusableAnswer("no_room") from None

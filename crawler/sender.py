@@ -2,19 +2,18 @@
 
 import time
 
-from crawler.deadlines import VisitDeadlines
 from crawler.dialer import Dialer
 from crawler.guards import Pin
 from crawler.outcomes import BLOCK_BUDGET, CLOSED_BY_MONITOR, FLOOD, HOST_DEADLINE, FetchFailure, failure_of
 from crawler.outcomes import request_headers as headers_of
 from crawler.politeness import ConnectionSlot, RequestPacer
-from crawler.resources import CrawlResources
+from crawler.resources import CrawlResources, VisitDeadlines
 from crawler.transport import READ_AHEAD, RawAnswer, ask
 from registry.core.model.documents import Probe
 from registry.core.visiting.probes import keeps_head
 
 
-class VisitInterrupted(Exception):
+class InterruptedVisit(Exception):
     """The visit ends before its plan is complete, because the crawler stops or the lease expires. The host is not at
     fault."""
 
@@ -88,11 +87,11 @@ class RequestSender:
         """Wait for the pause between requests; it does not count as time of the host. Raise VisitInterrupted."""
         now = time.monotonic()
         if max(now, self._pacer.next_at) >= self._deadlines.ends_at:  # guard: lease-deadline
-            raise VisitInterrupted
+            raise InterruptedVisit
         if self._pacer.next_at > now and not self._resources.stop.is_set():
             await self._resources.timers.pause(self._pacer.next_at - now)
         if self._resources.stop.is_set():
-            raise VisitInterrupted
+            raise InterruptedVisit
 
     async def _change_slot(self, key: str) -> None:
         await self._release_slot()

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from crawler.deadlines import VisitDeadlines
 from crawler.dialer import Dialer
 from crawler.guards import Pin
 from crawler.outcomes import (
@@ -19,11 +18,11 @@ from crawler.outcomes import (
     failed,
 )
 from crawler.politeness import RequestPacer
-from crawler.resources import CrawlResources
+from crawler.resources import CrawlResources, VisitDeadlines
 from crawler.sender import RequestSender
 from crawler.transport import RawAnswer
-from registry.core.model.documents import Fetched, Outcome, Probe
-from registry.core.visiting.redirects import STATUSES, Follow, Stop, redirect
+from registry.core.model.documents import FetchResult, Outcome, Probe
+from registry.core.visiting.pointers import STATUSES, Follow, Stop, redirect
 
 RECORD_MARGIN: Final = timedelta(seconds=30)
 """Visits end this long before their lease does, so that their results can still be recorded under it."""
@@ -76,7 +75,7 @@ class FetchSession:
         """Set whether the next request is the last, which closes its connection: idle ones take much memory."""
         self._sender.last = last
 
-    async def fetch(self, probe: Probe, redirects: RedirectPolicy = follow_within_site) -> Fetched:
+    async def fetch(self, probe: Probe, redirects: RedirectPolicy = follow_within_site) -> FetchResult:
         """Return the answer to one probe after its redirects, or its failure. Raise VisitInterrupted or AddressBusy.
 
         Nearly all requests reuse an open connection to the same host, so that path is kept short.

@@ -8,17 +8,17 @@ from typing import Any, Final
 
 from scrapy.settings import BaseSettings
 
-from crawler import identity
+from crawler import resources
 
 BOT_NAME: Final = "waypost"
 SPIDER_MODULES: Final = ["crawler.spider"]
 NEWSPIDER_MODULE: Final = "crawler.spider"
-USER_AGENT: Final = identity.PRODUCT_AND_VERSION  # the spider appends the contact page: identity.user_agent
+USER_AGENT: Final = resources.PRODUCT_AND_VERSION  # the spider appends the contact page: identity.user_agent
 
 TWISTED_REACTOR_ENABLED: Final = False
 ASYNCIO_EVENT_LOOP: Final = "uvloop.Loop"
 LOG_LEVEL: Final = "INFO"
-LOG_FORMATTER: Final = "crawler.log_formatter.RedactingFormatter"
+LOG_FORMATTER: Final = "crawler.spider.RedactingFormatter"
 
 # Only probe:// has a download handler. Scrapy's own handlers ignore the address guard, and file: reads local files.
 # Set in the base setting, so that DOWNLOAD_HANDLERS can add handlers without restoring these; at the highest priority,
@@ -63,6 +63,6 @@ CONCURRENT_REQUESTS_PER_DOMAIN: Final = 20_000
 SCRAPER_SLOT_MAX_ACTIVE_SIZE: Final = 2**40
 DOWNLOAD_DELAY: Final = 0
 CONCURRENT_ITEMS: Final = 1  # Scrapy starts this many tasks for every response; a response has one item
-SCHEDULER: Final = "crawler.scheduler.LeaseScheduler"
+SCHEDULER: Final = "crawler.spider.LeaseScheduler"
 DUPEFILTER_CLASS: Final = "scrapy.dupefilters.BaseDupeFilter"
 WARN_ON_GENERATOR_RETURN_VALUE: Final = False

@@ -1,25 +1,33 @@
-"""The spider: it turns leases into requests, one per domain, and visited domains into items."""
+"""The spider: it turns leases into requests, one per domain, and visited domains into items.
+
+The queue of requests between the spider and the download handler, in the order of their leases.
+
+Format what Scrapy logs about requests, responses and items.
+"""
 
 import asyncio
 import contextlib
+import logging
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final, Self, cast
 
 import structlog
 from scrapy import Request, Spider, signals
+from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
+from scrapy.logformatter import LogFormatter, LogFormatterResult
 from twisted.python.failure import Failure
 
 from crawler.descriptors import hosts_that_fit
-from crawler.handler import LEASED, SCHEME, DomainResponse, LeasedDomain, VisitCut, VisitDeferred
-from crawler.identity import user_agent
-from crawler.in_flight import InFlight
+from crawler.handler import LEASED, SCHEME, DeferredVisit, DomainResponse, LeasedDomain, VisitCut
 from crawler.items import VisitedDomain
 from crawler.job import CrawlJob, job_from, opened
-from crawler.lease_holder import LeaseHolder
+from crawler.lease_holder import InFlight, LeaseHolder
 from crawler.recorder import AFTER_CRASH, Recorder, UnfinishedDomain
+from crawler.resources import user_agent
 from crawler.stats import CrawlStats
 from crawler.visit import Visitor
 from registry.core.visiting.visits import DomainJob, Lease
@@ -136,7 +144,7 @@ class WaypostSpider(Spider):
         token, domain, error = leased.token, leased.job.domain, failure.value
         if isinstance(error, VisitCut):
             unfinished = UnfinishedDomain(token, domain)
-        elif isinstance(error, VisitDeferred):
+        elif isinstance(error, DeferredVisit):
             unfinished = UnfinishedDomain(token, domain, error.later)
         else:
             unfinished = UnfinishedDomain(token, domain, AFTER_CRASH, crashed=True)
@@ -210,3 +218,66 @@ class WaypostSpider(Spider):
             dont_filter=True,
             meta={LEASED: LeasedDomain(lease.token, lease.expires_at, job), "download_slot": SCHEME},
         )
+
+
+class LeaseScheduler(BaseScheduler):
+    """Keep requests in memory, first in, first out, without duplicate filter and priorities.
+
+    The database decides which domains are due and in which order, and it survives a crash; a queue on disk would not
+    know which leases are still valid. Keeps the counters of Scrapy's own scheduler.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._queue: deque[Request] = deque()
+        self._stats = crawler.stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> "LeaseScheduler":
+        return cls(crawler)
+
+    def has_pending_requests(self) -> bool:
+        return bool(self._queue)
+
+    def enqueue_request(self, request: Request) -> bool:
+        self._queue.append(request)
+        self._stats.inc_value("scheduler/enqueued")
+        return True
+
+    def next_request(self) -> Request | None:
+        if not self._queue:
+            return None
+        self._stats.inc_value("scheduler/dequeued")
+        return self._queue.popleft()
+
+
+_LOGGER = logging.getLogger("scrapy")
+
+
+class RedactingFormatter(LogFormatter):
+    """Log domains instead of items, because an item contains untrusted bodies."""
+
+    def crawled(self, request: Request, response: Response, spider: Spider) -> LogFormatterResult | None:  # type: ignore[override]  # None: not logged
+        return _domain(logging.DEBUG, "visited %(domain)s", request.url)
+
+    def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult | None:  # type: ignore[override]  # None: not logged
+        return _domain(logging.DEBUG, "recorded %(domain)s", item)
+
+    def dropped(
+        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
+    ) -> LogFormatterResult:
+        return _message(logging.WARNING, "dropped %(domain)s", item)
+
+    def item_error(
+        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
+    ) -> LogFormatterResult:
+        return _message(logging.ERROR, "item of %(domain)s", item)
+
+
+def _domain(level: int, message: str, source: Any) -> LogFormatterResult | None:
+    """Return the message, or None below the log level, because it would be built for every domain."""
+    return _message(level, message, source) if _LOGGER.isEnabledFor(level) else None
+
+
+def _message(level: int, message: str, source: Any) -> LogFormatterResult:
+    domain = source if isinstance(source, str) else getattr(source, "domain", "?")
+    return {"level": level, "msg": message, "args": {"domain": domain}}

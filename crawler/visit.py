@@ -15,7 +15,7 @@ from crawler.deferrals import AddressBusy
 from crawler.outcomes import BLOCK_BUDGET
 from crawler.politeness import RequestPacer
 from crawler.resources import CrawlResources
-from crawler.sender import VisitInterrupted
+from crawler.sender import InterruptedVisit
 from crawler.session import FetchSession
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.shares import DOMAIN_BUDGET, LOOK_UP_BUDGET, SHARE_BUDGET, DomainBudget, Standing
@@ -45,7 +45,7 @@ class Visitor(CrawlResources):
             try:
                 for host in job.hosts:
                     visits.append(await self.visit_host(host, pacer, until))
-            except VisitInterrupted:
+            except InterruptedVisit:
                 pass
             except AddressBusy:
                 if not visits:

@@ -1,7 +1,7 @@
 """Sends messages to receivers of webhooks: signed, by POST, at an address that the guard of visits allows.
 
 One process delivers at a time (an advisory lock), one message at a time to each receiver. What is sent and when is
-decided in `registry.actions.webhooks.delivering`. Sends share no limit with visits: they are bounded by MOST_AT_ONCE,
+decided in `registry.actions.webhooks`. Sends share no limit with visits: they are bounded by MOST_AT_ONCE,
 the time of one request, and the little that is read of an answer.
 """
 
@@ -19,18 +19,16 @@ from crawler.guards import Pin
 from crawler.outcomes import NO_CONNECTION, failure_of
 from crawler.resources import CrawlResources
 from crawler.transport import RawAnswer, ask
-from registry.actions.webhooks.delivering import Outgoing
+from registry.actions.webhooks import Outgoing
 from registry.core.assessing.verdicts import retry_after
-from registry.core.model.documents import Fetched, Post
+from registry.core.model.documents import FetchResult, Post
 from registry.core.names.domains import host_of
-from registry.core.webhooks.messages import answers_challenge
-from registry.core.webhooks.schedule import Attempt, Disable, Verdict, reason_of
-from registry.core.webhooks.signing import signed_headers
+from registry.core.webhooks import Attempt, Disable, Verdict, answers_challenge, reason_of, signed_headers
 from registry.settings import Settings
 from registry.tasks import running_beside
 
 if TYPE_CHECKING:
-    from registry.wiring import Hold, Waypost
+    from registry.wiring import HeldLock, Waypost
 
 MOST_AT_ONCE: Final = 8
 """Messages that are being sent at once, each to another receiver."""
@@ -73,7 +71,7 @@ class WebhookSender(CrawlResources):
         reason, token = reason_of(answer.status), outgoing.message.token
         if not reason and token is not None and not answers_challenge(answer.body, token):  # guard: webhook-token
             reason = WRONG_TOKEN
-        fetched = Fetched(outgoing.url, outgoing.url, datetime.now(UTC), answer.status, answer.headers)
+        fetched = FetchResult(outgoing.url, outgoing.url, datetime.now(UTC), answer.status, answer.headers)
         wait = retry_after(fetched)
         return Attempt(answer.status, reason, None if wait is None else timedelta(seconds=wait), _elapsed_ms(began))
 
@@ -144,7 +142,7 @@ async def _deliver_continuously(waypost: "Waypost", sender: WebhookSender) -> No
         await asyncio.sleep(AGAIN_SECONDS)
 
 
-async def _lead(waypost: "Waypost", sender: WebhookSender, hold: "Hold") -> None:
+async def _lead(waypost: "Waypost", sender: WebhookSender, hold: "HeldLock") -> None:
     """Send what is due until the lock is lost: then another process may send the same."""
     lost = asyncio.create_task(hold.until_lost())
     running: dict[str, asyncio.Task[None]] = {}

@@ -19,7 +19,7 @@ from benchmarks.search import tree
 from registry.actions.frontier.lease import acquire
 from registry.actions.frontier.seed import seed
 from registry.actions.recording.record import record
-from registry.core.model.documents import Fetched, Probe
+from registry.core.model.documents import FetchResult, Probe
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import FinishedDomain, HostJob, Visit
 from registry.settings import Settings
@@ -57,12 +57,12 @@ def _visit(job: HostJob, now: datetime) -> Visit:
     return plan.finish(now, now)
 
 
-def _answer(host: str, probe: Probe, now: datetime) -> Fetched:
+def _answer(host: str, probe: Probe, now: datetime) -> FetchResult:
     path, document = LARGE_SITES[host]
     if probe.url != f"https://{host}{path}":
-        return Fetched(probe.url, probe.url, now, 404, {"content-type": "text/plain"}, b"nothing", elapsed_ms=9)
+        return FetchResult(probe.url, probe.url, now, 404, {"content-type": "text/plain"}, b"nothing", elapsed_ms=9)
     headers = {"content-type": "application/json"}
-    return Fetched(probe.url, probe.url, now, 200, headers, document(host), elapsed_ms=9, address="192.0.2.1")
+    return FetchResult(probe.url, probe.url, now, 200, headers, document(host), elapsed_ms=9, address="192.0.2.1")
 
 
 async def main() -> None:

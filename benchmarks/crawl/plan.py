@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from registry.core.model.documents import Fetched, Purpose
+from registry.core.model.documents import FetchResult, Purpose
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import HostJob
 
@@ -19,5 +19,5 @@ def cold_paths() -> list[str]:
         paths.append(probe.url.removeprefix(f"https://{_HOST}"))
         page = {"content-type": "text/html"}
         status, body = (200, b"<title>Shop</title>") if probe.purpose is Purpose.HOME else (404, b"<p>Not found</p>")
-        plan.take(probe, Fetched(probe.url, probe.url, now, status=status, headers=page, body=body))
+        plan.take(probe, FetchResult(probe.url, probe.url, now, status=status, headers=page, body=body))
     return paths

@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.embedding.fit import Floats, Gated
-from registry.search.array_file import encode_arrays
+from registry.search.column_store import encode_arrays
 
 DIMS = 256
 

@@ -15,7 +15,7 @@ from functools import partial
 
 from benchmarks.assess.worker import clear_caches
 from benchmarks.plan.sites import KINDS, Kind, Reply
-from registry.core.model.documents import Fetched
+from registry.core.model.documents import FetchResult
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import HostJob
 
@@ -44,7 +44,7 @@ def walk(host: str, reply: Callable[[str], Reply]) -> HostPlan:
         url = probe.url
         plan.take(
             probe,
-            Fetched(
+            FetchResult(
                 url=url,
                 final_url=url,
                 at=NOW,

@@ -21,7 +21,7 @@ import psycopg
 from registry.actions.frontier.lease import acquire
 from registry.actions.frontier.seed import seed
 from registry.actions.recording.record import record
-from registry.core.model.documents import Fetched, Probe
+from registry.core.model.documents import FetchResult, Probe
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Lease, Visit
 from registry.store.engine import libpq, make_engine, sqlalchemy_url
@@ -151,7 +151,7 @@ def _walk(job: HostJob, pages: dict[str, bytes], now: datetime) -> Visit:
     return plan.finish(now, now + timedelta(seconds=20))
 
 
-def _answer(probe: Probe, pages: dict[str, bytes], now: datetime) -> Fetched:
+def _answer(probe: Probe, pages: dict[str, bytes], now: datetime) -> FetchResult:
     body = pages.get("/" + probe.url.split("/", 3)[3])
     status, media_type = (404, "text/html") if body is None else (200, "application/json")
     body = body or NOT_FOUND
@@ -161,14 +161,14 @@ def _answer(probe: Probe, pages: dict[str, bytes], now: datetime) -> Fetched:
         headers["etag"] = f'"{hashlib.md5(body).hexdigest()}"'
         if probe.etag == headers["etag"]:
             status, body = 304, b""
-    return Fetched(probe.url, probe.url, now, status, headers, body, elapsed_ms=37, address="192.0.2.1")
+    return FetchResult(probe.url, probe.url, now, status, headers, body, elapsed_ms=37, address="192.0.2.1")
 
 
 def _for_host(answer: Any, host: str, now: datetime) -> Any:
     """Return the same answer for another host."""
     probe, fetched = answer.probe, answer.fetched
     url = probe.url.replace(MODEL, host)
-    other_fetched = Fetched(
+    other_fetched = FetchResult(
         url, url, now, fetched.status, fetched.headers, fetched.body, elapsed_ms=fetched.elapsed_ms,
         address=fetched.address,
     )  # fmt: skip

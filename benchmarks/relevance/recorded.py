@@ -10,13 +10,13 @@ from typing import Final
 from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import held_from, merge
 from registry.core.merging.trust import trust_of
-from registry.core.model.documents import Fetched, Outcome, Probe
+from registry.core.model.documents import FetchResult, Outcome, Probe
 from registry.core.model.listing import Listing
 from registry.core.names.domains import host_of, registrable_domain
 from registry.core.scoring.score import score
 from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.pointers import STATUSES, Stop
 from registry.core.visiting.probes import keeps_head
-from registry.core.visiting.redirects import STATUSES, Stop
 from registry.core.visiting.visits import HostJob, Visit
 from registry.demo.sites import Site, load_sites
 
@@ -48,26 +48,26 @@ def _visit(sites: dict[str, Site], host: str) -> Visit:
     return plan.finish(_NOW, _NOW)
 
 
-def _fetched(sites: dict[str, Site], plan: HostPlan, probe: Probe) -> Fetched:
+def _fetched(sites: dict[str, Site], plan: HostPlan, probe: Probe) -> FetchResult:
     """Return what the transport would: redirects followed where the plan allows it, bodies cut at the probe's cap."""
     url = probe.url
     hops: tuple[str, ...] = ()
     while True:
         site = sites.get(host_of(url) or "")
         if site is None or site.file.state != "up":
-            return Fetched(probe.url, url, _NOW, hops=hops, failure=Outcome.UNREACHABLE, reason="no such host")
+            return FetchResult(probe.url, url, _NOW, hops=hops, failure=Outcome.UNREACHABLE, reason="no such host")
         reply = site.reply("/" + url.split("/", 3)[3].partition("?")[0])
         headers = {name.lower(): value for name, value in reply.headers.items()}
         if reply.status not in STATUSES:
             break
         step = plan.redirect(probe, url, headers.get("location"), hops)
         if isinstance(step, Stop):
-            return Fetched(probe.url, url, _NOW, hops=hops, failure=step.outcome, reason=step.reason)
+            return FetchResult(probe.url, url, _NOW, hops=hops, failure=step.outcome, reason=step.reason)
         url, hops = step.url, (*hops, url)
     is_truncated = len(reply.body) > probe.cap
     if is_truncated and not keeps_head(probe):
-        return Fetched(probe.url, url, _NOW, hops=hops, failure=Outcome.TOO_LARGE, reason="body")
-    return Fetched(
+        return FetchResult(probe.url, url, _NOW, hops=hops, failure=Outcome.TOO_LARGE, reason="body")
+    return FetchResult(
         probe.url, url, _NOW, reply.status, headers, reply.body[: probe.cap], hops, truncated=is_truncated
     )  # fmt: skip
 

@@ -36,9 +36,8 @@ from registry.core.ranking import Embedder, ParsedQuery, explain, parse_query, r
 from registry.search.backend import Backend, Pool, SearchDocument
 from registry.search.embedding import default_embedder
 from registry.search.meilisearch import queries
-from registry.search.meilisearch.admin import Admin, Keys
+from registry.search.meilisearch.admin import Admin, Keys, make_keys
 from registry.search.meilisearch.backend import MeiliBackend
-from registry.search.meilisearch.keys import make_keys
 from registry.search.meilisearch.query_client import BUDGET_SECONDS, MAX_CONCURRENT, QueryClient
 
 _PAGE: Final = 10

@@ -20,23 +20,23 @@ from urllib.parse import urlencode
 import orjson
 import structlog
 
-from crawler.mirror.origin import RANGE_BYTES, WAIT_SECONDS, Origin
-from crawler.seeds.online import NotRead
+from crawler.mirror.origin import RANGE_BYTES, WAIT_SECONDS, MirrorOrigin
+from crawler.seeds.online import ReadError
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.reading.foreign_lists import ENVELOPE_BYTES, RECORD_VALUES, ForeignList, count_values, read_entry
 from registry.core.reading.reader import Unreadable
-from registry.wiring.dump_reading import (
+from registry.wiring.dumps import (
     LINE_BYTES,
     MANIFEST,
     MANIFEST_BYTES,
     BadDump,
-    Manifest,
+    DumpFileManifest,
     Part,
     lines,
     read_manifest,
     verify,
 )
-from registry.wiring.mirroring import ANSWER_BYTES, MirrorRecord, Statement, Superseded
+from registry.wiring.mirroring import ANSWER_BYTES, MirrorRecord, StaleProgress, Statement
 
 if TYPE_CHECKING:
     from registry.wiring import Waypost
@@ -65,7 +65,7 @@ LOOK_SECONDS: Final = 600.0
 log = structlog.get_logger(__name__)
 
 
-class Expired(Exception):
+class ExpiredFeed(Exception):
     """The feed does not reach back to the cursor."""
 
 
@@ -77,7 +77,7 @@ class Mirror:
     """
 
     waypost: "Waypost"
-    origin: Origin
+    origin: MirrorOrigin
     folder: Path
     reload: timedelta
     source: Path | None = None
@@ -102,10 +102,10 @@ class Mirror:
                 if once and is_current:
                     return
                 continue
-            except Superseded:
+            except StaleProgress:
                 log.warning("mirror.superseded", hint="another process mirrors into this database")
                 progress = await self.waypost.mirror.begin(self.origin.url)
-            except (NotRead, BadDump) as error:
+            except (ReadError, BadDump) as error:
                 if isinstance(error, BadDump):
                     self._bad_snapshot = (progress.manifest or {}).get("snapshot", "")
                 if once and getattr(error, "status", None) != 429:
@@ -119,17 +119,17 @@ class Mirror:
         if progress.phase == "loading":
             return await self._load(progress), False
         if self._is_old(progress):
-            with contextlib.suppress(NotRead, BadDump):  # the old one still serves
+            with contextlib.suppress(ReadError, BadDump):  # the old one still serves
                 manifest = await self._manifest(use_source=False)
                 if manifest.snapshot != (progress.manifest or {}).get("snapshot"):
                     return await self.waypost.mirror.start_dump(manifest), False
         try:
             return await self._follow(progress)
-        except Expired:
+        except ExpiredFeed:
             log.warning("mirror.expired", hint="the feed no longer reaches back: begin with a new dump")
             manifest = await self._manifest(use_source=False)
             if progress.cursor == manifest.cursor:
-                raise NotRead("the newest dump is older than what the feed keeps") from None
+                raise ReadError("the newest dump is older than what the feed keeps") from None
             return await self.waypost.mirror.start_dump(manifest, forget_cursor=True), False
 
     def _is_old(self, progress: MirrorRecord) -> bool:
@@ -146,7 +146,7 @@ class Mirror:
 
     # the dump
 
-    async def _manifest(self, *, use_source: bool) -> Manifest:
+    async def _manifest(self, *, use_source: bool) -> DumpFileManifest:
         """Return the newest manifest. Raise NotRead and BadDump."""
         if use_source and self.source is not None:
             raw = await asyncio.to_thread(_read_file, self.source / MANIFEST)
@@ -170,7 +170,7 @@ class Mirror:
             for number in range(progress.part, len(manifest.parts)):
                 async with self._fetched(manifest.parts[number]) as path:
                     progress = await self._load_part(progress, manifest, number, path)
-        except NotRead as error:
+        except ReadError as error:
             if error.status != 404:
                 raise
             newest = await self._manifest(use_source=False)
@@ -183,7 +183,9 @@ class Mirror:
         log.info("mirror.loaded", snapshot=manifest.snapshot, removed=removed, **await self.waypost.mirror.counts())
         return progress
 
-    async def _load_part(self, progress: MirrorRecord, manifest: Manifest, number: int, path: Path) -> MirrorRecord:
+    async def _load_part(
+        self, progress: MirrorRecord, manifest: DumpFileManifest, number: int, path: Path
+    ) -> MirrorRecord:
         part = manifest.parts[number]
         reading = islice(lines(path, part), progress.line, None)
         done = progress.line
@@ -250,12 +252,12 @@ class Mirror:
                     f"/api/feed?{urlencode(question)}", "events", cap=FEED_BYTES, max_entries=10 * EVENTS_AT_ONCE
                 ),
             )
-        except NotRead as error:
+        except ReadError as error:
             if error.is_too_large and self._events_at_once > 1:
                 self._events_at_once //= 2
                 return progress, False
             if error.status == 410 or (error.status == 400 and progress.cursor is not None):
-                raise Expired from None
+                raise ExpiredFeed from None
             raise
         self._events_at_once = min(2 * self._events_at_once, EVENTS_AT_ONCE)
         behind = page.behind(datetime.now(UTC))
@@ -264,7 +266,7 @@ class Mirror:
             asked, waiting = waiting[:size], waiting[size:]
             try:
                 answer = await self._records(asked)
-            except NotRead as error:
+            except ReadError as error:
                 if not error.is_too_large:
                     raise
                 if len(asked) > 1:
@@ -294,10 +296,10 @@ class Mirror:
         sequence = answer.get("sequence") if isinstance(answer, dict) else None
         left = answer.get("left") if isinstance(answer, dict) else None
         if type(sequence) is not int or sequence < 0 or not listed.is_list:
-            raise NotRead("the answer holds no records")
+            raise ReadError("the answer holds no records")
         missing = [host for host in hosts if isinstance(left, list) and host in left]
         if len(missing) == len(hosts):
-            raise NotRead("the answer leaves out every host")
+            raise ReadError("the answer leaves out every host")
         return _Answer(sequence, iter(listed), [host for host in hosts if host not in missing], missing)
 
     async def _apply(self, progress: MirrorRecord, answer: "_Answer", behind: timedelta) -> MirrorRecord:
@@ -372,7 +374,7 @@ def _page(listed: ForeignList) -> _Page:
     page = listed.envelope
     cursor = page.get("cursor") if isinstance(page, dict) else None
     if not isinstance(page, dict) or not listed.is_list or not isinstance(cursor, str) or len(cursor) > CURSOR_CHARS:
-        raise NotRead("the answer is no page of a feed")
+        raise ReadError("the answer is no page of a feed")
     hosts: dict[str, None] = {}
     latest: datetime | None = None
     refused = 0
@@ -415,7 +417,7 @@ def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise NotRead(f"{path}: {error.strerror}") from None
+        raise ReadError(f"{path}: {error.strerror}") from None
 
 
 def _size(path: Path) -> int:

@@ -12,10 +12,10 @@ from typing import Final, Self
 
 from crawler.politeness import BlockBudgets, RequestPacer
 from crawler.resources import CrawlResources
-from crawler.seeds.online import NotRead, readable
-from crawler.sender import VisitInterrupted
+from crawler.seeds.online import ReadError, readable
+from crawler.sender import InterruptedVisit
 from crawler.session import FetchSession
-from registry.core.model.documents import Fetched, Outcome, Post, Probe, Purpose
+from registry.core.model.documents import FetchResult, Outcome, Post, Probe, Purpose
 from registry.core.reading.foreign_lists import ForeignList, cut_list, reason_of
 from registry.core.reading.reader import Unreadable
 from registry.core.visiting.shares import DomainBudget
@@ -32,7 +32,7 @@ _CONNECTION: Final = timedelta(minutes=10)
 _LONGEST_PAUSE: Final = 3_600.0
 
 
-class Origin(CrawlResources):
+class MirrorOrigin(CrawlResources):
     """An async context manager, with one connection that is renewed from time to time."""
 
     def __init__(self, url: str, settings: Settings, stop: asyncio.Event | None = None) -> None:
@@ -71,7 +71,7 @@ class Origin(CrawlResources):
         try:
             return await asyncio.to_thread(cut_list, body, member, max_entries=max_entries)
         except Unreadable as refusal:
-            raise NotRead(f"the answer cannot be read: {reason_of(refusal)}") from None
+            raise ReadError(f"the answer cannot be read: {reason_of(refusal)}") from None
 
     async def file(self, path: str, *, cap: int) -> bytes:
         """Return the body of a GET. Raise NotRead."""
@@ -83,20 +83,20 @@ class Origin(CrawlResources):
         fetched = await self._answer(probe, 206)
         stated = fetched.headers.get("content-range", "")
         if not stated.startswith(f"bytes {start}-{end - 1}/") or len(fetched.body) != end - start:
-            raise NotRead("the answer is not the range that was asked for", 206)
+            raise ReadError("the answer is not the range that was asked for", 206)
         return fetched.body
 
-    async def _answer(self, probe: Probe, status: int = 200) -> Fetched:
+    async def _answer(self, probe: Probe, status: int = 200) -> FetchResult:
         try:
             fetched = await (await self._connected()).fetch(probe)
-        except VisitInterrupted:
+        except InterruptedVisit:
             raise asyncio.CancelledError from None
         if fetched.failure is not None:
             await self._disconnect()
             reason = " ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason)))
-            raise NotRead(reason, is_too_large=fetched.failure is Outcome.TOO_LARGE)
+            raise ReadError(reason, is_too_large=fetched.failure is Outcome.TOO_LARGE)
         if fetched.status != status:
-            raise NotRead(
+            raise ReadError(
                 f"the answer was {fetched.status}", fetched.status, _seconds(fetched.headers.get("retry-after"))
             )
         return fetched

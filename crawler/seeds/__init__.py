@@ -1,9 +1,9 @@
 """Sources of domain names: one module for each kind of source, and SEEDS, the tuple of all."""
 
-from crawler.seeds import ard, lines, links, mcp_registry, sitemap, tables, waypost
-from crawler.seeds.source import Source
+from crawler.seeds import ard, lines, mcp_registry, sitemap, source, tables, waypost
+from crawler.seeds.source import SeedSource
 
-SEEDS: tuple[Source, ...] = (
+SEEDS: tuple[SeedSource, ...] = (
     lines.FILE,
     tables.CSV,
     tables.TRANCO,
@@ -12,5 +12,5 @@ SEEDS: tuple[Source, ...] = (
     ard.ARD_REGISTRY,
     ard.ARD_CATALOG,
     waypost.WAYPOST,
-    links.LINKS,
+    source.LINKS,
 )

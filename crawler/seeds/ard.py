@@ -13,9 +13,9 @@ from urllib.parse import quote
 import orjson
 
 from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS
-from crawler.seeds.online import NotRead, Reader
+from crawler.seeds.online import Reader, ReadError
 from crawler.seeds.pages import PAGE_CAP, Page, cut_page, paged, readable_entries
-from crawler.seeds.source import BROKEN_OFF, Source
+from crawler.seeds.source import BROKEN_OFF, SeedSource
 from registry.core.format_support.artifact_types import AI_CATALOG, canonical_type
 from registry.core.names.air import publisher_of, repaired
 from registry.core.names.domains import MAX_URL_CHARS, host_of, parse_https, registrable_domain
@@ -23,8 +23,8 @@ from registry.core.names.seeds import Checkpoint, Refusal, Seed
 from registry.core.reading.foreign_lists import ENTRY_BYTES, read_entry, reason_of
 from registry.core.reading.reader import Unreadable
 
-ARD_REGISTRY: Final = Source("ard-registry", "the entries of a registry that speaks ARD", "the entry's identifier")
-ARD_CATALOG: Final = Source("ard-catalog", "the entries of a catalogue (ARD, AI Catalog)", "the entry's identifier")
+ARD_REGISTRY: Final = SeedSource("ard-registry", "the entries of a registry that speaks ARD", "the entry's identifier")
+ARD_CATALOG: Final = SeedSource("ard-catalog", "the entries of a catalogue (ARD, AI Catalog)", "the entry's identifier")
 
 PAGE_SIZE: Final = 100
 PUBLISHERS: Final = 1_000
@@ -83,7 +83,7 @@ async def catalogue_names(url: str, reader: Reader) -> AsyncIterator[Seed | Refu
         try:
             _, body = await reader.read(target, accept=f"{AI_CATALOG}, {_ACCEPT}", cap=PAGE_CAP)
             _, entries = _listed(body, "entries", target)
-        except NotRead as error:
+        except ReadError as error:
             if is_site and waiting and error.status in _MISSING:
                 is_site = False  # the older path is left
                 continue
@@ -110,10 +110,10 @@ async def catalogue_names(url: str, reader: Reader) -> AsyncIterator[Seed | Refu
 async def _list_page(base: str, token: str, reader: Reader) -> Page:
     url = f"{base}/agents?pageSize={PAGE_SIZE}" + (f"&pageToken={quote(token, safe='')}" if token else "")
     if len(url) > MAX_URL_CHARS:
-        raise NotRead("the token of the next page is too long for a URL")
+        raise ReadError("the token of the next page is too long for a URL")
     try:
         _, body = await reader.read(url, accept=_ACCEPT, cap=PAGE_CAP)
-    except NotRead as error:
+    except ReadError as error:
         if token or error.status not in _MISSING:
             raise
         return Page([], f"{_PUBLISHERS}:")  # the list is optional
@@ -128,8 +128,8 @@ async def _publishers(base: str, reader: Reader) -> Page:
         body = await reader.post(f"{base}/explore", orjson.dumps(question), accept=_ACCEPT, cap=ENTRY_BYTES)
         value = read_entry(body)
     except Unreadable as refusal:
-        raise NotRead(f"this cannot be read: {reason_of(refusal)}") from None
-    except NotRead as error:
+        raise ReadError(f"this cannot be read: {reason_of(refusal)}") from None
+    except ReadError as error:
         if error.status not in _NOT_COUNTED:
             raise
         value = None
@@ -169,7 +169,7 @@ def _listed(body: bytes, key: str, referrer: str) -> tuple[Any, Iterator[Any]]:
     """Return an answer, and the entries of its list `key`, which are read one by one. Raise NotRead."""
     listed = cut_page(body, key)
     if not listed.is_list or not isinstance(listed.envelope, dict):
-        raise NotRead(f"there is no list of {key} in it")
+        raise ReadError(f"there is no list of {key} in it")
     return listed.envelope, readable_entries(listed, referrer)
 
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from crawler.seeds.opened import Opened
-from crawler.seeds.source import Source
+from crawler.seeds.opened import OpenList
+from crawler.seeds.source import SeedSource
 from registry.core.names.domains import MAX_URL_CHARS, host_of
 from registry.core.names.seeds import Refusal, Seed
 
-FILE: Final = Source("file", "a file or standard input with a name on each line", "the name of the file")
+FILE: Final = SeedSource("file", "a file or standard input with a name on each line", "the name of the file")
 
 NO_HOST: Final = "no_host"
 NO_HOST_SAYS: Final = "there is no host name in this URL"
@@ -17,7 +17,7 @@ NO_HOST_SAYS: Final = "there is no host name in this URL"
 _COMMENT = re.compile(r"(?:^|\s+)#.*", re.DOTALL)
 
 
-def names(source: Opened, *, urls: bool = False, list_name: str | None = None) -> Iterator[Seed | Refusal]:
+def names(source: OpenList, *, urls: bool = False, list_name: str | None = None) -> Iterator[Seed | Refusal]:
     """Yield the names unchanged, without blank lines and comments (`#`; after a name only behind a space).
 
     `urls`: take the host of a URL; otherwise a URL is refused later, like everything else that is not a bare name.

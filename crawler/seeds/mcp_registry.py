@@ -12,16 +12,18 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS
-from crawler.seeds.online import NotRead, Reader
-from crawler.seeds.opened import Opened
+from crawler.seeds.online import Reader, ReadError
+from crawler.seeds.opened import OpenList
 from crawler.seeds.pages import PAGE_CAP, Page, Since, cut_page, paged, readable_entries
-from crawler.seeds.source import BadSource, Source
+from crawler.seeds.source import BadSource, SeedSource
 from registry.core.names.domains import MAX_URL_CHARS, host_of
 from registry.core.names.seeds import Checkpoint, Refusal, Seed
 from registry.core.reading.foreign_lists import cut_list, reason_of
 from registry.core.reading.reader import Unreadable
 
-MCP_REGISTRY: Final = Source("mcp-registry", "the servers of an MCP registry, or a saved list of them", "the server")
+MCP_REGISTRY: Final = SeedSource(
+    "mcp-registry", "the servers of an MCP registry, or a saved list of them", "the server"
+)
 
 OFFICIAL: Final = "https://registry.modelcontextprotocol.io"
 ROUTE: Final = "/v0.1/servers"
@@ -57,7 +59,7 @@ def names(
         page_url = f"{url}&updated_since={quote(since.moment, safe='')}" if since.moment else url
         page_url += f"&cursor={quote(since.cursor, safe='')}" if since.cursor else ""
         if len(page_url) > MAX_URL_CHARS:
-            raise NotRead("the cursor of the next page is too long for a URL")
+            raise ReadError("the cursor of the next page is too long for a URL")
         _, body = await reader.read(page_url, accept="application/json", cap=PAGE_CAP)
         listed = cut_page(body, "servers")
         cursor = _next(listed.envelope)
@@ -66,7 +68,7 @@ def names(
     return paged(url, reader, read_page, start)
 
 
-def saved(source: Opened) -> Iterator[Seed | Refusal]:
+def saved(source: OpenList) -> Iterator[Seed | Refusal]:
     """Return the hosts of a saved list. Raise BadSource when it is not a list."""
     body = source.all(FILE_CAP)
     if not any(isinstance(entry, bytes) for entry in _saved_entries(body)):

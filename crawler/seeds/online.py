@@ -13,10 +13,10 @@ from crawler.politeness import RequestPacer, sync_block_budgets
 from crawler.seeds.source import BadSource
 from crawler.session import FetchSession
 from crawler.visit import Visitor
-from registry.core.model.documents import Fetched, Outcome, Post, Probe, Purpose
+from registry.core.model.documents import FetchResult, Outcome, Post, Probe, Purpose
 from registry.core.names.domains import InvalidName, canonical_host, host_of, parse_https, registrable_domain
+from registry.core.visiting.pointers import Follow, Stop, redirect
 from registry.core.visiting.probes import robots_probe
-from registry.core.visiting.redirects import Follow, Stop, redirect
 from registry.core.visiting.robots import Robots
 from registry.core.visiting.robots_record import keep, rules_of
 from registry.settings import Settings
@@ -31,7 +31,7 @@ ALL_SECONDS: Final = 3_600.0
 LEASE: Final = timedelta(days=1)
 
 
-class NotRead(Exception):
+class ReadError(Exception):
     """A document could not be read. The message says why, without texts of the other side. `status`: of the answer, if
     there was one; `after`: seconds that it asks to wait; `is_too_large`: a smaller question may be answered."""
 
@@ -78,13 +78,13 @@ class Reader:
                 break
             previous_urls, url = (*previous_urls, url), self._redirect_target
         if fetched.failure is not None:
-            raise NotRead(" ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason))))
+            raise ReadError(" ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason))))
         self.received += len(fetched.body)
         if fetched.status != 200:
-            raise NotRead(f"the answer was {fetched.status}", fetched.status)
+            raise ReadError(f"the answer was {fetched.status}", fetched.status)
         return url, fetched.body
 
-    async def _fetch(self, probe: Probe, previous_urls: tuple[str, ...]) -> Fetched:
+    async def _fetch(self, probe: Probe, previous_urls: tuple[str, ...]) -> FetchResult:
         """Fetch without following redirects: store the target, because robots.txt of its host must be checked first."""
         self._redirect_target = None
 
@@ -105,7 +105,7 @@ class Reader:
             self._pacer.set_crawl_delay(self._robots[host].crawl_delay)
         robots = self._robots[host]
         if not robots.allowed(url):
-            raise NotRead(robots.reason or "robots.txt does not allow it")
+            raise ReadError(robots.reason or "robots.txt does not allow it")
 
 
 def readable(url: str, exempt: frozenset[str] = frozenset()) -> str:

@@ -42,7 +42,7 @@ _BREAKS = (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, Runtim
 """Errors of reading: truncated, corrupt, encrypted or of an unknown method (both RuntimeError), or a failing disk."""
 
 
-class Opened:
+class OpenList:
     """An open list. `name`: its name in hosts.referrer."""
 
     def __init__(self, name: str, stream: IO[bytes], raw: "_Raw") -> None:
@@ -167,7 +167,7 @@ class _Raw(io.RawIOBase):
 
 
 @contextmanager
-def opened(target: str) -> Iterator[Opened]:
+def opened(target: str) -> Iterator[OpenList]:
     """Open a file by its path, or standard input for `-`. Raise BadSource."""
     try:
         raw = _Raw(target)
@@ -176,7 +176,7 @@ def opened(target: str) -> Iterator[Opened]:
         raise BadSource(f"{target}: {_error_text(error)}") from None
     name = "standard input" if target == STDIN else Path(target).name
     try:
-        yield Opened(name, _unpacked(raw, head, name), raw)
+        yield OpenList(name, _unpacked(raw, head, name), raw)
     finally:
         raw.close()
 

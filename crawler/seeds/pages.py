@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import jiter
 
-from crawler.seeds.online import ALL_SECONDS, READ_SECONDS, NotRead, Reader
+from crawler.seeds.online import ALL_SECONDS, READ_SECONDS, Reader, ReadError
 from crawler.seeds.source import BROKEN_OFF
 from registry.core.model.documents import Json
 from registry.core.names.domains import MAX_URL_CHARS
@@ -94,7 +94,7 @@ def cut_page(body: bytes, member: str) -> ForeignList:
     try:
         return cut_list(body, member, max_entries=MAX_ENTRIES)
     except Unreadable as refusal:
-        raise NotRead(f"this cannot be read: {reason_of(refusal)}") from None
+        raise ReadError(f"this cannot be read: {reason_of(refusal)}") from None
 
 
 def readable_entries(entries: Iterable[bytes], referrer: str | None) -> "Iterator[Json | Refusal]":
@@ -142,7 +142,7 @@ async def paged(
     while True:
         try:
             page = await read_page(place)
-        except NotRead as error:
+        except ReadError as error:
             if place and place == start and len(seen) == 1 and error.status in _EXPIRED:
                 place = start = ""
                 seen = {place}

@@ -16,12 +16,12 @@ from typing import IO, Any, Final, cast
 from xml.parsers import expat
 
 from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS, seed
-from crawler.seeds.online import NotRead, Reader
-from crawler.seeds.source import BROKEN_OFF, Source
+from crawler.seeds.online import Reader, ReadError
+from crawler.seeds.source import BROKEN_OFF, SeedSource
 from registry.core.names.domains import host_of, parse_https, registrable_domain
 from registry.core.names.seeds import Refusal, Seed
 
-SITEMAP: Final = Source("sitemap", "a sitemap or an index of sitemaps, by its https URL", "the URL of the sitemap")
+SITEMAP: Final = SeedSource("sitemap", "a sitemap or an index of sitemaps, by its https URL", "the URL of the sitemap")
 
 CAP: Final = 50 * 1024 * 1024
 """Bytes of one sitemap, both compressed and decompressed (the protocol's own limit)."""
@@ -61,7 +61,7 @@ async def names(url: str, reader: Reader) -> AsyncIterator[Seed | Refusal]:
         sitemap_url, referrer, depth = waiting.pop(0)
         try:
             final_url, body = await reader.read(sitemap_url, accept=_ACCEPT, cap=CAP)
-        except NotRead as error:
+        except ReadError as error:
             yield Refusal(sitemap_url, BROKEN_OFF + "not_read", str(error), referrer)
             continue
         seen.add(final_url)

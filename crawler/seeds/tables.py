@@ -6,13 +6,15 @@ from itertools import chain
 from typing import Final
 
 from crawler.seeds.lines import seed
-from crawler.seeds.opened import Opened
-from crawler.seeds.source import BadSource, Source
+from crawler.seeds.opened import OpenList
+from crawler.seeds.source import BadSource, SeedSource
 from registry.core.names.domains import InvalidName, canonical_host
 from registry.core.names.seeds import Refusal, Seed
 
-CSV: Final = Source("csv", "a column of a table (CSV or TSV)", "the name of the file")
-TRANCO: Final = Source("tranco", "a list of rank,domain as Tranco publishes it", "the name of the file, or `--name`")
+CSV: Final = SeedSource("csv", "a column of a table (CSV or TSV)", "the name of the file")
+TRANCO: Final = SeedSource(
+    "tranco", "a list of rank,domain as Tranco publishes it", "the name of the file, or `--name`"
+)
 
 TRANCO_COLUMN: Final = "2"
 HEADINGS: Final = ("domain", "host", "hostname", "fqdn", "rootdomain", "root_domain", "website", "site", "url", "name")
@@ -26,7 +28,7 @@ _Line = tuple[int, str] | Refusal
 
 
 def names(
-    source: Opened, *, column: str | None = None, urls: bool = False, list_name: str | None = None
+    source: OpenList, *, column: str | None = None, urls: bool = False, list_name: str | None = None
 ) -> Iterator[Seed | Refusal]:
     """Return the names of one column. `column`: its heading or its number from 1; by default the first row decides.
 

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from crawler.seeds.online import NotRead, Reader
+from crawler.seeds.online import Reader, ReadError
 from crawler.seeds.pages import PAGE_CAP, Page, Since, cut_page, paged, readable_entries
-from crawler.seeds.source import Source
+from crawler.seeds.source import SeedSource
 from registry.core.names.seeds import Checkpoint, Refusal, Seed
 
-WAYPOST: Final = Source("waypost", "the services of another waypost registry", "the host of that registry")
+WAYPOST: Final = SeedSource("waypost", "the services of another waypost registry", "the host of that registry")
 
 ROUTE: Final = "/api/services"
 PAGE_SIZE: Final = 100
@@ -52,7 +52,7 @@ def _rows(body: bytes, referrer: str) -> list[dict[str, Any] | Refusal]:
     """Return the two members that are read of each row. Raise NotRead."""
     listed = cut_page(body, "data")
     if not listed.is_list or not isinstance(listed.envelope, dict):
-        raise NotRead("this is no list of services")
+        raise ReadError("this is no list of services")
     return [
         {name: row.get(name) for name in ("domain", "created_at")}
         if isinstance(row, dict)

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from fastapi import Path, Request, Response
 
 from registry.api.documents import errors, not_modified
-from registry.api.schemas.about import OneProblemType, ProblemTypes
+from registry.api.schemas.monitoring import OneProblemType, ProblemTypes
 from registry.edge import problems
 from registry.edge.problems import NOT_FOUND, Problem
 from registry.edge.responses import json_response

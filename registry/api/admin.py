@@ -6,8 +6,8 @@ from typing import Annotated, Final, Literal
 
 from fastapi import Path, Query, Request, Response
 
-from registry.actions.access.audit import AuditRecord, BadCursor
-from registry.actions.maintenance.holds import Held
+from registry.actions.access import AuditRecord, BadCursor
+from registry.actions.maintenance.forget import HoldResult
 from registry.api.documents import errors, example, keyed, not_modified
 from registry.api.params import DomainPath, host_in
 from registry.api.schemas import admin as schemas
@@ -16,7 +16,6 @@ from registry.core.access.audit import key_actor
 from registry.core.access.holds import Hold, HoldKind
 from registry.core.names.domains import InvalidName
 from registry.edge import parsers
-from registry.edge.keys import key_of
 from registry.edge.problems import (
     BODY_TOO_LARGE,
     FORBIDDEN,
@@ -31,7 +30,7 @@ from registry.edge.problems import (
     Problem,
     invalid_cursor,
 )
-from registry.edge.requests import registry_of
+from registry.edge.requests import key_of, registry_of
 from registry.edge.responses import REVALIDATE, json_response, timestamp
 from registry.edge.routing import read_body, strict_router
 
@@ -299,7 +298,7 @@ def _block(hold: Hold) -> schemas.Block:
     }
 
 
-def _changed(held: Held) -> schemas.BlockChanged:
+def _changed(held: HoldResult) -> schemas.BlockChanged:
     return {
         "success": True,
         "data": {
@@ -311,7 +310,7 @@ def _changed(held: Held) -> schemas.BlockChanged:
     }
 
 
-def _decision(entry: AuditRecord) -> schemas.Decision:
+def _decision(entry: AuditRecord) -> schemas.AuditDecision:
     return {
         "at": timestamp(entry.at),
         "by": entry.actor,

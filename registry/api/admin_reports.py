@@ -5,15 +5,14 @@ from uuid import UUID
 
 from fastapi import Path, Query, Request, Response
 
-from registry.actions.reports.reading import BadCursor, ReportRecord
+from registry.actions.reports import BadCursor, ReportRecord
 from registry.api.admin import NOT_STORED, Cursor, Limit
 from registry.api.documents import errors, example, keyed, not_modified
-from registry.api.schemas import reports as schemas
+from registry.api.schemas import admin as schemas
 from registry.api.schemas.base import example_of
 from registry.core.access.audit import key_actor
-from registry.core.model.reports import ANSWER_CHARS, OPEN_STATES, STATES, ReportState
+from registry.core.model.listing import ANSWER_CHARS, OPEN_STATES, STATES, ReportState
 from registry.edge import parsers
-from registry.edge.keys import key_of
 from registry.edge.problems import (
     BODY_TOO_LARGE,
     FORBIDDEN,
@@ -27,7 +26,7 @@ from registry.edge.problems import (
     Problem,
     invalid_cursor,
 )
-from registry.edge.requests import registry_of
+from registry.edge.requests import key_of, registry_of
 from registry.edge.responses import json_response, timestamp
 from registry.edge.routing import read_body, strict_router
 

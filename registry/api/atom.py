@@ -12,18 +12,16 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from fastapi import Query, Request, Response
 
-from registry.actions.feed.cursors import CURSOR_CHARS, InvalidCursor
-from registry.actions.feed.recent import FeedEvent, RecentPage
+from registry.actions.feed import CURSOR_CHARS, FeedRow, InvalidCursor, RecentPage
 from registry.api.documents import errors, not_modified
 from registry.api.params import question
-from registry.core.changes.kinds import LISTED, PATTERNS, SAYS, Types
-from registry.core.changes.payloads import payload_of
+from registry.core.changes.kinds import LISTED, PATTERNS, SAYS, Types, payload_of
 from registry.core.model.listing import Query as SearchQuery
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.reading.plain_text import line
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
-from registry.edge.costs import charge, of_discover
+from registry.edge.limiter import charge, of_discover
 from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, invalid_cursor
 from registry.edge.requests import base_url, registry_of
 from registry.edge.responses import encoded_response, service_url, status_url, timestamp
@@ -155,7 +153,7 @@ def _feed(base: str, page: RecentPage, filters: Mapping[str, str], cursor: str |
     return document
 
 
-def _add_entry(feed: Element, event: FeedEvent, base: str) -> None:
+def _add_entry(feed: Element, event: FeedRow, base: str) -> None:
     payload = payload_of(event.kind, event.data)
     is_listed = event.kind in LISTED and not payload.get("redacted")
     entry = SubElement(feed, "entry")

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, cast, get_args
 
 from fastapi import Path, Request, Response
 
-from registry.actions.ownership.claiming import BadClaim, Claimed, NotTheClaimant, TooMany
+from registry.actions.ownership.claiming import BadClaim, ClaimView, NotTheClaimant, TooMany
 from registry.api.documents import errors, example, keyed
 from registry.api.params import Wait
 from registry.api.schemas import ownership as schemas
@@ -12,7 +12,6 @@ from registry.api.schemas.base import example_of
 from registry.core.access.claims import CLAIM, Method, Scope
 from registry.core.access.tokens import Token
 from registry.core.names.domains import InvalidName
-from registry.edge.bearer import bearer, unauthorized
 from registry.edge.connections import long_poll
 from registry.edge.problems import (
     BODY_TOO_LARGE,
@@ -24,7 +23,7 @@ from registry.edge.problems import (
     UNREADABLE_BODY,
     Problem,
 )
-from registry.edge.requests import base_url, client_of, registry_of
+from registry.edge.requests import base_url, bearer, client_of, registry_of, unauthorized
 from registry.edge.responses import json_response, secret_response, timestamp
 from registry.edge.routing import read_body, strict_router
 
@@ -159,7 +158,7 @@ def _token(request: Request, claim_id: str) -> Token:
     return token
 
 
-def _data(claimed: Claimed, base: str) -> schemas.ClaimData:
+def _data(claimed: ClaimView, base: str) -> schemas.ClaimData:
     record = claimed.record
     return {
         "id": record.id,

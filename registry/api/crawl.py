@@ -12,7 +12,7 @@ from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, host_in
 from registry.api.schemas import monitoring as schemas
 from registry.core.names.seeds import OWN_LISTS
-from registry.core.scheduling.reasons import shown_time
+from registry.core.scheduling.policy import shown_time
 from registry.edge import parsers
 from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.edge.requests import base_url, registry_of

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request, Response
 
-from registry.actions.queries.discover import DiscoverPage, Found, FoundCapability
+from registry.actions.queries.discover import DiscoverPage, FoundCapability, SearchResult
 from registry.api.atom import link_to_changes
 from registry.api.documents import errors, example, not_modified
 from registry.api.highlighting import highlight
@@ -17,9 +17,9 @@ from registry.api.schemas import discovery as schemas
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
 from registry.core.model.listing import Filters, StaleCursor
 from registry.core.model.listing import Query as SearchQuery
-from registry.core.ranking.suggest import Suggestions
+from registry.core.ranking.spelling import Suggestions
 from registry.core.reading.plain_text import plain
-from registry.edge.costs import charge, of_discover
+from registry.edge.limiter import charge, of_discover
 from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, invalid_cursor
 from registry.edge.requests import base_url, registry_of
 from registry.edge.responses import capability_url, json_response, rounded
@@ -110,7 +110,7 @@ def _content(
     }
 
 
-def _row(result: Found, stems: Collection[str] | None, base: str, now: datetime) -> schemas.DiscoverRow:
+def _row(result: SearchResult, stems: Collection[str] | None, base: str, now: datetime) -> schemas.DiscoverRow:
     card, hit = result.card, result.hit
     row: schemas.DiscoverRow = {
         "service": {**summary(card, base, now), "cap_count": card.cap_count},

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Path, Request, Response
 
 from registry.api.documents import errors, example, not_modified
-from registry.api.schemas import dumps as schemas
+from registry.api.schemas import feed as schemas
 from registry.edge.files import file_response
 from registry.edge.problems import NOT_FOUND, RANGE_NOT_SATISFIABLE, Problem
 from registry.edge.requests import registry_of

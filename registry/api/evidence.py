@@ -7,21 +7,19 @@ import orjson
 from fastapi import Path, Query, Request, Response
 
 from registry.actions.queries.evidence import (
-    Evidence,
+    CurrentDocument,
     HistoryItem,
     HistoryPage,
     HostEvidence,
-    InvalidCursor,
+    InvalidHistoryCursor,
     OptedOut,
     difference_of,
 )
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, HistoryLimit, UptimeDays, host_in
 from registry.api.schemas import evidence as schemas
-from registry.core.evidence.uptime import Day, percentage
-from registry.core.evidence.versions import WHY_NOT, What
-from registry.edge.computing import JUDGED_HERE, computed
-from registry.edge.costs import charge, charge_stored, of_bytes
+from registry.core.evidence import WHY_NOT, Day, What, percentage
+from registry.edge.limiter import charge, charge_stored, of_bytes
 from registry.edge.problems import (
     BUSY,
     INVALID_CURSOR,
@@ -32,7 +30,7 @@ from registry.edge.problems import (
     UNKNOWN_SERVICE,
     Problem,
 )
-from registry.edge.requests import base_url, registry_of
+from registry.edge.requests import JUDGED_HERE, base_url, computed, registry_of
 from registry.edge.responses import REVALIDATE, encoded_response, json_response, matches_etag, service_url, timestamp
 from registry.edge.routing import strict_router
 
@@ -172,7 +170,7 @@ async def history(request: Request, domain: DomainPath, cursor: Cursor = None, l
         page = await registry_of(request).queries.history(host, cursor=cursor, limit=limit)
     except OptedOut:
         _opted_out()
-    except InvalidCursor as error:
+    except InvalidHistoryCursor as error:
         raise Problem(INVALID_CURSOR, f"cursor: {error}") from None
     if page is None:
         raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
@@ -227,7 +225,7 @@ def _no_bytes(reason: str, detail: str) -> NoReturn:
     raise Problem(NO_BYTES, detail, reason=reason)
 
 
-def _one(found: HostEvidence, id_: str) -> Evidence:
+def _one(found: HostEvidence, id_: str) -> CurrentDocument:
     for document in found.documents:
         if document.id == id_:
             return document
@@ -242,7 +240,7 @@ def _media_type(body: bytes) -> str:
     return "text/plain; charset=utf-8"
 
 
-def _document(document: Evidence, base: str, host: str) -> schemas.DocumentEvidence:
+def _document(document: CurrentDocument, base: str, host: str) -> schemas.DocumentEvidence:
     record = document.record
     transport: dict[str, Any] = record.fetched_with
     is_kept = document.bytes_state == "kept"

@@ -14,17 +14,15 @@ from fastapi import Header, Query, Request, Response
 from pydantic import TypeAdapter
 from starlette.responses import StreamingResponse
 
-from registry.actions.feed.cursors import CURSOR_CHARS, InvalidCursor
-from registry.actions.feed.reading import CursorExpired, FeedEvent, FeedPage, Place
+from registry.actions.feed import CURSOR_CHARS, EventPage, ExpiredCursor, FeedRow, InvalidCursor, Place
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import FeedLimit, FeedWait
 from registry.api.schemas import feed as schemas
-from registry.core.changes.kinds import PATTERNS, Types
-from registry.core.changes.payloads import payload_of
+from registry.core.changes.kinds import PATTERNS, Types, payload_of
 from registry.core.reading.plain_text import unbroken
 from registry.edge import parsers
 from registry.edge.connections import long_poll
-from registry.edge.costs import charge, charge_stored, of_bytes
+from registry.edge.limiter import charge, charge_stored, of_bytes
 from registry.edge.problems import (
     CURSOR_EXPIRED,
     INVALID_CURSOR,
@@ -153,7 +151,7 @@ class _EventStream(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-async def _page(request: Request, cursor: str | None, types: Types, limit: int) -> FeedPage:
+async def _page(request: Request, cursor: str | None, types: Types, limit: int) -> EventPage:
     """Return the page that a client asks for. Raise Problem."""
     actions = registry_of(request).feed
     if cursor == LATEST:
@@ -164,11 +162,11 @@ async def _page(request: Request, cursor: str | None, types: Types, limit: int) 
         raise invalid_cursor(error) from None
     try:
         return await actions.page(place, types, limit)
-    except CursorExpired:
+    except ExpiredCursor:
         raise _expired(request) from None
 
 
-async def _awaited(request: Request, page: FeedPage, types: Types, limit: int, seconds: int) -> FeedPage:
+async def _awaited(request: Request, page: EventPage, types: Types, limit: int, seconds: int) -> EventPage:
     """Return the page of the first events that come after an empty one; an empty one after `seconds`. Raise Problem."""
     actions, clock = registry_of(request).feed, asyncio.get_running_loop().time
     _close_turn(request)
@@ -179,7 +177,7 @@ async def _awaited(request: Request, page: FeedPage, types: Types, limit: int, s
     return page
 
 
-async def _streamed(request: Request, page: FeedPage, types: Types) -> AsyncIterator[bytes]:
+async def _streamed(request: Request, page: EventPage, types: Types) -> AsyncIterator[bytes]:
     """Yield the events of the stream. It ends when the cursor expires or the server stops."""
     actions, clock = registry_of(request).feed, asyncio.get_running_loop().time
     yield f"retry: {RETRY_MS}\n\n".encode()
@@ -206,11 +204,11 @@ async def _streamed(request: Request, page: FeedPage, types: Types) -> AsyncIter
             heartbeat_at = clock() + HEARTBEAT_SECONDS
 
 
-async def _following(request: Request, place: Place, types: Types, limit: int) -> FeedPage:
+async def _following(request: Request, place: Place, types: Types, limit: int) -> EventPage:
     """Return the page after a place that was current a moment ago. Raise Problem."""
     try:
         return await registry_of(request).feed.shared_page(place, types, limit)
-    except CursorExpired:
+    except ExpiredCursor:
         raise _expired(request) from None
 
 
@@ -228,14 +226,14 @@ async def _afford(request: Request, size: int) -> None:
             return
 
 
-def _message(request: Request, event: str, page: FeedPage) -> bytes:
+def _message(request: Request, event: str, page: EventPage) -> bytes:
     """Return a message of an event stream (HTML Standard, section 9.2); JSON has no line breaks of its own."""
     return (
         f"id: {page.cursor}\nevent: {event}\ndata: ".encode() + unbroken(orjson.dumps(_shown(request, page))) + b"\n\n"
     )
 
 
-def _shown(request: Request, page: FeedPage) -> schemas.FeedPage:
+def _shown(request: Request, page: EventPage) -> schemas.FeedPage:
     now, latest_at = utc_now(), page.ends.latest_at
     return {
         "events": [event_row(event) for event in page.events],
@@ -250,7 +248,7 @@ def _shown(request: Request, page: FeedPage) -> schemas.FeedPage:
     }
 
 
-def event_row(event: FeedEvent) -> schemas.FeedEvent:
+def event_row(event: FeedRow) -> schemas.FeedEvent:
     """Return an event as the feed shows it."""
     return {
         "event_id": str(event.event_id),
@@ -261,12 +259,12 @@ def event_row(event: FeedEvent) -> schemas.FeedEvent:
     }
 
 
-def _payload(event: FeedEvent) -> schemas.FeedPayload:
+def _payload(event: FeedRow) -> schemas.FeedPayload:
     payload: Any = payload_of(event.kind, event.data)
     return payload  # type: ignore[no-any-return]  # the members are checked against the description by tests
 
 
-def _cloud_events(request: Request, page: FeedPage, types: Types, limit: int) -> Response:
+def _cloud_events(request: Request, page: EventPage, types: Types, limit: int) -> Response:
     """Return the page in the JSON batch format of CloudEvents 1.0.2, where a page has no members of its own."""
     base = base_url(request)
     events: list[schemas.CloudEvent] = [

@@ -12,16 +12,16 @@ from registry.api.documents import errors, example, not_modified
 from registry.api.params import Days, DomainPath, host_in
 from registry.api.rows import freshness
 from registry.api.schemas import monitoring as schemas
-from registry.api.schemas import rechecks as status_schemas
+from registry.api.schemas import submission as status_schemas
 from registry.api.statistics import incident_rows
-from registry.core.evidence.uptime import status_of
-from registry.edge import costs
-from registry.edge.costs import charge
+from registry.core.evidence import status_of
+from registry.edge import limiter
+from registry.edge.limiter import charge
 from registry.edge.problems import INVALID_PARAMETER, UNAVAILABLE, UNKNOWN_SERVICE, Problem
 from registry.edge.requests import registry_of
 from registry.edge.responses import REVALIDATE, json_response, timestamp
 from registry.edge.routing import strict_router
-from registry.wiring import SchemaOutdated, StoreUnavailable, Waypost, utc_now
+from registry.wiring import OutdatedSchema, StoreUnavailable, Waypost, utc_now
 
 MAX_VISITS: Final = 500
 
@@ -37,7 +37,7 @@ router = strict_router(tags=["health"])
     "every listed service.",
 )
 async def health(request: Request) -> Response:
-    charge(request, costs.HEALTH)
+    charge(request, limiter.HEALTH)
     report = await registry_of(request).queries.health()
     data: schemas.HealthData = {
         "status": "degraded" if report.degraded or report.down else "healthy",
@@ -103,7 +103,7 @@ async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> R
     "service. `down`: all of them are down. `incidents`: of this registry itself.",
 )
 async def overall(request: Request) -> Response:
-    charge(request, costs.HEALTH)
+    charge(request, limiter.HEALTH)
     now = utc_now()
     waypost = registry_of(request)
     report, operation = await asyncio.gather(waypost.queries.overall(), waypost.figures.operation())
@@ -203,7 +203,7 @@ async def _part_states(waypost: Waypost) -> dict[str, str]:
     parts = {"database": "ok", "index": "ok"}
     try:
         await waypost.maintenance.check_schema()
-    except SchemaOutdated:
+    except OutdatedSchema:
         parts["database"] = "schema outdated"
     except StoreUnavailable:
         parts["database"] = "unavailable"

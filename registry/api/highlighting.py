@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Final
 
 from registry.api.schemas.discovery import TextSegment
-from registry.core.ranking.highlights import highlights
+from registry.core.ranking.parsed_query import highlights
 from registry.core.reading.plain_text import ELLIPSIS
 
 FRAGMENT_CHARS: Final = 240

@@ -15,11 +15,10 @@ from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, OnlyTrue, host_in
 from registry.api.schemas.service import Translated, TranslationLoss
 from registry.core.model.documents import Outcome
-from registry.core.translating import TARGETS, Loss, Source, Translation, Untranslatable, translate
-from registry.edge.computing import JUDGED_HERE, computed
-from registry.edge.costs import charge_stored
+from registry.core.translating import TARGETS, Loss, SourceDocument, Translation, Untranslatable, translate
+from registry.edge.limiter import charge_stored
 from registry.edge.problems import BUSY, INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, Problem
-from registry.edge.requests import base_url, registry_of
+from registry.edge.requests import JUDGED_HERE, base_url, computed, registry_of
 from registry.edge.responses import capability_url, encoded_response
 from registry.edge.routing import strict_router
 
@@ -84,7 +83,7 @@ async def manifest(
 
 
 def _encoded_translation(
-    stored: StoredService, sources: Sequence[Source], target: str, base: str, version: str | None, raw: bool
+    stored: StoredService, sources: Sequence[SourceDocument], target: str, base: str, version: str | None, raw: bool
 ) -> tuple[bytes, str]:
     """Return the JSON of the answer and its media type. Raise Problem."""
     view = stored.view()
@@ -102,7 +101,7 @@ def _encoded_translation(
 
 
 def _translated(
-    view: ServiceView, sources: Sequence[Source], target: str, base: str, version: str | None
+    view: ServiceView, sources: Sequence[SourceDocument], target: str, base: str, version: str | None
 ) -> Translation | Untranslatable:
     record = view.record
     return translate(

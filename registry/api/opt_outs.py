@@ -7,7 +7,7 @@ from typing import Final
 
 from fastapi import Request, Response
 
-from registry.actions.maintenance.opt_out import AGAIN_AFTER, Asked, OptOutRequestRecord, TooManyOpen
+from registry.actions.maintenance.opt_out import AGAIN_AFTER, OptOutRequestRecord, OptOutStatus, TooManyRequests
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, host_in
 from registry.api.schemas import submission as schemas
@@ -89,7 +89,7 @@ async def ask(request: Request) -> Response:
         opt_out_status = await registry_of(request).opt_outs.request(
             name.strip(), "in" if undo else "out", client=client_of(request)
         )
-    except TooManyOpen as refusal:
+    except TooManyRequests as refusal:
         headers = {"Retry-After": str(round(refusal.retry_after.total_seconds()))}
         raise Problem(RATE_LIMITED, "Too many of your requests wait for their checks.", headers=headers) from None
     except InvalidName as refusal:
@@ -109,7 +109,7 @@ async def standing(request: Request, domain: DomainPath) -> Response:
     return json_response(request, _content(opt_out_status, base_url(request)), cache=REVALIDATE)
 
 
-def _content(opt_out_status: Asked, base: str) -> schemas.OptOut:
+def _content(opt_out_status: OptOutStatus, base: str) -> schemas.OptOut:
     opt_out = opt_out_status.opt_out
     return {
         "success": True,

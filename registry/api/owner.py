@@ -7,11 +7,9 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from fastapi import Request, Response
 
-from registry.actions.ownership.authorising import NotAnOwner, OtherHost
 from registry.actions.ownership.claiming import TooMany
-from registry.actions.ownership.overview import Overview
-from registry.actions.ownership.owning import BadSetting
-from registry.actions.webhooks.subscribing import BadReceiver, ClosedReceiver, ForeignReceiver, WebhookRecord
+from registry.actions.ownership.owning import BadSetting, NotAnOwner, OtherHost, OwnershipOverview
+from registry.actions.webhooks import BadReceiver, ClosedReceiver, ForeignReceiver, WebhookRecord
 from registry.api.claims import MAX_NAME_CHARS, NOT_STORED, body_of, too_many
 from registry.api.documents import errors, example, keyed
 from registry.api.params import DomainPath, host_in
@@ -20,7 +18,6 @@ from registry.core.access.claims import OWNER
 from registry.core.access.tokens import Token, parse_token
 from registry.core.changes.kinds import Types, UnknownKind
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.edge.bearer import bearer, unauthorized
 from registry.edge.problems import (
     BODY_TOO_LARGE,
     FORBIDDEN,
@@ -34,7 +31,7 @@ from registry.edge.problems import (
     UNREADABLE_BODY,
     Problem,
 )
-from registry.edge.requests import base_url, registry_of
+from registry.edge.requests import base_url, bearer, registry_of, unauthorized
 from registry.edge.responses import json_response, secret_response, service_url, timestamp
 from registry.edge.routing import read_body, strict_router
 from registry.wiring import utc_now
@@ -313,7 +310,7 @@ def _refusals() -> Iterator[None]:
         raise Problem(INVALID_NAME, f"Not a public host: {refusal}.", code=refusal.code) from None
 
 
-def _owned(found: Overview, base: str) -> schemas.OwnedData:
+def _owned(found: OwnershipOverview, base: str) -> schemas.OwnedData:
     claim, setting = found.claim, found.setting
     return {
         "domain": found.host,

@@ -10,7 +10,7 @@ from typing import Annotated, Final, get_args
 from fastapi import Path, Query
 from pydantic import BeforeValidator, WithJsonSchema
 
-from registry.actions.feed.reading import MAX_LIMIT
+from registry.actions.feed import MAX_LIMIT
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.categories import CATEGORIES
 from registry.core.model.listing import AuthKind, Filters, PricingKind, SideEffects, SortBy, TrustLevel

@@ -21,15 +21,14 @@ from registry.actions.frontier.recheck import (
 from registry.api.documents import errors, example
 from registry.api.health import check_of
 from registry.api.params import DomainPath, Wait, host_in
-from registry.api.schemas import rechecks as schemas
+from registry.api.schemas import submission as schemas
 from registry.api.schemas.base import EXAMPLE_SERVICE_URL
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
-from registry.edge.computing import SHOWN_HERE, computed
 from registry.edge.connections import long_poll
-from registry.edge.costs import charge_submission
+from registry.edge.limiter import charge_submission
 from registry.edge.problems import BLOCKED, MIRRORED, NOT_LISTED, OPTED_OUT, RATE_LIMITED, UNKNOWN_SERVICE, Problem
-from registry.edge.requests import base_url, client_of, registry_of
+from registry.edge.requests import SHOWN_HERE, base_url, client_of, computed, registry_of
 from registry.edge.responses import json_response, status_url
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now

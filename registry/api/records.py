@@ -5,12 +5,12 @@ from typing import Final
 import orjson
 from fastapi import Request, Response
 
-from registry.actions.dumps.lookup import MOST_HOSTS
+from registry.actions.dumps import MOST_HOSTS
 from registry.api.documents import errors, example
-from registry.api.schemas import dumps as schemas
+from registry.api.schemas import feed as schemas
 from registry.api.schemas.base import example_of
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.edge.costs import charge, charge_stored
+from registry.edge.limiter import charge, charge_stored
 from registry.edge.problems import INVALID_BODY, UNREADABLE_BODY, Problem
 from registry.edge.requests import registry_of
 from registry.edge.routing import read_body, strict_router

@@ -66,7 +66,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReferenceAnswer:
     """One response of an operation. `problems`: slugs of the problem types that it can have."""
 
     status: str
@@ -78,7 +78,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ReferenceOperation:
     id: str
     method: str
     path: str
@@ -87,7 +87,7 @@ class Operation:
     parameters: Sequence[Member]
     body: Sequence[TypePart]
     samples: Sequence[Sample]
-    answers: Sequence[Answer]
+    answers: Sequence[ReferenceAnswer]
     curl: str
 
 
@@ -97,11 +97,11 @@ class Chapter:
 
     name: str
     text: str
-    operations: Sequence[Operation]
+    operations: Sequence[ReferenceOperation]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ReferenceShape:
     name: str
     text: str
     members: Sequence[Member]
@@ -135,7 +135,7 @@ def render(document: Mapping[str, Any], base: str) -> str:
 def chapters(document: Mapping[str, Any], base: str) -> Iterator[Chapter]:
     """Yield the tags in their order. An operation stands in the chapter of the first of its tags only."""
     order = [tag["name"] for tag in document["tags"]]
-    of_tag: dict[str, list[Operation]] = {name: [] for name in order}
+    of_tag: dict[str, list[ReferenceOperation]] = {name: [] for name in order}
     for path, item in document["paths"].items():
         for method in _METHODS:
             if (operation := item.get(method)) is not None:
@@ -144,7 +144,7 @@ def chapters(document: Mapping[str, Any], base: str) -> Iterator[Chapter]:
         yield Chapter(tag["name"], tag["description"], of_tag[tag["name"]])
 
 
-def shapes(document: Mapping[str, Any]) -> Iterator[Shape]:
+def shapes(document: Mapping[str, Any]) -> Iterator[ReferenceShape]:
     """Yield the component schemas by name."""
     for name, schema in sorted(document["components"]["schemas"].items()):
         required = schema.get("required", ())
@@ -153,14 +153,14 @@ def shapes(document: Mapping[str, Any]) -> Iterator[Shape]:
         ]
         allowed = ", ".join(f"`{value}`" for value in schema.get("enum", ()))
         texts = [schema.get("description", ""), f"One of {allowed}." if allowed else ""]
-        yield Shape(name, " ".join(filter(None, texts)), members)
+        yield ReferenceShape(name, " ".join(filter(None, texts)), members)
 
 
-def _operation(path: str, method: str, operation: Mapping[str, Any], base: str) -> Operation:
+def _operation(path: str, method: str, operation: Mapping[str, Any], base: str) -> ReferenceOperation:
     parameters: Sequence[Mapping[str, Any]] = operation.get("parameters", ())
     media = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
     samples = list(_samples(media, "Body"))
-    return Operation(
+    return ReferenceOperation(
         id=re.sub(r"[^a-z0-9]+", "-", f"{method}{path}".lower()).strip("-"),
         method=method.upper(),
         path=path,
@@ -204,11 +204,11 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else _json(value)
 
 
-def _answer(status: str, response: Mapping[str, Any]) -> Answer:
+def _answer(status: str, response: Mapping[str, Any]) -> ReferenceAnswer:
     content: Mapping[str, Any] = response.get("content", {})
     media: Mapping[str, Any] = next(iter(content.values()), {})
     is_problem = int(status) >= 400
-    return Answer(
+    return ReferenceAnswer(
         status=status,
         text=response["description"],
         media_types=list(content),

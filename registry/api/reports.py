@@ -10,14 +10,14 @@ from typing import Any, Final, cast
 
 from fastapi import Request, Response
 
-from registry.actions.reports.filing import KIND, MOST_OF_CLIENT, MOST_OF_REPORT, FilingState
+from registry.actions.reports import KIND, MOST_OF_CLIENT, MOST_OF_REPORT, FilingState
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import ReportPath
-from registry.api.schemas import reports as schemas
+from registry.api.schemas import admin as schemas
 from registry.api.schemas.base import example_of
 from registry.api.submit import pasted_host
 from registry.core.access.tokens import parse_token
-from registry.core.model.reports import CODES, LEAST_REASON_CHARS, REASON_CHARS, Code
+from registry.core.model.listing import CODES, LEAST_REASON_CHARS, REASON_CHARS, Code
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.reading.plain_text import plain
 from registry.edge.problems import (

@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from registry.actions.queries.inspect import Card
 from registry.api.schemas import base as schemas
-from registry.core.changes.states import State, state_of
+from registry.core.changes.kinds import State, state_of
 from registry.core.merging.trust import explained_listing, shown
 from registry.core.model.listing import Listing, TrustLevel
 from registry.core.names.domains import is_confusable

@@ -3,11 +3,10 @@
 from fastapi import Request, Response
 
 from registry.api.documents import errors
-from registry.api.schemas.about import Rubric
+from registry.api.schemas.monitoring import Rubric
 from registry.core.formats import FORMATS
 from registry.core.merging.trust import LEVELS, REASONS
-from registry.core.scoring.method import BESIDE, METHOD, QUESTIONS
-from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS, VERSION
+from registry.core.scoring.rubric import BESIDE, METHOD, QUESTIONS, RUBRIC, SECTION_POINTS, VERSION
 from registry.edge.responses import json_response
 from registry.edge.routing import strict_router
 

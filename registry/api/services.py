@@ -6,11 +6,10 @@ from typing import Annotated, Any, Final, cast
 import orjson
 from fastapi import Depends, Query, Request, Response
 
-from registry.actions.queries.as_of import Then
-from registry.actions.queries.evidence import OptedOut
+from registry.actions.queries.evidence import EarlierState, OptedOut
 from registry.actions.queries.inspect import (
     CapabilityDates,
-    HostStatus,
+    HostReport,
     ServiceView,
     Sort,
     StoredService,
@@ -24,7 +23,7 @@ from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
 from registry.api.schemas.ownership import OwnershipFacts
 from registry.core.calling.record import capability_record
-from registry.core.changes.states import state_of
+from registry.core.changes.kinds import state_of
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
 from registry.core.model.listing import Filters, TrustLevel
@@ -33,8 +32,7 @@ from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import VERSION as RUBRIC_VERSION
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
-from registry.edge.computing import JUDGED_HERE, NEVER_HERE, SHOWN_HERE, computed
-from registry.edge.costs import charge, charge_stored, of_list
+from registry.edge.limiter import charge, charge_stored, of_list
 from registry.edge.problems import (
     BUSY,
     INVALID_PARAMETER,
@@ -45,7 +43,7 @@ from registry.edge.problems import (
     UNKNOWN_SERVICE,
     Problem,
 )
-from registry.edge.requests import base_url, registry_of
+from registry.edge.requests import JUDGED_HERE, NEVER_HERE, SHOWN_HERE, base_url, computed, registry_of
 from registry.edge.responses import REVALIDATE, capability_url, encoded_response, json_response, status_url, timestamp
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
@@ -184,7 +182,7 @@ async def status(request: Request, domain: DomainPath) -> Response:
     return json_response(request, content, cache=REVALIDATE)
 
 
-def _status(host_status: HostStatus, base: str) -> submission.StatusData:
+def _status(host_status: HostReport, base: str) -> submission.StatusData:
     return {
         "domain": host_status.host,
         "confusable": is_confusable(host_status.host),
@@ -263,7 +261,7 @@ _NOT_THEN: Final = {
 }
 
 
-def _service_then(then: Then, base: str, include_details: bool) -> bytes:
+def _service_then(then: EarlierState, base: str, include_details: bool) -> bytes:
     view = then.view() if then.documents else None
     if view is None:
         reason = "before_first_version" if not then.documents else "bytes_not_kept" if then.missing else "no_service"

@@ -6,9 +6,9 @@ from fastapi import Request, Response
 
 from registry.actions.queries.statistics import SIZE_BINS
 from registry.api.documents import errors, example, not_modified
-from registry.api.schemas import statistics as schemas
+from registry.api.schemas import monitoring as schemas
 from registry.api.schemas.monitoring import IncidentNow
-from registry.core.scheduling.incidents import Incident
+from registry.core.scheduling.jobs import Incident
 from registry.edge.requests import registry_of
 from registry.edge.responses import json_response, timestamp
 from registry.edge.routing import strict_router

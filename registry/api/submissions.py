@@ -13,17 +13,17 @@ from uuid import UUID
 
 from fastapi import Request, Response
 
-from registry.actions.frontier.submit_list import MOST_HOSTS, InFlight, KeyReused
-from registry.actions.queries.submission import SubmittedHost
+from registry.actions.frontier.submit import MOST_HOSTS, ListInProgress, ReusedKey
+from registry.actions.queries.inspect import SubmittedHostStatus
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import ListOffset, SubmissionPath, SubmittedLimit
-from registry.api.schemas import submissions as schemas
+from registry.api.schemas import submission as schemas
 from registry.api.schemas.base import example_of
 from registry.api.submit import MAX_NAME_CHARS, pasted_host
 from registry.core.model.findings import Severity
 from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import rule_of
-from registry.edge.costs import charge
+from registry.edge.limiter import charge
 from registry.edge.problems import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
@@ -112,9 +112,9 @@ async def submit(request: Request) -> Response:
         submitted = await registry_of(request).frontier.submit_list(
             names, body_sha256=hashlib.sha256(raw).digest(), client=client_of(request), key=key
         )
-    except KeyReused:
+    except ReusedKey:
         raise Problem(KEY_REUSED, "This Idempotency-Key was used for another body.") from None
-    except InFlight:
+    except ListInProgress:
         detail = "The first request with this Idempotency-Key is still being worked on."
         raise Problem(REQUEST_IN_PROGRESS, detail, headers=_RETRY) from None
     url = _url(request, submitted.id)
@@ -198,7 +198,7 @@ def _refused(refused: Sequence[Mapping[str, Any]]) -> list[schemas.RefusedHost]:
     ]
 
 
-def _host(host: SubmittedHost, base: str) -> schemas.SubmittedHost:
+def _host(host: SubmittedHostStatus, base: str) -> schemas.SubmittedHost:
     now, status = host.now, host.status
     shown: schemas.SubmittedHost = {
         "index": now.index,
@@ -217,7 +217,7 @@ def _host(host: SubmittedHost, base: str) -> schemas.SubmittedHost:
     return shown
 
 
-def _findings(host: SubmittedHost) -> list[schemas.ShortFinding]:
+def _findings(host: SubmittedHostStatus) -> list[schemas.ShortFinding]:
     """Return the findings, errors first, then warnings, as a check of the documents does."""
     order = list(Severity)
     known = [

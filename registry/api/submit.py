@@ -14,7 +14,7 @@ import orjson
 from fastapi import Request, Response
 
 from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED
-from registry.actions.queries.inspect import HostStatus, StoredService
+from registry.actions.queries.inspect import HostReport, StoredService
 from registry.api.documents import errors, example
 from registry.api.params import Wait
 from registry.api.rows import trust
@@ -26,7 +26,6 @@ from registry.core.model.documents import Json
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.core.reading.injection import injection_flags
-from registry.edge.computing import JUDGED_HERE, SHOWN_HERE, computed
 from registry.edge.connections import long_poll
 from registry.edge.problems import (
     ALREADY_KNOWN,
@@ -42,7 +41,7 @@ from registry.edge.problems import (
     UNREADABLE_BODY,
     Problem,
 )
-from registry.edge.requests import base_url, client_of, registry_of
+from registry.edge.requests import JUDGED_HERE, SHOWN_HERE, base_url, client_of, computed, registry_of
 from registry.edge.responses import json_response, status_url
 from registry.edge.routing import parse_body, strict_router
 from registry.wiring import Waypost, utc_now
@@ -226,7 +225,7 @@ def _queued_response(request: Request, host: str, url: str, *, postponed: bool =
     return json_response(request, content, status=202, headers={"Location": url})
 
 
-def _not_listed(host: str, status: HostStatus | None, url: str) -> Problem:
+def _not_listed(host: str, status: HostReport | None, url: str) -> Problem:
     reasons = list(status.reasons) if status else []
     detail = "The host was visited; it serves no document of an agent service."
     return Problem(

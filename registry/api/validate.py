@@ -15,15 +15,15 @@ from registry.api.schemas.submission import Located, LocatedLine, ManifestSubmis
 from registry.core.assessing.assess import Assessment
 from registry.core.assessing.drafts import UNKNOWN_HOST, judge_draft
 from registry.core.formats import FORMAT_BY_SLUG
-from registry.core.merging.merge import Held
+from registry.core.merging.merge import HeldDocument
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
 from registry.core.reading.injection import injection_flags
 from registry.core.reading.positions import refused_at
 from registry.core.reading.reader import Unreadable, read_json
 from registry.core.scoring.report import Report, ReportedFinding, report
-from registry.edge.computing import JUDGED_HERE, computed
 from registry.edge.problems import BODY_TOO_LARGE, BUSY, INVALID_PARAMETER, UNREADABLE_BODY, Problem
+from registry.edge.requests import JUDGED_HERE, computed
 from registry.edge.responses import encoded_response
 from registry.edge.routing import strict_router
 
@@ -168,7 +168,7 @@ def check_draft(raw: bytes, path: str | None, expected: str | None = None) -> Dr
     """
     read_json(raw)
     draft = judge_draft(raw, path, expected=expected)
-    document = Held(draft.url, draft.url, draft.assessment, b"", datetime.now(UTC))
+    document = HeldDocument(draft.url, draft.url, draft.assessment, b"", datetime.now(UTC))
     draft_report = report(draft.host or UNKNOWN_HOST, [document], {draft.url: raw})
     return DraftReport(draft.host, draft.assessment, draft_report, expected)
 

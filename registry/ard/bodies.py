@@ -34,17 +34,17 @@ Context = Annotated[
 ]
 
 
-class _Closed(BaseModel):
+class _ClosedModel(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
 
 
-class SearchQuery(_Closed):
+class SearchQuery(_ClosedModel):
     text: Annotated[str, Field(description="What is needed, in plain words. Cut to 400 characters.")]
     filter: Filter = {}
     context: Context = None
 
 
-class SearchRequest(_Closed):
+class SearchRequest(_ClosedModel):
     query: SearchQuery
     federation: Annotated[
         Federation,
@@ -58,28 +58,28 @@ class SearchRequest(_Closed):
     ] = None
 
 
-class ExploreQuery(_Closed):
+class ExploreQuery(_ClosedModel):
     text: str = ""
     filter: Filter = {}
     context: Context = None
 
 
-class FacetRequest(_Closed):
+class FacetRequest(_ClosedModel):
     field: Annotated[str, Field(description="Path of a term, as the keys of `filter`.", examples=["type"])]
     limit: Annotated[int, Field(ge=1, description=f"Larger values count as {MAX_FACET_VALUES}.")] = FACET_VALUES
     minCount: Annotated[int, Field(ge=0)] = 1
 
 
-class FacetsRequest(_Closed):
+class FacetsRequest(_ClosedModel):
     facets: Annotated[list[FacetRequest], Field(min_length=1, max_length=MAX_FACETS)]
 
 
-class ExploreRequest(_Closed):
+class ExploreRequest(_ClosedModel):
     query: ExploreQuery = ExploreQuery()
     resultType: FacetsRequest
 
 
-Body = TypeVar("Body", bound=_Closed)
+Body = TypeVar("Body", bound=_ClosedModel)
 
 
 async def read(request: Request, kind: type[Body]) -> Body:

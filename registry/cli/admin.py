@@ -22,10 +22,10 @@ from registry.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from registry.actions.access.audit import AuditRecord
-    from registry.actions.maintenance.holds import Held
+    from registry.actions.access import AuditRecord
+    from registry.actions.maintenance.forget import HoldResult
     from registry.core.access.holds import HoldKind
-    from registry.core.access.keys import ApiKey
+    from registry.core.access.tokens import ApiKey
     from registry.wiring import Waypost
 
 _PAGE = 500
@@ -170,7 +170,7 @@ def add_key(
 
     Only its digest is stored.
     """
-    from registry.actions.access.keys import BadKey
+    from registry.actions.access import BadKey
 
     async def work(waypost: "Waypost") -> int:
         try:
@@ -229,7 +229,7 @@ def export(data: DataFolder = None) -> None:
     """
 
     async def work(waypost: "Waypost") -> int:
-        from registry.actions.maintenance.replay import encoded
+        from registry.actions.maintenance.opt_out import encoded
 
         lines, unreadable = await waypost.access.opt_outs()
         for line in lines:
@@ -290,7 +290,7 @@ def _release(host: str, kind: "HoldKind", reason: str, data: Path | None, *, as_
     _run(work, data)
 
 
-def _show_held(held: "Held", done: str, unchanged: str, *, as_json: bool) -> int:
+def _show_held(held: "HoldResult", done: str, unchanged: str, *, as_json: bool) -> int:
     from dataclasses import asdict
 
     if as_json:
@@ -344,7 +344,7 @@ def _time(at: datetime | None) -> str:
 
 
 def _print(text: str) -> None:
-    from registry.cli.terminal import console, escaped
+    from registry.cli.common import console, escaped
 
     console.print(escaped(text), soft_wrap=True)
 

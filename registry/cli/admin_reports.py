@@ -10,8 +10,8 @@ from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO, USAGE, AsJson, DataFolder, fail, print_error, run_async, with_registry
 
 if TYPE_CHECKING:
-    from registry.actions.reports.reading import ReportRecord
-    from registry.core.model.reports import ReportState
+    from registry.actions.reports import ReportRecord
+    from registry.core.model.listing import ReportState
     from registry.wiring import Waypost
 
 reports = typer.Typer(
@@ -56,7 +56,7 @@ def resolve(
 ) -> None:
     """Decide a report, and answer it."""
     from registry.core.access.audit import OPERATOR
-    from registry.core.model.reports import STATES
+    from registry.core.model.listing import STATES
 
     if state not in STATES:
         fail(f"STATE must be one of {', '.join(STATES)}", USAGE)
@@ -80,7 +80,7 @@ def resolve(
 
 
 def _show(report: "ReportRecord", texts: Sequence[str]) -> None:
-    from registry.cli.terminal import console, escaped
+    from registry.cli.common import console, escaped
 
     times = f", reported {report.filings} times" if report.filings > 1 else ""
     console.print(escaped(f"{report.id}: {report.host} {report.code}, {report.state}{times}"), soft_wrap=True)

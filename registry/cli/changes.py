@@ -5,14 +5,11 @@ from typing import Final
 
 from rich.console import Console
 
-from registry.actions.feed.cursors import InvalidCursor
-from registry.actions.feed.reading import CursorExpired, FeedEvent, FeedPage
+from registry.actions.feed import EventPage, ExpiredCursor, FeedRow, InvalidCursor
 from registry.api.feed import event_row
 from registry.cli.clean import print_json
-from registry.cli.common import DONE, NO, USAGE, fail, print_error
-from registry.cli.terminal import escaped
-from registry.core.changes.kinds import ALL, Types, UnknownKind
-from registry.core.changes.payloads import payload_of
+from registry.cli.common import DONE, NO, USAGE, escaped, fail, print_error
+from registry.core.changes.kinds import ALL, Types, UnknownKind, payload_of
 from registry.wiring import Waypost
 
 _AT_ONCE: Final = 100
@@ -44,7 +41,7 @@ async def show_changes(
     except InvalidCursor as error:
         print_error(f"--cursor: {error}")
         return USAGE
-    except CursorExpired:
+    except ExpiredCursor:
         print_error("the events after this cursor are not all kept; begin without --cursor")
         return NO
     if not as_json:
@@ -52,7 +49,7 @@ async def show_changes(
     return DONE
 
 
-def _print(page: FeedPage, console: Console, *, as_json: bool) -> None:
+def _print(page: EventPage, console: Console, *, as_json: bool) -> None:
     for event in page.events:
         if as_json:
             print_json(event_row(event))
@@ -60,7 +57,7 @@ def _print(page: FeedPage, console: Console, *, as_json: bool) -> None:
             console.print(_line(event), soft_wrap=True)
 
 
-def _line(event: FeedEvent) -> str:
+def _line(event: FeedRow) -> str:
     payload = payload_of(event.kind, event.data)
     facts = [payload["state"], *(str(payload[name]) for name in ("reason", "how") if name in payload)]
     if "score" in payload:

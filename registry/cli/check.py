@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from registry.cli.check_result import Checked, PathFrom, ServedAs, Unread
+from registry.cli.check_result import CheckResult, PathFrom, ServedAs, Unread
 from registry.cli.common import BadTarget
 from registry.core.assessing.assess import Assessment
 from registry.core.assessing.drafts import UNKNOWN_HOST, judge_draft
 from registry.core.formats import FORMATS
-from registry.core.merging.merge import Held, held_from
+from registry.core.merging.merge import HeldDocument, held_from
 from registry.core.model.documents import Outcome, Purpose
 from registry.core.model.findings import Finding
 from registry.core.names.domains import InvalidName, host_of, host_syntax, parse_https
@@ -46,7 +46,7 @@ class CheckOptions:
 
 def check_targets(
     targets: Sequence[str], options: CheckOptions, progress: Progress = lambda *_: contextlib.nullcontext()
-) -> Iterator[Checked | Unread]:
+) -> Iterator[CheckResult | Unread]:
     """Yield one result per target, in order. A target that cannot be read does not end the others."""
     seen_stdin = False
     for number, target in enumerate(targets, 1):
@@ -85,7 +85,7 @@ def read_target(target: str) -> bytes:
         raise BadTarget(f"cannot be read: {error.strerror}") from None
 
 
-def check_file(target: str, options: CheckOptions) -> Checked:
+def check_file(target: str, options: CheckOptions) -> CheckResult:
     """Assess a file or standard input as if its own host served it. Raise BadTarget."""
     raw = read_target(target)
     given_host, path, path_from = place_of(target, options.at)
@@ -99,10 +99,10 @@ def check_file(target: str, options: CheckOptions) -> Checked:
     else:
         draft = judge_draft(raw, path, expected=options.expected, host=given_host)
         host, url, assessment = draft.host, draft.url, draft.assessment
-    document = Held(url, url, assessment, b"", datetime.now(UTC))
+    document = HeldDocument(url, url, assessment, b"", datetime.now(UTC))
     file_report = report(host or UNKNOWN_HOST, [document], {url: raw})
     served_as = ServedAs(host, "--at" if given_host else "document" if host else None, path, path_from)
-    return Checked(
+    return CheckResult(
         target,
         assessment.outcome,
         assessment.reason,
@@ -143,11 +143,10 @@ def usual_path(name: str) -> str:
     return next(paths, f"/{quote(os.fsencode(name))}")
 
 
-def check_online(target: str, options: CheckOptions) -> Checked:
+def check_online(target: str, options: CheckOptions) -> CheckResult:
     """Visit a host with the whole plan, or fetch one URL. Raise BadTarget, and guards.BadSetup."""
     from crawler.run import fetch_url, visit_host  # loads Scrapy, which files do not need
-    from registry.actions.queries.inspect import alias_reason
-    from registry.actions.queries.preview import reasons_after
+    from registry.actions.queries.inspect import alias_reason, reasons_after
 
     is_url = "://" in target
     try:
@@ -170,10 +169,12 @@ def _from_answers(
     answers: Sequence[ProbeResult],
     visit_outcome: tuple[Outcome, str] | None,
     options: CheckOptions,
-) -> Checked:
+) -> CheckResult:
     # single messages to an MCP endpoint are no documents: what it listed in all follows them
     documents = [held_from(answer, answers) for answer in answers if answer.probe.purpose is not Purpose.RPC]
     relevant = tuple(item for item in documents if item.assessment.outcome not in _NOT_SHOWN) or tuple(documents[:1])
     outcome, reason = visit_outcome or (documents[0].assessment.outcome, documents[0].assessment.reason)
     sources = {answer.fetched.final_url: answer.fetched.body for answer in answers if answer.fetched.body}
-    return Checked(target, outcome, reason, relevant, report(host, documents, sources), sources, None, options.expected)
+    return CheckResult(
+        target, outcome, reason, relevant, report(host, documents, sources), sources, None, options.expected
+    )

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from registry.cli.clean import visible
-from registry.cli.trust import trust_lines
+from registry.cli.show import trust_lines
 from registry.core.assessing.drafts import UNKNOWN_HOST
-from registry.core.merging.merge import Held
+from registry.core.merging.merge import HeldDocument
 from registry.core.merging.trust import explained
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
@@ -54,7 +54,7 @@ class ServedAs:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """The result for one target. `documents`: those that exist, in the order of the requests.
 
     `served_as`: where a file or standard input, the target's only document, is taken to be served; None for what was
@@ -66,7 +66,7 @@ class Checked:
     target: str
     outcome: Outcome
     reason: str
-    documents: tuple[Held, ...]
+    documents: tuple[HeldDocument, ...]
     report: Report
     sources: Mapping[str, bytes]
     served_as: ServedAs | None = None
@@ -137,7 +137,7 @@ class Checked:
         is_hostless = self.served_as is not None and self.served_as.host is None
         return _mapped(value, self.without_placeholder) if is_hostless else value
 
-    def _document(self, document: Held) -> dict[str, Any]:
+    def _document(self, document: HeldDocument) -> dict[str, Any]:
         assessment = document.assessment
         reported = {entry.finding: entry for entry in self.report.about(document.url)}
         unreported = [finding for finding in assessment.findings if finding not in reported]  # not in the report
@@ -198,7 +198,7 @@ def encodable(text: str) -> str:
     return os.fsencode(text).decode("utf-8", "replace")
 
 
-def print_checked(console: Console, checked: Checked) -> None:
+def print_checked(console: Console, checked: CheckResult) -> None:
     """Print the result, then every finding as `file:line:column: severity: ...` with its remedy.
 
     Lines are not wrapped: editors and `grep` read them too.
@@ -230,12 +230,12 @@ def print_checked(console: Console, checked: Checked) -> None:
         _print_line(console, Text.assemble(f"    fix: {reported.rule.fix} ", (reported.rule.spec, "dim")))
 
 
-def _format_text(document: Held) -> str:
+def _format_text(document: HeldDocument) -> str:
     assessment = document.assessment
     return visible("/".join(filter(None, (assessment.format, assessment.dialect))) or assessment.reason)
 
 
-def _finding_text(checked: Checked, reported: ReportedFinding) -> Text:
+def _finding_text(checked: CheckResult, reported: ReportedFinding) -> Text:
     finding, rule = reported.finding, reported.rule
     location = visible(checked.location_of(reported.document))
     if reported.position is not None:

@@ -1,20 +1,26 @@
 """Shared by all commands: options, settings, and the mapping of errors to exit codes.
 
-Imports only what every command needs: `--help` and wrong usage answer at once. Consoles are in `registry.cli.terminal`.
+Imports only what every command needs: `--help` and wrong usage answer at once. Consoles are in `registry.cli.common`.
+
+The consoles of the commands. What they print contains no control character but line feeds and Rich's own styles.
 """
 
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.markup import escape
+from rich.segment import Segment
 
-from registry.cli.clean import visible
+from registry.cli.clean import visible, visible_lines
 
 if TYPE_CHECKING:
     from registry.settings import Settings
     from registry.wiring import Waypost
+
 
 DONE, NO, USAGE, UNAVAILABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -131,18 +137,18 @@ def _exit_code(error: Exception) -> int | None:
     """
     from crawler.guards import BadSetup
     from registry.core.names.domains import InvalidName
-    from registry.demo import DemoFailed
+    from registry.demo import DemoError
     from registry.demo.sites import BadSite
 
     if isinstance(error, BrokenPipeError):
         return None  # the reader closed the pipe (`| head`); typer exits quietly
-    if isinstance(error, DemoFailed | OSError):
+    if isinstance(error, DemoError | OSError):
         return UNAVAILABLE
     if isinstance(error, BadSite | BadSetup | BadTarget | InvalidName):
         return USAGE
 
     from crawler.seeds.source import BadSource
-    from registry.actions.webhooks.subscribing import BadReceiver
+    from registry.actions.webhooks import BadReceiver
     from registry.wiring import NOT_READY, BadDatabaseUrl, TracesUnavailable
 
     if isinstance(error, NOT_READY):
@@ -159,3 +165,29 @@ def fail(message: str, code: int) -> NoReturn:
 def print_error(message: str) -> None:
     """Print a message on standard error as plain text; it may contain text of the user or of a site."""
     typer.echo(f"{typer.style('waypost:', fg='red')} {visible(message)}", err=True)
+
+
+class CleanConsole(Console):
+    """A console that cleans every text that it renders, whatever it is part of (a table, a progress bar, a status).
+
+    Highlighting and emoji codes are off: they would change what a site says.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"highlight": False, "emoji": False, **options})
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(visible_lines(segment.text), segment.style)
+
+
+def escaped(text: str) -> str:
+    """Return untrusted text for a string with Rich's markup: printable characters, without markup of its own."""
+    return escape(visible(text))
+
+
+console = CleanConsole()
+errors = CleanConsole(stderr=True)

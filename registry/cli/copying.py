@@ -9,15 +9,14 @@ import structlog
 from rich.console import Console
 
 from crawler.mirror.follow import Mirror
-from crawler.mirror.origin import Origin
-from crawler.seeds.online import NotRead
+from crawler.mirror.origin import MirrorOrigin
+from crawler.seeds.online import ReadError
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, INTERRUPTED, NO, UNAVAILABLE, USAGE, print_error
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
-from registry.wiring.dump_reading import BadDump
-from registry.wiring.dumps import DumpFailed
+from registry.wiring.dumps import BadDump, DumpError
 from registry.wiring.mirroring import NotAMirror
 
 FOLDER = "mirror"
@@ -40,7 +39,7 @@ async def show_export(
         exported = await waypost.dumps.export(
             folder, with_documents=with_documents, without_restricted=without_restricted
         )
-    except DumpFailed as error:
+    except DumpError as error:
         print_error(f"the dump was not written: {error}")
         return UNAVAILABLE
     if as_json:
@@ -59,7 +58,7 @@ async def run_mirror(settings: Settings, url: str, *, once: bool, source: Path |
                 if hold is None:
                     print_error("another process mirrors into this database")
                     return NO
-                async with Origin(url, settings, stop) as origin:
+                async with MirrorOrigin(url, settings, stop) as origin:
                     mirror = Mirror(waypost, origin, settings.data / FOLDER, timedelta(hours=reload_hours), source)
                     working = asyncio.create_task(mirror.run(once=once))
                     ends = [asyncio.create_task(stop.wait()), asyncio.create_task(hold.until_lost())]
@@ -80,7 +79,7 @@ async def _result(working: "asyncio.Task[None]", *, stopped: int, is_stopped: bo
     except NotAMirror as error:
         print_error(str(error))
         return USAGE
-    except (NotRead, BadDump) as error:
+    except (ReadError, BadDump) as error:
         print_error(f"the registry could not be copied: {error}")
         return UNAVAILABLE
     return DONE

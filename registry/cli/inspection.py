@@ -10,15 +10,13 @@ from rich.padding import Padding
 from rich.table import Table
 
 from registry.actions.queries.explain import Explanation, HostRecord, VisitRecord, why_next
-from registry.actions.queries.inspect import HostStatus, ServiceView
-from registry.actions.queries.unasked import Unasked
+from registry.actions.queries.inspect import HostReport, ServiceView, UnprobedPaths
 from registry.cli.clean import print_json
-from registry.cli.common import DONE, NO
-from registry.cli.terminal import escaped
-from registry.cli.trust import trust_lines
+from registry.cli.common import DONE, NO, escaped
+from registry.cli.show import trust_lines
 from registry.core.merging.trust import explained_listing
 from registry.core.names.domains import host_syntax
-from registry.core.scheduling.reasons import in_words, shown_time
+from registry.core.scheduling.policy import in_words, shown_time
 from registry.wiring import Waypost, utc_now
 
 WIDE: Final = 120
@@ -72,7 +70,7 @@ def _visit_json(visit: VisitRecord) -> dict[str, Any]:
     return {key: value for key, value in asdict(visit).items() if key != "packed"} | {"answers": visit.vector}
 
 
-def _status_json(status: HostStatus | None) -> dict[str, Any]:
+def _status_json(status: HostReport | None) -> dict[str, Any]:
     if status is None:
         return {}
     flags = list(status.injection_flags)
@@ -93,7 +91,7 @@ def _trust(service: ServiceView) -> dict[str, Any]:
 
 
 def _print_account(
-    console: Console, account: Explanation, status: HostStatus | None, service: ServiceView | None, now: datetime
+    console: Console, account: Explanation, status: HostReport | None, service: ServiceView | None, now: datetime
 ) -> None:
     domain = account.domain
     state = "being visited now" if domain.is_leased else f"{account.spent} requests in the last 24 h"
@@ -115,7 +113,7 @@ def _print_account(
         console.print(_indented(_other_hosts_table(account, now)))
 
 
-def _status_lines(status: HostStatus | None, service: ServiceView | None, now: datetime) -> Iterator[tuple[str, str]]:
+def _status_lines(status: HostReport | None, service: ServiceView | None, now: datetime) -> Iterator[tuple[str, str]]:
     if status is not None:
         yield "state", status.state.replace("_", " ")
         yield from (("reason", reason) for reason in status.reasons)
@@ -129,7 +127,7 @@ def _status_lines(status: HostStatus | None, service: ServiceView | None, now: d
             yield "stands for it", service.setting.canonical
 
 
-def _host_lines(host: HostRecord, unasked: Unasked, now: datetime) -> Iterator[tuple[str, str]]:
+def _host_lines(host: HostRecord, unasked: UnprobedPaths, now: datetime) -> Iterator[tuple[str, str]]:
     named_by = f", by {host.referrer}" if host.referrer else ""
     yield "named", f"{host.source}, {_relative_time(host.created_at, now)}{named_by}"
     if host.outcome is not None:
@@ -145,7 +143,7 @@ def _host_lines(host: HostRecord, unasked: Unasked, now: datetime) -> Iterator[t
         yield "not asked yet", _unasked_text(unasked, now)
 
 
-def _unasked_text(unasked: Unasked, now: datetime) -> str:
+def _unasked_text(unasked: UnprobedPaths, now: datetime) -> str:
     """Return the paths by the visit that will request them."""
     by_visit: dict[int, list[str]] = {}
     for unasked_path in unasked.paths:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from registry.cli.common import BadTarget
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
-from registry.mcp.source import Refused, Source
-from registry.mcp.stdio import Opened, serve
+from registry.mcp.source import ApiRefusal, ApiSource
+from registry.mcp.stdio import LazySource, serve
 
 if TYPE_CHECKING:
     from registry.settings import Settings
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 async def run_mcp(settings: "Settings", url: str | None) -> None:
     """Serve until standard input ends, or SIGINT or SIGTERM. Raise BadTarget for an address that is none."""
     if url is None:
-        source = Opened(settings.public_url.rstrip("/"), lambda: _local(settings))
+        source = LazySource(settings.public_url.rstrip("/"), lambda: _local(settings))
     else:
-        from registry.mcp.remote_api import checked_url
+        from registry.mcp.source import checked_url
 
         try:
-            source = Opened(checked_url(url), lambda: _remote(url))
+            source = LazySource(checked_url(url), lambda: _remote(url))
         except ValueError as error:
             raise BadTarget(f"--url: {error}") from None
     with stop_on_signals() as stop:
@@ -38,11 +38,11 @@ async def run_mcp(settings: "Settings", url: str | None) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _local(settings: "Settings") -> AsyncIterator[Source]:
+async def _local(settings: "Settings") -> AsyncIterator[ApiSource]:
     """Open the registry of the settings. Raise Refused when it is not ready."""
     await asyncio.to_thread(import_module, "registry.api.app")  # a second, in which other messages are answered
     from registry.api import app
-    from registry.mcp.own_api import OwnApi
+    from registry.mcp.source import OwnApi
     from registry.wiring import NOT_READY, BadDatabaseUrl, open_waypost
 
     async with contextlib.AsyncExitStack() as stack:
@@ -50,14 +50,14 @@ async def _local(settings: "Settings") -> AsyncIterator[Source]:
             waypost = await stack.enter_async_context(open_waypost(settings))
             await waypost.open_search()
         except (*NOT_READY, BadDatabaseUrl, OSError) as error:
-            raise Refused("unavailable", f"The local registry is not ready: {error}") from None
+            raise ApiRefusal("unavailable", f"The local registry is not ready: {error}") from None
         api = app.interface(waypost, settings)
         yield OwnApi(api.app, api.rules.submissions, waypost, settings)
 
 
 @contextlib.asynccontextmanager
-async def _remote(url: str) -> AsyncIterator[Source]:
-    from registry.mcp.remote_api import RemoteApi
+async def _remote(url: str) -> AsyncIterator[ApiSource]:
+    from registry.mcp.source import RemoteApi
 
     source = RemoteApi(url)
     try:

@@ -6,13 +6,13 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import quote
 
-from registry.cli.check_result import Checked, Unread, encodable
+from registry.cli.check_result import CheckResult, Unread, encodable
 from registry.cli.clean import json_text
 from registry.core.scoring import sarif
 from registry.core.scoring.report import ReportedFinding
 
 
-def sarif_log(checked: Sequence[Checked | Unread], *, public_url: str | None = None) -> str:
+def sarif_log(checked: Sequence[CheckResult | Unread], *, public_url: str | None = None) -> str:
     """Return one log with one run for all targets, as ASCII JSON. `public_url`: an API that serves the rubric."""
     results = [
         sarif.SarifResult(
@@ -22,14 +22,14 @@ def sarif_log(checked: Sequence[Checked | Unread], *, public_url: str | None = N
             is_file=result.is_file,
         )
         for result in checked
-        if isinstance(result, Checked)
+        if isinstance(result, CheckResult)
         for finding in result.report.everything
     ]
     unread = [f"{encodable(target.target)}: {target.message}" for target in checked if isinstance(target, Unread)]
     return json_text(sarif.sarif_log(results, version("waypost"), unread=unread, public_url=public_url))
 
 
-def _artifact(checked: Checked, reported: ReportedFinding) -> dict[str, str]:
+def _artifact(checked: CheckResult, reported: ReportedFinding) -> dict[str, str]:
     """Return the location: a file's path relative to the current folder, or absolute outside it; a document's URL."""
     if not checked.is_file:
         return {"uri": reported.document or checked.documents[0].url}

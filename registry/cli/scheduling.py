@@ -10,16 +10,15 @@ import structlog
 from rich.console import Console
 from rich.table import Table
 
-from crawler.download import download
+from crawler.handler import download
 from crawler.run import crawl
 from registry.cli.clean import print_json
-from registry.cli.common import DONE, INTERRUPTED, NO
+from registry.cli.common import DONE, INTERRUPTED, NO, escaped
 from registry.cli.shutdown import stop_on_signals
-from registry.cli.terminal import escaped
 from registry.core.scheduling.jobs import RunOutcome
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
-from registry.wiring.schedule import JobStatus, RunRecord, Schedule, Tools
+from registry.wiring.schedule import JobStatus, JobTools, RunRecord, Schedule
 from registry.wiring.upkeep import upkeep
 
 ROUNDS = 20
@@ -83,11 +82,11 @@ async def show_schedule(settings: Settings, console: Console, *, as_json: bool) 
     console.print(table)
 
 
-def _tools(waypost: Waypost, settings: Settings, **options: Any) -> Tools:
+def _tools(waypost: Waypost, settings: Settings, **options: Any) -> JobTools:
     async def fetch(url: str, *, cap: int, etag: str | None, last_modified: str | None) -> Any:
         return await download(url, settings, cap=cap, etag=etag, last_modified=last_modified)
 
-    return Tools(waypost, settings, fetch, **options)
+    return JobTools(waypost, settings, fetch, **options)
 
 
 async def _crawl_pass(waypost: Waypost, settings: Settings, stop: asyncio.Event) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from crawler.seeds.online import Reader
-    from crawler.seeds.opened import Opened
+    from crawler.seeds.opened import OpenList
     from crawler.seeds.pages import Progress
     from registry.actions.frontier.seed import SeedReport
     from registry.core.names.seeds import Checkpoint, Refusal, Seed, Seeds
@@ -61,7 +61,7 @@ Restart = Annotated[bool, typer.Option("--restart", help="Begin anew, also after
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SeedOptions:
     """Options of all sources: the file for refusals, the data folder if one is given, and whether to print JSON."""
 
     refused: Path | None
@@ -83,7 +83,7 @@ def file(
     from crawler.seeds.opened import opened
 
     with exit_on_error(), opened(target) as source:
-        _load(FILE.slug, source, names(source, urls=urls, list_name=called), Told(refused, data, as_json))
+        _load(FILE.slug, source, names(source, urls=urls, list_name=called), SeedOptions(refused, data, as_json))
 
 
 @seeds.command()
@@ -108,7 +108,7 @@ def csv(
 
     with exit_on_error(), opened(target) as source:
         entries = names(source, column=column, urls=urls, list_name=called)
-        _load(CSV.slug, source, islice(entries, limit), Told(refused, data, as_json))
+        _load(CSV.slug, source, islice(entries, limit), SeedOptions(refused, data, as_json))
 
 
 @seeds.command()
@@ -126,7 +126,7 @@ def tranco(
 
     with exit_on_error(), opened(target) as source:
         entries = names(source, column=TRANCO_COLUMN, list_name=called)
-        _load(TRANCO.slug, source, islice(entries, limit), Told(refused, data, as_json))
+        _load(TRANCO.slug, source, islice(entries, limit), SeedOptions(refused, data, as_json))
 
 
 @seeds.command()
@@ -152,7 +152,7 @@ def sitemap(
         async with reading(url, waypost, settings) as (reader, canonical):
             yield names(canonical, reader)
 
-    _run_and_exit(_seed(settings, SITEMAP.slug, read, Told(refused, data, as_json)))
+    _run_and_exit(_seed(settings, SITEMAP.slug, read, SeedOptions(refused, data, as_json)))
 
 
 @seeds.command()
@@ -178,7 +178,7 @@ def mcp_registry(
     from crawler.seeds.opened import opened
     from crawler.seeds.source import BadSource
 
-    output = Told(refused, data, as_json)
+    output = SeedOptions(refused, data, as_json)
     with exit_on_error():
         if url is not None and saved_as is not None:
             raise BadSource("--url and --file exclude each other")
@@ -204,7 +204,7 @@ def ard_registry(
     """
     from crawler.seeds.ard import ARD_REGISTRY, base_of, registry_names
 
-    settings, output = read_settings(connect_to, data), Told(refused, data, as_json)
+    settings, output = read_settings(connect_to, data), SeedOptions(refused, data, as_json)
     _read_pages(ARD_REGISTRY.slug, base_of(url), registry_names, settings, output, restart)
 
 
@@ -231,7 +231,7 @@ def ard_catalog(
         async with reading(url, waypost, settings) as (reader, canonical):
             yield catalogue_names(canonical, reader)
 
-    _run_and_exit(_seed(settings, ARD_CATALOG.slug, read, Told(refused, data, as_json)))
+    _run_and_exit(_seed(settings, ARD_CATALOG.slug, read, SeedOptions(refused, data, as_json)))
 
 
 @seeds.command()
@@ -249,7 +249,7 @@ def waypost(
     """
     from crawler.seeds.waypost import WAYPOST, base_of, names
 
-    settings, output = read_settings(connect_to, data), Told(refused, data, as_json)
+    settings, output = read_settings(connect_to, data), SeedOptions(refused, data, as_json)
     _read_pages(WAYPOST.slug, base_of(url), names, settings, output, restart)
 
 
@@ -259,10 +259,10 @@ def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = 
 
     Exit code 0, also when there are none.
     """
-    from crawler.seeds.links import LINKS, fold
+    from crawler.seeds.source import LINKS, fold
 
     async def seed_links() -> int:
-        from registry.cli.terminal import errors
+        from registry.cli.common import errors
         from registry.wiring import open_waypost
 
         async with open_waypost(read_settings(data=data)) as waypost:
@@ -274,7 +274,7 @@ def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = 
     _run_and_exit(seed_links())
 
 
-def _load(slug: str, source: "Opened", entries: "Iterator[Seed | Refusal]", output: Told) -> NoReturn:
+def _load(slug: str, source: "OpenList", entries: "Iterator[Seed | Refusal]", output: SeedOptions) -> NoReturn:
     """Seed from an open source, then exit. It is opened first, so a bad file is reported before a database starts."""
 
     @contextlib.asynccontextmanager
@@ -288,7 +288,7 @@ def _load(slug: str, source: "Opened", entries: "Iterator[Seed | Refusal]", outp
 
 
 def _read_pages(
-    slug: str, url: str, names: "PagedNames", settings: "Settings", output: Told, restart: bool
+    slug: str, url: str, names: "PagedNames", settings: "Settings", output: SeedOptions, restart: bool
 ) -> NoReturn:
     """Seed from the pages of an online source, from where an interrupted run of it ended, then exit.
 
@@ -304,7 +304,7 @@ def _read_pages(
     @contextlib.asynccontextmanager
     async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
         from crawler.seeds.online import reading
-        from registry.cli.terminal import errors
+        from registry.cli.common import errors
 
         if start:
             what = "reading what is new" if progress.is_complete else "continuing the interrupted run"
@@ -319,11 +319,11 @@ async def _seed(
     settings: "Settings",
     slug: str,
     read: "Callable[[Waypost], AbstractAsyncContextManager[Seeds]]",
-    output: Told,
+    output: SeedOptions,
     kept: "Progress | None" = None,
 ) -> int:
     """Seed, show the report, return the exit code. `kept`: where the place of a source of pages is kept."""
-    from registry.cli.terminal import errors
+    from registry.cli.common import errors
     from registry.wiring import open_waypost
 
     is_update = kept is not None and kept.is_complete  # nothing new is no failure
@@ -371,7 +371,7 @@ def summary(slug: str, report: "SeedReport") -> dict[str, Any]:
 
 def show(slug: str, report: "SeedReport", *, as_json: bool) -> None:
     """Print the report on standard output, with control characters in the names escaped."""
-    from registry.cli.terminal import console
+    from registry.cli.common import console
 
     if as_json:
         print_json(summary(slug, report))

@@ -12,16 +12,16 @@ from rich.console import Console
 from starlette.types import ASGIApp
 
 from registry.api.app import settled
+from registry.cli.common import errors
 from registry.cli.interfaces import interfaces_of
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
-from registry.cli.terminal import errors
 from registry.edge.connections import IDLE_SECONDS, ConnectionLimits, ConnectionTable, limited_protocol, sweeping
 from registry.edge.interfaces import Interface, compose, running
 from registry.edge.limiter import ClientIdentifier
 from registry.edge.metrics import RequestMetrics
 from registry.settings import Settings
 from registry.wiring import Waypost, child_environment, open_waypost, tracing
-from registry.wiring.descriptors import raise_open_files
+from registry.wiring.embedded_database import raise_open_files
 from registry.wiring.workers import Worker
 
 GRACE = 4
@@ -36,7 +36,7 @@ STREAMS_PER_CLIENT = 5
 log = structlog.get_logger(__name__)
 
 
-class PortTaken(OSError):
+class PortInUse(OSError):
     """The port is in use, or this account may not listen on it."""
 
 
@@ -47,14 +47,14 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
         address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(address[0], address[1])
     except OSError as error:
-        raise PortTaken(f"cannot listen on {host}: {error.strerror or error}") from error
+        raise PortInUse(f"cannot listen on {host}: {error.strerror or error}") from error
     with listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(address[4])
         except OSError as error:
             message = f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port"
-            raise PortTaken(message) from error
+            raise PortInUse(message) from error
         yield listening
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from registry.cli.metrics_server import listening
+from registry.cli.metrics import listening
 from registry.edge.connections import ConnectionTable
 from registry.edge.interfaces import Interface
 from registry.edge.metrics import SECONDS, Figure, RequestMetrics, gauge, labelled

@@ -1,7 +1,10 @@
-"""Run a query or job for a command and print its result, as text or as JSON."""
+"""Run a query or job for a command and print its result, as text or as JSON.
+
+What is known of a service, in lines for a person: the meaning of its trust level, and why that is not higher.
+"""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -9,27 +12,44 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from registry.actions.mirroring.deciding import DecidedAtOrigin
-from registry.actions.queries.inspect import HostStatus, ServiceView
+from registry.actions.mirroring.apply import DecidedAtOrigin
+from registry.actions.queries.inspect import HostReport, ServiceView
 from registry.cli.clean import print_json
-from registry.cli.common import DONE, NO, demo_folder, print_error
-from registry.cli.terminal import escaped
-from registry.cli.trust import level_line, reason_lines, trust_lines
-from registry.core.merging.trust import explained_listing, shown
+from registry.cli.common import DONE, NO, demo_folder, escaped, print_error
+from registry.core.merging.trust import LEVELS, REASONS, explained_listing, shown
 from registry.core.model.listing import Query, TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.wiring import Waypost
 
 if TYPE_CHECKING:
-    from registry.actions.queries.discover import Found
+    from registry.actions.queries.discover import SearchResult
     from registry.demo.tour import TourReport
+
+
+def level_line(level: TrustLevel) -> str:
+    """Return the meaning of a level."""
+    return f"{level.value}: {LEVELS[level].means}"
+
+
+def reason_lines(reasons: Sequence[str], resembles: Mapping[str, str] | None) -> Iterator[str]:
+    """Yield a line for each reason why a level is not higher."""
+    for code in reasons:
+        says = REASONS[code].says if code in REASONS else code
+        named = f" ({resembles['name']}, {resembles['domain']})" if code == "known_name" and resembles else ""
+        yield f"not verified: {says}{named}"
+
+
+def trust_lines(level: str, trust: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the meaning of the level, then its reasons. `trust`: `merging.trust.explained`."""
+    yield level_line(TrustLevel(level))
+    yield from reason_lines(trust["reasons"], trust["resembles"])
 
 
 DEMO_MARK = "demo.lock"
 """A file that the demo creates in its data folder."""
 
 
-def print_found(console: Console, result: "Found") -> None:
+def print_found(console: Console, result: "SearchResult") -> None:
     """Print one result: host, score, capabilities and matched words. Markup in text from sites is escaped."""
     card = result.card
     head = f"[cyan]{card.host}[/]  {escaped(card.name)}, score [bold]{card.score}[/], {card.trust_level.value}"
@@ -87,7 +107,7 @@ async def _hint_at_empty_registry(waypost: Waypost) -> None:
         print_error(f"`make demo` filled another one: add --data {demo}, or set WAYPOST_DATA={demo}")
 
 
-def _result_json(result: "Found") -> dict[str, Any]:
+def _result_json(result: "SearchResult") -> dict[str, Any]:
     card = result.card
     return {
         "host": card.host,
@@ -207,7 +227,7 @@ async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console,
     return listed
 
 
-def _outcome_text(status: HostStatus | None) -> str:
+def _outcome_text(status: HostReport | None) -> str:
     if status is None or status.outcome is None:
         return "not visited"
     return "; ".join(status.reasons) or status.outcome.value

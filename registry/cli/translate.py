@@ -14,7 +14,7 @@ from registry.cli.clean import json_text, print_json, visible
 from registry.cli.common import DONE, NO
 from registry.core.assessing.drafts import UNKNOWN_HOST
 from registry.core.names.domains import host_of, host_syntax
-from registry.core.translating import Loss, Source, Translation, Untranslatable, translate
+from registry.core.translating import Loss, SourceDocument, Translation, Untranslatable, translate
 from registry.settings import Settings
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def translate_file(
         return Untranslatable((reason,)), checked.served_as
     document = checked.documents[0]
     host = host_of(document.url) or UNKNOWN_HOST
-    source = Source(document.url, checked.sources[document.url], document.assessment.format or "")
+    source = SourceDocument(document.url, checked.sources[document.url], document.assessment.format or "")
     translation = translate(
         report.service,
         to,

@@ -1,5 +1,5 @@
 """The demo: crawl sample sites over TLS, search them, serve the API."""
 
 
-class DemoFailed(RuntimeError):
+class DemoError(RuntimeError):
     """The demo cannot continue; the message says why and where to look."""

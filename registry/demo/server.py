@@ -25,7 +25,7 @@ _START_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class SampleServer:
     """`connect_to`: one HOST:443:ADDRESS:PORT entry for each site. `ca_file`: PEM to trust (SSL_CERT_FILE)."""
 
     connect_to: tuple[str, ...]
@@ -58,7 +58,7 @@ async def _respond(site: Site, request: Request) -> Response:
 
 
 @contextlib.contextmanager
-def serve(sites: Mapping[str, Site], folder: Path) -> Iterator[Served]:
+def serve(sites: Mapping[str, Site], folder: Path) -> Iterator[SampleServer]:
     """Serve until the block ends. The CA's certificate is written to `folder`; its key never leaves memory."""
     authority, untrusted_authority = trustme.CA(), trustme.CA()
     ca_file = folder / "demo-ca.pem"
@@ -71,7 +71,7 @@ def serve(sites: Mapping[str, Site], folder: Path) -> Iterator[Served]:
         config.load()
         config.ssl = _context(sites, authority, untrusted_authority)
         with _running(uvicorn.Server(config), listening):
-            yield Served(
+            yield SampleServer(
                 tuple(
                     f"{site.host}:443:127.0.0.1:{refusing_port if site.file.state == 'dead' else port}"
                     for site in sites.values()

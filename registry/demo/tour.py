@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from registry.actions.queries.inspect import HostStatus, Overview
+from registry.actions.queries.inspect import HostReport, RegistryOverview
 from registry.core.model.listing import Query
 from registry.core.names.domains import Host
-from registry.demo import DemoFailed
+from registry.demo import DemoError
 from registry.demo.server import serve
 from registry.demo.sites import SAMPLE_WEB, Site, load_sites
 from registry.settings import Settings
@@ -39,8 +39,8 @@ _STALLED_SECONDS = 180.0
 class TourReport:
     """The result of the run: every host's outcome, the results of the example searches, and why points were lost."""
 
-    hosts: Mapping[str, HostStatus]
-    overview: Overview
+    hosts: Mapping[str, HostReport]
+    overview: RegistryOverview
     answers: Mapping[str, "DiscoverPage"]
     lost: Mapping[str, tuple[str, ...]]  # host -> the largest deductions from its service's score
 
@@ -101,7 +101,7 @@ def _exclusive(data: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DemoFailed(f"another demo is running on {data}; choose another folder with --data") from None
+            raise DemoError(f"another demo is running on {data}; choose another folder with --data") from None
         yield
 
 
@@ -109,7 +109,7 @@ async def _queue_sites(waypost: Waypost, sites: Mapping[str, Site]) -> None:
     report = await waypost.frontier.seed(sites, source="demo")
     if report.refused:
         refusal = report.refused[0]
-        raise DemoFailed(
+        raise DemoError(
             f"{len(report.refused)} folder names are no host names, the first: {refusal.name}: {refusal.message}"
         )
     await waypost.frontier.make_due(sites)
@@ -135,7 +135,7 @@ async def _watch(waypost: Waypost, sites: Mapping[str, Site], console: Console, 
                 (quiet_seconds + _POLL_SECONDS, previous) if remaining == previous else (0.0, remaining)
             )
             if quiet_seconds > _STALLED_SECONDS:
-                raise DemoFailed(f"nothing happened for {_STALLED_SECONDS:.0f} s; the worker's log is {log_file}")
+                raise DemoError(f"nothing happened for {_STALLED_SECONDS:.0f} s; the worker's log is {log_file}")
             await asyncio.sleep(_POLL_SECONDS)
 
 

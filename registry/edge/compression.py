@@ -14,7 +14,7 @@ from typing import Final
 import zstandard
 from starlette.types import Message, Send
 
-from registry.edge.negotiation import weight_of, with_vary
+from registry.edge.responses import weight_of, with_vary
 
 MIN_BYTES: Final = 1_000
 """Bodies below this fit into one packet anyway."""

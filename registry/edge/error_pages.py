@@ -7,8 +7,8 @@ import orjson
 from starlette.responses import Response
 from starlette.types import Message, Scope, Send
 
-from registry.edge.negotiation import prefers_html, varying
 from registry.edge.problems import MEDIA_TYPE
+from registry.edge.responses import prefers_html, varying
 
 ErrorPage: TypeAlias = Callable[[Scope, Mapping[str, Any], Mapping[str, str]], Response]
 """Returns the page about a problem document; its headers, such as Retry-After, are those of the last argument."""

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
-from registry.edge.costs import charge, of_file
+from registry.edge.limiter import charge, of_file
 from registry.edge.problems import RANGE_NOT_SATISFIABLE, Problem
 from registry.edge.responses import matches_etag
 

@@ -17,7 +17,7 @@ _HOST: Final = (b"host", b"registry.internal")
 
 
 @dataclass(slots=True)
-class Answer:
+class InsideAnswer:
     """What the application answered; `status` is 0 until it has."""
 
     status: int = 0
@@ -46,14 +46,14 @@ async def call(
     body: bytes | None = None,
     headers: Fields = (),
     rest: Receive | None = None,
-) -> Answer:
+) -> InsideAnswer:
     """Return the answer of `app` to a request for the decoded `path`.
 
     `outer`: the scope of the request that caused this one, or as much of it as there is. `raw_path`: the path as it
     is encoded, where that differs from the usual encoding. `body` is JSON. `rest`: what to receive after the body, to
     learn that the client of the outer request has gone.
     """
-    answer = Answer()
+    answer = InsideAnswer()
     scope = _scope(outer, path, raw_path or quote(path), query or {}, method, body, headers)
     await app(scope, _received(body or b"", rest), answer.take)
     return answer

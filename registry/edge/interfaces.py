@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from registry.edge.error_pages import with_error_pages
 from registry.edge.metrics import INTERFACE, OTHER, ROOT, Figure, RequestMetrics
 from registry.edge.middleware import RequestMiddleware, Rules
-from registry.edge.negotiation import prefers_html, varying
+from registry.edge.responses import prefers_html, varying
 from registry.settings import Settings
 
 if TYPE_CHECKING:

@@ -24,15 +24,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registry.core.reading.reader import MAX_BYTES
 from registry.edge.compression import Compressing, Form, coding_for
-from registry.edge.costs import Spending, of_bytes
 from registry.edge.cross_site import has_bearer, refuse_other_media_types, refuse_other_sites
 from registry.edge.error_pages import ErrorPage
-from registry.edge.limiter import ClientIdentifier, RateLimiter
+from registry.edge.limiter import ClientIdentifier, RateLimiter, Spending, of_bytes
 from registry.edge.limiter import fields as limit_fields
 from registry.edge.metrics import LIMIT, RequestMetrics
-from registry.edge.negotiation import prefers_html
 from registry.edge.problems import BODY_TOO_LARGE, Problem, body, fault, render, too_many_at_once
-from registry.wiring.turns import Crowded, Turn, Turns
+from registry.edge.responses import prefers_html
+from registry.wiring.turns import QueueFull, Turn, Turns
 
 if TYPE_CHECKING:
     from registry.edge.tracing import RequestSpans
@@ -287,7 +286,7 @@ class RequestMiddleware:
         """Return when fewer than AT_ONCE_EACH reads of the client are worked on. Raise Problem when many wait."""
         try:
             return await self._reads.take(client)
-        except Crowded:
+        except QueueFull:
             raise too_many_at_once() from None
 
 

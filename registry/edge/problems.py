@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from registry.actions.mirroring.deciding import DecidedAtOrigin
+from registry.actions.mirroring.apply import DecidedAtOrigin
 from registry.core.model.listing import SearchUnavailable
 from registry.edge.metrics import LIMIT
 from registry.edge.responses import service_url

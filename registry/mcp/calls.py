@@ -7,11 +7,11 @@ from urllib.parse import quote, urlsplit
 import orjson
 
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.mcp import capability_results, check_results, discover_result, registry_results, service_results
-from registry.mcp.arguments import ArgumentsOf, BadArguments
+from registry.mcp import results
+from registry.mcp.argument_schemas import ArgumentsOf, BadArguments
 from registry.mcp.rendering import Json, Result
-from registry.mcp.schema_parts import DEFAULT_BYTES, DEFAULT_ROWS, MOST_ROWS
-from registry.mcp.source import Caller, Refused, Source, refusal
+from registry.mcp.result_schemas import DEFAULT_BYTES, DEFAULT_ROWS, MOST_ROWS
+from registry.mcp.source import ApiRefusal, ApiSource, Caller, refusal
 from registry.mcp.tools import TOOLS
 
 _TO_SUBMIT: Final = "If the host serves an agent manifest, submit_service has it visited."
@@ -27,10 +27,10 @@ class UnknownTool(LookupError):
     pass
 
 
-class Tools:
+class ToolCalls:
     """The tools over one source."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ApiSource) -> None:
         self.source = source
         self._arguments = {tool.name: ArgumentsOf(tool.input_schema) for tool in TOOLS}
         self._calls: Mapping[str, Callable[[Caller, Json], Awaitable[Result]]] = {
@@ -51,15 +51,15 @@ class Tools:
         self._arguments[name].check(arguments)
         try:
             return await call(caller, {"max_bytes": DEFAULT_BYTES, "detail": "low", **arguments})
-        except Refused as refused:
+        except ApiRefusal as refused:
             hint = _HINTS.get(refused.slug, "")
-            raise Refused(refused.slug, f"{refused.detail} {hint}".rstrip(), refused.members) from None
+            raise ApiRefusal(refused.slug, f"{refused.detail} {hint}".rstrip(), refused.members) from None
 
     async def _discover(self, caller: Caller, asked: Json) -> Result:
         query = {"q": asked["q"], "limit": str(asked.get("limit", DEFAULT_ROWS)), **_query_of(asked.get("filters", {}))}
         query |= {key: asked[key] for key in ("cursor", "sort") if key in asked}
         answer = (await self.source.ask(caller, "/api/discover", query)).content()
-        result, rows = discover_result.discovered(answer, asked["detail"], asked["max_bytes"])
+        result, rows = results.discovered(answer, asked["detail"], asked["max_bytes"])
         if 0 < rows < len(answer["data"]):  # the cursor has to continue after the last service that is shown
             shorter = await self.source.ask(caller, "/api/discover", {**query, "limit": str(rows)})
             result.content["next_cursor"] = shorter.content()["next_cursor"]
@@ -68,9 +68,7 @@ class Tools:
     async def _service(self, caller: Caller, asked: Json) -> Result:
         body = await self._service_body(caller, _host(asked["domain"]))
         start = int(asked.get("cursor", "0"))
-        result: Result = await self._worked(
-            caller, service_results.service, body, asked["detail"], start, asked["max_bytes"]
-        )
+        result: Result = await self._worked(caller, results.service, body, asked["detail"], start, asked["max_bytes"])
         return result
 
     async def _service_body(self, caller: Caller, host: str) -> bytes:
@@ -87,9 +85,9 @@ class Tools:
             return await self._capability_of(caller, _host(asked["domain"]), asked["name"], asked["max_bytes"])
         found = list(_named(await self._named_answer(caller, asked["name"]), asked["name"]))
         if not found:
-            raise Refused("unknown-capability", "No service was found that has a capability of exactly this name.")
+            raise ApiRefusal("unknown-capability", "No service was found that has a capability of exactly this name.")
         if len(found) > 1:
-            return capability_results.candidates(found, asked["max_bytes"])
+            return results.candidates(found, asked["max_bytes"])
         return await self._capability_of(caller, found[0][0], asked["name"], asked["max_bytes"])
 
     async def _named_answer(self, caller: Caller, name: str) -> Json:
@@ -105,7 +103,7 @@ class Tools:
                 raise refused
         url = f"{self.source.url}/api/services/{host}/capabilities/{quote(name, safe='')}"
         arguments = (answer.body, host, url, max_bytes)
-        return await self.source.worked(caller, len(answer.body), capability_results.capability, *arguments)
+        return await self.source.worked(caller, len(answer.body), results.capability, *arguments)
 
     async def _check(self, caller: Caller, asked: Json) -> Result:
         if ("text" in asked) == ("url" in asked):
@@ -116,20 +114,18 @@ class Tools:
         answer = await self.source.ask(caller, "/api/validate", query, body=asked["text"].encode())
         if answer.status != 200 and refusal(orjson.loads(answer.body)).slug != "unreadable-body":
             answer.content()
-        return await self.source.worked(
-            caller, len(answer.body), check_results.checked, answer.body, asked["max_bytes"]
-        )
+        return await self.source.worked(caller, len(answer.body), results.checked, answer.body, asked["max_bytes"])
 
     async def _check_stored(self, caller: Caller, url: str, max_bytes: int) -> Result:
         try:
             body = await self._service_body(caller, _host(urlsplit(url).hostname or ""))
-        except (Refused, ValueError) as refused:
-            if isinstance(refused, Refused) and refused.slug != "unknown-service":
+        except (ApiRefusal, ValueError) as refused:
+            if isinstance(refused, ApiRefusal) and refused.slug != "unknown-service":
                 raise
             body = b""
-        seen = await self.source.worked(caller, len(body), check_results.seen, body, url, max_bytes) if body else None
+        seen = await self.source.worked(caller, len(body), results.seen, body, url, max_bytes) if body else None
         if seen is None:
-            raise Refused(
+            raise ApiRefusal(
                 "unknown-document",
                 "This registry has seen no document there, and fetches nothing for a check: pass the document as "
                 "`text`, or have its host visited with submit_service.",
@@ -147,23 +143,23 @@ class Tools:
             if answer.status != 200:
                 answer.content()
             most = asked["max_bytes"] * 3 // 4 // len(hosts)
-            columns.append(await self._worked(caller, service_results.side_by_side, answer.body, most))
-        return service_results.compared(columns, missing, asked["max_bytes"])
+            columns.append(await self._worked(caller, results.side_by_side, answer.body, most))
+        return results.compared(columns, missing, asked["max_bytes"])
 
     async def _status(self, caller: Caller, _: Json) -> Result:
         ready = await self.source.ask(caller, "/readyz")
         health = (await self.source.ask(caller, "/api/health")).content()
-        return registry_results.status(orjson.loads(ready.body), health, self.source.url)
+        return results.status(orjson.loads(ready.body), health, self.source.url)
 
     async def _submit(self, caller: Caller, asked: Json) -> Result:
         caller.let_others_go()
         answer = await self.source.ask(caller, "/api/services", body=orjson.dumps({"domain": asked["domain"]}))
         if answer.status < 300:
-            return registry_results.submitted(answer.content(), None)
+            return results.submitted(answer.content(), None)
         refused = refusal(orjson.loads(answer.body))
-        if refused.slug not in registry_results.SUBMISSION_PROBLEMS:
+        if refused.slug not in results.SUBMISSION_PROBLEMS:
             raise refused
-        return registry_results.submitted(refused.members, refused.slug)
+        return results.submitted(refused.members, refused.slug)
 
 
 def _query_of(filters: Json) -> dict[str, str]:
@@ -179,7 +175,7 @@ def _host(name: str) -> str:
     try:
         return host_syntax(name)
     except InvalidName:
-        raise Refused("unknown-service", "No service is listed under this host: it is no public name.") from None
+        raise ApiRefusal("unknown-service", "No service is listed under this host: it is no public name.") from None
 
 
 def _named(answer: Json, name: str) -> Iterator[tuple[str, Json]]:

@@ -39,8 +39,8 @@ from registry.edge.problems import (
     Problem,
 )
 from registry.edge.routing import explain
-from registry.mcp.own_api import OwnApi
 from registry.mcp.server import make_server
+from registry.mcp.source import OwnApi
 from registry.settings import Settings
 from registry.wiring import Waypost
 

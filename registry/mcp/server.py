@@ -18,10 +18,10 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from registry.mcp import tools as facts
-from registry.mcp.arguments import BadArguments
-from registry.mcp.calls import Tools, UnknownTool
-from registry.mcp.schema_parts import MOST_BYTES
-from registry.mcp.source import Caller, Refused, Source
+from registry.mcp.argument_schemas import BadArguments
+from registry.mcp.calls import ToolCalls, UnknownTool
+from registry.mcp.result_schemas import MOST_BYTES
+from registry.mcp.source import ApiRefusal, ApiSource, Caller
 
 Context = ServerRequestContext[Any, Any]
 
@@ -48,10 +48,10 @@ _CACHE_HINTS: Final = {
 log = structlog.get_logger(__name__)
 
 
-def make_server(source: Source, website: str, *, is_remote: bool) -> Server[Any]:
+def make_server(source: ApiSource, website: str, *, is_remote: bool) -> Server[Any]:
     """Return the server over `source`; `website`: address of the registry. `is_remote`: the source may be a registry of
     another version."""
-    answers = _Answers(Tools(source), checked=is_remote)
+    answers = _Answers(ToolCalls(source), checked=is_remote)
     server: Server[Any] = Server(
         facts.NAME,
         version=facts.VERSION,
@@ -98,7 +98,7 @@ _OUTPUTS: Final = {tool.name: jsonschema_rs.Draft202012Validator(dict(tool.outpu
 class _Answers:
     """The handlers. `checked`: results are made of answers whose shape is not ours to know."""
 
-    def __init__(self, tools: Tools, *, checked: bool) -> None:
+    def __init__(self, tools: ToolCalls, *, checked: bool) -> None:
         self._tools = tools
         self._checked = checked
 
@@ -116,7 +116,7 @@ class _Answers:
             raise MCPError(types.INVALID_PARAMS, str(unknown)) from None
         except BadArguments as fault:
             return _failed(f"Invalid arguments: {fault}.")
-        except Refused as refused:
+        except ApiRefusal as refused:
             return _failed(refused.detail)
         except (LookupError, TypeError, ValueError):
             if not self._checked:
@@ -172,7 +172,7 @@ class _Answers:
             result = await self._tools.call(name, arguments, caller)
         except BadArguments:
             raise _no_resource() from None
-        except Refused as refused:
+        except ApiRefusal as refused:
             if refused.slug == "unknown-service":
                 raise _no_resource() from None
             raise MCPError(_REFUSED, refused.detail) from None

@@ -3,21 +3,43 @@
 The tools are a translation of the public API, so that an answer over MCP and one over HTTP cannot differ, whichever
 registry it comes from. `own_api` and `remote_api` are the two sources. This module and all that a server over stdio
 loads before its first answer do without the web framework and the database driver, which take a second to import.
+
+The API of this process as the source of the tools, called as an ASGI application.
+
+There is no connection, and not the middleware that stands in front of the API: the request that brought the tool call
+has paid there already, and each further request to the API pays here.
+
+The API of another registry as the source of the tools, over HTTPS. Every answer is bounded.
 """
 
-from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+import ssl
+from collections.abc import Callable, Mapping, MutableMapping, Set
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+from uuid import uuid4
 
+import httpx2
 import orjson
+from fastapi import Request
+from starlette.types import ASGIApp
+
+from registry.core.reading.foreign_lists import count_values
+from registry.edge import inside, problems
+from registry.edge.problems import Problem
+from registry.edge.requests import SHOWN_HERE, computed, provide
+from registry.settings import Settings
+from registry.wiring import Waypost
 
 if TYPE_CHECKING:
-    from registry.edge.costs import Spending
+    from registry.edge.limiter import Spending
+
 
 T = TypeVar("T")
 
 
-class Refused(Exception):
+class ApiRefusal(Exception):
     """The API refused a request. `slug`: type of the problem. `detail` is safe to show, `members` as in the API."""
 
     def __init__(self, slug: str, detail: str, members: Mapping[str, Any] | None = None) -> None:
@@ -45,7 +67,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiAnswer:
     """`body` is JSON."""
 
     status: int
@@ -59,9 +81,9 @@ class Answer:
         return content
 
 
-def refusal(problem: Mapping[str, Any]) -> Refused:
+def refusal(problem: Mapping[str, Any]) -> ApiRefusal:
     slug = str(problem.get("type", "")).rpartition("/")[2]
-    return Refused(slug, str(problem.get("detail", "The registry refused the request.")), problem)
+    return ApiRefusal(slug, str(problem.get("detail", "The registry refused the request.")), problem)
 
 
 def content_of(body: bytes) -> dict[str, Any]:
@@ -70,19 +92,133 @@ def content_of(body: bytes) -> dict[str, Any]:
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise Refused("unavailable", "The registry answered with something else than a JSON object.")
+        raise ApiRefusal("unavailable", "The registry answered with something else than a JSON object.")
     return content
 
 
-class Source(Protocol):
+class ApiSource(Protocol):
     """`url`: address of the registry without a trailing slash."""
 
     url: str
 
     async def ask(
         self, caller: Caller, path: str, query: Mapping[str, str] | None = None, *, body: bytes | None = None
-    ) -> Answer:
+    ) -> ApiAnswer:
         """Return the answer to a GET, or with a body to a POST. `path` is not encoded yet."""
 
     async def worked(self, caller: Caller, size: int, function: Callable[..., T], *arguments: Any) -> T:
         """Return `function(*arguments)`, elsewhere when `size` bytes are too many for this process."""
+
+
+LOCAL_CLIENT: Final = "local"
+"""Who asks over stdio, in place of an address."""
+
+
+@dataclass
+class OwnApi:
+    """`api`: the application. `submissions`: its paths whose POST takes from the limit of submissions."""
+
+    api: ASGIApp
+    submissions: Set[str]
+    waypost: Waypost
+    settings: Settings
+    url: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.url = self.settings.public_url.rstrip("/")
+        self._state = SimpleNamespace()
+        provide(self._state, self.waypost, self.settings)
+
+    async def ask(
+        self, caller: Caller, path: str, query: Mapping[str, str] | None = None, *, body: bytes | None = None
+    ) -> ApiAnswer:
+        try:
+            self._pay(caller, is_submission=body is not None and path in self.submissions)
+        except Problem as problem:
+            return ApiAnswer(problem.kind.status, _encoded(problem))
+        outer = caller.scope or {"waypost.client": LOCAL_CLIENT, "waypost.request_id": str(uuid4())}
+        reply = await inside.call(self.api, outer, path, query, method="GET" if body is None else "POST", body=body)
+        return ApiAnswer(reply.status, bytes(reply.body))
+
+    def _pay(self, caller: Caller, *, is_submission: bool) -> None:
+        """Raise Problem. The call itself has paid for the first request to the API."""
+        caller.asked += 1
+        if caller.spending is not None:
+            if is_submission:
+                caller.spending.take_submission()  # guard: mcp-submissions
+            elif caller.asked > 1:
+                caller.spending.charge(1)  # guard: mcp-further-requests
+
+    async def worked(self, caller: Caller, size: int, function: Callable[..., T], *arguments: Any) -> T:
+        if size <= SHOWN_HERE:
+            return function(*arguments)
+        scope = {"type": "http", "waypost.client": LOCAL_CLIENT, **(caller.scope or {})}
+        request = Request({**scope, "app": SimpleNamespace(state=self._state)})
+        try:
+            return await computed(request, size, SHOWN_HERE, function, *arguments)
+        except Problem as problem:
+            raise refusal(content_of(_encoded(problem))) from None
+
+
+def _encoded(problem: Problem) -> bytes:
+    return orjson.dumps(problems.body(problem.kind, problem.detail, "", problem.members))
+
+
+SECONDS: Final = 40.0
+"""For one request to a remote registry, which may wait for 20 s itself when a host is submitted."""
+MOST_BYTES: Final = 16_000_000
+MOST_VALUES: Final = 500_000
+"""Of an answer of a remote registry, before it is parsed."""
+
+
+class RemoteApi:
+    """The API of another registry, over HTTPS. No redirect is followed, and every answer is bounded."""
+
+    def __init__(self, url: str) -> None:
+        """Raise ValueError for an address that is none, or that is neither https nor on this machine."""
+        self.url = checked_url(url)
+        self._client = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(SECONDS, connect=10),
+            limits=httpx2.Limits(max_connections=8),
+            follow_redirects=False,
+            verify=ssl.create_default_context(),
+            trust_env=True,
+        )
+
+    async def ask(
+        self, caller: Caller, path: str, query: Mapping[str, str] | None = None, *, body: bytes | None = None
+    ) -> ApiAnswer:
+        url = f"{self.url}{quote(path)}" + (f"?{urlencode(query)}" if query else "")
+        headers = {"Accept": "application/json"} | ({} if body is None else {"Content-Type": "application/json"})
+        received = bytearray()
+        try:
+            method = "GET" if body is None else "POST"
+            async with self._client.stream(method, url, content=body, headers=headers) as response:
+                async for chunk in response.aiter_bytes():
+                    received += chunk
+                    if len(received) > MOST_BYTES:
+                        raise ApiRefusal("unavailable", "The registry's answer is too large.")
+        except httpx2.HTTPError:
+            raise ApiRefusal("unavailable", "The registry does not answer.") from None
+        if response.is_redirect:
+            raise ApiRefusal("unavailable", "The registry is at another address now.")
+        if count_values(received) > MOST_VALUES:
+            raise ApiRefusal("unavailable", "The registry's answer has too many values.")
+        return ApiAnswer(response.status_code, bytes(received))
+
+    async def worked(self, caller: Caller, size: int, function: Callable[..., T], *arguments: Any) -> T:
+        return function(*arguments)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def checked_url(url: str) -> str:
+    """Return the address of a registry without a trailing slash. Raise ValueError."""
+    parts = urlsplit(url)
+    is_local = parts.hostname in ("127.0.0.1", "::1", "localhost")
+    if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise ValueError("the address of a registry looks like https://registry.example")
+    if parts.scheme == "http" and not is_local:
+        raise ValueError("a registry on another machine is asked over https only")
+    return url.rstrip("/")

@@ -13,28 +13,28 @@ from typing import Any, TypeVar
 from mcp.server.stdio import stdio_server
 
 from registry.mcp.server import make_server
-from registry.mcp.source import Answer, Caller, Source
+from registry.mcp.source import ApiAnswer, ApiSource, Caller
 
 T = TypeVar("T")
 
 
-class Opened:
+class LazySource:
     """A source that is opened when it is first asked, and again by the next request when that failed.
 
     `make` raises Refused when it cannot be opened. A task of its own holds the source, because what was opened in the
     task of a request could not be closed in another one.
     """
 
-    def __init__(self, url: str, make: Callable[[], AbstractAsyncContextManager[Source]]) -> None:
+    def __init__(self, url: str, make: Callable[[], AbstractAsyncContextManager[ApiSource]]) -> None:
         self.url = url
         self._make = make
         self._closing = asyncio.Event()
         self._holder: asyncio.Task[None] | None = None
-        self._source: asyncio.Future[Source] | None = None
+        self._source: asyncio.Future[ApiSource] | None = None
 
     async def ask(
         self, caller: Caller, path: str, query: Mapping[str, str] | None = None, *, body: bytes | None = None
-    ) -> Answer:
+    ) -> ApiAnswer:
         return await (await self._opened()).ask(caller, path, query, body=body)
 
     async def worked(self, caller: Caller, size: int, function: Callable[..., T], *arguments: Any) -> T:
@@ -45,13 +45,13 @@ class Opened:
         if self._holder is not None:
             await asyncio.gather(self._holder, return_exceptions=True)
 
-    async def _opened(self) -> Source:
+    async def _opened(self) -> ApiSource:
         if self._source is None or (self._source.done() and self._source.exception() is not None):
             self._source = asyncio.get_running_loop().create_future()
             self._holder = asyncio.create_task(self._hold(self._source))
         return await asyncio.shield(self._source)
 
-    async def _hold(self, source: "asyncio.Future[Source]") -> None:
+    async def _hold(self, source: "asyncio.Future[ApiSource]") -> None:
         try:
             async with self._make() as opened:
                 source.set_result(opened)
@@ -62,7 +62,7 @@ class Opened:
             source.set_exception(error)
 
 
-async def serve(source: Opened, *, is_remote: bool) -> None:
+async def serve(source: LazySource, *, is_remote: bool) -> None:
     """Answer until standard input ends. The source stays open."""
     logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log each request, with what clients send
     server = make_server(source, source.url, is_remote=is_remote)

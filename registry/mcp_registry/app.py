@@ -13,12 +13,11 @@ from registry.actions.queries.mcp_servers import ListedMcpServer
 from registry.core.calling.server_records.record import LEFT_OUT
 from registry.core.calling.server_records.validation import issues
 from registry.edge import problems
-from registry.edge.computing import JUDGED_HERE, computed
-from registry.edge.costs import charge, of_server_list
 from registry.edge.interfaces import Interface
+from registry.edge.limiter import charge, of_server_list
 from registry.edge.middleware import Rules
 from registry.edge.problems import INVALID_VALUE, NOT_FOUND, Problem
-from registry.edge.requests import base_url, provide, registry_of
+from registry.edge.requests import JUDGED_HERE, base_url, computed, provide, registry_of
 from registry.edge.responses import PAGE, json_response, text_response
 from registry.edge.routing import NO_TELEMETRY, parse_body
 from registry.mcp_registry.params import include_deleted, list_query, write_cursor

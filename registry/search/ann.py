@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from usearch.index import Index
 
 from registry.core.ranking.vectors import pack
-from registry.search.column_store import ColumnStore, IndexDamaged, Rows
+from registry.search.column_store import ColumnStore, DamagedIndex, Rows
 
 LINEAR_ROWS: Final = 4_000
 """Rows after the graph's last one that are still scanned linearly: 4 MB and 0.1 ms. A hundredth of the graph's rows
@@ -53,14 +53,14 @@ class HnswGraph:
         self.name = path.name
         with path.open("rb") as file:
             if not os.fstat(file.fileno()).st_size:
-                raise IndexDamaged(f"{path.name} is empty")
+                raise DamagedIndex(f"{path.name} is empty")
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         if zlib.crc32(self._bytes) != check:
-            raise IndexDamaged(f"{path.name} is not what was written")
+            raise DamagedIndex(f"{path.name} is not what was written")
         self._index = _empty(dims)
         self._index.view(memoryview(self._bytes))  # not the path: when mapping fails, the library closes the file twice
         if self._index.ndim != dims:
-            raise IndexDamaged(f"{path.name} is no graph of this index")
+            raise DamagedIndex(f"{path.name} is no graph of this index")
         width = max(_EXPANSION_SEARCH, len(self._index) // _ROWS_PER_EXPANSION)
         self._index.expansion_search = width  # type: ignore[misc]  # the checker does not see its setter
         self._search_lock = threading.Lock()  # the library shares one workspace between all callers

@@ -6,24 +6,41 @@ the next writer truncates them.
 
     rows.bin    one entry of fixed size per row, the first one empty: the row's end in each other file, and its numbers
     *.bin       the values of all rows, concatenated
+
+Read and write a file of named arrays in the safetensors layout; reading executes nothing.
+
+    8 bytes   length of the header, little-endian
+    header    JSON: name -> {"dtype", "shape", "data_offsets"}, offsets from the end of the header
+    data      the arrays, row after row
+
+https://github.com/huggingface/safetensors (format section). The file is mapped into memory, so all processes of one
+machine share one copy.
+
+Word and service counts of a collection, updated incrementally; an engine stores them with the services counted.
 """
 
 import hashlib
+import json
 import mmap
 import os
+import struct
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.model.listing import SearchUnavailable
-from registry.core.ranking import CandidateSet, Capabilities
+from registry.core.ranking import CandidateSet, Capabilities, CorpusStats, Record, vocabulary
 from registry.core.ranking.copies import Copies, FoldedHosts, Standings, standing_of
+from registry.core.ranking.record import counted
+from registry.core.ranking.vocabulary import MOST_WORDS, Vocabulary, is_kept
 from registry.search.backend import SearchDocument
 from registry.search.facets import NUMBERS, values_of
 
@@ -50,7 +67,7 @@ ROW: Final = np.dtype(
 )
 
 
-class IndexDamaged(ValueError):
+class DamagedIndex(ValueError):
     """The files do not match the commit."""
 
 
@@ -77,7 +94,7 @@ class ColumnStoreWriter:
         path = folder / f"{name}.bin"
         path.touch(mode=0o600)
         if path.stat().st_size < size:
-            raise IndexDamaged(f"{path.name} is too short")
+            raise DamagedIndex(f"{path.name} is too short")
         os.truncate(path, size)
         self._files[name] = path.open("ab")
 
@@ -138,7 +155,7 @@ class ColumnStore:
         ).reshape(int(last["scales"]), dims)
         for name in _ENDS:
             if count and (np.diff(self.table[name].astype(np.int64)) < 0).any():
-                raise IndexDamaged(f"rows.bin: the ends of {name} are not in order")
+                raise DamagedIndex(f"rows.bin: the ends of {name} are not in order")
 
     def gather(
         self, rows: Rows, model: str, copies: Callable[[int], FoldedHosts], named: Sequence[int] = ()
@@ -256,7 +273,7 @@ def _last_row(path: Path, rows: int) -> NDArray[Any]:
         file.seek(rows * ROW.itemsize)
         raw = file.read(ROW.itemsize)
     if len(raw) < ROW.itemsize:
-        raise IndexDamaged(f"{path.name} is too short")
+        raise DamagedIndex(f"{path.name} is too short")
     last: NDArray[Any] = np.frombuffer(raw, ROW)[0]
     return last
 
@@ -265,7 +282,157 @@ def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
     size = count * dtype.itemsize
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size < size:
-            raise IndexDamaged(f"{path.name} is too short")
+            raise DamagedIndex(f"{path.name} is too short")
         if not size:
             return np.zeros(0, dtype)
         return np.frombuffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ), dtype, count)
+
+
+_DTYPES: dict[str, np.dtype[Any]] = {"I8": np.dtype("<i1"), "F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
+_HEADER_AT_MOST = 100_000
+
+
+class ArrayFileError(ValueError):
+    """The bytes are not a valid file of arrays."""
+
+
+def map_file(path: Path) -> memoryview:
+    """Return a file as a read-only memory map. Raise OSError, or ValueError for an empty file."""
+    with path.open("rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def read_arrays(raw: memoryview) -> dict[str, NDArray[Any]]:
+    """Return the arrays by name, as views of the bytes. Raise ArrayFileError when the layout is not the one above."""
+    try:
+        size = int.from_bytes(raw[:8], "little")
+        if len(raw) < 8 or size > min(_HEADER_AT_MOST, len(raw) - 8):
+            raise ValueError("the header does not fit")
+        header: dict[str, Any] = json.loads(bytes(raw[8 : 8 + size]))
+        header.pop("__metadata__", None)
+        return {name: _array(raw[8 + size :], entry) for name, entry in header.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ArrayFileError(f"not a file of arrays: {error}") from error
+
+
+def _array(data: memoryview, entry: Mapping[str, Any]) -> NDArray[Any]:
+    start, end = entry["data_offsets"]
+    dtype, shape = _DTYPES[entry["dtype"]], tuple(entry["shape"])
+    if not 0 <= start <= end <= len(data):
+        raise ValueError("an array lies outside the file")
+    array: NDArray[Any] = np.frombuffer(data[start:end], dtype)
+    return array.reshape(shape)
+
+
+def encode_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the file's bytes, the same for the same arrays. Raise ValueError for an unsupported dtype."""
+    names = {dtype: name for name, dtype in _DTYPES.items()}
+    header, parts, offset = {}, [], 0
+    for name, array in arrays.items():
+        if array.dtype not in names:
+            raise ValueError(f"{name}: no {array.dtype} in this file")
+        part = np.ascontiguousarray(array).tobytes()
+        header[name] = {"dtype": names[array.dtype], "shape": array.shape, "data_offsets": (offset, offset + len(part))}
+        parts.append(part)
+        offset += len(part)
+    head = json.dumps(header, separators=(",", ":")).encode()
+    head += b" " * (-len(head) % 8)  # aligns the arrays to 8 bytes
+    return len(head).to_bytes(8, "little") + head + b"".join(parts)
+
+
+_NUMBERS: Final = struct.Struct("<QQQI")
+
+
+class OutdatedIndex(Exception):
+    """The index was written with another layout or ranker record."""
+
+
+class CountedRecord(Protocol):
+    """The fields of Record that are counted; removing needs no more."""
+
+    @property
+    def length(self) -> int: ...
+
+    @property
+    def terms(self) -> NDArray[np.uint32]: ...
+
+
+@dataclass(slots=True)
+class CorpusCounts:
+    """`commit` numbers the commits of one build. `length` is the sum of lengths, for CorpusStats.mean_length. `df` maps
+    each word to the number of services that hold it. `words` as written; a word stays until the next build."""
+
+    commit: int = 0
+    services: int = 0
+    length: int = 0
+    df: Counter[int] = field(default_factory=Counter)
+    words: set[str] = field(default_factory=set)
+
+    def add(self, record: Record) -> None:
+        self.services += 1
+        self.length += counted(record.length)
+        self.df.update(record.terms.tolist())
+        if len(self.words) < MOST_WORDS:
+            self.words.update(filter(is_kept, record.words))
+
+    def remove(self, record: CountedRecord) -> None:
+        self.services -= 1
+        self.length -= counted(record.length)
+        for term in record.terms.tolist():
+            self.df[term] -= 1
+            if not self.df[term]:
+                del self.df[term]
+
+    def stats(self) -> CorpusStats:
+        terms = np.fromiter(self.df.keys(), np.uint32, len(self.df))
+        counts = np.fromiter(self.df.values(), np.uint32, len(self.df))
+        order = np.argsort(terms)
+        return CorpusStats(
+            self.services,
+            self.length / self.services if self.services else 0.0,
+            terms[order],
+            counts[order],
+            Vocabulary.of(self.words),
+        )
+
+    def encode(self, layout: str) -> bytes:
+        """Return the layout's name and, compressed and little-endian, the numbers, ascending terms, their counts, and
+        the words as written."""
+        stats = self.stats()
+        name = layout.encode()
+        head = _NUMBERS.pack(self.commit, self.services, self.length, len(stats.terms))
+        body = (
+            head
+            + stats.terms.astype("<u4").tobytes()
+            + stats.df.astype("<u4").tobytes()
+            + vocabulary.encode(self.words)
+        )
+        return bytes([len(name)]) + name + zlib.compress(body, level=1)
+
+    @classmethod
+    def decode(cls, raw: bytes, layout: str) -> "CorpusCounts":
+        """Return the counts that `encode` wrote. Raise IndexOutdated for another layout or unknown bytes."""
+        commit, services, length, terms, counts, words = _decode(raw, layout)
+        df = Counter(dict(zip(terms.tolist(), counts.tolist(), strict=True)))
+        return cls(commit, services, length, df, vocabulary.decode(words))
+
+
+def read_stats(raw: bytes, layout: str) -> tuple[int, CorpusStats]:
+    """Return commit and statistics of encoded counts; needs a tenth of the memory of CorpusCounts."""
+    commit, services, length, terms, counts, words = _decode(raw, layout)
+    mean_length = length / services if services else 0.0
+    return commit, CorpusStats(services, mean_length, terms, counts, Vocabulary(words))
+
+
+def _decode(raw: bytes, layout: str) -> tuple[int, int, int, NDArray[np.uint32], NDArray[np.uint32], bytes]:
+    try:
+        name, packed = raw[1 : 1 + raw[0]], raw[1 + raw[0] :]
+        if name != layout.encode():
+            raise OutdatedIndex(name.decode("ascii", "replace"))
+        body = zlib.decompress(packed)
+        commit, services, length, count = _NUMBERS.unpack_from(body)
+        terms = np.frombuffer(body, "<u4", count, _NUMBERS.size)
+        counts = np.frombuffer(body, "<u4", count, _NUMBERS.size + 4 * count)
+    except (IndexError, zlib.error, struct.error, ValueError) as error:
+        raise OutdatedIndex("not a tally") from error
+    return commit, services, length, terms, counts, body[_NUMBERS.size + 8 * count :]

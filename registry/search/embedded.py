@@ -27,8 +27,8 @@ from tantivy import Index
 from registry.core.model.listing import Filters, SearchUnavailable
 from registry.core.ranking import ParsedQuery
 from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, WriterBusy
-from registry.search.corpus_counts import IndexOutdated
-from registry.search.generation import GenerationWriter, Model, Snapshot, open_reader
+from registry.search.column_store import OutdatedIndex
+from registry.search.generation import EmbeddingModel, GenerationWriter, Snapshot, open_reader
 
 _T = TypeVar("_T")
 
@@ -68,7 +68,7 @@ class _Lock:
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _OpenIndex:
     """An open index, with the state `seen` of its `files` from before it was opened."""
 
     files: tuple[Path, ...]
@@ -92,13 +92,13 @@ class EmbeddedBackend:
         """`model` and `dims` describe the embedder of the vectors; an index of another model is OUTDATED."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder = folder
-        self._model = Model(model, dims)
+        self._model = EmbeddingModel(model, dims)
         self._name = _read_or_make_target(folder / "target", str(uuid.uuid4()))
         self._writer_lock = _Lock(folder / "writer.lock")
         self._writing = threading.Lock()
         self._opening = threading.Lock()
         self._writer: GenerationWriter | None = None
-        self._opened: _Opened | None = None
+        self._opened: _OpenIndex | None = None
 
     @property
     def target(self) -> str:
@@ -212,7 +212,7 @@ class EmbeddedBackend:
             stamps = _file_stamps(files)  # taken before opening, so a commit in between is noticed by the next check
             opened = self._opened
             if opened is None or opened.seen != stamps:
-                opened = _Opened(files, stamps, build, *_readable(lambda: self._open(build)))
+                opened = _OpenIndex(files, stamps, build, *_readable(lambda: self._open(build)))
                 self._opened = opened
             return opened.snapshot
 
@@ -231,14 +231,14 @@ class EmbeddedBackend:
             state = IndexState.OUTDATED if snapshot.needs_rebuild else IndexState.READY
             return IndexHealth(state, snapshot.generation, snapshot.count())
         except SearchUnavailable as error:
-            outdated = isinstance(error.__cause__, IndexOutdated)
+            outdated = isinstance(error.__cause__, OutdatedIndex)
             return IndexHealth(IndexState.OUTDATED if outdated else IndexState.UNREADABLE)
 
 
 class _EmbeddedBuild:
     """See `registry.search.backend.Build`."""
 
-    def __init__(self, folder: Path, model: Model) -> None:
+    def __init__(self, folder: Path, model: EmbeddingModel) -> None:
         _sweep(folder)
         self._folder = folder
         self._id = uuid.uuid4().hex[:12]
@@ -328,7 +328,7 @@ def _readable(work: Callable[[], _T]) -> _T:
     damaged number can cause any of these errors."""
     try:
         return work()
-    except (ValueError, TypeError, LookupError, RuntimeError, OSError, IndexOutdated) as error:
+    except (ValueError, TypeError, LookupError, RuntimeError, OSError, OutdatedIndex) as error:
         raise SearchUnavailable("the index cannot be read") from error
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from registry.core.model.listing import SearchUnavailable
-from registry.search.array_file import ArrayFileError, map_file, read_arrays
+from registry.search.column_store import ArrayFileError, map_file, read_arrays
 
 MODEL = Path(__file__).parent / "model"
 TABLE = "table.safetensors"

@@ -27,12 +27,19 @@ from tantivy import Document, FieldType, Index, Occur, Query, Schema, SchemaBuil
 
 from registry.core.model.listing import Filters
 from registry.core.ranking import RANKER_VERSION, ParsedQuery, indexed_text, term_ids
-from registry.core.ranking.copies import NONE_FOLDED, SHOWN_COPIES, Folded, FoldedHosts, no_copies
+from registry.core.ranking.copies import NONE_FOLDED, SHOWN_COPIES, FoldedCopies, FoldedHosts, no_copies
 from registry.core.ranking.naming import MOST_NAMED, sought
 from registry.search.ann import LINEAR_ROWS, HnswGraph, Mask, NearestNeighbours, extend_graph, needs_new_graph
 from registry.search.backend import Pool, SearchDocument
-from registry.search.column_store import ColumnStore, ColumnStoreWriter, IndexDamaged, Rows
-from registry.search.corpus_counts import CorpusCounts, IndexOutdated, read_stats
+from registry.search.column_store import (
+    ColumnStore,
+    ColumnStoreWriter,
+    CorpusCounts,
+    DamagedIndex,
+    OutdatedIndex,
+    Rows,
+    read_stats,
+)
 from registry.search.facets import FACETS, NAMES, NUMBERS, facet_filters, fields_of_name, ranges, values_of
 
 LAYOUT = f"5:{RANKER_VERSION}"
@@ -55,7 +62,7 @@ _MASKS = 64  # filters whose row masks are cached per commit; a mask takes one b
 _STATS = "stats"
 
 
-class Model(NamedTuple):
+class EmbeddingModel(NamedTuple):
     """The embedding model of a generation's vectors; an empty id and 0 dimensions when it holds none."""
 
     id: str = ""
@@ -101,7 +108,7 @@ class _Passing(NamedTuple):
     pass, the folded ones included."""
 
     mask: Mask
-    folded: Folded
+    folded: FoldedCopies
     share: float
 
 
@@ -118,7 +125,12 @@ class Snapshot:
     """A reader's view of a generation: one commit, unaffected by later writes."""
 
     def __init__(
-        self, directory: Path, build: str, model: Model, searcher: Searcher, previous_graph: HnswGraph | None = None
+        self,
+        directory: Path,
+        build: str,
+        model: EmbeddingModel,
+        searcher: Searcher,
+        previous_graph: HnswGraph | None = None,
     ) -> None:
         """Open the searcher's commit; reuse the previous commit's graph if this commit names the same file.
 
@@ -231,7 +243,7 @@ class Snapshot:
         is_other = np.array([host not in names for host in self.columns.hosts(rows)])
         return rows[np.lexsort((rows, table["offered"][rows], table["level"][rows], is_other))][:MOST_NAMED]
 
-    def _behind(self, row: int, folded: Folded, named: Rows) -> FoldedHosts:
+    def _behind(self, row: int, folded: FoldedCopies, named: Rows) -> FoldedHosts:
         """Return the hosts of the copies folded behind the row, but for those that the question names."""
         rows = np.setdiff1d(folded.behind(row), named, assume_unique=True)
         return FoldedHosts(tuple(self.columns.hosts(rows[:SHOWN_COPIES])), len(rows))
@@ -239,7 +251,7 @@ class Snapshot:
     def _rows(self, addresses: Sequence[Any]) -> Rows:
         rows: Rows = np.array(self._searcher.fast_field_values("row", list(addresses)), np.int64)
         if len(rows) and not 0 < int(rows.min()) <= int(rows.max()) <= self.state.rows:
-            raise IndexDamaged("the index names rows that are not there")
+            raise DamagedIndex("the index names rows that are not there")
         return rows
 
     def _passing(self, filters: Filters) -> _Passing:
@@ -291,7 +303,7 @@ def _union(rows: Rows, others: Rows) -> Rows:
     return combined[is_first]
 
 
-def layout(model: Model) -> str:
+def layout(model: EmbeddingModel) -> str:
     return f"{LAYOUT}:{model.id}:{model.dims}"
 
 
@@ -302,7 +314,7 @@ def _committed(searcher: Searcher) -> tuple[bytes, bytes]:
     document = reader.doc(hits[0][1]) if hits else None
     counts, state = (document.get_first(name) if document else None for name in ("tally", "state"))
     if counts is None or state is None:
-        raise IndexOutdated("no statistics")
+        raise OutdatedIndex("no statistics")
     return counts, state
 
 
@@ -333,7 +345,7 @@ def open_reader(directory: Path) -> Index:
 class GenerationWriter:
     """The only writer of a generation. Not thread-safe; must be discarded after any error."""
 
-    def __init__(self, directory: Path, build: str, model: Model) -> None:
+    def __init__(self, directory: Path, build: str, model: EmbeddingModel) -> None:
         self.build = build
         self._directory = directory
         self._model = model
@@ -460,7 +472,7 @@ def _commit_files(directory: Path) -> Iterable[Path]:
 def _read_alive(path: Path, rows: int) -> Mask:
     raw = path.read_bytes()
     if len(raw) != (rows + 8) // 8:
-        raise IndexDamaged(f"{path.name} is of another length")
+        raise DamagedIndex(f"{path.name} is of another length")
     return np.unpackbits(np.frombuffer(raw, np.uint8), count=rows + 1).astype(np.bool_)
 
 

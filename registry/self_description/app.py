@@ -12,7 +12,7 @@ from registry.edge.middleware import Rules
 from registry.edge.responses import text_response
 from registry.edge.routing import NO_TELEMETRY, strict_router
 from registry.self_description.capabilities import CAPABILITIES
-from registry.self_description.documents import API_CATALOG, Documents
+from registry.self_description.documents import API_CATALOG, SelfDocuments
 from registry.self_description.service import McpServer
 from registry.self_description.woa import Invocations
 from registry.settings import Settings
@@ -42,7 +42,7 @@ def interface(
 
     `mcp` and `ard` say what other interfaces of this process offer; what is None is not advertised.
     """
-    documents = Documents(settings, version, openapi, mcp, ard)
+    documents = SelfDocuments(settings, version, openapi, mcp, ard)
     return Interface(_application(documents, api), _rules(), roots=(_ROOT,), paths=documents.paths)
 
 
@@ -56,7 +56,7 @@ def _rules() -> Rules:
     )
 
 
-def _application(documents: Documents, api: ASGIApp) -> FastAPI:
+def _application(documents: SelfDocuments, api: ASGIApp) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=NO_TELEMETRY)
     problems.install(app)
     invocations = Invocations(api)

@@ -13,7 +13,7 @@ from registry.core.formats import FORMATS
 from registry.core.model.listing import Filters
 from registry.core.model.services import Confirmation
 from registry.core.translating import TARGETS
-from registry.edge.costs import of_list
+from registry.edge.limiter import of_list
 
 Limit = Literal["work", "submissions"]
 
@@ -23,7 +23,7 @@ OWN_HOST: Final = "{own host}"
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class CapabilityParameter:
     """`kind`: a JSON Schema type. `rules`: further keywords of its schema. `example` is valid, and stands for every
     registry."""
 
@@ -47,7 +47,7 @@ class OwnCapability:
     description: str
     method: Literal["GET", "POST"]
     path: str
-    parameters: Sequence[Parameter]
+    parameters: Sequence[CapabilityParameter]
     semantic_type: str
     side_effects: bool = False
     confirmation: Confirmation | None = None
@@ -87,21 +87,21 @@ class OwnCapability:
         }
 
 
-def _flag(name: str, description: str) -> Parameter:
-    return Parameter(name, "boolean", "query", description, True)
+def _flag(name: str, description: str) -> CapabilityParameter:
+    return CapabilityParameter(name, "boolean", "query", description, True)
 
 
-def _count(name: str, description: str, example: int, **rules: int) -> Parameter:
-    return Parameter(name, "integer", "query", description, example, rules=rules)
+def _count(name: str, description: str, example: int, **rules: int) -> CapabilityParameter:
+    return CapabilityParameter(name, "integer", "query", description, example, rules=rules)
 
 
-def _text(name: str, description: str, example: str, *, required: bool = False, **rules: Any) -> Parameter:
-    return Parameter(name, "string", "query", description, example, required, {"minLength": 1, **rules})
+def _text(name: str, description: str, example: str, *, required: bool = False, **rules: Any) -> CapabilityParameter:
+    return CapabilityParameter(name, "string", "query", description, example, required, {"minLength": 1, **rules})
 
 
-def _host(place: Literal["path", "body"], example: str = OWN_HOST) -> Parameter:
+def _host(place: Literal["path", "body"], example: str = OWN_HOST) -> CapabilityParameter:
     rules = {"pattern": r"^[^/?#\s]+$", "maxLength": 253}
-    return Parameter("domain", "string", place, "The host name.", example, True, rules)
+    return CapabilityParameter("domain", "string", place, "The host name.", example, True, rules)
 
 
 _UNVERIFIED: Final = _flag("include_unverified", "Include services of trust level unverified.")
@@ -134,7 +134,7 @@ CAPABILITIES: Final = (
         (
             _text("search", "Text in the name or description.", "registry", maxLength=400),
             _text("category", "A category, as in the rows; all does not filter.", "all"),
-            Parameter(
+            CapabilityParameter(
                 "sort", "string", "query", "The order of the rows.", "newest",
                 rules={"enum": ["newest", "name", "capabilities", "score", "updated"]},
             ),
@@ -160,7 +160,7 @@ CAPABILITIES: Final = (
         "/api/services/{domain}/capabilities/{name}",
         (
             _host("path"),
-            Parameter(
+            CapabilityParameter(
                 "name", "string", "path", "The name or id of the capability.", "discover_services", True,
                 {"minLength": 1, "maxLength": 200},
             ),
@@ -174,7 +174,7 @@ CAPABILITIES: Final = (
         "/api/services/{domain}/manifest/{format}",
         (
             _host("path"),
-            Parameter("format", "string", "path", "The format.", "awp", True, {"enum": list(TARGETS)}),
+            CapabilityParameter("format", "string", "path", "The format.", "awp", True, {"enum": list(TARGETS)}),
         ),
         "data:export",
     ),
@@ -206,7 +206,7 @@ CAPABILITIES: Final = (
         "/api/opt-outs",
         (
             _host("body"),
-            Parameter("undo", "boolean", "body", "The host wants to be listed again.", False),
+            CapabilityParameter("undo", "boolean", "body", "The host wants to be listed again.", False),
         ),
         "waypost:opt-out",
         side_effects=True,
@@ -221,7 +221,7 @@ CAPABILITIES: Final = (
         "POST",
         "/api/validate",
         (
-            Parameter(
+            CapabilityParameter(
                 "manifest", "string", "whole_body", "The document, as text.",
                 '{"awp_version": "0.2", "domain": "pigeonpost.example", "intent": "Parcels by pigeon.", "actions": []}',
                 True, {"maxLength": 100_000},
@@ -230,7 +230,7 @@ CAPABILITIES: Final = (
                 "at", "The path at which the document would be served.", "/.well-known/agent",
                 pattern=r"^/[!-~]*$", maxLength=500,
             ),
-            Parameter(
+            CapabilityParameter(
                 "format", "string", "query", "The format that is expected.", "adp",
                 rules={"enum": [form.slug for form in FORMATS]},
             ),

@@ -55,7 +55,7 @@ _QUERIES: Final = (
 _METHODS: Final = frozenset({"GET", "POST"})
 
 
-class Documents:
+class SelfDocuments:
     """The documents by path: text and media type. `openapi` returns the description of the API.
 
     `ard`: the path of the ARD interface below the public URL, `mcp`: the MCP server; None where there is none, which

@@ -9,7 +9,7 @@ from typing import Any, Final, LiteralString
 from sqlalchemy import Executable
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.store.driver import Driver, recordset
+from registry.store.engine import Driver, recordset
 from registry.store.tables import Base
 
 AT_ONCE: Final = 1_000

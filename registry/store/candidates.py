@@ -10,8 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.bulk import many
-from registry.store.driver import Driver, listed
-from registry.store.errors import StoreUnavailable
+from registry.store.engine import Driver, StoreUnavailable, listed
 from registry.store.opt_out_file import OptOutFile, OptOutLine
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.tables import CandidateRow, OptOutRow

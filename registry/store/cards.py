@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from registry.core.model.listing import TrustLevel
 from registry.store.claims import CANONICAL, OWNED_SINCE
-from registry.store.driver import Row
-from registry.store.engine import decode
+from registry.store.engine import Row, decode
 from registry.store.lane import QueryPool, bound_keys, texts
 from registry.store.records import ServiceColumns
 from registry.store.values import key_name

@@ -14,8 +14,8 @@ from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.access.claims import UNKNOWN_OWNER, Ownership
-from registry.core.calling.arguments import Arguments
-from registry.core.evidence.uptime import SLOW_MS as SLOW_MS  # interfaces name it
+from registry.core.calling.http import Arguments
+from registry.core.evidence import SLOW_MS as SLOW_MS  # interfaces name it
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Service, from_json
 from registry.core.names.domains import registrable_domain
@@ -126,7 +126,7 @@ class StoredService:
 
 
 @dataclass(frozen=True, slots=True)
-class HealthLine:
+class HealthRow:
     host: str
     name: str
     status: Literal["up", "degraded", "down", "unknown"]
@@ -135,14 +135,14 @@ class HealthLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class HealthReport:
     """`services` holds the worst first, up to the requested limit; the numbers count all shown services."""
 
     total: int
     healthy: int
     degraded: int
     down: int
-    services: tuple[HealthLine, ...]
+    services: tuple[HealthRow, ...]
 
 
 class Catalogue:
@@ -221,7 +221,7 @@ class Catalogue:
         items = list(cards(await self._connection.execute(page)))
         return items, (await self._connection.execute(total)).scalar_one()
 
-    async def health(self, *, limit: int) -> Health:
+    async def health(self, *, limit: int) -> HealthReport:
         joined = (HostRow.domain == ServiceRow.domain) & (HostRow.host == ServiceRow.host)
         down = ServiceRow.trust_level == TrustLevel.UNVERIFIED
         degraded = ~down & ((ServiceRow.crawl_failures > 0) | (func.coalesce(HostRow.response_ms, 0) > SLOW_MS))
@@ -237,7 +237,7 @@ class Catalogue:
             .limit(limit)
         )
         lines = tuple(_health_line(*row) for row in await self._connection.execute(worst))
-        return Health(total, total - are_degraded - are_down, are_degraded, are_down, lines)
+        return HealthReport(total, total - are_degraded - are_down, are_degraded, are_down, lines)
 
     async def counts(self) -> dict[str, dict[str, int]]:
         """Count shown services by trust level and by format: {"trust_level": {...}, "format": {...}}."""
@@ -363,8 +363,8 @@ def _capability(data: bytes, detail: bytes | None = None) -> dict[str, Any]:
 
 def _health_line(
     host: str, name: str, down: bool, degraded: bool, response_ms: int | None, checked_at: datetime | None
-) -> HealthLine:
+) -> HealthRow:
     if checked_at is None:
-        return HealthLine(host, name, "unknown", None, None)
+        return HealthRow(host, name, "unknown", None, None)
     status: Literal["up", "degraded", "down"] = "down" if down else "degraded" if degraded else "up"
-    return HealthLine(host, name, status, response_ms, checked_at)
+    return HealthRow(host, name, status, response_ms, checked_at)

@@ -10,8 +10,8 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.access.canonical_hosts import CanonicalWish, in_effect
-from registry.core.access.claims import Answer, EndReason, Method, Ownership, Scope, Standing, covers
-from registry.core.names.opt_out import is_covered
+from registry.core.access.claims import Answer, EndReason, Method, Ownership, ProofStanding, Scope, covers
+from registry.core.names.authority import is_covered
 from registry.store.tables import ClaimRow, MirrorRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import clean
 
@@ -84,8 +84,8 @@ class ClaimRecord:
         return self.proven_at is not None and self.ended_at is None
 
     @property
-    def standing(self) -> Standing:
-        return Standing(self.failures, self.unanswered_since)
+    def standing(self) -> ProofStanding:
+        return ProofStanding(self.failures, self.unanswered_since)
 
     def covers(self, host: str) -> bool:
         return covers(self.host, self.domain, self.scope, host)

@@ -12,8 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.documents import Outcome, Via
 from registry.store.bulk import columns_of, many, put_all
-from registry.store.driver import Driver, Row, listed
-from registry.store.engine import decode
+from registry.store.engine import Driver, Row, decode, listed
 from registry.store.records import DocumentRecord
 from registry.store.tables import BodyRow, DocumentHistoryRow, DocumentRow, ServiceRow
 from registry.store.values import REASON_CHARS, clean, clean_json, clean_or_none, url_hash

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.bulk import many
-from registry.store.driver import Driver, listed
+from registry.store.engine import Driver, listed
 from registry.store.records import DomainRecord
 from registry.store.tables import DomainRow
 

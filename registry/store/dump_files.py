@@ -71,7 +71,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class DumpFileManifest:
     """What `manifest.json` says. `cursor`: where the feed continues after the snapshot; `sequence`: the position that
     it stands for. `counts`: rows by kind and what sites say about their use. `restricted`: whether records that forbid
     training are contained."""
@@ -88,7 +88,7 @@ class Manifest:
     format: str = FORMAT
     version: int = VERSION
 
-    def with_parts(self, parts: tuple[Part, ...]) -> "Manifest":
+    def with_parts(self, parts: tuple[Part, ...]) -> "DumpFileManifest":
         return replace(self, parts=parts)
 
     def to_json(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Manifest:
         }
 
 
-def read_manifest(raw: bytes) -> Manifest:
+def read_manifest(raw: bytes) -> DumpFileManifest:
     """Return a checked manifest: names, sizes and numbers are within their bounds. Raise BadDump."""
     if len(raw) > MANIFEST_BYTES:
         raise BadDump("the manifest is too large")
@@ -124,7 +124,7 @@ def read_manifest(raw: bytes) -> Manifest:
     feed, counts, terms = (value.get(name) for name in ("feed", "counts", "terms"))
     if not isinstance(feed, dict) or not listed.is_list or not isinstance(counts, dict):
         raise BadDump("the manifest lacks feed, parts or counts")
-    manifest = Manifest(
+    manifest = DumpFileManifest(
         snapshot=_text(value, "snapshot", 40),
         created_at=_text(value, "created_at", 40),
         registry=_text(value, "registry", 2_000),

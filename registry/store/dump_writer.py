@@ -26,7 +26,7 @@ from registry.store.dump_files import (
     PART_BYTES,
     PART_NAME,
     BadDump,
-    Manifest,
+    DumpFileManifest,
     Part,
     read_manifest,
 )
@@ -35,11 +35,11 @@ LEVEL: Final = 6
 _TEMPORARY: Final = ".writing"
 
 
-class DumpFailed(Exception):
+class DumpError(Exception):
     """A dump could not be written. The message says why; earlier dumps are unharmed."""
 
 
-class DumpRunning(DumpFailed):
+class DumpRunning(DumpError):
     """Another process writes a dump to this folder."""
 
 
@@ -72,7 +72,7 @@ class DumpWriter:
                 raise DumpRunning("another process writes a dump to this folder") from None
             if (self._folder / f"manifest-{self._snapshot}.json").exists():
                 self._lock.close()
-                raise DumpFailed("there is a dump of this second")
+                raise DumpError("there is a dump of this second")
             for leftover in self._folder.glob(f"*{_TEMPORARY}"):  # of a process that was killed
                 leftover.unlink()
         return self
@@ -94,7 +94,7 @@ class DumpWriter:
         """Append a line, without its end. `key` says what is in it; keys rise. Raise DumpFailed."""
         line = unbroken(line)
         if len(line) >= LINE_BYTES:
-            raise DumpFailed("a record is larger than a dump can hold")
+            raise DumpError("a record is larger than a dump can hold")
         with _as_dump_failed():
             if self._open is not None and self._open.size + len(line) >= self._part_bytes:
                 self._end_part()
@@ -110,7 +110,7 @@ class DumpWriter:
             self._end_part()
         return tuple(self._parts)
 
-    def publish(self, manifest: Manifest, *, keep: int) -> None:
+    def publish(self, manifest: DumpFileManifest, *, keep: int) -> None:
         """Make the dump the newest, and delete all but the `keep` newest. Raise DumpFailed."""
         raw = orjson.dumps(manifest.to_json(), option=orjson.OPT_INDENT_2)
         with _as_dump_failed():
@@ -182,7 +182,7 @@ def _as_dump_failed() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise DumpFailed(error.strerror or type(error).__name__) from error
+        raise DumpError(error.strerror or type(error).__name__) from error
 
 
 def _write(path: Path, raw: bytes) -> None:

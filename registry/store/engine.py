@@ -1,15 +1,77 @@
-"""Makes the SQLAlchemy engine (async, psycopg 3). JSON stays undecoded, so it cannot poison a result set."""
+"""Makes the SQLAlchemy engine (async, psycopg 3). JSON stays undecoded, so it cannot poison a result set.
 
-from typing import Any, Final
+Errors of the store, and their translation from those of psycopg and SQLAlchemy.
+
+Direct use of psycopg, on SQLAlchemy's connection and in its transaction.
+
+For the few statements that run for every visited host (measured in benchmarks/record). There most of the cost is
+SQLAlchemy's own work, repeated for every parameter of every row. Everything else goes through SQLAlchemy.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, LiteralString, cast
 
 import orjson
+import psycopg
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy import URL, make_url
-from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from registry.store.errors import BadDatabaseUrl
+
+class StoreUnavailable(ConnectionError):
+    """The server is unreachable, too busy, or aborted the call (deadlock). The same call may succeed later."""
+
+
+class Unstorable(ValueError):
+    """A value that PostgreSQL refuses. Its transaction was rolled back and can be retried without the value."""
+
+
+class BadDatabaseUrl(ValueError):
+    """The configured URL is not one of PostgreSQL. The message does not repeat it: it may hold a password."""
+
+
+# The driver's own errors, for statements that bypass SQLAlchemy (COPY).
+_VALUES = (psycopg.DataError, psycopg.IntegrityError)
+_SERVER = (psycopg.OperationalError, psycopg.InterfaceError)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise Unstorable for values that the database refuses, StoreUnavailable when it is unreachable, CancelledError
+    when the error came of a cancellation."""
+    try:
+        yield
+    except (*_VALUES, DataError, IntegrityError, UnicodeEncodeError) as error:
+        raise Unstorable(_first_line(error)) from error
+    except (*_SERVER, OperationalError, InterfaceError, PoolTimeout) as error:
+        raise_cancellation(error)
+        raise StoreUnavailable(_first_line(error)) from error
+
+
+def raise_cancellation(error: Exception) -> None:
+    """Raise CancelledError if the running task is being cancelled.
+
+    A query that is cancelled may fail with an error of the driver instead. Whoever treats that as a database that is
+    away, and tries again, would go on as if nobody had cancelled it.
+    """
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError from error
+
+
+def _first_line(error: Exception) -> str:
+    """Return the driver's message, never the statement: its parameters are text that sites published."""
+    cause = getattr(error, "orig", None) or error
+    return f"{type(cause).__name__}: {str(cause).partition(chr(10))[0][:200]}"
+
 
 DRIVER: Final = "postgresql+psycopg"
 CONNECT_SECONDS: Final = 10
@@ -69,3 +131,64 @@ def encode(value: Any) -> str:
 def decode(value: bytes | None) -> Any:
     """Return the value of a jsonb column. Raise ValueError when it cannot be decoded (`1e5000`, too deep)."""
     return None if value is None else orjson.loads(value)
+
+
+SEPARATOR: Final = " "
+"""Separates the names of a list; no host name contains it."""
+
+Row = tuple[Any, ...]
+
+
+class Driver:
+    """Runs statements in psycopg's syntax: `%(name)s` for parameters, rows as tuples, jsonb as undecoded bytes.
+
+    Raises psycopg's errors, which `errors.translated` translates like SQLAlchemy's.
+    """
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def rows(self, statement: LiteralString, bound: dict[str, Any] | None = None) -> list[Row]:
+        """Return the rows of a query. Values are transferred in binary, which is decoded several times as fast."""
+        cursor = (await self._psycopg()).cursor(binary=True)
+        await cursor.execute(statement, bound)
+        return await cursor.fetchall()
+
+    async def run(self, statement: LiteralString, bound: dict[str, Any] | None = None) -> int:
+        """Run a statement and return the number of rows it touched."""
+        cursor = await (await self._psycopg()).execute(statement, bound)
+        return cursor.rowcount
+
+    async def copy(self, table: LiteralString, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Insert rows, which must not exist yet."""
+        cursor = (await self._psycopg()).cursor()
+        target = psycopg.sql.SQL("COPY {} ({}) FROM STDIN").format(
+            psycopg.sql.Identifier(table), psycopg.sql.SQL(", ").join(map(psycopg.sql.Identifier, columns))
+        )
+        async with cursor.copy(target) as copying:
+            for row in rows:
+                await copying.write_row(row)
+
+    async def _psycopg(self) -> "psycopg.AsyncConnection[Row]":
+        raw = await self._connection.get_raw_connection()
+        return cast("psycopg.AsyncConnection[Row]", raw.driver_connection)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as one parameter for `string_to_array(%(names)s, ' ')`: lists are dumped item by item, in Python."""
+    return SEPARATOR.join(names)
+
+
+def recordset(records: Sequence[Any]) -> str:
+    """Return dataclasses or dicts as one parameter for `json_populate_recordset(NULL::table, %(records)s)`.
+
+    Raise TypeError for text with lone surrogates.
+    """
+    return orjson.dumps(records, default=_bytea).decode()
+
+
+def _bytea(value: object) -> str:
+    """Return bytes in PostgreSQL's hex format (PostgreSQL documentation, "bytea Hex Format")."""
+    if isinstance(value, bytes):
+        return "\\x" + value.hex()
+    raise TypeError(type(value).__name__)

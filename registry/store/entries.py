@@ -18,8 +18,8 @@ from registry.core.model.listing import Filters
 from registry.store.cards import Card, Key, cards
 from registry.store.catalogue import CARD_COLUMNS, service_conditions
 from registry.store.engine import decode
-from registry.store.facets import FACET_COLUMNS
 from registry.store.lane import QueryPool, texts
+from registry.store.statistics import FACET_COLUMNS
 from registry.store.tables import ServiceRow
 
 EntryOrder = Literal["host", "name", "updated"]

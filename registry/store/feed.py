@@ -140,7 +140,7 @@ UPDATE changes c SET data = CAST('{"redacted": true}' AS jsonb) FROM held WHERE 
 
 
 @dataclass(frozen=True, slots=True)
-class FeedEvent:
+class FeedRow:
     """An event that has its place. `data`: as stored, see registry/core/changes."""
 
     seq: int
@@ -188,7 +188,7 @@ class Stretch:
     """Events in order after `after`, and `end`: the last place that was looked at, which may be of an event that the
     filter leaves out. `after.event_id` is nil when its event is not stored."""
 
-    events: tuple[FeedEvent, ...]
+    events: tuple[FeedRow, ...]
     after: Place
     end: Place
     ends: Ends
@@ -270,7 +270,5 @@ def _ends(row: RowMapping) -> Ends:
     )
 
 
-def _event(row: RowMapping) -> FeedEvent:
-    return FeedEvent(
-        row["seq"], row["event_id"], row["domain"], row["host"], row["kind"], row["at"], decode(row["data"])
-    )
+def _event(row: RowMapping) -> FeedRow:
+    return FeedRow(row["seq"], row["event_id"], row["domain"], row["host"], row["kind"], row["at"], decode(row["data"]))

@@ -11,8 +11,7 @@ import psycopg
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from registry.store.domains import LEASE_LOCKS
-from registry.store.engine import CONNECT_SECONDS, libpq
-from registry.store.errors import StoreUnavailable, raise_cancellation
+from registry.store.engine import CONNECT_SECONDS, StoreUnavailable, libpq, raise_cancellation
 
 TARGET_LOCKS: Final = 0x77617902
 JOB_LOCKS: Final = 0x77617903
@@ -23,7 +22,7 @@ STAND_BY_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class HeldLock:
     """An advisory lock and the connection that holds it. `id` is the second key of the lock."""
 
     id: int
@@ -48,7 +47,7 @@ class Hold:
 
 
 @asynccontextmanager
-async def hold_leases(engine: AsyncEngine) -> AsyncIterator[Hold]:
+async def hold_leases(engine: AsyncEngine) -> AsyncIterator[HeldLock]:
     """Hold a lock for as long as a worker crawls: `recover` frees the leases of holders whose lock is gone.
 
     A worker that loses it must stop its visits at once, before another begins the same ones. Raise StoreUnavailable.
@@ -58,24 +57,24 @@ async def hold_leases(engine: AsyncEngine) -> AsyncIterator[Hold]:
         while not await _try_lock(connection, LEASE_LOCKS, number):
             number = _random_number()
         try:
-            yield Hold(number, connection)
+            yield HeldLock(number, connection)
         finally:
             await _unlock(connection)
 
 
 @asynccontextmanager
-async def hold_target(engine: AsyncEngine, target: str) -> AsyncIterator[Hold | None]:
+async def hold_target(engine: AsyncEngine, target: str) -> AsyncIterator[HeldLock | None]:
     """Hold the right to drain a search target; yield None when another process has it. Raise StoreUnavailable."""
     async with await _connect(engine) as connection:
         number = await _lock_number(connection, target)
         try:
-            yield Hold(number, connection) if await _try_lock(connection, TARGET_LOCKS, number) else None
+            yield HeldLock(number, connection) if await _try_lock(connection, TARGET_LOCKS, number) else None
         finally:
             await _unlock(connection)
 
 
 @asynccontextmanager
-async def hold_job(engine: AsyncEngine, job: str, *, patient: bool = False) -> AsyncIterator[Hold | None]:
+async def hold_job(engine: AsyncEngine, job: str, *, patient: bool = False) -> AsyncIterator[HeldLock | None]:
     """Hold the right to run a job, or LEAD; yield None when another process has it. `patient`: wait for it instead.
 
     Raise StoreUnavailable.
@@ -87,7 +86,7 @@ async def hold_job(engine: AsyncEngine, job: str, *, patient: bool = False) -> A
             while patient and not is_held:
                 await asyncio.sleep(STAND_BY_SECONDS)
                 is_held = await _try_lock(connection, JOB_LOCKS, number)
-            yield Hold(number, connection) if is_held else None
+            yield HeldLock(number, connection) if is_held else None
         finally:
             await _unlock(connection)
 

@@ -10,10 +10,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.documents import Outcome
-from registry.core.scheduling.reasons import DueReason
+from registry.core.scheduling.policy import DueReason
 from registry.store.bulk import many
-from registry.store.driver import Driver, Row, listed, recordset
-from registry.store.engine import decode
+from registry.store.engine import Driver, Row, decode, listed, recordset
 from registry.store.records import HostRecord
 from registry.store.tables import HostRow
 from registry.store.values import REASON_CHARS, clean, clean_json

@@ -11,9 +11,7 @@ from typing import Any, Final, LiteralString
 import psycopg
 from psycopg.types.json import set_json_loads
 
-from registry.store.driver import Row
-from registry.store.engine import CONNECT_SECONDS
-from registry.store.errors import StoreUnavailable, raise_cancellation, translated
+from registry.store.engine import CONNECT_SECONDS, Row, StoreUnavailable, raise_cancellation, translated
 
 CONNECTIONS: Final = 4
 """A process answers on one core: with more connections, queries would wait in the server instead of here."""

@@ -9,12 +9,11 @@ from sqlalchemy import RowMapping, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.evidence.uptime import DOWN, NOT_MEASURED
+from registry.core.evidence import DOWN, NOT_MEASURED
 from registry.core.model.documents import Outcome
 from registry.core.visiting.shares import Spent, Standing
 from registry.store.bulk import many
-from registry.store.driver import Driver, listed
-from registry.store.engine import decode
+from registry.store.engine import Driver, decode, listed
 from registry.store.records import ChangeRecord, VisitRecord
 from registry.store.tables import ChangeRow, VisitRow
 from registry.store.tables.ledger import ARRIVALS

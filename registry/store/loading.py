@@ -64,7 +64,7 @@ WHERE d.domain = l.domain AND d.attempts < :most AND (d.lease_token IS NULL OR d
 """)
 
 
-class Named(NamedTuple):
+class NamedHost(NamedTuple):
     """A canonical host with its domain. `ordinal`: how many hosts of the same load are visited before it."""
 
     domain: str
@@ -73,7 +73,7 @@ class Named(NamedTuple):
     referrer: str | None
 
 
-class Loaded(NamedTuple):
+class LoadCounts(NamedTuple):
     """The numbers of new domains, new hosts and known hosts, and the hosts that are not to be visited, with their
     referrers and why: `opted_out`, `blocked`."""
 
@@ -89,7 +89,7 @@ class Loading:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def load(self, entries: Iterable[Named], *, source: str, now: datetime, due: datetime) -> Loaded:
+    async def load(self, entries: Iterable[NamedHost], *, source: str, now: datetime, due: datetime) -> LoadCounts:
         """Add new domains and hosts, due at `due` plus `ordinal` microseconds. No host may occur twice."""
         bound = {"source": source, "now": now, "due": due}
         rows = await self._copy(entries)
@@ -100,7 +100,7 @@ class Loading:
         ]
         remaining = rows - len(closed) - await self._execute(_KNOWN)
         if not remaining:
-            return Loaded(0, 0, rows - len(closed), closed)
+            return LoadCounts(0, 0, rows - len(closed), closed)
         domains = await self._execute(_DOMAINS, **bound)
         has_known_domains = domains < (await self._connection.execute(_DISTINCT)).scalar_one()
         if has_known_domains:
@@ -108,12 +108,12 @@ class Loading:
         hosts = await self._execute(_HOSTS, **bound)
         if has_known_domains:
             await self._connection.execute(_SOONER, {"due": due, "now": now, "most": MAX_ATTEMPTS})
-        return Loaded(domains, hosts, rows - len(closed) - hosts, closed)
+        return LoadCounts(domains, hosts, rows - len(closed) - hosts, closed)
 
     async def _execute(self, statement: Any, **bound: Any) -> int:
         return int((await self._connection.execute(statement, bound)).rowcount)
 
-    async def _copy(self, entries: Iterable[Named]) -> int:
+    async def _copy(self, entries: Iterable[NamedHost]) -> int:
         """Copy the rows and return their number. They form one block: the caller has them in memory anyway."""
         lines = [f"{entry.domain}\t{entry.host}\t{entry.ordinal}\t{_field(entry.referrer)}\n" for entry in entries]
         await self._connection.execute(_CREATE)

@@ -10,8 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.bulk import columns_of, put_all
 from registry.store.claims import CANONICAL, OWNED_SINCE
-from registry.store.driver import Driver, listed
-from registry.store.engine import decode
+from registry.store.engine import Driver, decode, listed
 from registry.store.records import ListedMcpServer, McpServerQuery, McpServerRecord
 from registry.store.tables import McpLeftOutRow, McpServerRow
 from registry.store.values import clean, clean_json

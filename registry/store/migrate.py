@@ -11,8 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import NullPool
 
 import registry
-from registry.store.engine import sqlalchemy_url
-from registry.store.errors import translated
+from registry.store.engine import sqlalchemy_url, translated
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -25,7 +24,7 @@ UPGRADE_LOCK: Final = 0x77617970  # one upgrade at a time, whatever the number o
 _REVISION = re.compile(r"""^(revision|down_revision) = (?:["'](\w+)["']|None)$""", re.MULTILINE)
 
 
-class SchemaOutdated(RuntimeError):
+class OutdatedSchema(RuntimeError):
     """The database does not have the schema of this program. `found` is None for an empty database."""
 
     def __init__(self, found: str | None, expected: str, *, unknown: bool) -> None:
@@ -96,4 +95,4 @@ async def check_schema(engine: AsyncEngine) -> None:
             except ProgrammingError:  # the table does not exist
                 found = None
     if found != expected:
-        raise SchemaOutdated(found, expected, unknown=found is not None and found not in revisions())
+        raise OutdatedSchema(found, expected, unknown=found is not None and found not in revisions())

@@ -11,7 +11,7 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.store.driver import Driver, listed
+from registry.store.engine import Driver, listed
 from registry.store.holds import withheld
 
 Key = tuple[str, str]

@@ -1,14 +1,18 @@
-"""Rows as plain records of core types, for the actions; free of SQLAlchemy."""
+"""Rows as plain records of core types, for the actions; free of SQLAlchemy.
 
-from dataclasses import dataclass, field
+Listings to JSON and back. They are stored as computed, and search indexes are built from them.
+"""
+
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter
 
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.listing import Listing, TrustLevel
-from registry.core.scheduling.reasons import DueReason
+from registry.core.scheduling.policy import DueReason
 from registry.core.visiting.shares import Standing, standing_of
 from registry.store.visit_log_encoding import unpack
 
@@ -52,7 +56,7 @@ class HostRecord:
     robots_status: int | None = None
     robots_body: bytes | None = None
     robots_at: datetime | None = None
-    pending: list[Any] = field(default_factory=list)  # probes, see registry/actions/frontier/pending.py
+    pending: list[Any] = field(default_factory=list)  # probes, see registry/actions/frontier/submit.py
     next_visit_why: DueReason = DueReason.NEW
     asked: dict[str, str] = field(default_factory=dict)  # further paths and their days, see core/visiting/rotation.py
     turn: int = 0  # hosts of the domain that its submitter had named before it that day
@@ -316,3 +320,22 @@ class OptOutRecord:
     how: str
     evidence: str
     created_at: datetime
+
+
+_LISTING: TypeAdapter[Listing] = TypeAdapter(Listing)
+
+
+def listing_to_json(listing: Listing) -> dict[str, Any]:
+    dumped: dict[str, Any] = _LISTING.dump_python(listing, mode="json", exclude_defaults=True)
+    return dumped
+
+
+def listing_from_json(value: Any) -> Listing:
+    """Return the listing that the JSON describes. Raise pydantic.ValidationError, a ValueError, for other values."""
+    return _LISTING.validate_python(value)
+
+
+def trust_to_json(listing: Listing) -> dict[str, Any]:
+    """Return what lists show beside the trust level: `reasons`, and `resembles` (listing.Resemblance) or None."""
+    resembles = asdict(listing.resembles) if listing.resembles else None
+    return {"reasons": listing.trust_reasons, "resembles": resembles}

@@ -2,18 +2,52 @@
 
 When the new domain already has the same row (a process with another public suffix list seeded or visited the host
 meanwhile), the fresher of the two is kept.
+
+Deletes rows that are too old or orphaned, a bounded number per statement.
+
+Rows that a writer may be about to refer to (bodies), or that are written together with their parent (capabilities,
+findings), are deleted only under the lock of their domain, where the condition is checked again. All others are rows
+that are never rewritten.
+
+Deletes what is stored about a host, all hosts below it, or a whole domain.
 """
 
-from collections.abc import Collection, Sequence
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import select, text
+from sqlalchemy import ColumnElement, Executable, TextClause, delete, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.names.opt_out import is_covered
+from registry.core.names.authority import is_covered
+from registry.core.scheduling.jobs import Horizon
 from registry.store.bulk import columns_of
-from registry.store.tables import DomainRow, HostRow, ListingHoldRow, OptOutRow
+from registry.store.tables import (
+    Base,
+    CandidateRow,
+    CapabilityRow,
+    ClaimRow,
+    DocumentHistoryRow,
+    DocumentRow,
+    DomainRow,
+    FilingRow,
+    FindingRow,
+    HostRow,
+    ListingHoldRow,
+    OptOutRow,
+    OwnerSettingRow,
+    RecheckRow,
+    ReportRow,
+    ScoreRow,
+    ServiceRow,
+    SubmissionRow,
+    SubmittedHostRow,
+    VisitRow,
+    WebhookDeliveryRow,
+    WebhookRow,
+)
 
 Key = tuple[str, str]
 
@@ -154,3 +188,227 @@ def _statements(table: str, key: tuple[str, ...], freshness_column: str | None) 
         is_fresher = f"coalesce(r.{freshness_column}, '-infinity') > coalesce(o.{freshness_column}, '-infinity')"
         statements.insert(0, f"DELETE FROM {table} o USING {table} r WHERE {new_row} AND {old_row} AND {is_fresher}")  # noqa: S608  (only our own names)
     return statements
+
+
+MOST: Final = 5_000
+"""Maximum number of rows that one statement deletes."""
+
+_VISITS = text("""
+DELETE FROM visits v USING (
+    SELECT domain, host, started_at FROM (
+        SELECT domain, host, started_at, row_number() OVER (PARTITION BY domain, host ORDER BY started_at DESC) AS place
+        FROM visits WHERE domain = ANY(:domains)) AS numbered
+    WHERE started_at < :visits AND place > :visits_per_host LIMIT :most) AS old
+WHERE v.domain = old.domain AND v.host = old.host AND v.started_at = old.started_at
+""")
+
+_HISTORY = text("""
+DELETE FROM document_history h USING (
+    SELECT domain, host, url_hash, changed_at FROM (
+        SELECT domain, host, url_hash, changed_at,
+               row_number() OVER (PARTITION BY domain, host, url_hash ORDER BY changed_at DESC) AS place
+        FROM document_history WHERE domain = ANY(:domains)) AS numbered
+    WHERE changed_at < :history AND place > :versions LIMIT :most) AS old
+WHERE h.domain = old.domain AND h.host = old.host AND h.url_hash = old.url_hash AND h.changed_at = old.changed_at
+""")
+
+# The latest one explains the score that is shown.
+_SCORES = text("""
+DELETE FROM scores s USING (
+    SELECT domain, host, scored_at FROM (
+        SELECT domain, host, scored_at, row_number() OVER (PARTITION BY domain, host ORDER BY scored_at DESC) AS place
+        FROM scores WHERE domain = ANY(:domains)) AS numbered
+    WHERE scored_at < :scores AND place > 1 LIMIT :most) AS old
+WHERE s.domain = old.domain AND s.host = old.host AND s.scored_at = old.scored_at
+""")
+
+# A host that is named again becomes a candidate again, so that refused ones get a second chance.
+_CANDIDATES = text("""
+DELETE FROM candidates c USING (
+    SELECT domain, host, referrer, rel FROM candidates
+    WHERE domain = ANY(:domains) AND folded_at < :candidates LIMIT :most) AS old
+WHERE c.domain = old.domain AND c.host = old.host AND c.referrer = old.referrer AND c.rel = old.rel
+  AND c.folded_at IS NOT NULL
+""")
+
+# Locked first: a report that is opened again meanwhile keeps its filings.
+_REPORTS = text("""
+WITH old AS MATERIALIZED (
+    SELECT domain, host, id FROM reports
+    WHERE domain = ANY(:domains) AND state IN ('accepted', 'rejected') AND updated_at < :reports
+    LIMIT :most FOR UPDATE),
+filings AS (
+    DELETE FROM report_filings f USING old WHERE f.domain = old.domain AND f.host = old.host AND f.report = old.id)
+DELETE FROM reports r USING old WHERE r.domain = old.domain AND r.host = old.host AND r.id = old.id
+""")
+
+OF_DOMAINS: Final[Mapping[str, TextClause]] = {
+    "visits": _VISITS,
+    "document_history": _HISTORY,
+    "scores": _SCORES,
+    "candidates": _CANDIDATES,
+    "reports": _REPORTS,
+}
+"""Statements by table, for some domains at a time; no lock is needed."""
+
+# A body is needed by a current document, and by a version that was current at any time since :bodies.
+_IDLE_BODIES = """
+FROM bodies b WHERE b.domain = ANY(:domains)
+  AND NOT EXISTS (SELECT FROM documents d WHERE d.domain = b.domain AND d.sha256 = b.sha256 AND d.has_body)
+  AND NOT EXISTS (
+    SELECT FROM (
+        SELECT domain, sha256, changed_at,
+               lead(changed_at) OVER (PARTITION BY domain, host, url_hash ORDER BY changed_at) AS replaced_at
+        FROM document_history WHERE domain = ANY(:domains)) AS version
+    WHERE version.domain = b.domain AND version.sha256 = b.sha256
+      AND coalesce(version.replaced_at, version.changed_at) >= :bodies)
+"""
+_LONE_CAPABILITIES = """
+FROM capabilities c WHERE c.domain = ANY(:domains)
+  AND NOT EXISTS (SELECT FROM services s WHERE s.domain = c.domain AND s.host = c.host)
+"""
+_LONE_FINDINGS = """
+FROM findings f WHERE f.domain = ANY(:domains)
+  AND NOT EXISTS (SELECT FROM hosts h WHERE h.domain = f.domain AND h.host = f.host)
+"""
+_UNDER_LOCK: Final = {
+    "bodies": ("b", "domain, sha256", _IDLE_BODIES),
+    "capabilities": ("c", "domain, host, name", _LONE_CAPABILITIES),
+    "findings": ("f", "domain, host, ordinal", _LONE_FINDINGS),
+}
+
+# The latest runs of each job decide when it runs next.
+_JOB_RUNS = text("""
+DELETE FROM job_runs r USING (
+    SELECT job, started_at FROM (
+        SELECT job, started_at, row_number() OVER (PARTITION BY job ORDER BY started_at DESC) AS place
+        FROM job_runs) AS numbered
+    WHERE started_at < :before AND place > :keep LIMIT :most) AS old
+WHERE r.job = old.job AND r.started_at = old.started_at
+""")
+
+
+class Pruning:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def old(self, table: str, domains: Collection[str], horizon: Horizon) -> int:
+        """Delete at most MOST rows of one table of OF_DOMAINS; return their number."""
+        return await self._run(OF_DOMAINS[table], _bound(domains, horizon))
+
+    async def with_orphans(self, domains: Collection[str], horizon: Horizon) -> dict[str, list[str]]:
+        """Return by table the domains that seem to have orphaned rows. Checked without a lock: `idle` checks again."""
+        found = {}
+        for table, (alias, _, condition) in _UNDER_LOCK.items():
+            statement = text(f"SELECT DISTINCT {alias}.domain {condition} ORDER BY 1")
+            rows = await self._connection.execute(statement, _bound(domains, horizon))
+            if orphaned := list(rows.scalars()):
+                found[table] = orphaned
+        return found
+
+    async def idle(self, table: str, domains: Collection[str], horizon: Horizon) -> int:
+        """Delete at most MOST orphaned rows of locked domains; return their number."""
+        alias, key, condition = _UNDER_LOCK[table]
+        columns = ", ".join(f"{alias}.{column}" for column in key.split(", "))
+        statement = text(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {columns} {condition} LIMIT {MOST})")  # noqa: S608  (only our own names)
+        return await self._run(statement, _bound(domains, horizon))
+
+    async def job_runs(self, before: datetime, *, keep: int) -> int:
+        return await self._run(_JOB_RUNS, {"before": before, "keep": keep, "most": MOST})
+
+    async def _run(self, statement: TextClause, bound: Mapping[str, Any]) -> int:
+        return (await self._connection.execute(statement, dict(bound))).rowcount
+
+
+def _bound(domains: Collection[str], horizon: Horizon) -> dict[str, Any]:
+    return asdict(horizon) | {"domains": list(domains), "most": MOST}
+
+
+_OF_A_HOST: Final[tuple[type[Base], ...]] = (
+    ServiceRow, CapabilityRow, FindingRow, ScoreRow, DocumentRow, DocumentHistoryRow, HostRow,
+    SubmissionRow, SubmittedHostRow, RecheckRow, ReportRow, FilingRow,
+    SubmissionRow, ClaimRow, OwnerSettingRow,
+)  # fmt: skip
+
+# Bodies of the domain that neither a document nor the history of its remaining hosts refers to.
+_UNUSED_BODIES = text("""
+DELETE FROM bodies b WHERE domain = :domain
+    AND NOT EXISTS (SELECT FROM documents d WHERE d.domain = b.domain AND d.sha256 = b.sha256)
+    AND NOT EXISTS (SELECT FROM document_history h WHERE h.domain = b.domain AND h.sha256 = b.sha256)
+""")
+
+# No worker has this fencing token, so the result of a visit in progress is dropped when it arrives. The lease keeps its
+# expiry, so that no second visit of the domain begins while the first is still running.
+_FENCE = text("UPDATE domains SET lease_token = gen_random_uuid() WHERE domain = :domain AND lease_token IS NOT NULL")
+
+
+class Forgetting:
+    """`host` covers itself and every host below it; the domain itself covers all. The caller has locked the domain."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def shown(self, domain: str, host: str) -> list[str]:
+        """Return the hosts whose services are shown."""
+        statement = select(ServiceRow.host).where(_covered(ServiceRow, domain, host), ~ServiceRow.hidden)
+        return sorted((await self._connection.execute(statement)).scalars())
+
+    async def rows(self, domain: str, host: str, *, today: datetime) -> dict[str, int]:
+        """Delete everything but candidates; return the number of rows by table.
+
+        The change feed keeps its events; `feed.redact` removes their content. Visits since `today` keep their number
+        of requests: without it the domain's daily budget would start again.
+        """
+        webhooks = await self._webhooks_of_owners(domain, host)
+        deleted = {
+            table.__tablename__: await self._run(delete(table).where(_covered(table, domain, host)))
+            for table in _OF_A_HOST
+        }
+        # What the owner decided ends with everything else of the host; what this registry's operators decided stays.
+        holds = delete(ListingHoldRow).where(_covered(ListingHoldRow, domain, host), ListingHoldRow.kind == "hidden")
+        deleted["listing_holds"] = await self._run(holds)
+        deleted["webhooks"] = webhooks
+        deleted["bodies"] = await self._run(_UNUSED_BODIES, domain=domain)
+        visits = _covered(VisitRow, domain, host)
+        deleted["visits"] = await self._run(delete(VisitRow).where(visits, VisitRow.started_at < today))
+        deleted["visits"] += await self._run(update(VisitRow).where(visits).values(vector=b"[]", address=None))
+        return deleted
+
+    async def _webhooks_of_owners(self, domain: str, host: str) -> int:
+        """Delete the webhooks that owners set for these hosts; return their number."""
+        row = OwnerSettingRow
+        own = select(row.webhook).where(_covered(row, domain, host), row.webhook.is_not(None)).scalar_subquery()
+        await self._run(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook.in_(own)))
+        return await self._run(delete(WebhookRow).where(WebhookRow.id.in_(own)))
+
+    async def fence(self, domain: str) -> None:
+        """Make the result of a visit in progress void, and have its worker end it."""
+        await self._run(_FENCE, domain=domain)  # guard: opt-out-fence
+
+    async def domain(self, domain: str) -> None:
+        """Fence off a visit in progress; delete the domain when it has neither a lease nor hosts."""
+        await self.fence(domain)
+        has_host = select(HostRow.host).where(HostRow.domain == domain).exists()
+        unleased = DomainRow.lease_token.is_(None)
+        await self._run(delete(DomainRow).where(DomainRow.domain == domain, unleased, ~has_host))
+
+    async def candidates(self, domain: str, host: str) -> int:
+        """Delete the candidates that are these hosts or were named by them; return their number.
+
+        Call it in a transaction of its own that has locked no domain: `record` and `fold_candidates` wait for
+        candidates while they hold such locks.
+        """
+        covered = _covered(CandidateRow, domain, host)
+        return await self._run(delete(CandidateRow).where(or_(covered, _is_or_below(CandidateRow.referrer, host))))
+
+    async def _run(self, statement: Executable, **bound: Any) -> int:
+        return (await self._connection.execute(statement, bound)).rowcount
+
+
+def _covered(table: Any, domain: str, host: str) -> ColumnElement[bool]:
+    of_domain: ColumnElement[bool] = table.domain == domain
+    return of_domain if host == domain else of_domain & _is_or_below(table.host, host)
+
+
+def _is_or_below(column: Any, host: str) -> ColumnElement[bool]:
+    return or_(column == host, column.endswith("." + host, autoescape=True))

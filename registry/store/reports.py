@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.model.reports import ANSWER_CHARS, OPEN_STATES, REASON_CHARS
-from registry.store.submissions import Counted
+from registry.core.model.listing import ANSWER_CHARS, OPEN_STATES, REASON_CHARS
+from registry.store.submissions import SubmissionCount
 from registry.store.tables import FilingRow, ReportRow
 from registry.store.values import clean
 
@@ -53,7 +53,7 @@ UPDATE report_filings SET client = NULL WHERE client IS NOT NULL AND filed_at <=
 """)
 
 
-class Reports:
+class ReportTable:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
@@ -127,9 +127,9 @@ class Reports:
         values = {"state": state, "answer": clean(answer, ANSWER_CHARS), "updated_at": now}
         await self._connection.execute(update(row).where(*of_report).values(values))
 
-    async def of_client(self, client: str, *, since: datetime) -> Counted:
+    async def of_client(self, client: str, *, since: datetime) -> SubmissionCount:
         """Count what the client filed since then."""
-        return Counted(*(await self._connection.execute(_OF_CLIENT, {"client": client, "since": since})).one())
+        return SubmissionCount(*(await self._connection.execute(_OF_CLIENT, {"client": client, "since": since})).one())
 
     async def erase_clients(self, *, before: datetime) -> int:
         """Erase who filed what before then."""

@@ -20,9 +20,9 @@ from sqlalchemy.orm import aliased
 from registry.core.model.listing import Listing
 from registry.store.bulk import many
 from registry.store.engine import decode
-from registry.store.listings import listing_from_json
+from registry.store.records import listing_from_json
 from registry.store.tables import OwnerSettingRow, SearchDirtyRow, SearchTargetRow, ServiceRow
-from registry.store.tables.search import DIRTY_VERSIONS
+from registry.store.tables.services import DIRTY_VERSIONS
 
 Key = tuple[str, str]
 

@@ -12,10 +12,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registry.core.changes.versions import capability_fingerprint
 from registry.core.model.listing import Listing
 from registry.store.bulk import columns_of, many, put_all
-from registry.store.driver import Driver, listed
-from registry.store.engine import decode
-from registry.store.listings import listing_from_json, listing_to_json, trust_to_json
-from registry.store.records import CapabilityRecord, FindingRecord, ScoreRecord, ServiceRecord
+from registry.store.engine import Driver, decode, listed
+from registry.store.records import (
+    CapabilityRecord,
+    FindingRecord,
+    ScoreRecord,
+    ServiceRecord,
+    listing_from_json,
+    listing_to_json,
+    trust_to_json,
+)
 from registry.store.tables import CapabilityRow, FindingRow, ScoreRow, ServiceRow
 from registry.store.values import clean, clean_or_none, key_name
 

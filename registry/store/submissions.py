@@ -1,14 +1,19 @@
-"""Repository of the submissions of the last day: which client caused the look-up of which name, and its result."""
+"""Repository of the submissions of the last day: which client caused the look-up of which name, and its result.
+
+Repository of repeated visits that were asked for in the last day.
+
+Repository of the places in the queue of visits, which let clients take turns (start-time fair queueing).
+"""
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.store.tables import SubmissionRow
+from registry.store.tables import RecheckRow, SubmissionRow
 
 _AT_ONCE: Final = 1_000
 
@@ -32,7 +37,7 @@ DELETE FROM submissions WHERE (domain, host, asked_at) IN (
 """)
 
 
-class Counted(NamedTuple):
+class SubmissionCount(NamedTuple):
     """How many, and when the oldest of them was submitted; None for none."""
 
     number: int
@@ -47,14 +52,14 @@ class Submissions:
         row = {"client": client, "domain": domain, "host": host, "asked_at": now}
         await self._connection.execute(insert(SubmissionRow).values(row).on_conflict_do_nothing())
 
-    async def hosts_of(self, client: str, domain: str, *, but: str, since: datetime) -> Counted:
+    async def hosts_of(self, client: str, domain: str, *, but: str, since: datetime) -> SubmissionCount:
         """Count the sub-hosts of the domain that the client submitted since then, but one; www is none."""
         bound = {"client": client, "domain": domain, "but": but, "since": since}
-        return Counted(*(await self._connection.execute(_OF_DOMAIN, bound)).one())
+        return SubmissionCount(*(await self._connection.execute(_OF_DOMAIN, bound)).one())
 
-    async def unresolved_of(self, client: str, *, since: datetime) -> Counted:
+    async def unresolved_of(self, client: str, *, since: datetime) -> SubmissionCount:
         """Count the submissions of the client since then whose names certainly had no address."""
-        return Counted(*(await self._connection.execute(_UNRESOLVED, {"client": client, "since": since})).one())
+        return SubmissionCount(*(await self._connection.execute(_UNRESOLVED, {"client": client, "since": since})).one())
 
     async def settle(self, resolved: Collection[tuple[str, str, bool]]) -> None:
         """Note for visited (domain, host) whether the name had an address, or may have one."""
@@ -66,3 +71,95 @@ class Submissions:
     async def erase(self, *, before: datetime) -> int:
         """Delete the oldest submissions up to then, a bounded number of them; return how many."""
         return (await self._connection.execute(_ERASE, {"before": before, "most": _AT_ONCE})).rowcount
+
+
+_RECHECKS_AT_ONCE: Final = 1_000
+
+_RECHECKS_OF_DOMAIN = text("""
+SELECT count(*), min(asked_at) FROM rechecks WHERE domain = :domain AND client IS NOT NULL AND asked_at > :since
+""")
+_OF_CLIENT = text("SELECT count(*), min(asked_at) FROM rechecks WHERE client = :client AND asked_at > :since")
+_OF_BOTH = text("""
+SELECT count(*), min(asked_at) FROM rechecks WHERE domain = :domain AND client = :client AND asked_at > :since
+""")
+_ERASE_RECHECKS = text("""
+DELETE FROM rechecks WHERE (domain, host, asked_at) IN (
+    SELECT domain, host, asked_at FROM rechecks WHERE asked_at <= :before ORDER BY asked_at
+    LIMIT :most FOR UPDATE SKIP LOCKED)
+""")
+
+
+class Rechecks:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def add(self, domain: str, host: str, client: str | None, *, now: datetime) -> None:
+        """Store that a client asked for a visit, or the host's owner (None)."""
+        row = {"domain": domain, "host": host, "client": client, "asked_at": now}
+        await self._connection.execute(insert(RecheckRow).values(row).on_conflict_do_nothing())
+
+    async def of_domain(self, domain: str, *, since: datetime) -> SubmissionCount:
+        """Count what strangers asked for since then on all hosts of the domain."""
+        return SubmissionCount(
+            *(await self._connection.execute(_RECHECKS_OF_DOMAIN, {"domain": domain, "since": since})).one()
+        )
+
+    async def of_client(self, client: str, *, since: datetime, domain: str | None = None) -> SubmissionCount:
+        """Count what the client asked for since then, on all domains or on one."""
+        bound = {"client": client, "since": since}
+        statement = _OF_CLIENT
+        if domain is not None:
+            statement, bound = _OF_BOTH, {**bound, "domain": domain}
+        return SubmissionCount(*(await self._connection.execute(statement, bound)).one())
+
+    async def erase(self, *, before: datetime) -> int:
+        """Delete the oldest rows up to then, a bounded number of them; return how many."""
+        return (await self._connection.execute(_ERASE_RECHECKS, {"before": before, "most": _RECHECKS_AT_ONCE})).rowcount
+
+
+STEP: Final = timedelta(milliseconds=1)
+"""Distance in the queue of two submissions of one client."""
+
+_TURNS_AT_ONCE: Final = 1_000
+
+# Start-time fair queueing (Goyal, Vin and Cheng, 1996) over `domains.next_visit_at`. The virtual time is the earliest
+# place that a submission waits at; domains being visited have a later one. A client's submission gets the virtual time,
+# or the place one step after its last one, whichever is later. So somebody's first submission is ahead of all but one
+# of each other client, however many those have sent.
+_NOW: Final = "coalesce((SELECT min(next_visit_at) FROM domains WHERE next_visit_at <= :latest), :earliest)"
+_PEEK = text(f"""
+SELECT least(:latest, greatest({_NOW}, (SELECT due + :step FROM turns WHERE client = :client)))
+""")  # noqa: S608  # our own texts
+_TAKE = text(f"""
+INSERT INTO turns AS t (client, due, asked_at) VALUES (:client, {_NOW}, :now)
+ON CONFLICT (client) DO UPDATE
+SET due = least(:latest, greatest(excluded.due, t.due + :step)), asked_at = excluded.asked_at
+RETURNING due
+""")  # noqa: S608  # our own texts
+_ERASE_TURNS = text("""
+DELETE FROM turns WHERE client IN (
+    SELECT client FROM turns WHERE asked_at <= :before ORDER BY asked_at LIMIT :most FOR UPDATE SKIP LOCKED)
+""")
+
+
+class SubmissionTurns:
+    """`earliest`: the place of a submission while no other waits; `latest`: no submission has a later place."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def peek(self, client: str | None, *, earliest: datetime, latest: datetime) -> datetime:
+        """Return the place that the next submission of the client gets; None: of somebody whose turn it always is."""
+        bound = {"client": client, "earliest": earliest, "latest": latest, "step": STEP}
+        due: datetime = (await self._connection.execute(_PEEK, bound)).scalar_one()
+        return due
+
+    async def take(self, client: str, *, earliest: datetime, latest: datetime, now: datetime) -> datetime:
+        """Return the place of a submission of the client; the next one gets a later one."""
+        bound = {"client": client, "earliest": earliest, "latest": latest, "step": STEP, "now": now}
+        due: datetime = (await self._connection.execute(_TAKE, bound)).scalar_one()
+        return due
+
+    async def erase(self, *, before: datetime) -> int:
+        """Delete the places of clients that submitted nothing since then, a bounded number; return how many."""
+        return (await self._connection.execute(_ERASE_TURNS, {"before": before, "most": _TURNS_AT_ONCE})).rowcount

@@ -7,25 +7,20 @@ from functools import cached_property
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from registry.store.api_keys import ApiKeys
-from registry.store.audit import Audit
-from registry.store.blocks import Blocks
+from registry.store.api_keys import ApiKeys, Audit
 from registry.store.candidates import Candidates, OptOuts
 from registry.store.cards import Cards
 from registry.store.catalogue import Catalogue
 from registry.store.claims import Claims, OwnerSettings
 from registry.store.documents import Documents
 from registry.store.domains import Domains
-from registry.store.engine import libpq
+from registry.store.engine import libpq, translated
 from registry.store.entries import Entries, EntryReads
-from registry.store.errors import translated
-from registry.store.facets import FacetCounts
 from registry.store.feed import Feed
-from registry.store.forgetting import Forgetting
-from registry.store.history import History
-from registry.store.holds import Holds
+from registry.store.history import History, RecentEvents
+from registry.store.holds import BlockTable, Holds
 from registry.store.hosts import Hosts
-from registry.store.jobs import Jobs
+from registry.store.jobs import Jobs, References
 from registry.store.lane import QueryPool
 from registry.store.ledger import Ledger
 from registry.store.loading import Loading
@@ -33,22 +28,16 @@ from registry.store.mcp_servers import McpServers
 from registry.store.mirroring import Mirroring
 from registry.store.opt_out_file import OptOutFile
 from registry.store.opt_out_requests import OptOutRequests
-from registry.store.pruning import Pruning
 from registry.store.public_records import PublicRecords
-from registry.store.recent import RecentEvents
-from registry.store.rechecks import Rechecks
-from registry.store.reference import References
-from registry.store.rehoming import Rehoming
-from registry.store.reports import Reports
+from registry.store.rehoming import Forgetting, Pruning, Rehoming
+from registry.store.reports import ReportTable
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
-from registry.store.statistics import Statistics
+from registry.store.statistics import FacetQueries, StatisticsQueries, WorkloadCounts
 from registry.store.submission_lists import SubmissionLists
-from registry.store.submissions import Submissions
+from registry.store.submissions import Rechecks, Submissions, SubmissionTurns
 from registry.store.trust import Trust
-from registry.store.turns import Turns
 from registry.store.webhooks import Webhooks
-from registry.store.workload import WorkloadCounts
 
 
 class UnitOfWork:
@@ -89,8 +78,8 @@ class UnitOfWork:
         return Submissions(self._connection)
 
     @cached_property
-    def turns(self) -> Turns:
-        return Turns(self._connection)
+    def turns(self) -> SubmissionTurns:
+        return SubmissionTurns(self._connection)
 
     @cached_property
     def submission_lists(self) -> SubmissionLists:
@@ -101,12 +90,12 @@ class UnitOfWork:
         return Rechecks(self._connection)
 
     @cached_property
-    def reports(self) -> Reports:
-        return Reports(self._connection)
+    def reports(self) -> ReportTable:
+        return ReportTable(self._connection)
 
     @cached_property
-    def blocks(self) -> Blocks:
-        return Blocks(self._connection)
+    def blocks(self) -> BlockTable:
+        return BlockTable(self._connection)
 
     @cached_property
     def documents(self) -> Documents:
@@ -193,8 +182,8 @@ class UnitOfWork:
         return Audit(self._connection)
 
     @cached_property
-    def statistics(self) -> Statistics:
-        return Statistics(self._connection)
+    def statistics(self) -> StatisticsQueries:
+        return StatisticsQueries(self._connection)
 
     @cached_property
     def api_keys(self) -> ApiKeys:
@@ -222,7 +211,7 @@ class Store:
         self.engine = engine
         self.lane = QueryPool(libpq(engine.url))
         self.cards = Cards(self.lane)
-        self.facets = FacetCounts(self.lane)
+        self.facets = FacetQueries(self.lane)
         self.entry_reads = EntryReads(self.lane)
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 

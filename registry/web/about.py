@@ -22,7 +22,7 @@ _BY_SLUG: Final = {form.slug: form for form in FORMATS}
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class AboutSection:
     """A part of the text about the crawler. `is_code`: lines to be copied as they are."""
 
     text: str
@@ -91,18 +91,18 @@ async def bot(request: Request) -> Response:
     return pages_of(request).respond(request, "bot.html", values, cache=HOUR)
 
 
-def sectioned(text: str) -> Sequence[Section]:
+def sectioned(text: str) -> Sequence[AboutSection]:
     """Return the blocks of a plain text. A block that is indented is code; the first sentence of another, up to a full
     stop, is its title where it is short."""
     sections = []
     for block in text.strip().split("\n\n"):
         if block.startswith("  "):
-            sections.append(Section("\n".join(line[2:] for line in block.split("\n")), is_code=True))
+            sections.append(AboutSection("\n".join(line[2:] for line in block.split("\n")), is_code=True))
             continue
         line = " ".join(block.split("\n"))
         title, stop, rest = line.partition(". ")
         is_titled = bool(stop) and len(title) <= _TITLE_CHARS
-        sections.append(Section(rest if is_titled else line, False, title if is_titled else ""))
+        sections.append(AboutSection(rest if is_titled else line, False, title if is_titled else ""))
     return sections
 
 

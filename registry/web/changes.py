@@ -7,10 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from registry.actions.feed.cursors import InvalidCursor
-from registry.actions.feed.recent import FeedEvent
-from registry.core.changes.kinds import KINDS, LISTED, SAYS, Types
-from registry.core.changes.payloads import payload_of
+from registry.actions.feed import FeedRow, InvalidCursor
+from registry.core.changes.kinds import KINDS, LISTED, SAYS, Types, payload_of
 from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
 from registry.edge.requests import registry_of
 from registry.edge.responses import timestamp
@@ -40,7 +38,7 @@ async def changes(request: Request) -> Response:
     return pages_of(request).respond(request, "changes.html", values)
 
 
-def event_row(event: FeedEvent) -> Mapping[str, Any]:
+def event_row(event: FeedRow) -> Mapping[str, Any]:
     """Return what the page shows of an event. Names in it are texts of the site."""
     payload = payload_of(event.kind, event.data)
     is_redacted = bool(payload.get("redacted"))

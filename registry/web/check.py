@@ -14,13 +14,13 @@ from starlette.routing import Route
 
 from registry.core.assessing.drafts import UNKNOWN_HOST, Draft, judge_draft
 from registry.core.formats import FORMAT_BY_SLUG
-from registry.core.merging.merge import Held
+from registry.core.merging.merge import HeldDocument
 from registry.core.model.services import Service, to_json
 from registry.core.names.domains import parse_url
 from registry.core.reading.reader import read_json
 from registry.core.scoring.report import report
 from registry.core.scoring.sarif import BASE, SarifResult, sarif_log
-from registry.edge.computing import JUDGED_HERE, computed
+from registry.edge.requests import JUDGED_HERE, computed
 from registry.web.forms import as_written, pass_on, sent
 from registry.web.rendering import pages_of
 from registry.web.service import SECTIONS, weights
@@ -169,7 +169,7 @@ def sarif_of(raw: bytes, path: str | None) -> bytes:
     """Return the findings as one SARIF log. Never raises for a document that cannot be read: a result says why.
     CPU-bound."""
     draft = judge_draft(raw, path)
-    held = Held(draft.url, draft.url, draft.assessment, b"", utc_now())
+    held = HeldDocument(draft.url, draft.url, draft.assessment, b"", utc_now())
     found = report(draft.host or UNKNOWN_HOST, [held], {draft.url: raw})
     artifact = {
         "uri": quote(_path(draft).partition("?")[0].strip("/"), safe="/%") or "document.json",

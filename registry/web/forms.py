@@ -15,13 +15,13 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 
 from registry.edge import inside
-from registry.edge.computing import JUDGED_HERE, computed
 from registry.edge.problems import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE,
     Problem,
 )
+from registry.edge.requests import JUDGED_HERE, computed
 from registry.web.asking import as_problem
 
 FORM: Final = "application/x-www-form-urlencoded"
@@ -66,7 +66,7 @@ async def pass_on(
     *,
     method: str = "POST",
     token: str | None = None,
-) -> tuple[int, Any, inside.Answer]:
+) -> tuple[int, Any, inside.InsideAnswer]:
     """Return status and JSON of the API's answer, and the answer itself. `token`: a bearer token that the form has.
 
     Raise Problem for what no field can correct: a limit, or a registry that cannot answer."""

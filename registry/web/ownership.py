@@ -30,7 +30,7 @@ _MOST_BYTES: Final = 16_384
 _METHODS: Final = ("file", "dns")
 
 
-class Action(NamedTuple):
+class OwnerAction(NamedTuple):
     """What an owner can choose. `text`: name of the field that the operation takes, empty for none."""
 
     name: str
@@ -41,16 +41,16 @@ class Action(NamedTuple):
 
 
 ACTIONS: Final = (
-    Action("recheck", "Visit it now", "POST", "/recheck"),
-    Action("hide", "Hide it from every answer", "POST", "/hide"),
-    Action("show", "Show it again", "POST", "/show"),
-    Action("note", "Set the public note", "PUT", "/note", "note"),
-    Action("canonical", "Name the host that stands for this one", "PUT", "/canonical", "canonical"),
-    Action("webhook", "Send its changes to a webhook", "PUT", "/webhook", "url"),
-    Action("no-webhook", "Delete the webhook", "DELETE", "/webhook"),
-    Action("rotate", "Replace this token by a new one", "POST", "/token"),
-    Action("give-up", "Give the ownership up", "DELETE", "/token"),
-    Action("opt-out", "Opt out: delete everything, and never visit it again", "POST", "/opt-out"),
+    OwnerAction("recheck", "Visit it now", "POST", "/recheck"),
+    OwnerAction("hide", "Hide it from every answer", "POST", "/hide"),
+    OwnerAction("show", "Show it again", "POST", "/show"),
+    OwnerAction("note", "Set the public note", "PUT", "/note", "note"),
+    OwnerAction("canonical", "Name the host that stands for this one", "PUT", "/canonical", "canonical"),
+    OwnerAction("webhook", "Send its changes to a webhook", "PUT", "/webhook", "url"),
+    OwnerAction("no-webhook", "Delete the webhook", "DELETE", "/webhook"),
+    OwnerAction("rotate", "Replace this token by a new one", "POST", "/token"),
+    OwnerAction("give-up", "Give the ownership up", "DELETE", "/token"),
+    OwnerAction("opt-out", "Opt out: delete everything, and never visit it again", "POST", "/opt-out"),
 )
 _BY_NAME: Final = {action.name: action for action in ACTIONS}
 
@@ -121,7 +121,7 @@ async def decide(request: Request) -> Response:
     return _owned(request, host, content["data"], {**said, "token": token})
 
 
-def _body(action: Action, text: str) -> bytes:
+def _body(action: OwnerAction, text: str) -> bytes:
     if not action.text:
         return b""
     return orjson.dumps({action.text: (text or None) if action.text == "canonical" else text})

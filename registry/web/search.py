@@ -11,8 +11,7 @@ from starlette.routing import Route
 from registry.core.merging.trust import REASONS
 from registry.core.wording.text import QUERY_CHARS
 from registry.web.asking import ask
-from registry.web.links import Links
-from registry.web.rendering import pages_of
+from registry.web.rendering import Links, pages_of
 from registry.web.text import words
 
 ROWS: Final = 20
@@ -56,14 +55,14 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FacetGroup:
     title: str
     values: list[Value]
     more: list[Value]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchForm:
     """What the address asks for: the question, the filters as texts, and which rows."""
 
     question: str
@@ -73,7 +72,7 @@ class Asked:
     page: int
 
     @classmethod
-    def of(cls, request: Request) -> "Asked":
+    def of(cls, request: Request) -> "SearchForm":
         """Read the address. Parameters that a page does not know are ignored: other sites add some to links."""
         sent = request.query_params
         question = " ".join(sent.get("q", "")[:QUERY_CHARS].split())
@@ -100,11 +99,11 @@ class Asked:
 
 
 async def search(request: Request) -> Response:
-    asked = Asked.of(request)
+    asked = SearchForm.of(request)
     return await (_found if asked.question else _listed)(request, asked)
 
 
-async def _found(request: Request, asked: Asked) -> Response:
+async def _found(request: Request, asked: SearchForm) -> Response:
     pages = pages_of(request)
     query = {"q": asked.question, **asked.filters, **_given(sort=asked.sort, cursor=asked.cursor)}
     shown = {"limit": str(ROWS), "highlights": "true", "facets": ",".join(GROUPS)}
@@ -133,7 +132,7 @@ async def _found(request: Request, asked: Asked) -> Response:
     return pages.respond(request, "search.html", values)
 
 
-async def _listed(request: Request, asked: Asked) -> Response:
+async def _listed(request: Request, asked: SearchForm) -> Response:
     pages = pages_of(request)
     sort = asked.sort if asked.sort in dict(LIST_SORTS) else "newest"
     filters = {name: value for name, value in asked.filters.items() if name != "unique"}
@@ -164,7 +163,7 @@ def _given(**values: str | None) -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _groups(links: Links, asked: Asked, counts: Mapping[str, Mapping[str, int]]) -> Iterator[Group]:
+def _groups(links: Links, asked: SearchForm, counts: Mapping[str, Mapping[str, int]]) -> Iterator[FacetGroup]:
     """Yield the filters with the values that the found services have, the most frequent first."""
     for name, title in GROUPS.items():
         found = counts.get(name, {})
@@ -172,10 +171,10 @@ def _groups(links: Links, asked: Asked, counts: Mapping[str, Mapping[str, int]])
         ordered = sorted(found, key=lambda value: (value not in chosen, -found[value], value))
         values = [_value(links, asked, name, value, found.get(value, 0)) for value in ordered]
         if values and (len(values) > 1 or chosen):
-            yield Group(title, values[:_SHOWN_VALUES], values[_SHOWN_VALUES:])
+            yield FacetGroup(title, values[:_SHOWN_VALUES], values[_SHOWN_VALUES:])
 
 
-def _value(links: Links, asked: Asked, name: str, value: str, count: int) -> Value:
+def _value(links: Links, asked: SearchForm, name: str, value: str, count: int) -> Value:
     chosen = asked.values(name)
     is_set = value in chosen
     text = asked.without(name, value) if is_set else ",".join([*chosen, value])
@@ -186,14 +185,14 @@ def _label(name: str, value: str) -> str:
     return _LABELS.get((name, value)) or (words(value) if name in _WORDED else value)
 
 
-def _chips(links: Links, asked: Asked) -> Iterator[tuple[str, str, str]]:
+def _chips(links: Links, asked: SearchForm) -> Iterator[tuple[str, str, str]]:
     """Yield heading, value and the link without it for each filter that is set."""
     for name, title in {**GROUPS, **OTHERS}.items():
         for value in asked.values(name):
             yield title, _label(name, value), asked.link(links, **{name: asked.without(name, value)})
 
 
-def _spellings(links: Links, asked: Asked, suggestions: Mapping[str, Any] | None) -> list[tuple[str, list[Any]]]:
+def _spellings(links: Links, asked: SearchForm, suggestions: Mapping[str, Any] | None) -> list[tuple[str, list[Any]]]:
     """Return unknown words of the question, each with known words and the links that ask with them instead."""
     if suggestions is None:
         return []

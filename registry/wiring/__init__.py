@@ -14,18 +14,17 @@ from registry.core.model.listing import SearchUnavailable
 from registry.settings import Settings
 from registry.store import migrate
 from registry.store.embedded_postgres.server import EmbeddedUnavailable
+from registry.store.engine import BadDatabaseUrl as BadDatabaseUrl  # the interfaces catch it
+from registry.store.engine import StoreUnavailable as StoreUnavailable  # the interfaces catch it
 from registry.store.engine import make_engine
-from registry.store.errors import BadDatabaseUrl as BadDatabaseUrl  # the interfaces catch it
-from registry.store.errors import StoreUnavailable as StoreUnavailable  # the interfaces catch it
-from registry.store.holder import Hold as Hold  # the interfaces name it
-from registry.store.migrate import SchemaOutdated as SchemaOutdated  # the interfaces catch it
+from registry.store.holder import HeldLock as HeldLock  # the interfaces name it
+from registry.store.migrate import OutdatedSchema as OutdatedSchema  # the interfaces catch it
 from registry.store.opt_out_file import OptOutFile
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring.access import AccessActions
 from registry.wiring.clock import utc_now as utc_now  # the interfaces use it
 from registry.wiring.compute import ComputePool
-from registry.wiring.crawling import CrawlActions
 from registry.wiring.dumps import DumpActions
 from registry.wiring.embedded_database import database_url as database_url  # the command line uses it
 from registry.wiring.embedded_database import kept_running
@@ -38,11 +37,11 @@ from registry.wiring.mirroring import MirrorActions
 from registry.wiring.opt_outs import OptOutActions, OptOutFileUnreadable, opt_out_path, replay_own_file
 from registry.wiring.ownership import OwnershipActions
 from registry.wiring.queries import QueryActions
-from registry.wiring.reference import Reference, reference_in_force
 from registry.wiring.reports import ReportActions
 from registry.wiring.traces import TracesUnavailable as TracesUnavailable  # the interfaces catch it
 from registry.wiring.traces import trace_statements
 from registry.wiring.traces import tracing as tracing  # the interfaces use it
+from registry.wiring.upkeep import CrawlActions, Reference, reference_in_force
 from registry.wiring.webhooks import WebhookActions
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 
     from registry.wiring.searching import SearchActions
 
-NOT_READY = (EmbeddedUnavailable, OptOutFileUnreadable, SchemaOutdated, StoreUnavailable, SearchUnavailable)
+NOT_READY = (EmbeddedUnavailable, OptOutFileUnreadable, OutdatedSchema, StoreUnavailable, SearchUnavailable)
 """Errors that keep the registry from answering for a while, or until its operator acts on the message."""
 
 

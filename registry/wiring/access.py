@@ -6,14 +6,12 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry.actions.access import audit as auditing
-from registry.actions.access import keys as key_keeping
-from registry.actions.maintenance import holds as holding
-from registry.actions.maintenance import replay as replaying
-from registry.actions.queries import workload as working
+from registry.actions import access
+from registry.actions.maintenance import forget as holding
+from registry.actions.maintenance import opt_out as replaying
+from registry.actions.queries import statistics as working
 from registry.core.access.holds import BY_OPERATOR, Hold, HoldKind
-from registry.core.access.keys import ApiKey, Scope
-from registry.core.access.tokens import ID_BYTES, SECRET_BYTES, Token
+from registry.core.access.tokens import ID_BYTES, SECRET_BYTES, ApiKey, Scope, Token
 from registry.store.opt_out_file import OptOutFile
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
@@ -29,26 +27,26 @@ class AccessActions:
 
     async def make_key(self, name: str, scopes: Collection[str], *, days: int | None) -> tuple[ApiKey, Token]:
         """Return a new key with its token, which cannot be shown again. Raise BadKey."""
-        return await key_keeping.make(
+        return await access.make(
             self._store, name, scopes, key=secrets.token_hex(ID_BYTES), secret=secrets.token_urlsafe(SECRET_BYTES),
             days=days, now=utc_now(),
         )  # fmt: skip
 
     async def keys(self) -> Sequence[ApiKey]:
-        return await key_keeping.keys(self._store)
+        return await access.keys(self._store)
 
     async def revoke_key(self, key: str) -> ApiKey | None:
-        return await key_keeping.revoke(self._store, key, now=utc_now())
+        return await access.revoke(self._store, key, now=utc_now())
 
     async def check_key(self, token: Token, scope: Scope) -> ApiKey:
         """Raise UnknownKey and MissingScope."""
-        return await key_keeping.check(self._store, token, scope, now=utc_now())
+        return await access.check(self._store, token, scope, now=utc_now())
 
-    async def hold(self, name: str, kind: HoldKind, *, actor: str, reason: str) -> holding.Held:
+    async def hold(self, name: str, kind: HoldKind, *, actor: str, reason: str) -> holding.HoldResult:
         """Raise InvalidName."""
         return await holding.hold(self._store, name, kind, actor=actor, reason=reason, now=utc_now())
 
-    async def release(self, name: str, kind: HoldKind, *, actor: str, reason: str) -> holding.Held:
+    async def release(self, name: str, kind: HoldKind, *, actor: str, reason: str) -> holding.HoldResult:
         """Raise InvalidName."""
         return await holding.release(self._store, name, kind, actor=actor, reason=reason, now=utc_now())
 
@@ -56,19 +54,19 @@ class AccessActions:
         """Return the holds of operators after this domain, host and kind, in this order."""
         return await holding.holds(self._store, after, BY_OPERATOR, limit=limit)
 
-    async def audit(self, *, limit: int, cursor: str | None = None, host: str | None = None) -> auditing.AuditPage:
+    async def audit(self, *, limit: int, cursor: str | None = None, host: str | None = None) -> access.AuditPage:
         """Raise BadCursor."""
-        return await auditing.page(self._store, limit=limit, cursor=cursor, host=host)
+        return await access.page(self._store, limit=limit, cursor=cursor, host=host)
 
-    async def public_audit(self, *, limit: int, cursor: str | None = None) -> auditing.AuditPage:
+    async def public_audit(self, *, limit: int, cursor: str | None = None) -> access.AuditPage:
         """Return what everybody may know of the audit log. Raise BadCursor."""
-        return await auditing.public_page(self._store, limit=limit, cursor=cursor)
+        return await access.public_page(self._store, limit=limit, cursor=cursor)
 
-    async def decisions(self, host: str) -> Sequence[auditing.AuditRecord]:
+    async def decisions(self, host: str) -> Sequence[access.AuditRecord]:
         """Return what everybody may know of decisions about a host."""
-        return await auditing.decisions(self._store, host)
+        return await access.decisions(self._store, host)
 
-    async def workload(self) -> working.Workload:
+    async def workload(self) -> working.WorkloadFigures:
         """Opens the search engine, of which one may wait: its index lag is part of it."""
         return await working.workload(self._store, self._search().backend.target, now=utc_now())
 
@@ -77,7 +75,7 @@ class AccessActions:
         file = self._store.opt_out_file
         return ([], 0) if file is None else await asyncio.to_thread(file.read)
 
-    async def replay(self, path: Path) -> tuple[replaying.Replayed, int]:
+    async def replay(self, path: Path) -> tuple[replaying.ReplayResult, int]:
         """Apply the file of opt-outs of another machine, and write what is new to the own one; return the number of
         lines that cannot be read too. Raise OSError."""
         lines, unreadable = await asyncio.to_thread(OptOutFile(path).read_existing)

@@ -12,8 +12,8 @@ from typing import Any, Final, Self
 
 import structlog
 
-from registry.wiring.compute_process import LENGTH_BYTES, Answer, packed, unpacked
-from registry.wiring.turns import Crowded as Crowded  # the interfaces catch it
+from registry.wiring.compute_process import LENGTH_BYTES, AnswerKind, packed, unpacked
+from registry.wiring.turns import QueueFull as QueueFull  # the interfaces catch it
 from registry.wiring.turns import Turns
 
 JOB_SECONDS: Final = 30
@@ -27,7 +27,7 @@ _PROGRAM: Final = f"from registry.wiring.compute_process import main; main({JOB_
 log = structlog.get_logger(__name__)
 
 
-class NotComputed(Exception):
+class JobGivenUp(Exception):
     """A job was given up: it took too long (`too_long`), or its process ended. Or it was not begun, because another one
     about the same host took too long a short time ago."""
 
@@ -36,7 +36,7 @@ class NotComputed(Exception):
         self.too_long = too_long
 
 
-class JobFailed(Exception):
+class JobError(Exception):
     """A job raised an error, which was logged: a fault of the program."""
 
 
@@ -88,14 +88,14 @@ class ComputePool:
         self._refuse(host)
         try:
             turn = await self._turns.take(client, host)
-        except Crowded:
+        except QueueFull:
             self.ended["refused"] += 1
             raise
         with contextlib.closing(turn):
             self._refuse(host)
             try:
                 return await self._in_process(packed((function, arguments, raises)), function.__qualname__)
-            except NotComputed as failure:
+            except JobGivenUp as failure:
                 if host is not None and failure.too_long:
                     self._too_long[host] = asyncio.get_running_loop().time() + TOO_LONG_SECONDS
                 raise
@@ -106,7 +106,7 @@ class ComputePool:
         self._too_long = {name: until for name, until in self._too_long.items() if until > now}
         if host in self._too_long:  # guard: compute-remembered
             self.ended["refused"] += 1
-            raise NotComputed(too_long=True)
+            raise JobGivenUp(too_long=True)
 
     async def close(self) -> None:
         """End all processes. Jobs that run or wait are given up."""
@@ -120,7 +120,7 @@ class ComputePool:
 
     async def _in_process(self, job: bytes, name: str) -> Any:
         if self._closed:
-            raise NotComputed
+            raise JobGivenUp
         process = await self._free_process()
         self._running.add(process)
         answered = False
@@ -132,23 +132,23 @@ class ComputePool:
         except TimeoutError:
             self.ended["too_long"] += 1
             log.warning("compute.too_long", function=name)
-            raise NotComputed(too_long=True) from None
+            raise JobGivenUp(too_long=True) from None
         except (EOFError, OSError):
             self.ended["interrupted"] += 1
             log.error("compute.process_ended", function=name)
-            raise NotComputed from None
+            raise JobGivenUp from None
         finally:
             self._running.discard(process)
             if answered:
                 self._idle.append(process)
             else:
                 process.kill()
-        if kind is Answer.RAISED:
+        if kind is AnswerKind.RAISED:
             raise value
-        if kind is Answer.FAILED:
+        if kind is AnswerKind.FAILED:
             error, frames = value
             log.error("compute.failed", function=name, error=error, frames=frames)
-            raise JobFailed
+            raise JobError
         return value
 
     async def _free_process(self) -> "_Process":
@@ -159,7 +159,7 @@ class ComputePool:
             return await _Process.start()
         except OSError as error:  # no memory, no free file descriptor
             log.error("compute.no_process", error=type(error).__name__)
-            raise NotComputed from None
+            raise JobGivenUp from None
 
 
 class _Process:
@@ -189,12 +189,12 @@ class _Process:
     def lives(self) -> bool:
         return self._child.returncode is None
 
-    async def ask(self, job: bytes) -> tuple[Answer, Any]:
+    async def ask(self, job: bytes) -> tuple[AnswerKind, Any]:
         """Return the answer. Raise EOFError (IncompleteReadError) or OSError when the process ends instead."""
         self._jobs.write(job)
         await self._jobs.drain()
         length = int.from_bytes(await self._answers.readexactly(LENGTH_BYTES), "big")
-        answer: tuple[Answer, Any] = unpacked(await self._answers.readexactly(length))
+        answer: tuple[AnswerKind, Any] = unpacked(await self._answers.readexactly(length))
         return answer
 
     def kill(self) -> None:

@@ -25,7 +25,7 @@ MEMORY_BYTES: Final = 4 << 30
 """Of address space; thread stacks count too, although most of their memory is never used."""
 
 
-class Answer(Enum):
+class AnswerKind(Enum):
     """What the value of an answer is."""
 
     RESULT = auto()
@@ -58,13 +58,13 @@ def serve(jobs: BinaryIO, answers: BinaryIO, seconds: int) -> None:
 
 def _answer(
     function: Callable[..., object], arguments: tuple[object, ...], raises: type[Exception]
-) -> tuple[Answer, object]:
+) -> tuple[AnswerKind, object]:
     try:
-        return Answer.RESULT, function(*arguments)
+        return AnswerKind.RESULT, function(*arguments)
     except raises as error:
-        return Answer.RAISED, error
+        return AnswerKind.RAISED, error
     except Exception as error:
-        return Answer.FAILED, (type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
+        return AnswerKind.FAILED, (type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
 
 
 def main(seconds: int) -> None:

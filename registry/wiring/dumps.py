@@ -1,14 +1,25 @@
-"""Dumps: write them, find their files; and the records of single hosts."""
+"""Dumps: write them, find their files; and the records of single hosts.
+
+Reading the files of a dump, for interfaces, which do not know the store.
+"""
 
 import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
-from registry.actions.dumps import export as exporting
-from registry.actions.dumps import lookup as looking_up
+from registry.actions import dumps
 from registry.settings import Settings
-from registry.store.dump_files import DumpFolder, Part
-from registry.store.dump_writer import DumpFailed as DumpFailed  # the interfaces catch it
+from registry.store.dump_files import LINE_BYTES as LINE_BYTES
+from registry.store.dump_files import MANIFEST as MANIFEST
+from registry.store.dump_files import MANIFEST_BYTES as MANIFEST_BYTES
+from registry.store.dump_files import BadDump as BadDump
+from registry.store.dump_files import DumpFileManifest as DumpFileManifest
+from registry.store.dump_files import DumpFolder
+from registry.store.dump_files import Part as Part
+from registry.store.dump_files import lines as lines
+from registry.store.dump_files import read_manifest as read_manifest
+from registry.store.dump_files import verify as verify
+from registry.store.dump_writer import DumpError as DumpError  # the interfaces catch it
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
 
@@ -23,10 +34,10 @@ class DumpActions:
 
     async def export(
         self, folder: Path | None = None, *, with_documents: bool = False, without_restricted: bool | None = None
-    ) -> exporting.Exported:
+    ) -> dumps.DumpFigures:
         """Write a dump, by default where `waypost serve` finds it. Raise DumpFailed."""
         settings = self._settings
-        return await exporting.export(
+        return await dumps.export(
             self._store,
             folder or self._folder.folder,
             registry=settings.public_url.rstrip("/"),
@@ -46,5 +57,5 @@ class DumpActions:
         part = await asyncio.to_thread(self._folder.part, name)
         return None if part is None else (part, self._folder.path(part))
 
-    async def records(self, hosts: Collection[str]) -> looking_up.Records:
-        return await looking_up.lookup(self._store, hosts)
+    async def records(self, hosts: Collection[str]) -> dumps.RecordLookup:
+        return await dumps.lookup(self._store, hosts)

@@ -1,7 +1,12 @@
-"""The database of a data folder: the one that is configured, or the embedded one, which is started and kept running."""
+"""The database of a data folder: the one that is configured, or the embedded one, which is started and kept running.
+
+The limit of open files of this process.
+"""
 
 import asyncio
 import contextlib
+import resource
+import sys
 from collections.abc import AsyncIterator, Callable
 
 import structlog
@@ -58,3 +63,12 @@ async def kept_running(settings: Settings) -> AsyncIterator[None]:
         await asyncio.gather(checking, *([restarting] if restarting else []), return_exceptions=True)
         if server is not None:
             await asyncio.to_thread(server.release)
+
+
+def raise_open_files(wanted: int) -> int:
+    """Raise the soft limit of open files to `wanted`, as far as allowed. Return how many files may be open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft

@@ -8,10 +8,9 @@ from typing import Final
 
 import structlog
 
-from registry.actions.feed import cursors, reading, sequencing
-from registry.actions.feed import recent as reading_back
+from registry.actions import feed
 from registry.core.changes.kinds import ALL, Types
-from registry.store.errors import StoreUnavailable
+from registry.store.engine import StoreUnavailable
 from registry.store.unit_of_work import Store
 
 POLL_SECONDS: Final = 0.5
@@ -25,19 +24,17 @@ log = structlog.get_logger(__name__)
 class FeedActions:
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._shared: dict[tuple[reading.Place, Types, int], asyncio.Task[reading.FeedPage]] = {}
+        self._shared: dict[tuple[feed.Place, Types, int], asyncio.Task[feed.EventPage]] = {}
         self._news = asyncio.Event()
         self._ended = asyncio.Event()
         self._waiting = 0
         self._latest = 0
         self._poller: asyncio.Task[None] | None = None
 
-    async def page(
-        self, after: reading.Place | int | None = None, types: Types = ALL, limit: int = 100
-    ) -> reading.FeedPage:
-        return await reading.page(self._store, after, types, limit)
+    async def page(self, after: feed.Place | int | None = None, types: Types = ALL, limit: int = 100) -> feed.EventPage:
+        return await feed.page(self._store, after, types, limit)
 
-    async def shared_page(self, after: reading.Place, types: Types, limit: int) -> reading.FeedPage:
+    async def shared_page(self, after: feed.Place, types: Types, limit: int) -> feed.EventPage:
         """As `page`; those who ask the same while the database is at work on it get the same page.
 
         Events wake all who wait at the same time, and most of them at the same place.
@@ -49,19 +46,19 @@ class FeedActions:
             task.add_done_callback(partial(self._forget, key))
         return await asyncio.shield(task)
 
-    def _forget(self, key: tuple[reading.Place, Types, int], task: asyncio.Task[reading.FeedPage]) -> None:
+    def _forget(self, key: tuple[feed.Place, Types, int], task: asyncio.Task[feed.EventPage]) -> None:
         del self._shared[key]
         if not task.cancelled():
             task.exception()  # seen, also when everybody who asked has left
 
-    async def latest(self, types: Types = ALL) -> reading.FeedPage:
-        return await reading.latest(self._store, types)
+    async def latest(self, types: Types = ALL) -> feed.EventPage:
+        return await feed.latest(self._store, types)
 
-    async def state(self) -> sequencing.FeedState:
-        return await sequencing.state(self._store)
+    async def state(self) -> feed.FeedState:
+        return await feed.state(self._store)
 
     async def sequence(self) -> int:
-        return await sequencing.sequence(self._store)
+        return await feed.sequence(self._store)
 
     async def recent(
         self,
@@ -71,14 +68,14 @@ class FeedActions:
         only: Collection[str] | None = None,
         cursor: str | None = None,
         limit: int,
-    ) -> reading_back.RecentPage:
-        return await reading_back.recent(self._store, types, below=below, only=only, cursor=cursor, limit=limit)
+    ) -> feed.RecentPage:
+        return await feed.recent(self._store, types, below=below, only=only, cursor=cursor, limit=limit)
 
-    def place(self, cursor: str, types: Types) -> reading.Place:
+    def place(self, cursor: str, types: Types) -> feed.Place:
         """Return the place of a cursor. Raise cursors.InvalidCursor."""
-        return cursors.decode(cursor, types)
+        return feed.decode(cursor, types)
 
-    async def wait(self, after: reading.Place, seconds: float) -> bool:
+    async def wait(self, after: feed.Place, seconds: float) -> bool:
         """Return True once there is an event after the place, of whatever kind; False after `seconds`, and at once when
         `end_waiting` was called."""
         deadline = asyncio.get_running_loop().time() + seconds
@@ -117,7 +114,7 @@ class FeedActions:
         while self._waiting and not self._ended.is_set():
             pause = POLL_SECONDS
             try:
-                self._tell(await reading.pulse(self._store))
+                self._tell(await feed.pulse(self._store))
             except StoreUnavailable as error:
                 log.warning("feed.unavailable", error=type(error).__name__)
                 pause = _BACK_OFF_SECONDS

@@ -16,7 +16,7 @@ KEPT_SECONDS: Final = 60.0
 T = TypeVar("T")
 
 
-class Kept(Generic[T]):
+class CachedFigure(Generic[T]):
     """A result that is computed when it is asked for and older than KEPT_SECONDS, once for all that wait for it."""
 
     def __init__(self, compute: Callable[[], Awaitable[T]]) -> None:
@@ -38,19 +38,19 @@ class FigureActions:
     """`target`: returns the name of the search target; it opens the search engine."""
 
     def __init__(self, store: Store, settings: Settings, target: Callable[[], str]) -> None:
-        async def count_operation() -> counting.Operation:
+        async def count_operation() -> counting.OperationFigures:
             from registry.wiring.schedule import JOBS  # which imports this package
 
             intervals = {job.name: timedelta(seconds=job.interval(settings)) for job in JOBS}
             return await counting.operation(store, target(), intervals, now=utc_now())
 
-        self._statistics = Kept(lambda: counting.statistics(store, now=utc_now()))
-        self._operation = Kept(count_operation)
+        self._statistics = CachedFigure(lambda: counting.statistics(store, now=utc_now()))
+        self._operation = CachedFigure(count_operation)
 
-    async def statistics(self) -> counting.Statistics:
+    async def statistics(self) -> counting.RegistryStatistics:
         """Return counts of what is listed. Raise StoreUnavailable."""
         return await self._statistics.get()
 
-    async def operation(self) -> counting.Operation:
+    async def operation(self) -> counting.OperationFigures:
         """Return how the registry is doing. Raise one of NOT_READY."""
         return await self._operation.get()

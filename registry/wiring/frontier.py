@@ -6,12 +6,9 @@ from datetime import datetime
 from uuid import UUID
 
 from registry.actions.frontier import recheck as rechecking
-from registry.actions.frontier import recrawl as recrawling
 from registry.actions.frontier import seed as seeding
 from registry.actions.frontier import submit as submitting
-from registry.actions.frontier import submit_list as submitting_lists
 from registry.actions.queries import inspect
-from registry.actions.queries import submission as submission_queries
 from registry.core.names.domains import Host, canonical_host
 from registry.core.names.seeds import Checkpoint, Refusal, Seeds
 from registry.store.recorded import RecordedListener
@@ -49,15 +46,15 @@ class FrontierActions:
 
     async def submit_list(
         self, names: Sequence[str], *, body_sha256: bytes, client: str, key: str | None
-    ) -> submitting_lists.SubmittedList:
+    ) -> submitting.SubmissionList:
         list_id = UUID(bytes=secrets.token_bytes(16), version=4)
-        return await submitting_lists.submit_list(
+        return await submitting.submit_list(
             self._store, names, list_id=list_id, body_sha256=body_sha256, client=client, key=key, now=utc_now(),
             exempt=self._exempt,
         )  # fmt: skip
 
-    async def list_status(self, list_id: UUID, *, after: int, limit: int) -> submission_queries.ListStatus | None:
-        return await submission_queries.list_status(self._store, list_id, after=after, limit=limit, now=utc_now())
+    async def list_status(self, list_id: UUID, *, after: int, limit: int) -> inspect.SubmissionListStatus | None:
+        return await inspect.list_status(self._store, list_id, after=after, limit=limit, now=utc_now())
 
     async def recheck(
         self, name: str, *, client: str | None = None, by_owner: bool = False, whole_plan: bool = True
@@ -76,8 +73,8 @@ class FrontierActions:
     async def make_due(self, names: Iterable[str]) -> int:
         return await seeding.make_due(self._store, names, now=utc_now(), exempt=self._exempt)
 
-    async def recrawl(self) -> recrawling.Recrawled:
-        return await recrawling.recrawl(self._store, now=utc_now(), exempt=self._exempt)
+    async def recrawl(self) -> rechecking.RecrawlCounts:
+        return await rechecking.recrawl(self._store, now=utc_now(), exempt=self._exempt)
 
     def hosts_of(self, names: Iterable[str]) -> list[Host]:
         """Return the canonical hosts of the names. Raise InvalidName."""

@@ -3,7 +3,7 @@
 import contextlib
 
 from registry.core.scheduling import jobs
-from registry.store.holder import Hold, hold_job
+from registry.store.holder import HeldLock, hold_job
 from registry.store.jobs import RunRecord
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
@@ -15,7 +15,7 @@ class JobActions:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def hold(self, job: str, *, patient: bool = False) -> contextlib.AbstractAsyncContextManager[Hold | None]:
+    def hold(self, job: str, *, patient: bool = False) -> contextlib.AbstractAsyncContextManager[HeldLock | None]:
         return hold_job(self._store.engine, job, patient=patient)
 
     async def last_runs(self, job: str) -> list[RunRecord]:

@@ -3,16 +3,14 @@
 from collections.abc import Callable, Mapping
 
 from registry.actions.maintenance import prune as pruning
-from registry.actions.maintenance import refresh as refreshing
-from registry.actions.maintenance import rehome as rehoming
+from registry.actions.recording import record
 from registry.actions.recording import rejudge as rejudging
 from registry.actions.recording import rescore as rescoring
-from registry.actions.recording import staleness
-from registry.core.scheduling.retention import Retention
+from registry.core.scheduling.jobs import Retention
 from registry.store import migrate
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
-from registry.wiring.reference import Reference
+from registry.wiring.upkeep import Reference
 
 
 class MaintenanceActions:
@@ -22,7 +20,7 @@ class MaintenanceActions:
 
     async def rescore(
         self, progress: Callable[[int, int], None] | None = None, *, only_outdated: bool = False
-    ) -> rescoring.Rescored:
+    ) -> rescoring.RescoreCounts:
         return await rescoring.rescore(self._store, now=utc_now(), progress=progress, only_outdated=only_outdated)
 
     async def rejudge(self) -> int:
@@ -31,21 +29,21 @@ class MaintenanceActions:
 
     async def tell_stale(self) -> int:
         """Add an event for each service that became stale; return their number."""
-        return await staleness.tell_stale(self._store, now=utc_now())
+        return await record.tell_stale(self._store, now=utc_now())
 
     async def prune(self, retention: Retention) -> Mapping[str, int]:
         return await pruning.prune(self._store, retention, now=utc_now())
 
-    async def refresh(self, urls: Mapping[str, str], fetch: refreshing.Fetch) -> refreshing.Refreshed:
+    async def refresh(self, urls: Mapping[str, str], fetch: pruning.Fetch) -> pruning.RefreshResult:
         """Fetch and store reference data. Stored data is in force in this process when this returns or raises
         RefreshFailed."""
         try:
-            return await refreshing.refresh(self._store, urls, fetch, now=utc_now())
+            return await pruning.refresh(self._store, urls, fetch, now=utc_now())
         finally:
             await self._reference.adopt()
 
-    async def rehome(self) -> rehoming.Rehomed:
-        return await rehoming.rehome(self._store, now=utc_now())
+    async def rehome(self) -> pruning.RehomeCounts:
+        return await pruning.rehome(self._store, now=utc_now())
 
     async def check_schema(self) -> None:
         """Raise SchemaOutdated unless the database has the schema of this program."""

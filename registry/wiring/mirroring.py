@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Collection, Sequence
 from datetime import timedelta
 
-from registry.actions.dumps.lookup import ANSWER_BYTES as ANSWER_BYTES  # the interfaces bound an answer by it
+from registry.actions.dumps import ANSWER_BYTES as ANSWER_BYTES  # the interfaces bound an answer by it
 from registry.actions.mirroring import apply, received
 from registry.actions.mirroring.apply import NotAMirror as NotAMirror  # the interfaces catch it
+from registry.actions.mirroring.apply import StaleProgress as StaleProgress  # the interfaces catch it
 from registry.actions.mirroring.apply import Statement as Statement  # the interfaces make it
-from registry.actions.mirroring.apply import Superseded as Superseded  # the interfaces catch it
-from registry.store.dump_files import Manifest
+from registry.store.dump_files import DumpFileManifest
 from registry.store.mirroring import MirroredRecord
 from registry.store.mirroring import MirrorRecord as MirrorRecord  # the interfaces name it
 from registry.store.unit_of_work import Store
@@ -29,12 +29,12 @@ class MirrorActions:
     async def begin(self, origin: str) -> MirrorRecord:
         return await apply.begin(self._store, origin)
 
-    async def start_dump(self, manifest: Manifest, *, forget_cursor: bool = False) -> MirrorRecord:
+    async def start_dump(self, manifest: DumpFileManifest, *, forget_cursor: bool = False) -> MirrorRecord:
         return await apply.start_dump(self._store, manifest, forget_cursor=forget_cursor)
 
     async def load(
         self, before: MirrorRecord, statements: Sequence[Statement], *, part: int, line: int, nameless: int
-    ) -> tuple[MirrorRecord, apply.Applied]:
+    ) -> tuple[MirrorRecord, apply.ApplyCounts]:
         return await apply.load(self._store, before, statements, part=part, line=line, nameless=nameless, now=utc_now())
 
     async def finish_dump(self, before: MirrorRecord) -> tuple[MirrorRecord, int]:
@@ -48,7 +48,7 @@ class MirrorActions:
         cursor: str | None,
         behind: timedelta,
         nameless: int = 0,
-    ) -> tuple[MirrorRecord, apply.Applied]:
+    ) -> tuple[MirrorRecord, apply.ApplyCounts]:
         return await apply.follow(
             self._store, before, statements, cursor=cursor, behind=behind, nameless=nameless, now=utc_now()
         )

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from registry.actions.maintenance import forget as forgetting
 from registry.actions.maintenance import opt_out as opting_out
-from registry.actions.maintenance import replay as replaying
 from registry.settings import Settings
 from registry.store.records import OptOutRequestRecord
 from registry.store.unit_of_work import Store
@@ -35,7 +34,7 @@ async def replay_own_file(store: Store) -> None:
     if unreadable:
         _log.warning("%d lines of %s cannot be read", unreadable, store.opt_out_file.path)
     if lines:
-        replayed = await replaying.replay(store.without_file(), lines, now=utc_now())
+        replayed = await opting_out.replay(store.without_file(), lines, now=utc_now())
         if replayed.opted_out or replayed.readmitted:
             counts = len(replayed.opted_out), len(replayed.readmitted)
             _log.warning("the database was older than the opt-outs: %d applied, %d ended", *counts)
@@ -53,14 +52,14 @@ class OptOutActions:
         async with self._store.begin() as uow:
             return (await uow.opt_outs.of([domain])).get(domain, frozenset())
 
-    async def request(self, name: str, wish: opting_out.Wish, *, client: str) -> opting_out.Asked:
+    async def request(self, name: str, wish: opting_out.Wish, *, client: str) -> opting_out.OptOutStatus:
         return await opting_out.ask(self._store, name, wish, client=client, now=utc_now(), exempt=self._exempt)
 
     async def request_as_operator(self, name: str, wish: opting_out.Wish) -> OptOutRequestRecord:
         """Register a request that the caller checks at once; no limit on repetitions applies."""
         return await opting_out.ask_at_once(self._store, name, wish, now=utc_now(), exempt=self._exempt)
 
-    async def status(self, host: str) -> opting_out.Asked:
+    async def status(self, host: str) -> opting_out.OptOutStatus:
         return await opting_out.status(self._store, host)
 
     async def claim(self, limit: int) -> Sequence[OptOutRequestRecord]:
@@ -73,7 +72,7 @@ class OptOutActions:
     async def readmit(self, host: str) -> opting_out.Verdict:
         return await opting_out.readmit(self._store, host, now=utc_now())
 
-    async def forget(self, name: str, *, opt_out: bool, reason: str) -> forgetting.Forgotten:
+    async def forget(self, name: str, *, opt_out: bool, reason: str) -> forgetting.ForgetResult:
         """Delete everything stored about the host; with `opt_out` also bar it from being visited again."""
         declared_by: forgetting.How | None = "operator" if opt_out else None
         return await forgetting.forget(

@@ -7,9 +7,8 @@ from datetime import timedelta
 from typing import Final
 
 from registry.actions.frontier.recheck import Recheck
-from registry.actions.maintenance.forget import Forgotten
-from registry.actions.maintenance.holds import Held
-from registry.actions.ownership import checking, claiming, leaving, notifying, overview, owning, rechecking
+from registry.actions.maintenance.forget import ForgetResult, HoldResult
+from registry.actions.ownership import claiming, owning
 from registry.core.access.claims import Answer, Method, Scope
 from registry.core.access.tokens import ID_BYTES, SECRET_BYTES, Token
 from registry.core.changes.kinds import Types
@@ -29,7 +28,7 @@ class OwnershipActions:
         self._every = timedelta(hours=settings.claim_recheck_hours)
         self._exempt = exempt
 
-    async def claim(self, name: str, method: Method, scope: Scope, *, client: str) -> tuple[claiming.Claimed, Token]:
+    async def claim(self, name: str, method: Method, scope: Scope, *, client: str) -> tuple[claiming.ClaimView, Token]:
         """Return the claim and its token, which is not stored."""
         token = claiming.claim_token(secrets.token_hex(ID_BYTES), _secret())
         claimed = await claiming.claim(
@@ -37,10 +36,10 @@ class OwnershipActions:
         )
         return claimed, token
 
-    async def claim_status(self, token: Token) -> claiming.Claimed:
+    async def claim_status(self, token: Token) -> claiming.ClaimView:
         return await claiming.status(self._store, token, now=utc_now())
 
-    async def check_claim(self, token: Token, *, seconds: float) -> tuple[claiming.Claimed, Token | None]:
+    async def check_claim(self, token: Token, *, seconds: float) -> tuple[claiming.ClaimView, Token | None]:
         """Have the claim checked and wait at most `seconds` for it. Return the claim, and the owner's token if it is
         proven and the token was not handed out before."""
         claimed = await claiming.ask(self._store, token, now=utc_now())
@@ -56,20 +55,20 @@ class OwnershipActions:
         is_new = await claiming.hand_out(self._store, token, owner, now=utc_now())
         return claimed, owner if is_new else None
 
-    async def take(self, limit: int) -> Sequence[checking.Check]:
+    async def take(self, limit: int) -> Sequence[claiming.ClaimCheck]:
         """Return checks for the caller to make."""
-        return await checking.take(self._store, limit=limit, now=utc_now())
+        return await claiming.take(self._store, limit=limit, now=utc_now())
 
     async def settle(self, claim: str, answer: Answer) -> None:
-        await checking.settle(self._store, claim, answer, every=self._every, now=utc_now())
+        await claiming.settle(self._store, claim, answer, every=self._every, now=utc_now())
 
-    async def overview(self, token: Token, host: str) -> overview.Overview:
-        return await overview.overview(self._store, token, host)
+    async def overview(self, token: Token, host: str) -> owning.OwnershipOverview:
+        return await owning.overview(self._store, token, host)
 
-    async def hide(self, token: Token, host: str) -> Held:
+    async def hide(self, token: Token, host: str) -> HoldResult:
         return await owning.hide(self._store, token, host, now=utc_now())
 
-    async def show(self, token: Token, host: str) -> Held:
+    async def show(self, token: Token, host: str) -> HoldResult:
         return await owning.show(self._store, token, host, now=utc_now())
 
     async def set_note(self, token: Token, host: str, note: str) -> str:
@@ -79,17 +78,17 @@ class OwnershipActions:
         return await owning.pin(self._store, token, host, canonical, consent, now=utc_now())
 
     async def recheck(self, token: Token, host: str) -> Recheck:
-        return await rechecking.recheck(self._store, token, host, now=utc_now())
+        return await owning.recheck(self._store, token, host, now=utc_now())
 
     async def set_webhook(
         self, token: Token, host: str, url: str, types: Types, receiver_token: Token | None = None
     ) -> WebhookRecord:
-        return await notifying.set_webhook(
+        return await owning.set_webhook(
             self._store, token, host, url, types, receiver_token=receiver_token, now=utc_now(), exempt=self._exempt
         )
 
     async def remove_webhook(self, token: Token, host: str) -> bool:
-        return await notifying.remove_webhook(self._store, token, host, now=utc_now())
+        return await owning.remove_webhook(self._store, token, host, now=utc_now())
 
     async def rotate(self, token: Token, host: str) -> Token:
         """Return the new token of the owner; the old one is no longer valid."""
@@ -100,11 +99,11 @@ class OwnershipActions:
     async def give_up(self, token: Token, host: str) -> None:
         await owning.give_up(self._store, token, host, now=utc_now())
 
-    async def opt_out(self, token: Token, host: str) -> Forgotten:
-        return await leaving.opt_out(self._store, token, host, now=utc_now())
+    async def opt_out(self, token: Token, host: str) -> ForgetResult:
+        return await owning.opt_out(self._store, token, host, now=utc_now())
 
     async def come_back(self, token: Token, host: str) -> None:
-        await leaving.come_back(self._store, token, host, now=utc_now())
+        await owning.come_back(self._store, token, host, now=utc_now())
 
 
 def _secret() -> str:

@@ -3,16 +3,15 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from registry.actions.queries import as_of, entries, inspect
+from registry.actions.queries import entries, inspect
 from registry.actions.queries import evidence as shown
 from registry.actions.queries import explain as explaining
 from registry.actions.queries import mcp_servers as mcp
-from registry.actions.queries import overall as overall_status
-from registry.actions.queries import sources as reading_sources
-from registry.core.evidence.uptime import Day
+from registry.actions.queries import statistics as overall_status
+from registry.core.evidence import Day
 from registry.core.model.listing import Filters
 from registry.core.names.air import AirName
-from registry.core.translating import Source
+from registry.core.translating import SourceDocument
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
 
@@ -23,7 +22,7 @@ class QueryActions:
 
     async def list_services(
         self, filters: Filters, *, sort: inspect.Sort, limit: int, offset: int, text: str = ""
-    ) -> inspect.Listed:
+    ) -> inspect.ServicePage:
         return await inspect.list_services(self._store, filters, sort=sort, limit=limit, offset=offset, text=text)
 
     async def entry(self, name: AirName) -> entries.Entry | None:
@@ -52,8 +51,8 @@ class QueryActions:
     async def service_name(self, host: str) -> str | None:
         return await inspect.service_name(self._store, host)
 
-    async def sources(self, host: str) -> Sequence[Source]:
-        return await reading_sources.sources(self._store, host)
+    async def sources(self, host: str) -> Sequence[SourceDocument]:
+        return await inspect.sources(self._store, host)
 
     async def capability(self, host: str, name: str) -> inspect.CapabilityView | None:
         return await inspect.capability(self._store, host, name)
@@ -61,7 +60,7 @@ class QueryActions:
     async def stored_capability(self, host: str, name: str) -> inspect.StoredService | None:
         return await inspect.stored_capability(self._store, host, name)
 
-    async def status(self, host: str) -> inspect.HostStatus | None:
+    async def status(self, host: str) -> inspect.HostReport | None:
         return await inspect.status(self._store, host, now=utc_now())
 
     async def visits(self, host: str, *, limit: int = 20) -> Sequence[inspect.VisitRecord]:
@@ -70,7 +69,7 @@ class QueryActions:
     async def evidence(self, host: str) -> shown.HostEvidence | None:
         return await shown.evidence(self._store, host)
 
-    async def document_bytes(self, host: str, document: shown.Evidence) -> bytes | None:
+    async def document_bytes(self, host: str, document: shown.CurrentDocument) -> bytes | None:
         return await shown.document_bytes(self._store, host, document)
 
     async def history(self, host: str, *, cursor: str | None, limit: int) -> shown.HistoryPage | None:
@@ -79,8 +78,8 @@ class QueryActions:
     async def uptime(self, host: str, *, days: int) -> Sequence[Day] | None:
         return await shown.uptime(self._store, host, days=days, now=utc_now())
 
-    async def stored_then(self, host: str, at: datetime) -> as_of.Then | None:
-        return await as_of.stored_then(self._store, host, at)
+    async def stored_then(self, host: str, at: datetime) -> shown.EarlierState | None:
+        return await shown.stored_then(self._store, host, at)
 
     async def explain(self, host: str, *, visits: int = 5) -> explaining.Explanation | None:
         return await explaining.explain(self._store, host, visits=visits, now=utc_now())
@@ -94,11 +93,11 @@ class QueryActions:
     async def mcp_server_counts(self) -> mcp.McpServerCounts:
         return await mcp.counts(self._store)
 
-    async def health(self) -> inspect.Health:
+    async def health(self) -> inspect.HealthReport:
         return await inspect.health(self._store)
 
     async def overall(self) -> overall_status.Overall:
         return await overall_status.overall(self._store, now=utc_now())
 
-    async def overview(self) -> inspect.Overview:
+    async def overview(self) -> inspect.RegistryOverview:
         return await inspect.overview(self._store, now=utc_now())

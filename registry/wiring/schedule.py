@@ -14,15 +14,14 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from registry.actions.maintenance.refresh import SUFFIXES, Fetch, RefreshFailed
+from registry.actions.maintenance.prune import SUFFIXES, Fetch, RefreshError
 from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6
-from registry.core.scheduling.jobs import RunOutcome, next_run
-from registry.core.scheduling.retention import Retention
+from registry.core.scheduling.jobs import Retention, RunOutcome, next_run
 from registry.settings import Settings
 from registry.store.holder import LEAD
 from registry.store.jobs import RunRecord as RunRecord  # interfaces name it
-from registry.wiring import NOT_READY, Hold, Waypost, utc_now
-from registry.wiring.dumps import DumpFailed
+from registry.wiring import NOT_READY, HeldLock, Waypost, utc_now
+from registry.wiring.dumps import DumpError
 
 LOOK_SECONDS: Final = 30.0
 """Maximum time between two checks for due jobs: runs of other processes (`--once`) move the next run of a job."""
@@ -36,7 +35,7 @@ Figures = Mapping[str, Any]
 _T = TypeVar("_T")
 
 
-class JobFailed(Exception):
+class IncompleteJob(Exception):
     """A job finished only in part. The message is stored as the error of its run."""
 
     def __init__(self, reason: str, figures: Figures) -> None:
@@ -45,7 +44,7 @@ class JobFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class JobTools:
     """What jobs need from the interfaces. `crawl_pass`: visits everything that is due, once; None when not wanted."""
 
     waypost: Waypost
@@ -61,10 +60,10 @@ class Job:
     name: str
     says: str
     interval: Callable[[Settings], int]
-    run: Callable[[Tools], Awaitable[Figures]]
+    run: Callable[[JobTools], Awaitable[Figures]]
 
 
-async def _recrawl(tools: Tools) -> Figures:
+async def _recrawl(tools: JobTools) -> Figures:
     """Maintain the queue, and tell which services became stale.
 
     Without a worker, make a crawl pass when `crawl_pass` is given, else log a warning.
@@ -79,22 +78,22 @@ async def _recrawl(tools: Tools) -> Figures:
     return {**figures, **await tools.crawl_pass()}
 
 
-async def _rescore(tools: Tools) -> Figures:
+async def _rescore(tools: JobTools) -> Figures:
     result = await tools.waypost.maintenance.rescore(only_outdated=True)
     figures = {"hosts": result.hosts, "changed": result.changed, "failed": result.failed[:MOST_NAMED]}
     if result.failed:
-        raise JobFailed(f"{len(result.failed)} hosts could not be scored", figures)
+        raise IncompleteJob(f"{len(result.failed)} hosts could not be scored", figures)
     return figures
 
 
-async def _reindex(tools: Tools) -> Figures:
+async def _reindex(tools: JobTools) -> Figures:
     """Rebuild the index if some process feeds it; without one there is no index to keep."""
     if not tools.waypost.index_is_fed():
         return {"skipped": "no process feeds an index in this data folder"}
     return asdict(await tools.waypost.search.reindex())
 
 
-async def _prune(tools: Tools) -> Figures:
+async def _prune(tools: JobTools) -> Figures:
     settings = tools.settings
     retention = Retention(
         visits_days=settings.keep_visits_days,
@@ -111,7 +110,7 @@ async def _prune(tools: Tools) -> Figures:
     return await tools.waypost.maintenance.prune(retention)
 
 
-async def _refresh(tools: Tools) -> Figures:
+async def _refresh(tools: JobTools) -> Figures:
     """Refresh reference data, then move hosts whose domain changed; a retry follows for those of leased domains."""
     settings = tools.settings
     urls = {
@@ -122,7 +121,7 @@ async def _refresh(tools: Tools) -> Figures:
     failed: list[str] = []
     try:
         refreshed = await tools.waypost.maintenance.refresh(urls, tools.fetch)
-    except RefreshFailed as error:
+    except RefreshError as error:
         refreshed = error.refreshed
         failed.append(str(error))
     moved = await tools.waypost.maintenance.rehome()
@@ -133,15 +132,15 @@ async def _refresh(tools: Tools) -> Figures:
     figures = asdict(refreshed) | {"hosts": moved.hosts, "moved": len(moved.moved), "leased": len(moved.leased)}
     figures["moved_hosts"] = moved.moved[:MOST_NAMED]
     if failed:
-        raise JobFailed("; ".join(failed), figures)
+        raise IncompleteJob("; ".join(failed), figures)
     return figures
 
 
-async def _export(tools: Tools) -> Figures:
+async def _export(tools: JobTools) -> Figures:
     try:
         exported = await tools.waypost.dumps.export()
-    except DumpFailed as error:
-        raise JobFailed(str(error), {}) from None
+    except DumpError as error:
+        raise IncompleteJob(str(error), {}) from None
     return {"snapshot": exported.snapshot, "parts": exported.parts, "bytes": exported.bytes, **exported.counts}
 
 
@@ -187,7 +186,7 @@ class JobStatus:
 
 
 class Schedule:
-    def __init__(self, tools: Tools, jobs: Sequence[Job] = JOBS) -> None:
+    def __init__(self, tools: JobTools, jobs: Sequence[Job] = JOBS) -> None:
         self._tools = tools
         self._waypost = tools.waypost
         self._jobs = {job.name: job for job in jobs}
@@ -244,7 +243,7 @@ class Schedule:
                 log.info("leader.elected")
                 await self._run_due(hold)
 
-    async def _run_due(self, hold: Hold) -> None:
+    async def _run_due(self, hold: HeldLock) -> None:
         lost, self._has_lost_lead = asyncio.create_task(hold.until_lost()), False
         running: dict[str, asyncio.Task[RunRecord | None]] = {}
         try:
@@ -301,7 +300,7 @@ class Schedule:
                 )
             return ended
 
-    async def _work(self, job: Job, run: RunRecord, hold: Hold) -> RunRecord:
+    async def _work(self, job: Job, run: RunRecord, hold: HeldLock) -> RunRecord:
         """Do the job; return its finished run. An exception fails only this run, not other jobs or the schedule."""
         working = asyncio.ensure_future(job.run(self._tools))
         lost = asyncio.create_task(hold.until_lost())
@@ -310,7 +309,7 @@ class Schedule:
             if not working.done():
                 return replace(run, outcome=RunOutcome.LOST)
             return replace(run, outcome=RunOutcome.DONE, figures=dict(working.result()))
-        except JobFailed as error:
+        except IncompleteJob as error:
             return replace(run, outcome=RunOutcome.FAILED, error=str(error), figures=error.figures)
         except Exception as error:
             log.error("job.failed", job=job.name, error=type(error).__name__, exc_info=not isinstance(error, NOT_READY))

@@ -11,20 +11,17 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from registry.actions.indexing import drain as draining
-from registry.actions.indexing import reindex as reindexing
-from registry.actions.indexing import verify as verifying
+from registry.actions import indexing
 from registry.actions.queries import discover as discovering
-from registry.actions.queries import entry_search, inspect
+from registry.actions.queries import entries, inspect
 from registry.actions.queries.entries import EntryCounts
 from registry.core.model.listing import Filters, Query, SearchUnavailable
 from registry.core.ranking import Embedder
 from registry.search.backend import IndexHealth
 from registry.search.embedded import EmbeddedBackend, has_writer
 from registry.search.embedding import default_embedder
-from registry.search.meilisearch.admin import Keys
+from registry.search.meilisearch.admin import Keys, make_keys, read_keys, write_keys
 from registry.search.meilisearch.backend import MeiliBackend
-from registry.search.meilisearch.keys import make_keys, read_keys, write_keys
 from registry.search.minilm import table_and_minilm
 from registry.settings import Settings
 from registry.store.unit_of_work import Store
@@ -52,25 +49,25 @@ class SearchActions:
 
     async def search_entries(
         self, text: str, filters: Filters, *, limit: int, token: str | None = None
-    ) -> entry_search.EntryPage:
-        return await entry_search.search_entries(
+    ) -> entries.EntryPage:
+        return await entries.search_entries(
             self._store, self.backend, text, filters, limit=limit, token=token, embedder=self.embedder
         )
 
     async def entry_counts(self, text: str, filters: Filters, facets: Mapping[str, int]) -> EntryCounts:
-        return await entry_search.count_found(self._store, self.backend, text, filters, facets, embedder=self.embedder)
+        return await entries.count_found(self._store, self.backend, text, filters, facets, embedder=self.embedder)
 
-    async def drain(self) -> draining.Drained | None:
-        return await draining.drain(self._store, self.backend, now=utc_now(), embedder=self.embedder)
+    async def drain(self) -> indexing.DrainCounts | None:
+        return await indexing.drain(self._store, self.backend, now=utc_now(), embedder=self.embedder)
 
-    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> reindexing.Reindexed:
-        return await reindexing.reindex(
+    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> indexing.ReindexCounts:
+        return await indexing.reindex(
             self._store, self.backend, now=utc_now(), progress=progress, embedder=self.embedder
         )
 
-    async def verify_index(self, *, repair: bool = False) -> verifying.Verified:
+    async def verify_index(self, *, repair: bool = False) -> indexing.IndexComparison:
         model = self.embedder.id if self.embedder else ""
-        return await verifying.verify(self._store, self.backend, now=utc_now(), model=model, repair=repair)
+        return await indexing.verify(self._store, self.backend, now=utc_now(), model=model, repair=repair)
 
     def claim_index(self) -> bool:
         """Become the index's writer until this process ends. Return False while another process is."""
@@ -84,7 +81,7 @@ class SearchActions:
     async def index_health(self) -> IndexHealth:
         return await self.backend.health()
 
-    async def queue(self) -> inspect.Queue:
+    async def queue(self) -> inspect.QueueState:
         return await inspect.queue(self._store, self.backend.target, now=utc_now())
 
     async def close(self) -> None:

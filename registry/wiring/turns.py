@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Crowded(Exception):
+class QueueFull(Exception):
     """Too much is waiting already: of this client (`by_client`), or of all together."""
 
     def __init__(self, *, by_client: bool) -> None:
@@ -71,9 +71,9 @@ class Turns:
             self._enter(client, host)
             return Turn(self, client, host)
         if len(self._queues.get(client, ())) >= self.waiting_each:  # guard: waiting-each
-            raise Crowded(by_client=True)
+            raise QueueFull(by_client=True)
         if self.waits >= self.waiting:  # guard: waiting-all
-            raise Crowded(by_client=False)
+            raise QueueFull(by_client=False)
         await self._wait(client, host)
         return Turn(self, client, host)
 

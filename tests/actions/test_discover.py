@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.actions.indexing.drain import drain
-from registry.actions.indexing.reindex import reindex
+from registry.actions.indexing import drain, reindex
 from registry.actions.queries.discover import MAX_DEPTH, DiscoverPage, discover, is_confident, ranked
 from registry.core.model.listing import (
     Filters,
@@ -23,11 +22,11 @@ from registry.core.model.listing import (
     TrustLevel,
 )
 from registry.core.ranking import ParsedQuery, explain
-from registry.core.ranking.suggest import Suggestions
+from registry.core.ranking.spelling import Suggestions
 from registry.search.backend import Pool
 from registry.search.embedded import EmbeddedBackend
 from registry.search.facets import FACETS
-from registry.store.facets import FACET_COLUMNS
+from registry.store.statistics import FACET_COLUMNS
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import NOW, put, remove
 from tests.search.contract import MAIL, MAPS, SHOP

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.indexing.drain import Drained, drain
-from registry.actions.indexing.feeding import feeding
-from registry.actions.indexing.reindex import Reindexed, reindex
+from registry.actions.indexing import DrainCounts, ReindexCounts, drain, feeding, reindex
 from registry.core.model.listing import Filters, Listing
 from registry.core.ranking import index_hash, parse_query
-from registry.core.scheduling.retention import INDEX_FORGOTTEN_AFTER
+from registry.core.scheduling.jobs import INDEX_FORGOTTEN_AFTER
 from registry.search import generation
 from registry.search.backend import Backend, IndexState, SearchDocument, WriterBusy
 from registry.search.embedded import EmbeddedBackend
@@ -63,9 +61,9 @@ async def test_changes_are_applied_to_the_index(store: Store, backend: EmbeddedB
     await drain(store, backend, now=NOW)
     await put(store, MAPS, listing("shop.example", "Bakery"))
     await remove(store, MAIL)
-    assert await drain(store, backend, now=NOW) == Drained(notes=3, written=2, deleted=1, rebuilt=False)
+    assert await drain(store, backend, now=NOW) == DrainCounts(notes=3, written=2, deleted=1, rebuilt=False)
     assert await found(backend, "email stamps route bakery") == ["maps.example", "shop.example"]
-    assert await drain(store, backend, now=NOW) == Drained(0, 0, 0, False)
+    assert await drain(store, backend, now=NOW) == DrainCounts(0, 0, 0, False)
 
 
 async def test_an_unchanged_document_is_not_written_again(store: Store, backend: EmbeddedBackend) -> None:
@@ -74,7 +72,7 @@ async def test_an_unchanged_document_is_not_written_again(store: Store, backend:
     async with store.begin() as uow:
         await uow.search.note_all(backend.target, now=NOW)
     before = await backend.health()
-    assert await drain(store, backend, now=NOW) == Drained(notes=1, written=0, deleted=0, rebuilt=False)
+    assert await drain(store, backend, now=NOW) == DrainCounts(notes=1, written=0, deleted=0, rebuilt=False)
     assert await backend.health() == before
 
 
@@ -93,7 +91,7 @@ async def test_hidden_services_leave_the_index_and_come_back(store: Store, backe
 async def test_more_notes_than_one_batch(
     store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("registry.actions.indexing.feeding._BATCH", 2)
+    monkeypatch.setattr("registry.actions.indexing._BATCH", 2)
     await drain(store, backend, now=NOW)
     await put(store, *[listing(f"h{n}.example", "Weather") for n in range(5)])
     drained = await drain(store, backend, now=NOW)
@@ -191,7 +189,7 @@ async def test_only_the_writer_of_an_index_drains_its_notes(store: Store, tmp_pa
     assert writer.claim()
     await put(store, MAIL)
     assert await drain(store, other_backend, now=NOW) is None
-    assert await drain(store, writer, now=NOW) == Drained(1, 1, 0, False)
+    assert await drain(store, writer, now=NOW) == DrainCounts(1, 1, 0, False)
     assert await found(other_backend, "email") == ["mail.example"]
     await writer.close()
 
@@ -285,7 +283,7 @@ async def test_reindex_builds_a_new_generation_and_reports_progress(store: Store
     reindexed = await reindex(
         store, backend, now=NOW, progress=lambda done, total: progress_reports.append((done, total))
     )
-    assert isinstance(reindexed, Reindexed)
+    assert isinstance(reindexed, ReindexCounts)
     assert (reindexed.services, progress_reports[-1]) == (3, (3, 3))
     assert reindexed.generation != before
     assert await indexed_hashes(backend) == await stored_hashes(store)
@@ -311,7 +309,7 @@ async def test_changes_during_a_rebuild_are_in_the_new_index(store: Store, backe
 async def test_reindex_gives_up_if_the_index_stays_busy(
     store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("registry.actions.indexing.reindex._WAIT_SECONDS", 0.001)
+    monkeypatch.setattr("registry.actions.indexing._WAIT_SECONDS", 0.001)
     async with feeding(store, backend) as hold:
         assert hold is not None
         with pytest.raises(WriterBusy):

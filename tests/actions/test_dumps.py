@@ -10,17 +10,14 @@ from typing import Any
 import orjson
 import pytest
 
-from registry.actions.dumps.export import export
-from registry.actions.dumps.lookup import lookup
-from registry.actions.feed.cursors import decode
-from registry.actions.feed.reading import page
-from registry.actions.maintenance.forget import forget
-from registry.actions.maintenance.holds import hold, release
+from registry.actions.dumps import export, lookup
+from registry.actions.feed import decode, page
+from registry.actions.maintenance.forget import forget, hold, release
 from registry.actions.mirroring import apply
-from registry.actions.mirroring.apply import NotAMirror, Statement, Superseded
+from registry.actions.mirroring.apply import NotAMirror, StaleProgress, Statement
 from registry.actions.mirroring.received import received
 from registry.core.changes.kinds import ALL
-from registry.store.dump_files import Manifest, lines, read_manifest, verify
+from registry.store.dump_files import DumpFileManifest, lines, read_manifest, verify
 from registry.store.mirroring import MirrorRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, NOW, Page, adp_site, again, awp_manifest, crawl, take
@@ -44,22 +41,22 @@ END $$
 """
 
 
-async def dump(store: Store, folder: Path, **options: Any) -> Manifest:
+async def dump(store: Store, folder: Path, **options: Any) -> DumpFileManifest:
     await export(store, folder, registry=ORIGIN, now=options.pop("now", NOW), keep=options.pop("keep", 2), **options)
     return read_manifest((folder / "manifest.json").read_bytes())
 
 
-def raw_lines(folder: Path, manifest: Manifest) -> Iterator[bytes]:
+def raw_lines(folder: Path, manifest: DumpFileManifest) -> Iterator[bytes]:
     for part in manifest.parts:
         verify(folder / part.name, part)
         yield from lines(folder / part.name, part)
 
 
-def values(folder: Path, manifest: Manifest) -> list[dict[str, Any]]:
+def values(folder: Path, manifest: DumpFileManifest) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in raw_lines(folder, manifest)]
 
 
-async def load(copy: Store, folder: Path, manifest: Manifest) -> MirrorRecord:
+async def load(copy: Store, folder: Path, manifest: DumpFileManifest) -> MirrorRecord:
     await apply.begin(copy, ORIGIN)
     progress = await apply.start_dump(copy, manifest)
     statements = [
@@ -162,7 +159,7 @@ async def test_a_dump_and_the_feed_miss_nothing_that_is_written_meanwhile(
     monkeypatch.setattr("tests.actions.test_dumps.EXEMPT", frozenset(hosts))
     sites = {host: adp_site(host) for host in hosts}
     await crawl(store, sites)
-    monkeypatch.setattr("registry.actions.dumps.export.PAGE", 1)
+    monkeypatch.setattr("registry.actions.dumps.PAGE", 1)
 
     async def write() -> int:
         written = 0
@@ -263,7 +260,7 @@ async def test_progress_moves_with_the_records_or_not_at_all(store: Store, copy:
     records = [received(line, exempt=EXEMPT) for line in raw_lines(tmp_path / "dump", manifest)]
     statements = [Statement(record.host, manifest.sequence, record) for record in records]
     await apply.load(copy, progress, statements[:1], part=0, line=1, nameless=0, now=NOW)
-    with pytest.raises(Superseded):  # as a second process would, that has read the progress before
+    with pytest.raises(StaleProgress):  # as a second process would, that has read the progress before
         await apply.load(copy, progress, statements, part=0, line=2, nameless=0, now=NOW)
     assert await rows(copy, "SELECT host FROM services") == [(statements[0].host,)]
     assert await rows(copy, "SELECT part, line FROM mirror") == [(0, 1)]
@@ -321,7 +318,7 @@ async def test_a_record_that_is_too_large_is_left_out_and_counted(
     records = {value["host"]: len(orjson.dumps(value)) for value in values(tmp_path, await dump(store, tmp_path))}
     limit = (records[POST] + records[BIKES]) // 2
     smaller = min(records, key=records.__getitem__)
-    for module in ("registry.actions.dumps.export", "registry.store.dump_writer"):
+    for module in ("registry.actions.dumps", "registry.store.dump_writer"):
         monkeypatch.setattr(f"{module}.LINE_BYTES", limit)
     manifest = await dump(store, tmp_path, now=NOW + DAY)
     assert [value["host"] for value in values(tmp_path, manifest)] == [smaller]

@@ -6,8 +6,8 @@ import pytest
 
 from registry.actions.queries.inspect import service
 from registry.actions.recording.rescore import rescore
-from registry.core.changes.fingerprints import fingerprint
-from registry.core.merging.trust_dates import LEVEL, trust_since
+from registry.core.changes.versions import fingerprint
+from registry.core.merging.trust import LEVEL, trust_since
 from registry.store.engine import decode
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, NOW, adp_site, again, crawl

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from registry.actions.indexing.drain import drain
+from registry.actions.indexing import drain
 from registry.actions.queries.discover import ALIKE, MAX_DEPTH, POOL, DiscoverPage, discover
 from registry.core.model.listing import Filters, Listing, Query, StaleCursor, TrustLevel
 from registry.search.embedded import EmbeddedBackend

@@ -7,8 +7,7 @@ import pytest
 
 from registry.actions.frontier.seed import fold_candidates, make_due, seed
 from registry.actions.frontier.submit import submit
-from registry.actions.indexing.drain import drain
-from registry.actions.indexing.reindex import reindex
+from registry.actions.indexing import drain, reindex
 from registry.actions.maintenance.forget import forget
 from registry.actions.maintenance.opt_out import (
     Declaration,

@@ -2,11 +2,10 @@
 
 import pytest
 
-from registry.actions.dumps.lookup import lookup
+from registry.actions.dumps import lookup
 from registry.actions.frontier.seed import fold_candidates, make_due, seed
 from registry.actions.frontier.submit import submit
-from registry.actions.maintenance.forget import forget
-from registry.actions.maintenance.holds import hold, release
+from registry.actions.maintenance.forget import forget, hold, release
 from registry.actions.queries import inspect
 from registry.actions.recording.record import record
 from registry.actions.recording.rescore import rescore

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from registry.actions.indexing.drain import drain
+from registry.actions.indexing import drain
 from registry.actions.queries.discover import discover
 from registry.actions.recording.rescore import rescore
 from registry.core.model.listing import Filters, Query

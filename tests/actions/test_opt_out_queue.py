@@ -12,7 +12,7 @@ from registry.actions.maintenance.opt_out import (
     MOST_CLAIMED,
     MOST_OPEN,
     Proof,
-    TooManyOpen,
+    TooManyRequests,
     Wish,
     ask,
     ask_at_once,
@@ -140,7 +140,7 @@ async def test_the_first_verdict_counts(store: Store) -> None:
 async def test_open_requests_of_a_client_are_limited(store: Store) -> None:
     for number in range(MOST_OPEN):
         await ask(store, f"a{number}.com", "out", client="198.51.100.1", now=NOW)
-    with pytest.raises(TooManyOpen) as refused:
+    with pytest.raises(TooManyRequests) as refused:
         await ask(store, "one-more.com", "out", client="198.51.100.1", now=NOW)
     assert refused.value.retry_after.total_seconds() > 0
     (request,) = await claim(store, limit=1, now=NOW)

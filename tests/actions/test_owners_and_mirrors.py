@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.feed.reading import page
+from registry.actions.feed import page
 from registry.actions.frontier.recheck import recheck
 from registry.actions.mirroring import apply
-from registry.actions.mirroring.apply import NotAMirror
-from registry.actions.mirroring.deciding import DecidedAtOrigin
+from registry.actions.mirroring.apply import DecidedAtOrigin, NotAMirror
 from registry.actions.ownership import claiming, owning
-from registry.actions.reports.filing import file_report
+from registry.actions.reports import file_report
 from registry.core.access.tokens import Token
 from registry.store.unit_of_work import Store
 from tests.actions.ownership.test_ownership import claimed, owner_of

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from registry.actions.indexing.drain import drain
+from registry.actions.indexing import drain
 from registry.actions.queries.discover import discover
 from registry.core.model.listing import Listing, Query, Resemblance, SortBy, TrustLevel
 from registry.search.embedded import EmbeddedBackend

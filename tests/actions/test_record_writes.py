@@ -9,7 +9,7 @@ import pytest
 from registry.actions.frontier.seed import seed
 from registry.actions.recording.record import record_all
 from registry.core.visiting.shares import Standing
-from registry.store.errors import StoreUnavailable
+from registry.store.engine import StoreUnavailable
 from registry.store.unit_of_work import Store
 from tests.support.builders import ADP, DAY, HOUR, NOW, Site, adp_site, again, crawl, finish, take
 from tests.support.database import rows

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from registry.actions.frontier.recrawl import FORGOTTEN_AFTER, recrawl
+from registry.actions.frontier.recheck import FORGOTTEN_AFTER, recrawl
 from registry.actions.frontier.seed import seed
 from registry.actions.queries import inspect
 from registry.store.holder import hold_leases

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from crawler.download import download
-from registry.actions.maintenance.refresh import CAPS, SUFFIXES, Refreshed, RefreshFailed, refresh
-from registry.core.model.documents import Fetched
+from crawler.handler import download
+from registry.actions.maintenance.prune import CAPS, SUFFIXES, RefreshError, RefreshResult, refresh
+from registry.core.model.documents import FetchResult
 from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6, V4, V6, refusal, set_extra_refused
 from registry.core.names.domains import registrable_domain, use_suffixes
 from registry.core.names.suffixes import SHIPPED, shipped_body
 from registry.settings import Settings
 from registry.store.unit_of_work import Store
-from registry.wiring.reference import reference_in_force
+from registry.wiring.upkeep import reference_in_force
 from tests.core.test_special_purpose import registry
 from tests.crawler.support import settings
 from tests.support.builders import NOW
@@ -75,8 +75,10 @@ async def publishing(monkeypatch: pytest.MonkeyPatch, folder: Path) -> AsyncIter
         yield publishers, settings(*publishers.connect_to())
 
 
-async def run(store: Store, crawler_settings: Settings, urls: Mapping[str, str] = URLS, now: Any = NOW) -> Refreshed:
-    async def fetch(url: str, *, cap: int, etag: str | None, last_modified: str | None) -> Fetched:
+async def run(
+    store: Store, crawler_settings: Settings, urls: Mapping[str, str] = URLS, now: Any = NOW
+) -> RefreshResult:
+    async def fetch(url: str, *, cap: int, etag: str | None, last_modified: str | None) -> FetchResult:
         return await download(url, crawler_settings, cap=cap, etag=etag, last_modified=last_modified)
 
     return await refresh(store, urls, fetch, now=now)
@@ -147,7 +149,7 @@ async def test_refused_data_changes_nothing_and_is_reported(
         await run(store, crawler_settings)
         before = await stored_data(store)
         publishers.pages["/list.dat"] = answer
-        with pytest.raises(RefreshFailed, match=reason) as failed:
+        with pytest.raises(RefreshError, match=reason) as failed:
             await run(store, crawler_settings, now=LATER)
     assert failed.value.refreshed.unchanged == [REGISTRY_V4, REGISTRY_V6]  # the others are not affected
     assert list(failed.value.refreshed.refused) == [SUFFIXES]
@@ -164,7 +166,7 @@ async def test_a_registry_that_would_allow_or_refuse_too_much_is_refused(
     async with publishing(monkeypatch, tmp_path) as (publishers, crawler_settings):
         publishers.pages["/v4.csv"] = Reply(registry(REGISTRY_V4, ROW.replace("198.97.0.0/16", "0.0.0.0/0")))
         publishers.pages["/v6.csv"] = Reply(registry(REGISTRY_V6, left_out=("fc00::/7",)))
-        with pytest.raises(RefreshFailed) as failed:
+        with pytest.raises(RefreshError) as failed:
             await run(store, crawler_settings)
     assert sorted(failed.value.refreshed.refused) == [REGISTRY_V4, REGISTRY_V6]
     async with reference_in_force(store):
@@ -176,7 +178,7 @@ async def test_publishers_are_guarded_like_every_host(store: Store, tmp_path: Pa
     """Whatever the settings: no IP address, no port, no plain http, and no name that is not public."""
     urls = ["https://127.0.0.1/x", "https://lists.example:8443/x", "http://lists.example/x", "https://localhost/x"]
     for url in urls:
-        with pytest.raises(RefreshFailed, match="refused_address"):
+        with pytest.raises(RefreshError, match="refused_address"):
             await run(store, settings(), {SUFFIXES: url})
     assert await stored_data(store) == {}
 

@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 from registry.actions.maintenance.forget import How, forget
-from registry.actions.maintenance.opt_out import readmit
-from registry.actions.maintenance.replay import Replayed, replay
+from registry.actions.maintenance.opt_out import ReplayResult, readmit, replay
 from registry.actions.queries import inspect
 from registry.core.model.listing import Filters
 from registry.core.visiting.robots import PRODUCT
 from registry.settings import Settings
-from registry.store.engine import make_engine
-from registry.store.errors import StoreUnavailable
+from registry.store.engine import StoreUnavailable, make_engine
 from registry.store.opt_out_file import OptOutFile, OptOutLine
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
@@ -152,7 +150,7 @@ async def test_a_replay_changes_nothing_that_is_known(filed: Store) -> None:
     await forget(filed, HOST, now=NOW, opt_out="file")
     before = await rows(filed, "SELECT count(*) FROM audit")
     lines, _ = filed.opt_out_file.read() if filed.opt_out_file else ([], 0)
-    assert await replay(filed, lines, now=LATER) == Replayed(1)
+    assert await replay(filed, lines, now=LATER) == ReplayResult(1)
     assert await rows(filed, "SELECT count(*) FROM audit") == before
 
 
@@ -171,7 +169,7 @@ async def test_an_opt_out_that_ended_at_another_machine_stays_ended(store: Store
     out = OptOutLine("out", HOST, "file", "", NOW)
     await replay(store, [out], now=NOW)
     await readmit(store, HOST, now=LATER)
-    assert await replay(store, [out], now=LATER + HOUR) == Replayed(1)
+    assert await replay(store, [out], now=LATER + HOUR) == ReplayResult(1)
     assert await rows(store, "SELECT host FROM opt_outs") == []
     again_out = OptOutLine("out", HOST, "file", "", LATER + HOUR)
     assert (await replay(store, [out, again_out], now=LATER + HOUR)).opted_out == (HOST,)
@@ -179,5 +177,5 @@ async def test_an_opt_out_that_ended_at_another_machine_stays_ended(store: Store
 
 async def test_a_later_opt_out_is_not_ended_by_an_older_line(store: Store) -> None:
     await forget(store, HOST, now=LATER, opt_out="file")
-    assert await replay(store, [OptOutLine("in", HOST, "file", "", NOW)], now=LATER) == Replayed(1)
+    assert await replay(store, [OptOutLine("in", HOST, "file", "", NOW)], now=LATER) == ReplayResult(1)
     assert await rows(store, "SELECT host FROM opt_outs") == [(HOST,)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.frontier.recrawl import recrawl
+from registry.actions.frontier.recheck import recrawl
 from registry.actions.frontier.seed import seed
 from registry.actions.queries import inspect
 from registry.actions.recording.rescore import rescore

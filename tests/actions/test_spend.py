@@ -4,8 +4,8 @@ import asyncio
 import random
 from datetime import timedelta
 
+from registry.actions.frontier.lease import count_requests
 from registry.actions.frontier.seed import seed
-from registry.actions.frontier.spend import count_requests
 from registry.actions.recording.record import record
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, NOW, finish, take

@@ -8,18 +8,21 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from registry.actions.frontier.submit import MAX_PER_CLIENT, REMEMBERED, erase_clients, submit_all
-from registry.actions.frontier.submit_list import (
+from registry.actions.frontier.submit import (
     ABANDONED_AFTER,
     BATCH,
     LISTS_KEPT,
-    InFlight,
-    KeyReused,
-    SubmittedList,
+    MAX_PER_CLIENT,
+    REMEMBERED,
+    ListInProgress,
+    ReusedKey,
+    SubmissionList,
+    erase_clients,
+    submit_all,
     submit_list,
 )
 from registry.actions.maintenance.forget import forget
-from registry.actions.queries.submission import ListStatus, list_status
+from registry.actions.queries.inspect import SubmissionListStatus, list_status
 from registry.core.names.domains import canonical_host
 from registry.store.records import OptOutRecord
 from registry.store.submission_lists import SubmissionListRecord
@@ -33,19 +36,21 @@ NAMES = ("good.com", "empty.com")
 
 async def submitted(
     store: Store, *names: str, key: str | None = None, client: str = CLIENT, now: datetime = NOW, **options: Any
-) -> SubmittedList:
+) -> SubmissionList:
     digest = hashlib.sha256("\n".join(names).encode()).digest()
     options = {"list_id": uuid4(), "body_sha256": digest} | options
     return await submit_list(store, names, client=client, key=key, now=now, **options)
 
 
-async def status(store: Store, list_id: UUID, *, after: int = 0, limit: int = 100, now: datetime = NOW) -> ListStatus:
+async def status(
+    store: Store, list_id: UUID, *, after: int = 0, limit: int = 100, now: datetime = NOW
+) -> SubmissionListStatus:
     found = await list_status(store, list_id, after=after, limit=limit, now=now)
     assert found is not None
     return found
 
 
-def states(found: ListStatus) -> dict[str, str]:
+def states(found: SubmissionListStatus) -> dict[str, str]:
     return {host.now.host: host.now.state for host in found.hosts}
 
 
@@ -143,7 +148,7 @@ async def test_a_key_gets_the_same_answer_for_the_same_body(store: Store) -> Non
     again = await submitted(store, *NAMES, "10.0.0.1", key="k", now=NOW + HOUR)
     assert (again.id, again.refused, again.is_repeated) == (first.id, first.refused, True)
     assert await rows(store, "SELECT count(*) FROM submission_lists") == [(1,)]
-    with pytest.raises(KeyReused):
+    with pytest.raises(ReusedKey):
         await submitted(store, "other.com", key="k")
     assert (await submitted(store, "other.com", key="k", client=OTHER)).id != first.id, "keys belong to a client"
     assert (await submitted(store, *NAMES)).id != first.id
@@ -163,7 +168,7 @@ async def test_a_request_that_is_being_worked_on_is_not_repeated(store: Store) -
         record = SubmissionListRecord(uuid4(), NOW, None, digest, [])
         assert await uow.submission_lists.add(record, client=CLIENT, key="k")
     options = {"key": "k", "body_sha256": digest}
-    with pytest.raises(InFlight):
+    with pytest.raises(ListInProgress):
         await submitted(store, *NAMES, **options)
     late = NOW + ABANDONED_AFTER
     finished = await submitted(store, *NAMES, **options, now=late)  # the first one's process has ended
@@ -173,9 +178,9 @@ async def test_a_request_that_is_being_worked_on_is_not_repeated(store: Store) -
 
 async def test_requests_with_one_key_at_the_same_time_submit_once(store: Store) -> None:
     results = await asyncio.gather(*(submitted(store, *NAMES, key="k") for _ in range(6)), return_exceptions=True)
-    lists = {result.id for result in results if isinstance(result, SubmittedList)}
+    lists = {result.id for result in results if isinstance(result, SubmissionList)}
     assert len(lists) == 1
-    assert all(isinstance(result, SubmittedList | InFlight) for result in results)
+    assert all(isinstance(result, SubmissionList | ListInProgress) for result in results)
 
 
 async def test_old_lists_are_deleted(store: Store) -> None:

@@ -5,10 +5,10 @@ from datetime import datetime
 from registry.actions.frontier.seed import make_due
 from registry.actions.frontier.submit import submit
 from registry.actions.queries.explain import explain
-from registry.actions.queries.unasked import Unasked
+from registry.actions.queries.inspect import UnprobedPaths
 from registry.actions.recording.record import record
 from registry.core.model.documents import Outcome
-from registry.core.visiting import probes, rotation
+from registry.core.visiting import limits, probes
 from registry.core.visiting.visits import FinishedDomain, HostJob, skipped
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, HOUR, NOW, Page, Site, adp_site, again, crawl, status_of, take
@@ -28,7 +28,7 @@ async def job_of(store: Store, now: datetime) -> HostJob:
     return host_job
 
 
-async def unasked_of(store: Store, now: datetime) -> Unasked:
+async def unasked_of(store: Store, now: datetime) -> UnprobedPaths:
     explanation = await explain(store, HOST, visits=1, now=now)
     assert explanation is not None
     assert (await status_of(store, HOST, now)).unasked == explanation.unasked
@@ -42,14 +42,14 @@ async def test_a_quiet_host_was_asked_for_everything_after_four_revisits(store: 
         unasked = await unasked_of(store, now)
         told.append([path.path for path in unasked.paths])
         assert [path.visit for path in unasked.paths] == [
-            1 + index // rotation.PER_VISIT for index in range(len(unasked.paths))
+            1 + index // limits.PER_VISIT for index in range(len(unasked.paths))
         ]
         status = await status_of(store, HOST, now)
         assert status.next_visit_at is not None and unasked.next_whole_plan_at == status.next_visit_at
         now = status.next_visit_at
         if visit_number < 5:
             await again(store, {HOST: NOTHING}, now)
-    assert told == [FURTHER[rotation.PER_VISIT * number :] for number in range(5)]
+    assert told == [FURTHER[limits.PER_VISIT * number :] for number in range(5)]
     requests = await rows(store, "SELECT requests FROM visits ORDER BY started_at")
     assert requests == [(20,), (25,), (25,), (25,), (25,)]
 
@@ -103,5 +103,5 @@ async def test_a_host_with_documents_takes_its_turn_with_the_next_whole_plan(sto
     assert "/.well-known/ai-plugin.json" not in [path.path for path in unasked.paths], "a hit made it be asked for"
     first_turn = [path.path for path in unasked.paths if path.visit == 1]
     await again(store, {HOST: site}, NOW + 16 * DAY)
-    assert len(first_turn) == rotation.PER_VISIT
+    assert len(first_turn) == limits.PER_VISIT
     assert not {path.path for path in (await unasked_of(store, NOW + 16 * DAY)).paths} & set(first_turn)

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.indexing.drain import drain
-from registry.actions.indexing.feeding import feeding
-from registry.actions.indexing.reindex import reindex
-from registry.actions.indexing.verify import Verified, verify
+from registry.actions.indexing import IndexComparison, drain, feeding, reindex, verify
 from registry.core.model.listing import SearchUnavailable
 from registry.search.backend import SearchDocument, WriterBusy, make_document
 from registry.search.embedded import EmbeddedBackend
@@ -29,16 +26,16 @@ async def test_without_an_index_there_is_nothing_to_compare(store: Store, backen
 async def test_every_kind_of_damage_is_found_and_mended(store: Store, backend: EmbeddedBackend) -> None:
     await put(store, MAIL, SHOP, MAPS)
     await drain(store, backend, now=NOW)
-    assert await verify(store, backend, now=NOW) == Verified(3, 0, (), (), ())
+    assert await verify(store, backend, now=NOW) == IndexComparison(3, 0, (), (), ())
     await backend.delete(["mail.example"])
     await backend.upsert([make_document(listing("ghost.example")), make_document(listing("shop.example", "Bakery"))])
     await backend.commit()
     damage = (("mail.example",), ("ghost.example",), ("shop.example",))
-    assert await verify(store, backend, now=NOW) == Verified(3, 0, *damage)
-    assert await verify(store, backend, now=NOW, repair=True) == Verified(3, 0, *damage, repaired=True)
-    assert await verify(store, backend, now=NOW) == Verified(3, 3, (), (), ())
+    assert await verify(store, backend, now=NOW) == IndexComparison(3, 0, *damage)
+    assert await verify(store, backend, now=NOW, repair=True) == IndexComparison(3, 0, *damage, repaired=True)
+    assert await verify(store, backend, now=NOW) == IndexComparison(3, 3, (), (), ())
     await drain(store, backend, now=NOW)
-    assert await verify(store, backend, now=NOW) == Verified(3, 0, (), (), ())
+    assert await verify(store, backend, now=NOW) == IndexComparison(3, 0, (), (), ())
 
 
 async def test_changes_not_drained_yet_are_pending_and_not_wrong(store: Store, backend: EmbeddedBackend) -> None:
@@ -46,7 +43,7 @@ async def test_changes_not_drained_yet_are_pending_and_not_wrong(store: Store, b
     await drain(store, backend, now=NOW)
     await remove(store, MAIL)
     await put(store, MAPS, listing("shop.example", "Bakery"))
-    assert await verify(store, backend, now=NOW) == Verified(2, 3, (), (), ())
+    assert await verify(store, backend, now=NOW) == IndexComparison(2, 3, (), (), ())
 
 
 async def test_vectors_of_another_model_are_another_document(store: Store, backend: EmbeddedBackend) -> None:
@@ -58,7 +55,7 @@ async def test_vectors_of_another_model_are_another_document(store: Store, backe
 async def test_verify_gives_up_if_the_index_stays_busy(
     store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("registry.actions.indexing.verify._WAIT_SECONDS", 0.001)
+    monkeypatch.setattr("registry.actions.indexing._WAIT_SECONDS", 0.001)
     async with feeding(store, backend) as hold:
         assert hold is not None
         with pytest.raises(WriterBusy):
@@ -129,6 +126,6 @@ async def test_index_and_database_agree_after_any_writes_and_crashes(store: Stor
                 backend.steps = None
         assert (await verify(store, backend, now=NOW)).wrong == ()
     await drain(store, backend, now=NOW)
-    assert await verify(store, backend, now=NOW) == Verified(len(model), 0, (), (), ())
+    assert await verify(store, backend, now=NOW) == IndexComparison(len(model), 0, (), (), ())
     assert {host async for host, _ in backend.hashes()} == model
     await backend.close()

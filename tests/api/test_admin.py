@@ -7,10 +7,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from registry.actions.access import keys as key_keeping
-from registry.core.access.audit import AuditEntry
-from registry.core.access.keys import SCOPES, Scope
-from registry.edge.bearer import unauthorized
+from registry.actions import access as key_keeping
+from registry.core.access.audit import AuditEvent
+from registry.core.access.tokens import SCOPES, Scope
+from registry.edge.requests import unauthorized
 from tests.api.sites import PIGEON, TOOLS
 from tests.support.api import PUBLIC_URL, Api
 from tests.support.database import rows
@@ -218,7 +218,7 @@ async def test_everybody_reads_which_decisions_concern_a_host(own_api: Api) -> N
     await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)
     await own_api.waypost.opt_outs.forget(TOOLS, opt_out=True, reason="Mr X wrote to us")
     async with own_api.store.begin() as uow:
-        await uow.audit.add(AuditEntry("key:1", "report.resolved", PIGEON, PIGEON, "a reporter"), now=datetime.now(UTC))
+        await uow.audit.add(AuditEvent("key:1", "report.resolved", PIGEON, PIGEON, "a reporter"), now=datetime.now(UTC))
     decisions = (await own_api.json(f"/api/services/{PIGEON}/audit"))["data"]["decisions"]
     assert [(one["by"], one["action"], one["reason"]) for one in decisions] == [
         ("key", "host.blocked", "it copies another site")

@@ -117,7 +117,7 @@ async def test_only_parts_are_served(api: Api, dumped: tuple[str, str, bytes], n
 
 
 async def test_bytes_are_charged(api: Api, dumped: tuple[str, str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("registry.edge.costs.UNIT_FILE_BYTES", 100)
+    monkeypatch.setattr("registry.edge.limiter.UNIT_FILE_BYTES", 100)
     settings = api.waypost.settings.model_copy(update={"read_rate": 10})
     async with make_client(api.waypost, settings, "203.0.113.99") as client:
         path, _, raw = dumped
@@ -172,7 +172,7 @@ async def test_a_host_that_opted_out_is_a_name_and_no_more(own_api: Api) -> None
 
 
 async def test_hosts_without_room_are_left_for_another_question(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("registry.actions.dumps.lookup.ANSWER_BYTES", 10)
+    monkeypatch.setattr("registry.actions.dumps.ANSWER_BYTES", 10)
     content = (await ask(api, [PIGEON, BIKES])).json()
     assert ([record["host"] for record in content["records"]], content["left"]) == ([PIGEON], [BIKES])
 

@@ -16,9 +16,8 @@ from starlette.requests import Request
 from registry.api import feed
 from registry.cli.interfaces import interfaces_of
 from registry.edge.connections import ConnectionLimits, ConnectionTable, limited_protocol, sweeping
-from registry.edge.costs import Spending
 from registry.edge.interfaces import compose
-from registry.edge.limiter import ClientIdentifier, RateLimiter
+from registry.edge.limiter import ClientIdentifier, RateLimiter, Spending
 from registry.store.records import ChangeRecord
 from tests.api.test_feed import NOW, add, ids
 from tests.support.api import Api

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from registry.actions.maintenance.holds import hold
+from registry.actions.maintenance.forget import hold
 from registry.store.mirroring import MirrorRecord
 from tests.api.sites import PIGEON
 from tests.api.test_ownership import bearer, claimed

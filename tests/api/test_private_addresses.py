@@ -10,7 +10,7 @@ import pytest
 from registry.core.format_support.common_rules import ADDRESS_NOT_PUBLIC
 from registry.core.model.documents import Purpose
 from registry.core.translating import TARGETS
-from registry.core.visiting.redirects import Stop, redirect
+from registry.core.visiting.pointers import Stop, redirect
 from tests.support.api import Api
 from tests.support.builders import ADP, Page, Site, adp_detail, adp_manifest, crawl
 

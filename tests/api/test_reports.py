@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.actions.reports.filing import MOST_OF_CLIENT, MOST_OF_REPORT
+from registry.actions.reports import MOST_OF_CLIENT, MOST_OF_REPORT
 from registry.core.access.audit import OPERATOR
 from tests.api.sites import BIKES, NOTHING, PIGEON, SITES
 from tests.support import shapes

@@ -13,9 +13,9 @@ import pytest_asyncio
 
 from registry.actions.frontier.seed import seed
 from registry.api.params import FACETS
+from registry.cli.common import CleanConsole
 from registry.cli.inspection import show_account
 from registry.cli.show import show_search, show_visited
-from registry.cli.terminal import CleanConsole
 from registry.core.access.audit import OPERATOR
 from registry.core.formats import FORMATS
 from registry.core.model.listing import Query
@@ -26,8 +26,8 @@ from registry.store.engine import make_engine
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
-from registry.wiring.reference import Reference
 from registry.wiring.searching import SearchActions
+from registry.wiring.upkeep import Reference
 from tests.api.planting import MARKER, MISSPELT, WORD, Web, leads_somewhere, planted_web, uncovered
 from tests.api.test_openapi import is_stream
 from tests.support import database

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from registry.core.changes.kinds import Types
-from registry.core.webhooks.schedule import Attempt
+from registry.core.webhooks import Attempt
 from registry.store.records import ChangeRecord
 from tests.api.sites import PIGEON
 from tests.support.api import PUBLIC_URL, Api

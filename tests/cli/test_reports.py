@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from registry.actions.frontier.submit import submit
-from registry.actions.reports.filing import KIND, file_report
+from registry.actions.reports import KIND, file_report
 from registry.cli import app
 from registry.cli.common import DONE, NO, USAGE
 from registry.core.access.tokens import Token

@@ -6,16 +6,16 @@ from itertools import pairwise
 
 import pytest
 
-from registry.cli.pages.revisit import KINDS, NOTHING, Kind, failing, requests, serving, shop
-from registry.cli.pages.timeline import START, Seen, timeline
-from registry.core.model.documents import Fetched, Outcome, Probe
+from registry.cli.pages.revisit import KINDS, NOTHING, HostKind, failing, requests, serving, shop
+from registry.cli.pages.timeline import START, TimelineVisit, timeline
+from registry.core.model.documents import FetchResult, Outcome, Probe
 from registry.core.visiting.probes import FURTHER
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 QUIET = [kind for kind in KINDS if "changes" not in kind.name and "the same, to be kept" not in kind.name]
 
 
-def gaps(visits: list[Seen]) -> list[timedelta]:
+def gaps(visits: list[TimelineVisit]) -> list[timedelta]:
     return [later.at - earlier.at for earlier, later in pairwise(visits)]
 
 
@@ -45,7 +45,7 @@ def test_a_cacheable_document_is_not_requested_before_it_expires() -> None:
 
 
 @pytest.mark.parametrize("kind", QUIET, ids=lambda kind: kind.name)
-def test_a_host_without_changes_is_visited_ever_more_rarely(kind: Kind) -> None:
+def test_a_host_without_changes_is_visited_ever_more_rarely(kind: HostKind) -> None:
     visits = list(timeline(kind.answer))
     late_visits = [visit for visit in visits if visit.at > START + 270 * DAY]
     assert len(late_visits) <= 16 and requests(late_visits) <= 180
@@ -54,7 +54,7 @@ def test_a_host_without_changes_is_visited_ever_more_rarely(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_no_visit_comes_within_an_hour_of_the_last(kind: Kind) -> None:
+def test_no_visit_comes_within_an_hour_of_the_last(kind: HostKind) -> None:
     assert min(gaps(list(timeline(kind.answer, days=60))), default=DAY) >= HOUR
 
 
@@ -69,7 +69,7 @@ def test_an_unreachable_host_is_not_visited_hourly_for_pending_details() -> None
         ],
     }  # fmt: skip
 
-    def answer(probe: Probe, now: datetime) -> Fetched:
+    def answer(probe: Probe, now: datetime) -> FetchResult:
         if probe.url.endswith("/.well-known/agent"):
             return served(probe, now)
         return missing(probe, now)

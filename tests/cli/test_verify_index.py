@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from registry.cli import app
 from registry.cli.common import DONE, NO, UNAVAILABLE
 from registry.search.backend import make_document
-from registry.search.meilisearch.keys import make_keys, write_keys
+from registry.search.meilisearch.admin import make_keys, write_keys
 from registry.settings import Settings
 from registry.store.engine import make_engine
 from registry.store.unit_of_work import Store

@@ -10,12 +10,12 @@ from registry.core.assessing.assess import assess_body
 from registry.core.formats.adp.detail_view import adp_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
 from registry.core.merging.listing import make_listing
-from registry.core.merging.merge import Held, Merged, merge
+from registry.core.merging.merge import HeldDocument, MergeResult, merge
 from registry.core.model.documents import Via
 from registry.core.model.listing import TrustLevel
 from registry.core.model.services import to_json
 from registry.core.names.domains import host_of
-from registry.core.translating import TARGETS, Source, Translation, translate
+from registry.core.translating import TARGETS, SourceDocument, Translation, translate
 from tests.core.calling.calls import made_record
 from tests.core.manifests import Fixture
 from tests.core.translations import NOW
@@ -64,19 +64,19 @@ def planted(value: Any, place: Place, text: str = URL) -> Any:
     return copy
 
 
-def merged(fixture: Fixture, raw: bytes) -> tuple[Merged, Source]:
+def merged(fixture: Fixture, raw: bytes) -> tuple[MergeResult, SourceDocument]:
     """Return the service of a host that serves one document in the place of a fixture; a detail with its manifest."""
     via = Via(fixture.url, "", "entry", fixture.expected) if fixture.expected else None
     assessment = assess_body(raw, fixture.url, fixture.media_type, {}, via=via)
-    held = Held(fixture.url, fixture.url, assessment, hashlib.sha256(raw).digest(), NOW, via)
+    held = HeldDocument(fixture.url, fixture.url, assessment, hashlib.sha256(raw).digest(), NOW, via)
     documents = [held]
     if assessment.format == "adp-detail":
         documents = _with_manifest(fixture, raw)
-    source = Source(fixture.url, raw, assessment.format or "", fixture.media_type, via)
+    source = SourceDocument(fixture.url, raw, assessment.format or "", fixture.media_type, via)
     return merge(host_of(fixture.url) or "", documents), source
 
 
-def _with_manifest(fixture: Fixture, raw: bytes) -> list[Held]:
+def _with_manifest(fixture: Fixture, raw: bytes) -> list[HeldDocument]:
     host = host_of(fixture.url)
     url = f"https://{host}/.well-known/agent"
     manifest = json.dumps({
@@ -87,12 +87,14 @@ def _with_manifest(fixture: Fixture, raw: bytes) -> list[Held]:
     via = Via(url, "/capabilities/0/detail_url", "detail_url", "adp-detail")
     detail = assess_body(raw, fixture.url, fixture.media_type, {}, via=via)
     return [
-        Held(url, url, assess_body(manifest, url, "application/json", {}), b"manifest", NOW),
-        Held(fixture.url, fixture.url, detail, b"detail", NOW, via),
+        HeldDocument(url, url, assess_body(manifest, url, "application/json", {}), b"manifest", NOW),
+        HeldDocument(fixture.url, fixture.url, detail, b"detail", NOW, via),
     ]
 
 
-def handed_out(host: str, result: Merged, source: Source, targets: tuple[str, ...] = TARGETS) -> Iterator[Any]:
+def handed_out(
+    host: str, result: MergeResult, source: SourceDocument, targets: tuple[str, ...] = TARGETS
+) -> Iterator[Any]:
     """Yield what every interface makes of a merged service: the record, calls, ADP's shapes, translations, listing."""
     service = result.service
     if service is None:

@@ -9,7 +9,7 @@ import pytest
 from registry.core.assessing.assess import Assessment, assess, assess_body
 from registry.core.assessing.controls import Controls
 from registry.core.format_support import common_rules
-from registry.core.model.documents import Fetched, Outcome
+from registry.core.model.documents import FetchResult, Outcome
 from registry.core.model.findings import Rule
 from registry.core.visiting.probes import STEPS, manifest_probe
 
@@ -156,7 +156,7 @@ def test_addresses_that_cannot_be_called_are_findings(url: str, rule: Rule) -> N
 def test_an_aid_record_is_not_read_from_a_redirected_answer(hops: tuple[str, ...]) -> None:
     step = next(step for step in STEPS if step.path == "/.well-known/agent")
     url, now = f"https://{HOST}{step.path}", datetime(2026, 11, 21, tzinfo=UTC)
-    fetched = Fetched(url, url, now, 200, {"content-type": "application/json"}, json.dumps(AID).encode(), hops)
+    fetched = FetchResult(url, url, now, 200, {"content-type": "application/json"}, json.dumps(AID).encode(), hops)
     assessment = assess(manifest_probe(HOST, step), fetched, Controls())
     assert assessment.outcome is (Outcome.NOT_A_MANIFEST if hops else Outcome.FOUND)
 

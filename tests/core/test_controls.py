@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from registry.core.assessing.assess import assess, sample
 from registry.core.assessing.controls import COMPARED, Controls, normalised, similarity
-from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 HOME = "https://shop.example"
@@ -18,8 +18,8 @@ RANDOM = "/.well-known/0123456789abcdef0123456789abcdef.json"
 
 def fetched(
     path: str, body: str = "", status: int = 200, hops: tuple[str, ...] = (), final: str | None = None
-) -> Fetched:
-    return Fetched(HOME + path, HOME + (final or path), NOW, status, {}, body.encode(), hops)
+) -> FetchResult:
+    return FetchResult(HOME + path, HOME + (final or path), NOW, status, {}, body.encode(), hops)
 
 
 def controls(body: str, status: int = 200, home_ok: bool = True) -> Controls:
@@ -75,7 +75,7 @@ def test_redirects_to_the_same_place_are_equal() -> None:
 
 
 def test_failures_are_equal_to_nothing() -> None:
-    failed = Fetched(HOME, HOME, NOW, failure=Outcome.UNREACHABLE, reason="reset")
+    failed = FetchResult(HOME, HOME, NOW, failure=Outcome.UNREACHABLE, reason="reset")
     assert Controls((sample(failed),)).equal(fetched("/agent.json")) is None
     assert controls("").equal(failed) is None
     assert not Controls((sample(failed),)).echo
@@ -116,7 +116,9 @@ def test_only_the_head_of_a_body_is_compared() -> None:
 @settings(max_examples=200)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_any_two_bodies_can_be_compared(a: bytes, b: bytes) -> None:
-    first, second = (Fetched(HOME + p, HOME + p, NOW, 200, {}, body) for p, body in (("/a.json", a), ("/b.json", b)))
+    first, second = (
+        FetchResult(HOME + p, HOME + p, NOW, 200, {}, body) for p, body in (("/a.json", a), ("/b.json", b))
+    )
     assert (Controls((sample(first),)).equal(second) is None) is (Controls((sample(second),)).equal(first) is None)
     assert Controls((sample(first),)).equal(first) is not None
     assert not any("0" in word for word in normalised(b"x" + a + b"1230"))

@@ -6,7 +6,7 @@ import pytest
 
 from registry.core.model.documents import Purpose, Via
 from registry.core.model.services import Pointer
-from registry.core.visiting.following import Elsewhere, Request, follow, inline
+from registry.core.visiting.pointers import Elsewhere, FollowNow, follow, inline
 
 DOCUMENT = "https://shop.example/agent.json"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -22,7 +22,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 )
 def test_documents_of_this_site_are_requested(pointer: Pointer, url: str, purpose: Purpose) -> None:
     request = follow(pointer, DOCUMENT)
-    assert isinstance(request, Request)
+    assert isinstance(request, FollowNow)
     assert (request.probe.url, request.probe.purpose) == (url, purpose)
     assert request.probe.via == Via(DOCUMENT, "/a", pointer.rel, pointer.expected)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.ranking.highlights import MOST, highlights
+from registry.core.ranking.parsed_query import MOST, highlights
 from registry.core.wording.text import query_terms
 
 

@@ -4,9 +4,15 @@ import pytest
 
 from registry.core.names.confusables import PROTOTYPES, skeleton, without_marks
 from registry.core.names.domains import host_syntax, is_confusable, registrable_domain
-from registry.core.names.impersonation import asked_for, known_name_in, known_name_in_host, owned_name
+from registry.core.names.impersonation import (
+    asked_for,
+    claimed_hosts,
+    hosts_in,
+    known_name_in,
+    known_name_in_host,
+    owned_name,
+)
 from registry.core.names.known_names import KNOWN_NAMES
-from registry.core.names.mentions import claimed_hosts, hosts_in
 from registry.core.names.suffixes import SHIPPED
 
 

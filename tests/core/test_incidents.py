@@ -5,16 +5,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from registry.core.scheduling.incidents import (
+from registry.core.scheduling.jobs import (
     FEED_BOUND,
     INDEX_BOUND,
     JOB_BOUND,
     VISITS_BOUND,
     Incident,
+    JobRun,
+    RunOutcome,
     Work,
     incidents,
 )
-from registry.core.scheduling.jobs import JobRun, RunOutcome
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)

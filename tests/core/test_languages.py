@@ -3,7 +3,7 @@
 import pytest
 
 from registry.core.assessing.assess import assess_body
-from registry.core.reading.languages import MOST, declared_languages
+from registry.core.reading.plain_text import MOST, declared_languages
 
 
 @pytest.mark.parametrize(

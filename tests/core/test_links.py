@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.assessing.links import EXPECTED, MAX_POINTERS, home_pointers
+from registry.core.assessing.mining import EXPECTED, MAX_POINTERS, home_pointers
 from registry.core.formats.awas.page_hint import has_page_hint
 
 HOME = "https://shop.example/"

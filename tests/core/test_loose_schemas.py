@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from registry.core.format_support.loose_schemas import first_parameters, first_result, parameters_of
+from registry.core.format_support.loose import first_parameters, first_result, parameters_of
 from registry.core.model.documents import Json
 from tests.core.manifests import json_values
 

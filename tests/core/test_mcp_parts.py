@@ -2,11 +2,10 @@
 
 import pytest
 
-from registry.core.format_support import common_rules, mcp_rules
+from registry.core.format_support import common_rules, mcp_parts
 from registry.core.format_support.endpoints import Endpoint
 from registry.core.format_support.manifest import MAX_CAPABILITIES, Notes
 from registry.core.format_support.mcp_inputs import headers_of, inputs_of
-from registry.core.format_support.mcp_packages import installed, package_of
 from registry.core.format_support.mcp_parts import (
     card_pointer,
     context_offers,
@@ -16,7 +15,13 @@ from registry.core.format_support.mcp_parts import (
     tools,
     whole_server,
 )
-from registry.core.format_support.mcp_remotes import configured_servers, described_remotes, remotes
+from registry.core.format_support.mcp_remotes import (
+    configured_servers,
+    described_remotes,
+    installed,
+    package_of,
+    remotes,
+)
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Capability, Input, Origin
 
@@ -50,7 +55,7 @@ def test_nameless_and_repeated_tools_are_left_out() -> None:
     assert [tool.id for tool in read([{"name": "a"}, {"name": "a"}, {}, None, {"name": "{{b}}"}], notes)] == ["a"]
     assert {finding.rule for finding in notes.findings()} == {
         common_rules.DUPLICATE_ID,
-        mcp_rules.TOOL,
+        mcp_parts.TOOL,
         common_rules.TEMPLATE,
     }
 

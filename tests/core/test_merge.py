@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.formats.adp import rules as adp_rules
 from registry.core.merging import rules as merging_rules
-from registry.core.merging.merge import Held, Merged, merge
+from registry.core.merging.merge import HeldDocument, MergeResult, merge
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.findings import Rule
 from registry.core.model.services import from_json, to_json
@@ -70,23 +70,23 @@ CARD: dict[str, Any] = {
 }
 
 
-def held(body: Any, path: str, via: Via | None = None) -> Held:
+def held(body: Any, path: str, via: Via | None = None) -> HeldDocument:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     url = f"https://{HOST}{path}"
     assessment = assess_body(raw, url, "application/json", via=via)
-    return Held(url, url, assessment, raw[:32], NOW, via)
+    return HeldDocument(url, url, assessment, raw[:32], NOW, via)
 
 
-def adp(body: Any = ADP) -> Held:
+def adp(body: Any = ADP) -> HeldDocument:
     return held(body, "/.well-known/agent")
 
 
-def detail(body: Any, index: int) -> Held:
+def detail(body: Any, index: int) -> HeldDocument:
     via = Via(f"https://{HOST}/.well-known/agent", f"/capabilities/{index}/detail_url", "detail_url", "adp-detail")
     return held(body, f"/v1/caps/{index}", via)
 
 
-def rules(merged: Merged) -> set[Rule]:
+def rules(merged: MergeResult) -> set[Rule]:
     return {located.finding.rule for located in merged.findings}
 
 
@@ -116,7 +116,7 @@ def test_a_detail_is_matched_by_its_pointer_and_not_by_its_name() -> None:
 def test_a_missing_detail_is_a_finding_of_the_manifest() -> None:
     via = Via(f"https://{HOST}/.well-known/agent", "/capabilities/1/detail_url", "detail_url", "adp-detail")
     url = f"https://{HOST}/v1/caps/browse"
-    missing = Held(url, url, Assessment(Outcome.ABSENT, "not_found"), b"", NOW, via)
+    missing = HeldDocument(url, url, Assessment(Outcome.ABSENT, "not_found"), b"", NOW, via)
     merged = merge(HOST, [adp(), missing])
     (unanswered,) = [located for located in merged.findings if located.finding.rule is adp_rules.DETAIL_UNANSWERED]
     assert unanswered.document == f"https://{HOST}/.well-known/agent"
@@ -127,7 +127,7 @@ def test_a_missing_detail_is_a_finding_of_the_manifest() -> None:
 def test_a_detail_that_was_not_requested_yet_is_no_finding() -> None:
     via = Via(f"https://{HOST}/.well-known/agent", "/capabilities/1/detail_url", "detail_url", "adp-detail")
     url = f"https://{HOST}/v1/caps/browse"
-    skipped = Held(url, url, Assessment(Outcome.SKIPPED, "budget"), b"", NOW, via)
+    skipped = HeldDocument(url, url, Assessment(Outcome.SKIPPED, "budget"), b"", NOW, via)
     assert adp_rules.DETAIL_UNANSWERED not in rules(merge(HOST, [adp(), skipped]))
 
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from registry.core.assessing.assess import Assessment
 from registry.core.formats.awas.history import is_unversioned_break
-from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
-from registry.core.model.observations import Observation, from_text, to_text
-from registry.core.visiting.observing import observed
+from registry.core.model.documents import FetchResult, Observation, Outcome, Probe, Purpose, from_text, to_text
+from registry.core.visiting.results import observed
 from registry.core.visiting.visits import ProbeResult
 from tests.support.builders import NOW
 
@@ -22,7 +21,7 @@ BOTH = frozenset({Observation.NOT_REVALIDATED, Observation.NO_HOME_LINK})
 def answer(url: str, status: int, *, sent: str | None = None, final_url: str = "", **headers: str) -> ProbeResult:
     purpose = Purpose.HOME if url == HOME else Purpose.MANIFEST
     probe = Probe(url, purpose, "S1", "*/*", 1_000, etag=sent)
-    return ProbeResult(probe, Fetched(url, final_url or url, NOW, status, headers), Assessment(Outcome.FOUND))
+    return ProbeResult(probe, FetchResult(url, final_url or url, NOW, status, headers), Assessment(Outcome.FOUND))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from registry.core.format_support.signatures import canonical
 from registry.core.merging import rules as merging_rules
-from registry.core.merging.merge import Merged, held_from, merge
+from registry.core.merging.merge import MergeResult, held_from, merge
 from registry.core.model.services import Service
 from registry.core.visiting.visits import Visit
 from tests.support.holding import findings_of
@@ -110,17 +110,17 @@ def finished_visit() -> Visit:
 
 
 @pytest.fixture(scope="module")
-def merge_result(finished_visit: Visit) -> Merged:
+def merge_result(finished_visit: Visit) -> MergeResult:
     return merge(HOST, [held_from(answer) for answer in finished_visit.answers])
 
 
 @pytest.fixture
-def service(merge_result: Merged) -> Service:
+def service(merge_result: MergeResult) -> Service:
     assert merge_result.service is not None
     return merge_result.service
 
 
-def test_all_documents_become_one_service(merge_result: Merged, service: Service) -> None:
+def test_all_documents_become_one_service(merge_result: MergeResult, service: Service) -> None:
     assert merge_result.formats == (
         "a2a", "mcp-server-card", "openapi", "ai-catalog", "oauth-protected-resource",
         "oauth-authorization-server", "jwks",
@@ -158,7 +158,9 @@ def test_the_metadata_completes_the_scheme_of_the_card(service: Service) -> None
     assert (scheme.type, scheme.token_url) == ("oauth2", f"https://{HOST}/login/token")
 
 
-def test_the_live_server_is_a_protocol_and_the_lost_document_a_finding(merge_result: Merged, service: Service) -> None:
+def test_the_live_server_is_a_protocol_and_the_lost_document_a_finding(
+    merge_result: MergeResult, service: Service
+) -> None:
     assert (f"https://{HOST}/mcp", "mcp") in {(protocol.endpoint, protocol.id) for protocol in service.protocols}
     catalogue = f"https://{HOST}/.well-known/ard.json"
     assert [location[:2] for location in findings_of(merge_result, merging_rules.POINTER_LIVE_ENDPOINT)] == [

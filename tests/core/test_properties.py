@@ -17,7 +17,7 @@ from registry.core.assessing.recognise import ROWS, Match, Negative, recognise
 from registry.core.format_support import common_rules
 from registry.core.format_support.format import Format
 from registry.core.formats import FORMATS
-from registry.core.merging.merge import Held, LocatedFinding, merge
+from registry.core.merging.merge import HeldDocument, LocatedFinding, merge
 from registry.core.model.documents import Document, Outcome, Via
 from registry.core.model.findings import Finding, Rule, Severity
 from registry.core.model.services import Service, from_json, to_json
@@ -151,9 +151,9 @@ def test_documents_with_any_bytes_replaced_are_judged(data: st.DataObject) -> No
 
 
 @st.composite
-def hosts(draw: st.DrawFn) -> list[Held]:
+def hosts(draw: st.DrawFn) -> list[HeldDocument]:
     """Draw up to six documents of one host, found or not, unchanged or altered, some of them capability details."""
-    documents: list[Held] = []
+    documents: list[HeldDocument] = []
     for number in range(draw(st.integers(0, 6))):
         fixture = draw(st.sampled_from(JSON_FIXTURES))
         value = draw(st.just(fixture.value) | altered(fixture.value))
@@ -170,13 +170,13 @@ def hosts(draw: st.DrawFn) -> list[Held]:
                 draw(st.sampled_from([outcome for outcome in Outcome if outcome is not Outcome.FOUND])), "x"
             )
         if url not in {document.url for document in documents}:
-            documents.append(Held(url, url, assessment, hashlib.sha256(raw).digest(), NOW, via))
+            documents.append(HeldDocument(url, url, assessment, hashlib.sha256(raw).digest(), NOW, via))
     return documents
 
 
 @given(hosts(), st.randoms(use_true_random=False))
 @searched(120)
-def test_any_documents_of_a_host_make_one_service_whatever_their_order(documents: list[Held], rng: Any) -> None:
+def test_any_documents_of_a_host_make_one_service_whatever_their_order(documents: list[HeldDocument], rng: Any) -> None:
     merged = merge(HOST, documents)
     names = [capability.name for capability in merged.service.capabilities] if merged.service else []
     assert len(names) == len(set(names))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.core.format_support.prose import says_no_auth, stated_pricing
+from registry.core.format_support.shapes import says_no_auth, stated_pricing
 from registry.core.model.services import PricingModel
 
 

@@ -29,7 +29,7 @@ from registry.core.model.services import (
 )
 from registry.core.names.inside import inside_host
 from registry.core.reading.plain_text import line
-from registry.core.translating import TARGETS, Loss, Source, Translation, translate
+from registry.core.translating import TARGETS, Loss, SourceDocument, Translation, translate
 from tests.core.calling.calls import called
 from tests.core.manifests import FOUND, Fixture
 from tests.core.private_addresses import AMBIGUOUS, HOST, URL, handed_out, merged, places, planted
@@ -384,7 +384,7 @@ def test_the_own_document_of_a_host_is_handed_out_without_private_addresses() ->
     manifest = adp(auth=oauth(token_url=GOOGLE))
     result = merge(SHOP, [held(SHOP, "/.well-known/agent", manifest)])
     assert result.service is not None
-    source = Source(url, json.dumps(manifest).encode(), "adp", "application/json")
+    source = SourceDocument(url, json.dumps(manifest).encode(), "adp", "application/json")
     translation = translate(result.service, "adp", host=SHOP, seen_at=NOW, score=50, sources=[source])
     assert isinstance(translation, Translation) and translation.own_url == url
     assert translation.document == adp(auth={key: text for key, text in oauth().items() if key != "token_url"})

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from registry.core.model.documents import Outcome
-from registry.core.scheduling.reasons import DueReason, in_words, sentence, shown_time
+from registry.core.scheduling.policy import DueReason, in_words, sentence, shown_time
 
 
 @pytest.mark.parametrize("reason", [reason for reason in DueReason if reason is not DueReason.POLICY])

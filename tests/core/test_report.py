@@ -11,7 +11,7 @@ from registry.core.assessing import rules as assessing_rules
 from registry.core.assessing.assess import assess_body
 from registry.core.assessing.drafts import UNKNOWN_HOST, judge_draft
 from registry.core.formats.adp import rules as adp_rules
-from registry.core.merging.merge import Held
+from registry.core.merging.merge import HeldDocument
 from registry.core.model.documents import Json, Via
 from registry.core.reading.positions import Position
 from registry.core.scoring.report import Report, report
@@ -25,20 +25,20 @@ FAMILIES = {"service", "capability", "advice", "conflict", "endpoint"}
 """Families of rules that no single document causes."""
 
 
-def held(path: str, value: Any, via: Via | None = None) -> tuple[Held, bytes]:
+def held(path: str, value: Any, via: Via | None = None) -> tuple[HeldDocument, bytes]:
     raw = value if isinstance(value, bytes) else json.dumps(value, indent=1).encode()
     url = f"https://{HOST}{path}"
-    return Held(url, url, assess_body(raw, url, "application/json", via=via), raw, NOW, via), raw
+    return HeldDocument(url, url, assess_body(raw, url, "application/json", via=via), raw, NOW, via), raw
 
 
-def report_of(*documents: tuple[Held, bytes]) -> Report:
+def report_of(*documents: tuple[HeldDocument, bytes]) -> Report:
     return report(HOST, [document for document, _ in documents], {document.url: raw for document, raw in documents})
 
 
-def of_fixture(body: Path) -> tuple[Report, Held]:
+def of_fixture(body: Path) -> tuple[Report, HeldDocument]:
     raw = body.read_bytes()
     draft = judge_draft(raw, "/" + body.parent.parent.name)
-    document = Held(draft.url, draft.url, draft.assessment, b"", NOW)
+    document = HeldDocument(draft.url, draft.url, draft.assessment, b"", NOW)
     return report(draft.host or UNKNOWN_HOST, [document], {draft.url: raw}), document
 
 

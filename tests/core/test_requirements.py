@@ -19,16 +19,14 @@ from typing import Any
 import pytest
 
 from registry.core.assessing.assess import Assessment, assess_body
-from registry.core.format_support.requirements import Level, Requirement
+from registry.core.format_support.format import Requirement, RequirementLevel
 from registry.core.formats.awas.checks import is_selector
-from registry.core.merging.merge import Held, LocatedFinding, merge
-from registry.core.model.documents import Outcome, Via
+from registry.core.merging.merge import HeldDocument, LocatedFinding, merge
+from registry.core.model.documents import Observation, Outcome, Via
 from registry.core.model.findings import Rule
-from registry.core.model.observations import Observation
 from registry.core.scoring.checks import gaps
-from registry.core.scoring.coverage import checks, specified
 from registry.core.scoring.rubric import RUBRIC
-from registry.core.scoring.score import score
+from registry.core.scoring.score import checks, score, specified
 from tests.support.shared import ROOT, shared
 
 FIXTURES = ROOT / "tests" / "formats"
@@ -106,17 +104,19 @@ def findings(slug: str, breach: dict[str, Any]) -> set[Rule]:
     return rules
 
 
-def held(assessment: Assessment, breach: dict[str, Any]) -> Iterator[Held]:
+def held(assessment: Assessment, breach: dict[str, Any]) -> Iterator[HeldDocument]:
     url = next(
         (origin.document for origin in (assessment.service.provenance if assessment.service else {}).values()), ""
     )
     seen = frozenset(map(Observation, breach.get("observed", ())))
-    yield Held(url, url, assessment, b"manifest", NOW, observed=seen)
+    yield HeldDocument(url, url, assessment, b"manifest", NOW, observed=seen)
     for pointer in assessment.pointers:
         answer = breach.get("answers", {}).get(f"/{(pointer.url or '').split('/', 3)[-1]}")
         if answer is not None and pointer.url is not None:
             via = Via(url, pointer.pointer, pointer.rel, pointer.expected)
-            yield Held(pointer.url, pointer.url, assess_body(answer.encode(), pointer.url, via=via), b"", NOW, via)
+            yield HeldDocument(
+                pointer.url, pointer.url, assess_body(answer.encode(), pointer.url, via=via), b"", NOW, via
+            )
 
 
 def test_every_row_is_unique_and_complete() -> None:
@@ -227,7 +227,7 @@ def test_no_row_quotes_the_specification(slug: str) -> None:
 
 
 def test_levels_are_used() -> None:
-    assert {row.level for _, row in ROWS} == set(Level)
+    assert {row.level for _, row in ROWS} == set(RequirementLevel)
 
 
 # --- selectors ------------------------------------------------------------------------------------------------------

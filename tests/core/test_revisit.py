@@ -13,7 +13,7 @@ from registry.core.scheduling.policy import (
     RETRY_MOST,
     SPREAD,
     WAITS,
-    History,
+    VisitHistory,
     after_spent_budget,
     earliest,
     next_visit,
@@ -23,7 +23,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-def wait(outcome: Outcome, history: History) -> timedelta:
+def wait(outcome: Outcome, history: VisitHistory) -> timedelta:
     due = next_visit(outcome, history, NOW)
     assert due is not None
     return due - NOW
@@ -67,12 +67,12 @@ def is_near(actual: timedelta, expected: timedelta) -> bool:
     ],
 )
 def test_each_outcome_has_its_wait(outcome: Outcome, streak: int, expected: timedelta) -> None:
-    assert is_near(wait(outcome, History("shop.example", streak)), expected)
+    assert is_near(wait(outcome, VisitHistory("shop.example", streak)), expected)
 
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_only_refused_addresses_are_never_visited_again(outcome: Outcome) -> None:
-    assert (next_visit(outcome, History("shop.example"), NOW) is None) is (outcome is Outcome.REFUSED_ADDRESS)
+    assert (next_visit(outcome, VisitHistory("shop.example"), NOW) is None) is (outcome is Outcome.REFUSED_ADDRESS)
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_only_refused_addresses_are_never_visited_again(outcome: Outcome) -> Non
 def test_changing_documents_are_visited_more_often(
     interval: timedelta, has_changed: bool, max_age: timedelta | None, expected: timedelta
 ) -> None:
-    history = History("shop.example", 3, interval, has_changed, max_age)
+    history = VisitHistory("shop.example", 3, interval, has_changed, max_age)
     assert is_near(wait(Outcome.FOUND, history), expected)
 
 
 def test_something_found_again_starts_at_a_day() -> None:
-    assert is_near(wait(Outcome.FOUND, History("shop.example", 1, interval=56 * DAY)), DAY)
+    assert is_near(wait(Outcome.FOUND, VisitHistory("shop.example", 1, interval=56 * DAY)), DAY)
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ def test_a_host_may_ask_for_time_between_an_hour_and_a_day(
     seconds: int | None, least: timedelta, most: timedelta
 ) -> None:
     retry_after = None if seconds is None else timedelta(seconds=seconds)
-    assert least <= wait(Outcome.RATE_LIMITED, History("shop.example", retry_after=retry_after)) <= most
+    assert least <= wait(Outcome.RATE_LIMITED, VisitHistory("shop.example", retry_after=retry_after)) <= most
 
 
 def test_the_jitter_of_a_host_is_constant() -> None:
-    waits = [wait(Outcome.ABSENT, History(f"host{n}.example")) for n in range(500)]
-    assert waits == [wait(Outcome.ABSENT, History(f"host{n}.example")) for n in range(500)]
+    waits = [wait(Outcome.ABSENT, VisitHistory(f"host{n}.example")) for n in range(500)]
+    assert waits == [wait(Outcome.ABSENT, VisitHistory(f"host{n}.example")) for n in range(500)]
     assert len(set(waits)) > 450
     assert 14 * DAY * 0.9 <= min(waits) < 14 * DAY * 0.92 and 14 * DAY * 1.08 < max(waits) <= 14 * DAY * 1.1
 
@@ -127,7 +127,7 @@ def test_always_later_and_never_too_late(
     max_age: timedelta | None,
     retry_after: timedelta | None,
 ) -> None:
-    due = next_visit(outcome, History("h.example", streak, interval, has_changed, max_age, retry_after), NOW)
+    due = next_visit(outcome, VisitHistory("h.example", streak, interval, has_changed, max_age, retry_after), NOW)
     assert due is None or NOW + HOUR <= due <= NOW + 99 * DAY
     if outcome is Outcome.FOUND:
         assert due is not None and due <= NOW + FOUND_MOST
@@ -137,8 +137,8 @@ def test_always_later_and_never_too_late(
 
 @given(st.sampled_from(sorted(WAITS)), st.integers(1, 60), st.text("abc.", min_size=1, max_size=20))
 def test_the_back_off_never_shrinks(outcome: Outcome, streak: int, host: str) -> None:
-    assert wait(outcome, History(host, streak)) <= wait(outcome, History(host, streak + 1))
-    assert wait(outcome, History(host, 60)) >= timedelta(days=1) * (1 - SPREAD)
+    assert wait(outcome, VisitHistory(host, streak)) <= wait(outcome, VisitHistory(host, streak + 1))
+    assert wait(outcome, VisitHistory(host, 60)) >= timedelta(days=1) * (1 - SPREAD)
 
 
 ABSENT_OR_SOFT_404 = st.lists(st.sampled_from([Outcome.ABSENT, Outcome.NOT_A_MANIFEST]), min_size=2, max_size=12)
@@ -151,7 +151,7 @@ def test_related_outcomes_share_one_back_off(outcomes: list[Outcome], same_reaso
     previous, streak, interval = None, 0, None
     for outcome, same in zip(outcomes, same_reason, strict=False):
         streak = streak + 1 if outcome is previous and same else 1
-        waited = wait(outcome, History("h.example", streak, interval, previous=previous))
+        waited = wait(outcome, VisitHistory("h.example", streak, interval, previous=previous))
         assert interval is None or waited >= interval
         assert waited <= 1.1 * WAITS[outcome].most
         previous, interval = outcome, waited
@@ -164,8 +164,8 @@ def test_a_host_skipped_for_its_budget_is_visited_within_hours() -> None:
 @given(st.integers(2, 10), st.booleans())
 def test_jitter_does_not_accumulate(times: int, has_changed: bool) -> None:
     """Intervals are halved and doubled without the jitter that was added before."""
-    interval = wait(Outcome.FOUND, History("h.example"))
+    interval = wait(Outcome.FOUND, VisitHistory("h.example"))
     for streak in range(2, times + 2):
-        interval = wait(Outcome.FOUND, History("h.example", streak, interval, has_changed))
+        interval = wait(Outcome.FOUND, VisitHistory("h.example", streak, interval, has_changed))
     expected = max(DAY / 2**times, HOUR) if has_changed else min(DAY * 2**times, FOUND_MOST)
     assert is_near(interval, expected)

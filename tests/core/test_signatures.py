@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from registry.core.format_support.signatures import (
     MAX_SIGNED_CHARS,
-    Verdict,
+    SignatureVerdict,
     canonical,
     header_of,
     public_keys,
@@ -84,12 +84,12 @@ def test_a_good_signature_verifies_and_another_text_does_not(algorithm: str) -> 
     assert text is not None
     signature = signed_by(signer, algorithm, text)
     keys = public_keys([key | {"kid": "k1"}])
-    assert verify(signature, text, keys) is Verdict.VERIFIED
-    assert verify(signature, text.replace("Basket", "Casket"), keys) is Verdict.BROKEN
-    assert verify(signature, text, public_keys([key | {"kid": "k2"}])) is Verdict.NO_KEY
-    assert verify(signature, text, ()) is Verdict.NO_KEY
-    assert verify(signature, text, public_keys([key | {"kid": "k1", "use": "enc"}])) is Verdict.NO_KEY
-    assert verify(signature, text, public_keys([key | {"kid": "k1", "alg": "HS256"}])) is Verdict.NO_KEY
+    assert verify(signature, text, keys) is SignatureVerdict.VERIFIED
+    assert verify(signature, text.replace("Basket", "Casket"), keys) is SignatureVerdict.BROKEN
+    assert verify(signature, text, public_keys([key | {"kid": "k2"}])) is SignatureVerdict.NO_KEY
+    assert verify(signature, text, ()) is SignatureVerdict.NO_KEY
+    assert verify(signature, text, public_keys([key | {"kid": "k1", "use": "enc"}])) is SignatureVerdict.NO_KEY
+    assert verify(signature, text, public_keys([key | {"kid": "k1", "alg": "HS256"}])) is SignatureVerdict.NO_KEY
 
 
 @pytest.mark.parametrize("algorithm", list(MAKERS))
@@ -100,7 +100,7 @@ def test_a_key_of_another_kind_never_counts(algorithm: str, other: str) -> None:
     if {algorithm, other} <= {"EdDSA", "Ed25519"} or {algorithm, other} <= {"RS256", "PS256"} or algorithm == other:
         return
     text = canonical(CARD, "signatures") or ""
-    assert verify(signed_by(signer, other, text), text, public_keys([key | {"kid": "k1"}])) is Verdict.NO_KEY
+    assert verify(signed_by(signer, other, text), text, public_keys([key | {"kid": "k1"}])) is SignatureVerdict.NO_KEY
 
 
 @pytest.mark.parametrize("header", [{"alg": "none"}, {"alg": "HS256"}, {"crit": ["b64"], "b64": False}, {"alg": 7}])
@@ -108,7 +108,7 @@ def test_unsupported_headers_are_not_verified(header: dict[str, Any]) -> None:
     signer, key = edwards()
     text = canonical(CARD, "signatures") or ""
     signature = signed_by(signer, "EdDSA", text, **header)
-    assert verify(signature, text, public_keys([key | {"kid": "k1"}])) is Verdict.UNSUPPORTED
+    assert verify(signature, text, public_keys([key | {"kid": "k1"}])) is SignatureVerdict.UNSUPPORTED
 
 
 def test_a_card_that_its_signer_wrote_without_default_values_verifies() -> None:
@@ -123,7 +123,7 @@ def test_a_card_that_its_signer_wrote_without_default_values_verifies() -> None:
 def test_a_small_key_is_no_key() -> None:
     signer, key = rsa_key(1024, padding.PKCS1v15())
     text = canonical(CARD, "signatures") or ""
-    assert verify(signed_by(signer, "RS256", text), text, public_keys([key | {"kid": "k1"}])) is Verdict.BROKEN
+    assert verify(signed_by(signer, "RS256", text), text, public_keys([key | {"kid": "k1"}])) is SignatureVerdict.BROKEN
 
 
 def test_private_members_are_never_kept() -> None:
@@ -144,7 +144,7 @@ def test_canonical_form_is_that_of_rfc_8785() -> None:
 def test_anything_can_be_verified(protected: str, value: str, keys: list[Json]) -> None:
     for signature in (Signature(protected, value), Signature(b64(b'{"alg":"EdDSA"}'), value)):
         key: Json = {"kty": "OKP", "crv": "Ed25519", "x": protected[:40]}
-        assert verify(signature, "{}", public_keys([*keys, key])) is not Verdict.VERIFIED
+        assert verify(signature, "{}", public_keys([*keys, key])) is not SignatureVerdict.VERIFIED
 
 
 def test_only_texts_are_signatures_and_each_keeps_its_place() -> None:
@@ -160,5 +160,8 @@ def test_the_card_of_a_real_site_verifies() -> None:
     text = canonical(card, "signatures")
     (signature,) = signatures_of(card["signatures"], "/signatures")
     assert text is not None
-    assert verify(signature, text, public_keys(keys["keys"])) is Verdict.VERIFIED
-    assert verify(signature, text.replace("agent-ready", "agent-reedy"), public_keys(keys["keys"])) is Verdict.BROKEN
+    assert verify(signature, text, public_keys(keys["keys"])) is SignatureVerdict.VERIFIED
+    assert (
+        verify(signature, text.replace("agent-ready", "agent-reedy"), public_keys(keys["keys"]))
+        is SignatureVerdict.BROKEN
+    )

@@ -7,8 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.names import addresses
-from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6, V4, V6, RegistryRow, refusal, set_extra_refused
-from registry.core.names.special_purpose import PUBLIC, parse_registry, require_plausible
+from registry.core.names.addresses import (
+    PUBLIC,
+    REGISTRY_V4,
+    REGISTRY_V6,
+    V4,
+    V6,
+    RegistryRow,
+    parse_registry,
+    refusal,
+    require_plausible,
+    set_extra_refused,
+)
 from registry.core.names.suffixes import BadReference
 
 HEADER = (

@@ -15,7 +15,7 @@ import pytest
 
 from registry.api.validate import check_draft
 from registry.core.assessing.assess import assess_body
-from registry.core.merging.merge import Held
+from registry.core.merging.merge import HeldDocument
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.findings import Severity
 from registry.core.scoring.report import Report, report
@@ -202,13 +202,15 @@ def graded(slug: str) -> Report:
     served = EXAMPLES[slug]()
     raw = json.dumps(served.value).encode()
     media_type = served.headers["content-type"]
-    documents = [Held(served.url, served.url, assess_body(raw, served.url, media_type, served.headers), b"0", NOW)]
+    documents = [
+        HeldDocument(served.url, served.url, assess_body(raw, served.url, media_type, served.headers), b"0", NOW)
+    ]
     for number, pointer in enumerate(documents[0].assessment.pointers, 1):
         if pointer.url in served.others:
             via = Via(served.url, pointer.pointer, pointer.rel, pointer.expected)
             body = json.dumps(served.others[pointer.url]).encode()
             assessment = assess_body(body, pointer.url, "application/json", HEADERS, via=via)
-            documents.append(Held(pointer.url, pointer.url, assessment, bytes([number]), NOW, via))
+            documents.append(HeldDocument(pointer.url, pointer.url, assessment, bytes([number]), NOW, via))
     assert len(documents) == 1 + len(served.others)
     return report(served.url.split("/")[2], documents, {served.url: raw})
 
@@ -268,7 +270,7 @@ EMPTY: dict[str, tuple[str, dict[str, Any]]] = {
 def test_a_manifest_with_nothing_in_it_is_not_listed_or_scores_low(slug: str) -> None:
     path, value = EMPTY[slug]
     url, raw = f"https://x.example{path}", json.dumps(value).encode()
-    document = Held(url, url, assess_body(raw, url, "application/json", HEADERS), b"0", NOW)
+    document = HeldDocument(url, url, assess_body(raw, url, "application/json", HEADERS), b"0", NOW)
     result = report("x.example", [document], {url: raw})
     assert document.assessment.format == slug
     if result.score is None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.ranking import CorpusStats, make_record, parse_query
-from registry.core.ranking.suggest import NEIGHBOURS, Suggestions, suggest
+from registry.core.ranking.spelling import NEIGHBOURS, Suggestions, suggest
 from tests.search.listings import listing
 
 STATS = CorpusStats.of(

@@ -3,8 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.core.reading.plain_text import split_name
-from registry.core.wording.stopwords import REQUEST_WORDS
-from registry.core.wording.text import QUERY_TERMS, TOKEN_CHARS, name_text, query_terms, stems
+from registry.core.wording.text import QUERY_TERMS, REQUEST_WORDS, TOKEN_CHARS, name_text, query_terms, stems
 
 
 @pytest.mark.parametrize(

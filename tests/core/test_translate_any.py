@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from registry.core.assessing.assess import assess_body
-from registry.core.merging.merge import Held, held_from, merge
+from registry.core.merging.merge import HeldDocument, held_from, merge
 from registry.core.model.services import Service
 from registry.core.translating import TARGETS, Translation, Untranslatable
 from registry.demo.sites import SAMPLE_WEB, Site, load_sites
@@ -69,7 +69,7 @@ def test_every_real_service_is_translated_truthfully_or_not_at_all() -> None:
             path = row["served_path"] if row["served_path"].startswith("/") else "/.well-known/agent.json"
             url = SITE + path
             assessment = assess_body(Path(folder, row["file"]).read_bytes(), url)
-            service = merge(HOST, [Held(url, url, assessment, b"", NOW)]).service
+            service = merge(HOST, [HeldDocument(url, url, assessment, b"", NOW)]).service
             if service is None:
                 continue
             for target in TARGETS:

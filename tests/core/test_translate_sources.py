@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from registry.core.assessing.assess import assess_body
 from registry.core.format_support.manifest import TEXT_CHARS
 from registry.core.formats import FORMAT_BY_SLUG
-from registry.core.merging.merge import Held, merge
+from registry.core.merging.merge import HeldDocument, merge
 from registry.core.model.services import Service
-from registry.core.translating import TARGETS, Loss, Source, Translation, Untranslatable, translate
+from registry.core.translating import TARGETS, Loss, SourceDocument, Translation, Untranslatable, translate
 from registry.core.translating.source_losses import MAX_LOSSES
 from tests.core.translations import NOW, detail_url
 
@@ -145,7 +145,7 @@ ENTRIES = {"awp": "actions", "atp": "capabilities", "awas": "actions", "adp": "c
            "a2a": "skills"}  # fmt: skip
 
 
-def read(*documents: tuple[str, dict[str, Any]]) -> tuple[Service, list[Source]]:
+def read(*documents: tuple[str, dict[str, Any]]) -> tuple[Service, list[SourceDocument]]:
     """Return the merged service of a host with these documents, by format, and the documents."""
     held, sources = [], []
     for number, (slug, value) in enumerate(documents):
@@ -153,14 +153,14 @@ def read(*documents: tuple[str, dict[str, Any]]) -> tuple[Service, list[Source]]
         url = SITE + FORMAT_BY_SLUG[slug].paths[0]
         assessment = assess_body(raw, url, expected=slug)
         assert assessment.format == slug, assessment
-        held.append(Held(url, url, assessment, str(number).encode(), NOW))
-        sources.append(Source(url, raw, slug))
+        held.append(HeldDocument(url, url, assessment, str(number).encode(), NOW))
+        sources.append(SourceDocument(url, raw, slug))
     service = merge(HOST, held).service
     assert service is not None
     return service, sources
 
 
-def outcome(service: Service, target: str, sources: list[Source], **more: Any) -> Translation | Untranslatable:
+def outcome(service: Service, target: str, sources: list[SourceDocument], **more: Any) -> Translation | Untranslatable:
     return translate(
         service,
         target,
@@ -208,7 +208,7 @@ def test_a_second_document_of_the_same_format_is_compared_with_the_first() -> No
     second = deepcopy(OWN["awp"])
     second["opening"]["hours"] = "at night"
     service, sources = read(("awp", OWN["awp"]))
-    further = Source(f"{SITE}/.well-known/agent.json", json.dumps(second).encode(), "awp")
+    further = SourceDocument(f"{SITE}/.well-known/agent.json", json.dumps(second).encode(), "awp")
     translation = outcome(service, "awp", [further, *sources])
     assert isinstance(translation, Translation)
     assert translation.own_url == f"{SITE}/agent.json"
@@ -218,7 +218,7 @@ def test_a_second_document_of_the_same_format_is_compared_with_the_first() -> No
 @pytest.mark.parametrize("slug", sorted(OWN))
 def test_of_two_documents_the_one_at_the_preferred_path_is_taken(slug: str) -> None:
     service, sources = read((slug, OWN[slug]))
-    further = Source(f"{SITE}/a", json.dumps({**OWN[slug], "note": "an older one"}).encode(), slug)
+    further = SourceDocument(f"{SITE}/a", json.dumps({**OWN[slug], "note": "an older one"}).encode(), slug)
     translation = outcome(service, slug, [further, *sources])
     assert isinstance(translation, Translation)
     assert translation.own_url == sources[0].url
@@ -336,7 +336,7 @@ def test_every_document_of_the_host_is_compared() -> None:
 
 def test_a_copy_at_another_path_is_not_compared_again() -> None:
     service, sources = read(("awp", OWN["awp"]))
-    copy = Source(f"{SITE}/.well-known/agent.json", sources[0].raw, "awp")
+    copy = SourceDocument(f"{SITE}/.well-known/agent.json", sources[0].raw, "awp")
     for order in ([copy, *sources], [*sources, copy]):
         translation = outcome(service, "awas", order)
         assert isinstance(translation, Translation)
@@ -346,8 +346,8 @@ def test_a_copy_at_another_path_is_not_compared_again() -> None:
 
 def test_what_comes_from_a_text_is_compared_with_the_model() -> None:
     service, sources = read(("awp", OWN["awp"]))
-    text = Source(f"{SITE}/llms.txt", b"# Kiosk\n\n> Papers.\n", "llms-txt")
-    broken = Source(f"{SITE}/x.json", b"{", "a2a")
+    text = SourceDocument(f"{SITE}/llms.txt", b"# Kiosk\n\n> Papers.\n", "llms-txt")
+    broken = SourceDocument(f"{SITE}/x.json", b"{", "a2a")
     translation = outcome(service, "awas", [text, broken, *sources])
     assert isinstance(translation, Translation)
     assert reasons(translation.losses) == reasons(translated(OWN["awp"], "awp", "awas").losses)
@@ -457,10 +457,10 @@ def test_any_value_at_any_place_is_compared_without_an_error(slug: str, data: st
         holder[key] = data.draw(JSON)
     raw = json.dumps(value).encode()
     url = SITE + FORMAT_BY_SLUG[slug].paths[0]
-    service = merge(HOST, [Held(url, url, assess_body(raw, url, expected=slug), b"", NOW)]).service
+    service = merge(HOST, [HeldDocument(url, url, assess_body(raw, url, expected=slug), b"", NOW)]).service
     for target in TARGETS if service is not None else ():
         assert service is not None
-        outcome(service, target, [Source(url, raw, slug)])
+        outcome(service, target, [SourceDocument(url, raw, slug)])
 
 
 def test_a_large_document_is_compared_within_bounds() -> None:

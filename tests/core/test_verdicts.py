@@ -11,9 +11,9 @@ from registry.core.assessing.assess import assess
 from registry.core.assessing.controls import Controls
 from registry.core.assessing.verdicts import MAX_RETRY_AFTER, by_status, is_challenge, retry_after
 from registry.core.formats.awas import rules as awas_rules
-from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.model.findings import Finding
-from registry.core.visiting.redirects import Follow, Stop, redirect
+from registry.core.visiting.pointers import Follow, Stop, redirect
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOME = "https://shop.example"
@@ -21,8 +21,8 @@ URL = f"{HOME}/agent.json"
 PROBE = Probe(URL, Purpose.MANIFEST, "S2", "*/*", 1000)
 
 
-def fetched(status: int, body: bytes = b"", **headers: str) -> Fetched:
-    return Fetched(URL, URL, NOW, status, {k.replace("_", "-"): v for k, v in headers.items()}, body)
+def fetched(status: int, body: bytes = b"", **headers: str) -> FetchResult:
+    return FetchResult(URL, URL, NOW, status, {k.replace("_", "-"): v for k, v in headers.items()}, body)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_only_200_and_203_are_read() -> None:
         (fetched(200, b"<html>" + b" " * 9000 + b"px-captcha"), False),
     ],
 )
-def test_challenge_pages_are_recognised(answer: Fetched, challenged: bool) -> None:
+def test_challenge_pages_are_recognised(answer: FetchResult, challenged: bool) -> None:
     assert is_challenge(answer) is challenged
     assert (assess(PROBE, answer, Controls()).reason == "challenge") is challenged
 
@@ -106,7 +106,7 @@ def test_any_wish_for_time_is_bounded(status: int, field: str) -> None:
 
 
 def test_failures_keep_their_outcome_and_reason() -> None:
-    failed = Fetched(URL, URL, NOW, failure=Outcome.TLS_ERROR, reason="certificate_expired")
+    failed = FetchResult(URL, URL, NOW, failure=Outcome.TLS_ERROR, reason="certificate_expired")
     assessment = assess(PROBE, failed, Controls())
     assert (assessment.outcome, assessment.reason) == (Outcome.TLS_ERROR, "certificate_expired")
 
@@ -118,19 +118,19 @@ def test_304_counts_only_for_our_own_validators() -> None:
 
 
 def test_cut_json_is_never_parsed_and_cut_text_keeps_whole_characters() -> None:
-    cut = Fetched(URL, URL, NOW, 200, {}, b'{"awp_version": "0.2"}', truncated=True)
+    cut = FetchResult(URL, URL, NOW, 200, {}, b'{"awp_version": "0.2"}', truncated=True)
     assert assess(PROBE, cut, Controls()).outcome is Outcome.TOO_LARGE
     url = f"{HOME}/llms.txt"
     probe = Probe(url, Purpose.MANIFEST, "S1", "text/markdown, text/plain, */*;q=0.1", 40)
     body = "# Gärten\n\n> Werkzeug für alle €".encode()
     for end in range(len(body) - 3, len(body)):
-        assessment = assess(probe, Fetched(url, url, NOW, 200, {}, body[:end], truncated=True), Controls())
+        assessment = assess(probe, FetchResult(url, url, NOW, 200, {}, body[:end], truncated=True), Controls())
         assert assessment.format == "llms-txt"
 
 
 def test_a_front_page_is_no_manifest_but_has_pointers() -> None:
     probe = Probe(f"{HOME}/", Purpose.HOME, "S0", "*/*", 1000)
-    answer = Fetched(probe.url, probe.url, NOW, 200, {"link": "</a>; rel=ard"}, b"<link rel=ard href=/b>")
+    answer = FetchResult(probe.url, probe.url, NOW, 200, {"link": "</a>; rel=ard"}, b"<link rel=ard href=/b>")
     assessment = assess(probe, answer, Controls())
     assert assessment.outcome is Outcome.NOT_A_MANIFEST
     assert [pointer.url for pointer in assessment.pointers] == [f"{HOME}/a", f"{HOME}/b"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.formats.adp.detail_view import adp_detail
-from registry.core.merging.merge import Held, merge
+from registry.core.merging.merge import HeldDocument, merge
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.findings import Severity
 from registry.core.model.services import (
@@ -210,7 +210,7 @@ def _with_details(manifest_assessment: Assessment, translation: Translation, ser
     by_url = {detail_url(candidate.name): candidate for candidate in service.capabilities}
     by_url |= {candidate.detail_url: candidate for candidate in service.capabilities if candidate.detail_url}
     indexes = carried_indexes(translation, service)
-    documents = [Held(url, url, manifest_assessment, b"", NOW)]
+    documents = [HeldDocument(url, url, manifest_assessment, b"", NOW)]
     for number, entry in enumerate(translation.document["capabilities"]):
         capability = service.capabilities[indexes[number]]
         assert entry["detail_url"] in by_url
@@ -220,7 +220,7 @@ def _with_details(manifest_assessment: Assessment, translation: Translation, ser
         via = Via(url, f"/capabilities/{number}/detail_url", "detail_url", "adp-detail")
         detail_location = f"https://{host}/detail/{number}"  # the detail describes the host, wherever it is served
         assessment = assess_body(json.dumps(detail).encode(), detail_location, "application/json", via=via)
-        documents.append(Held(detail_location, detail_location, assessment, str(number).encode(), NOW, via))
+        documents.append(HeldDocument(detail_location, detail_location, assessment, str(number).encode(), NOW, via))
     merged = merge(host, documents).service
     assert merged is not None
     return merged

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
-from registry.actions.recording.record import Recorded
+from registry.actions.recording.record import RecordCounts
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Lease
 
 
@@ -59,14 +59,14 @@ class Leases:
         jobs = tuple(DomainJob(domain, (HostJob(domain, whole_plan=True),)) for domain in leased_domains)
         return Lease(token, datetime.now(UTC) + timedelta(hours=1), jobs)
 
-    async def record_all(self, finished: Sequence[tuple[UUID, FinishedDomain]]) -> Recorded:
+    async def record_all(self, finished: Sequence[tuple[UUID, FinishedDomain]]) -> RecordCounts:
         await asyncio.sleep(0)
         finished_domains = [finished_domain for _, finished_domain in finished]
         self.on_record(finished_domains)
         assert all(self.tokens[finished_domain.domain] == token for token, finished_domain in finished)
         self.batches.append(len(finished_domains))
         self.recorded += finished_domains
-        return Recorded([visit.host for finished_domain in finished_domains for visit in finished_domain.visits])
+        return RecordCounts([visit.host for finished_domain in finished_domains for visit in finished_domain.visits])
 
     @property
     def opt_outs(self) -> "Leases":

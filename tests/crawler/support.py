@@ -17,7 +17,7 @@ from crawler.handler import LeasedDomain
 from crawler.handler import visit as visit_leased
 from crawler.transport import RawAnswer
 from crawler.visit import Visitor
-from registry.core.model.documents import Fetched, Probe, Purpose
+from registry.core.model.documents import FetchResult, Probe, Purpose
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob
 from registry.settings import Settings
 from tests.support.hang import NETWORK_LIMITS
@@ -79,7 +79,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch, seconds: float, is_hasty: Callable[[s
     monkeypatch.setattr(sender, "ask", ask)
 
 
-async def fetch(visitor: Visitor, *probes: Probe) -> list[Fetched]:
+async def fetch(visitor: Visitor, *probes: Probe) -> list[FetchResult]:
     """Return the responses to some probes in one session; redirects follow the policy alone, without a plan."""
     async with visitor.session(far()) as session:
         return [await session.fetch(single_probe) for single_probe in probes]

@@ -12,7 +12,7 @@ from crawler.body_memory import (
     LARGEST_BODY,
     MIN_BUDGET,
     BodyMemoryBudget,
-    BodyMemoryExhausted,
+    NoBodyMemory,
 )
 from registry.core.model.documents import Outcome
 from registry.core.visiting.visits import HostJob
@@ -33,7 +33,7 @@ def test_reservations_take_from_the_budget_only_beyond_their_free_share() -> Non
     assert budget.left == MIN_BUDGET
     first.grow_to(FREE_PER_VISIT + MIN_BUDGET)
     assert budget.left == 0
-    with pytest.raises(BodyMemoryExhausted):
+    with pytest.raises(NoBodyMemory):
         second.grow_to(FREE_PER_VISIT + 1)
     second.grow_to(FREE_PER_VISIT)
     first.discard()
@@ -57,7 +57,7 @@ def test_the_budget_grows_for_expected_larger_files() -> None:
     for _ in range(2):
         budget.expect(6 * MIN_BUDGET)
     budget.reservation().grow_to(6 * MIN_BUDGET)
-    with pytest.raises(BodyMemoryExhausted):
+    with pytest.raises(NoBodyMemory):
         budget.reservation().grow_to(MIN_BUDGET)
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from crawler import claims, opt_out
 from crawler.claims import checking_claims, read_claim
-from crawler.guards import AddressGuard, Unresolved
+from crawler.guards import AddressGuard, ResolutionError
 from crawler.opt_out import OptOutChecks
-from registry.actions.ownership.authorising import NotAnOwner
-from registry.actions.ownership.checking import Check
+from registry.actions.ownership.claiming import ClaimCheck
+from registry.actions.ownership.owning import NotAnOwner
 from registry.core.access.claims import FILE_PATH, MOST_FAILURES, PATIENCE, challenge
 from registry.store.unit_of_work import Store
 from registry.wiring import open_waypost
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 HOST = "shop.example"
 OTHER, BOUNCE, WWW = f"u1.{HOST}", f"bounce.{HOST}", f"www.{HOST}"
 VALUE = challenge("0123456789abcdef", HOST, "host", bytes(32))
-CHECK = Check("0123456789abcdef", HOST, "file", VALUE, may_fetch=True)
+CHECK = ClaimCheck("0123456789abcdef", HOST, "file", VALUE, may_fetch=True)
 
 
 class Names(AddressGuard):
@@ -36,7 +36,7 @@ class Names(AddressGuard):
     async def txt_records(self, name: str) -> tuple[bytes, ...]:
         assert name == f"_waypost-claim.{HOST}"
         if self.records is None:
-            raise Unresolved("dns_timeout")
+            raise ResolutionError("dns_timeout")
         return self.records
 
 
@@ -45,7 +45,7 @@ async def silent(exchange: Exchange) -> None:
 
 
 async def answer_of(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, site: Site, check: Check, records: tuple[bytes, ...] | None = ()
+    monkeypatch: pytest.MonkeyPatch, folder: Path, site: Site, check: ClaimCheck, records: tuple[bytes, ...] | None = ()
 ) -> tuple[str, list[str]]:
     monkeypatch.setattr(opt_out, "CHECK_SECONDS", HANG_SECONDS)
     published = {FILE_PATH: Reply(VALUE, type="text/plain")}

@@ -14,7 +14,7 @@ import pytest
 from crawler import deferrals
 from crawler.deferrals import MAX_DELAY, MIN_DELAY, QUEUE_FACTOR, Deferrals
 from crawler.guards import Pin
-from crawler.handler import VisitDeferred
+from crawler.handler import DeferredVisit
 from crawler.politeness import PER_ADDRESS
 from crawler.visit import Visitor
 from registry.core.visiting.visits import FinishedDomain
@@ -82,7 +82,7 @@ async def test_sites_of_one_address_do_not_block_others(monkeypatch: pytest.Monk
                     may_answer.set()
     deferred = {domain: result for domain, result in results.items() if isinstance(result, Exception)}
     assert len(deferred) == len(shared_hosts) - QUEUE_FACTOR * PER_ADDRESS
-    assert all(isinstance(result, VisitDeferred) and domain in shared_hosts for domain, result in deferred.items())
+    assert all(isinstance(result, DeferredVisit) and domain in shared_hosts for domain, result in deferred.items())
     assert len(visitor.limiter) == 0
 
 

@@ -3,7 +3,7 @@ from ipaddress import ip_network
 import pytest
 from structlog.testing import capture_logs
 
-from crawler.guards import AddressGuard, AddressRefused, BadConnectTo, ConnectTo, Pin, Unresolved, pick
+from crawler.guards import AddressGuard, BadConnectTo, ConnectTo, Pin, RefusedAddress, ResolutionError, pick
 from crawler.visit import Visitor
 from tests.crawler.support import settings
 
@@ -56,29 +56,29 @@ async def test_the_table_logs_a_warning_and_nothing_else_resolves() -> None:
         guard = AddressGuard(ConnectTo.parse(["a.example:443:127.0.0.1:1"]), None)
     assert logs[0]["log_level"] == "warning" and "a.example -> 127.0.0.1:1" in logs[0]["names"]
     assert (await guard.pin("a.example")).port == 1
-    with pytest.raises(Unresolved, match="nxdomain"):
+    with pytest.raises(ResolutionError, match="nxdomain"):
         await guard.pin("localhost")
 
 
 async def test_an_empty_host_is_refused_without_a_look_up() -> None:
     """An empty host, as a URL with an address has: the resolver is not called."""
-    with pytest.raises(AddressRefused, match="no host name"):
+    with pytest.raises(RefusedAddress, match="no host name"):
         await AddressGuard(ConnectTo.parse([]), None).pin("")
 
 
 def test_every_address_is_judged_and_an_allowed_one_is_picked() -> None:
     assert pick("a.example", ["10.0.0.1", "::1", "8.8.8.8"]).address == "8.8.8.8"
-    with pytest.raises(AddressRefused, match=r"Private-Use") as error:
+    with pytest.raises(RefusedAddress, match=r"Private-Use") as error:
         pick("a.example", ["10.0.0.1", "::ffff:8.8.8.8"])
     assert error.value.address == "10.0.0.1"
-    with pytest.raises(Unresolved, match="no_address"):
+    with pytest.raises(ResolutionError, match="no_address"):
         pick("a.example", [])
 
 
 def test_networks_of_the_operator_are_refused() -> None:
     networks = (ip_network("8.8.0.0/16"), ip_network("2001:67c:64::/96"))
     assert pick("a.example", ["8.8.8.8", "2001:67c:64::a00:1", "9.9.9.9"], networks).address == "9.9.9.9"
-    with pytest.raises(AddressRefused, match="refused by the operator"):
+    with pytest.raises(RefusedAddress, match="refused by the operator"):
         pick("a.example", ["8.8.8.8"], networks)
 
 

@@ -14,7 +14,7 @@ import zstandard
 
 from crawler.mirror import follow
 from crawler.seeds import ard, lines, mcp_registry, pages, sitemap, tables, waypost
-from crawler.seeds.online import NotRead
+from crawler.seeds.online import ReadError
 from crawler.seeds.opened import opened
 from crawler.seeds.source import BadSource
 from registry.actions.mirroring.received import RefusedRecord, received
@@ -149,7 +149,7 @@ def measure(reader: str) -> None:
         ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM
         before = memory_mb("VmRSS")
-        with suppress(Unreadable, NotRead, BadDump):
+        with suppress(Unreadable, ReadError, BadDump):
             read(body)
         sys.stdout.write(f"{memory_mb('VmHWM') - before:5} MB  {reader}: {name}\n")
         if reader == "archive":

@@ -14,16 +14,16 @@ import pytest
 
 from crawler.mirror import follow, origin
 from crawler.mirror.follow import Mirror
-from crawler.mirror.origin import Origin
-from crawler.seeds.online import NotRead
+from crawler.mirror.origin import MirrorOrigin
+from crawler.seeds.online import ReadError
 from crawler.seeds.source import BadSource
 from registry.settings import Settings
-from registry.store.dump_files import BadDump, Manifest, read_manifest
+from registry.store.dump_files import BadDump, DumpFileManifest, read_manifest
 from registry.store.dump_writer import DumpWriter
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
-from registry.wiring.reference import Reference
+from registry.wiring.upkeep import Reference
 from tests.actions.test_received import record_of
 from tests.support.database import rows, until_true
 from tests.support.hang import HANG_SECONDS
@@ -52,7 +52,7 @@ class Fake:
     broken: dict[str, Callable[[Exchange], Reply | None]] = field(default_factory=dict)
     ranges: list[str] = field(default_factory=list)
 
-    def dump(self, snapshot: str = FIRST, **changes: Any) -> Manifest:
+    def dump(self, snapshot: str = FIRST, **changes: Any) -> DumpFileManifest:
         with DumpWriter(self.folder, snapshot) as writer:
             for number, line in enumerate(self.lines):
                 writer.add(f"{number:09}", line if isinstance(line, bytes) else json.dumps(line).encode())
@@ -60,7 +60,7 @@ class Fake:
                 "created_at": "2999-01-01T00:00:00+00:00", "registry": URL, "cursor": "start", "sequence": 5,
                 "restricted": True, "terms": {}, "counts": {}, **changes,
             }  # fmt: skip
-            writer.publish(Manifest(snapshot, **about).with_parts(writer.finish()), keep=2)
+            writer.publish(DumpFileManifest(snapshot, **about).with_parts(writer.finish()), keep=2)
         return read_manifest((self.folder / "manifest.json").read_bytes())
 
     async def answer(self, exchange: Exchange) -> None:
@@ -111,7 +111,7 @@ async def mirror(
         monkeypatch.setenv("SSL_CERT_FILE", str(sites.write_authority(folder)))
         names = tuple(f"{name}:443:127.0.0.1:1" for name in ("a.example", "b.example", "c.example"))
         settings = Settings(data=folder, resolve="table", connect_to=(*sites.connect_to(), *names))
-        async with RecordedListener(store) as listener, Origin(URL, settings) as source:
+        async with RecordedListener(store) as listener, MirrorOrigin(URL, settings) as source:
 
             def no_search() -> Any:
                 raise AssertionError("a mirror does not search")
@@ -154,7 +154,7 @@ async def test_a_download_that_broke_off_goes_on_where_it_was(
         Reply("{}", 503) if exchange.headers["range"].startswith("bytes=200-") else None
     )
     async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        with pytest.raises(NotRead):
+        with pytest.raises(ReadError):
             await copying.run(once=True)
         assert (tmp_path / "parts" / part.name).stat().st_size == 200
         del fake.broken[path]
@@ -213,7 +213,7 @@ async def test_a_dump_older_than_the_feed_is_not_loaded_for_ever(
     fake.dump()
     fake.broken["/api/feed"] = lambda _: Reply("{}", 410)
     async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        with pytest.raises(NotRead, match="older than what the feed keeps"):
+        with pytest.raises(ReadError, match="older than what the feed keeps"):
             await copying.run(once=True)
 
 
@@ -281,7 +281,7 @@ async def test_answers_that_make_no_sense_change_nothing(
     fake.feed["start"] = {"events": [event("a.example")], "cursor": "next", "has_more": False}
     fake.broken[path] = lambda _: reply
     async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        with pytest.raises((NotRead, BadDump)):
+        with pytest.raises((ReadError, BadDump)):
             await copying.run(once=True)
     assert await services(store) == (ALL if path.startswith("/api/") else [])
     assert await rows(store, "SELECT cursor FROM mirror") == [("start" if path.startswith("/api/") else None,)]
@@ -315,7 +315,7 @@ async def test_one_bad_record_of_an_answer_is_refused_by_itself(
     fake.broken["/api/records"] = lambda _: Reply(answer)
     async with mirror(store, fake, tmp_path, monkeypatch) as copying:
         if reason is None:  # the whole answer has no end
-            with pytest.raises(NotRead):
+            with pytest.raises(ReadError):
                 await copying.run(once=True)
             assert await services(store) == ALL
             return
@@ -392,7 +392,7 @@ async def test_an_answer_that_is_too_large_is_not_read_to_its_end(
     fake.dump()
     fake.broken["/dumps/manifest.json"] = lambda _: Reply(b" " * 1_000_000)
     async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        with pytest.raises(NotRead, match="too large"):
+        with pytest.raises(ReadError, match="too large"):
             await copying.run(once=True)
 
 
@@ -405,7 +405,7 @@ async def test_a_range_must_be_the_one_that_was_asked_for(
         missing, 206, "application/zstd", (("Content-Range", f"bytes 0-{part.bytes - 1}/{part.bytes}"),)
     )
     async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        with pytest.raises(NotRead):
+        with pytest.raises(ReadError):
             await copying.run(once=True)
     assert await services(store) == []
 
@@ -435,7 +435,7 @@ async def test_an_origin_that_fails_is_asked_again_later(
 )
 def test_only_https_of_a_public_name_is_mirrored(tmp_path: Path, url: str) -> None:
     with pytest.raises(BadSource):
-        Origin(url, Settings(data=tmp_path, resolve="table"))
+        MirrorOrigin(url, Settings(data=tmp_path, resolve="table"))
 
 
 def test_a_long_wait_is_bounded() -> None:

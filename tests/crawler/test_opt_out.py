@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crawler import opt_out
-from crawler.guards import AddressGuard, Pin, Unresolved
+from crawler.guards import AddressGuard, Pin, ResolutionError
 from crawler.opt_out import OptOutChecks, read_proof
 from registry.actions.maintenance.opt_out import Proof
 from tests.crawler.support import settings, trust
@@ -33,7 +33,7 @@ class Names(AddressGuard):
     async def txt_records(self, name: str) -> tuple[bytes, ...]:
         assert name == f"_waypost.{HOST}"
         if self.records is None:
-            raise Unresolved("dns_timeout")
+            raise ResolutionError("dns_timeout")
         return self.records
 
 

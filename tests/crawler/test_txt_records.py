@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from crawler import guards
-from crawler.guards import AddressGuard, ConnectTo, Resolver, Unresolved
+from crawler.guards import AddressGuard, ConnectTo, ResolutionError, Resolver
 from tests.support.hang import HANG_SECONDS
 
 NOERROR, SERVFAIL, NXDOMAIN = 0, 2, 3
@@ -68,7 +68,7 @@ async def test_a_name_without_records_has_none(code: int) -> None:
 
 async def test_a_failing_name_server_raises_unresolved() -> None:
     async with resolver(SERVFAIL) as (guard, _):
-        with pytest.raises(Unresolved):
+        with pytest.raises(ResolutionError):
             await guard.txt_records("_waypost.shop.com")
 
 

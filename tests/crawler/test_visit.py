@@ -14,9 +14,9 @@ import pytest
 
 from crawler.guards import AddressGuard, Pin
 from crawler.politeness import max_connections
-from crawler.sender import VisitInterrupted
+from crawler.sender import InterruptedVisit
 from crawler.visit import OFF_LOOP_BYTES, Visitor
-from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, Visit
 from tests.crawler.support import far, fetch, hasty, probe, visiting
@@ -117,7 +117,7 @@ async def test_large_bodies_are_judged_in_a_thread(monkeypatch: pytest.MonkeyPat
     on_the_loop: dict[str, bool] = {}
     original_take = HostPlan.take
 
-    def recording_take(plan: HostPlan, current_probe: Probe, fetched: Fetched) -> None:
+    def recording_take(plan: HostPlan, current_probe: Probe, fetched: FetchResult) -> None:
         on_the_loop[current_probe.url] = threading.current_thread() is threading.main_thread()
         original_take(plan, current_probe, fetched)
 
@@ -287,7 +287,7 @@ async def test_connections_to_a_block_of_addresses_are_bounded(monkeypatch: pyte
 
 async def test_a_visit_is_interrupted_before_its_lease_expires(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async with visiting(monkeypatch, tmp_path, {HOST: SHOP}) as (sites, visitor):
-        with pytest.raises(VisitInterrupted):
+        with pytest.raises(InterruptedVisit):
             await visitor.visit_host(
                 HostJob(HOST, whole_plan=True), visitor.new_pacer(), datetime.now(UTC) + timedelta(seconds=20)
             )

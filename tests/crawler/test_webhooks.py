@@ -15,12 +15,9 @@ from standardwebhooks.webhooks import Webhook
 from crawler import webhooks
 from crawler.guards import AddressGuard, Pin
 from crawler.webhooks import WebhookSender, delivering_webhooks
-from registry.actions.webhooks.delivering import Outgoing
+from registry.actions.webhooks import Outgoing
 from registry.core.changes.kinds import ALL
-from registry.core.webhooks import schedule
-from registry.core.webhooks.messages import Message, challenge_body
-from registry.core.webhooks.schedule import Attempt
-from registry.core.webhooks.signing import secret_of
+from registry.core.webhooks import Attempt, Message, challenge_body, secret_of
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store
 from registry.store.webhooks import WebhookRecord
@@ -188,8 +185,8 @@ async def delivering(
     monkeypatch: pytest.MonkeyPatch, folder: Path, store: Store, database_url: str, receiver: Receiver
 ) -> AsyncIterator[Registry]:
     """Yield a registry whose receiver has been verified. Retries and further messages follow at once."""
-    monkeypatch.setattr(schedule, "GATHER", timedelta())
-    monkeypatch.setattr(schedule, "DELAYS", (timedelta(),))
+    monkeypatch.setattr("registry.core.webhooks.GATHER", timedelta())
+    monkeypatch.setattr("registry.core.webhooks.DELAYS", (timedelta(),))
     monkeypatch.setattr(webhooks, "POLL_SECONDS", 0.02)
     async with Sites({HOST: receiver, "elsewhere.example": Reply()}) as served:
         trust(monkeypatch, folder, served)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.demo.server import Served, serve
+from registry.demo.server import SampleServer, serve
 from registry.demo.sites import SAMPLE_WEB, BadSite, load_sites
 from tests.support.hang import HANG_SECONDS
 
@@ -97,7 +97,9 @@ def test_a_folder_without_sites_is_refused(tmp_path: Path) -> None:
         load_sites(tmp_path / "absent")
 
 
-def get(served: Served, host: str, path: str, headers: dict[str, str] | None = None) -> tuple[int, bytes, str | None]:
+def get(
+    served: SampleServer, host: str, path: str, headers: dict[str, str] | None = None
+) -> tuple[int, bytes, str | None]:
     """Request by server name and pinned address, like a client that trusts the throw-away authority."""
     entry = next(mapping for mapping in served.connect_to if mapping.startswith(f"{host}:"))
     connection = HTTPSConnection(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from registry.demo import DemoFailed
+from registry.demo import DemoError
 from registry.demo.sites import SAMPLE_WEB
 from registry.demo.tour import crawled, demo_settings
 
@@ -15,7 +15,7 @@ async def test_a_folder_has_one_demo_at_a_time(tmp_path: Path) -> None:
     """Each demo serves its own web, and its workers visit everything due."""
     with (tmp_path / "demo.lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(DemoFailed, match="another demo"):
+        with pytest.raises(DemoError, match="another demo"):
             async with crawled(demo_settings(tmp_path, 0), SAMPLE_WEB, Console(quiet=True)):
                 pytest.fail("it runs")
 

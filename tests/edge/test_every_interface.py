@@ -17,8 +17,8 @@ from registry.cli.interfaces import interfaces_of
 from registry.core.reading.reader import MAX_BYTES
 from registry.edge import metrics as counting
 from registry.edge import problems
-from registry.edge.costs import charge
 from registry.edge.interfaces import Interface, compose
+from registry.edge.limiter import charge
 from registry.edge.metrics import METHODS, RequestMetrics
 from registry.edge.middleware import Rules
 from registry.edge.problems import Problem

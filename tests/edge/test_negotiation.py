@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.edge.negotiation import prefers_html
+from registry.edge.responses import prefers_html
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 

@@ -14,9 +14,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from registry.api.app import create_app
 from registry.core.model.listing import Filters
-from registry.edge.computing import JUDGED_HERE, SHOWN_HERE
-from registry.edge.costs import HEALTH, UNIT_BYTES, of_discover, of_list
+from registry.edge.limiter import HEALTH, UNIT_BYTES, of_discover, of_list
 from registry.edge.middleware import AT_ONCE_EACH, RequestMiddleware, Rules
+from registry.edge.requests import JUDGED_HERE, SHOWN_HERE
 from registry.store.unit_of_work import Store
 from tests.api.sites import PIGEON
 from tests.support import shapes

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from registry.actions.queries.inspect import HostStatus
+from registry.actions.queries.inspect import HostReport
 from registry.api.app import create_app
 from tests.support.consistency import faults
 from tests.support.hang import HANG_SECONDS
@@ -180,7 +180,7 @@ async def test_hostile_content_is_crawled_stored_and_shown_safely(tmp_path: Path
             assert_harmless(search.output)
 
 
-def reasons(statuses: dict[str, HostStatus | None], host: str) -> set[str]:
+def reasons(statuses: dict[str, HostReport | None], host: str) -> set[str]:
     """Return the reasons of the manifest; those of other paths only report that they are absent."""
     status = statuses[host]
     assert status is not None

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from crawler import resources
-from crawler.guards import Resolver, Unresolved
+from crawler.guards import ResolutionError, Resolver
 from crawler.run import crawl
 from registry.settings import Settings
 from registry.store.records import OptOutRecord
@@ -116,7 +116,7 @@ class Recording(Resolver):
 
     async def addresses(self, host: str) -> tuple[str, ...]:
         self.asked.append(host)
-        raise Unresolved("nxdomain")
+        raise ResolutionError("nxdomain")
 
 
 async def test_a_host_that_opted_out_is_not_resolved(

@@ -15,14 +15,14 @@ from typing import Any, Final
 import httpx2
 import pytest
 
-from registry.actions.feed.reading import latest
+from registry.actions.feed import latest
 from registry.actions.frontier.lease import acquire
 from registry.actions.frontier.seed import make_due, seed
 from registry.actions.maintenance.forget import forget
 from registry.actions.maintenance.opt_out import readmit
 from registry.actions.mirroring.apply import progress
 from registry.actions.ownership import owning
-from registry.actions.ownership.authorising import NotAnOwner
+from registry.actions.ownership.owning import NotAnOwner
 from registry.actions.recording.record import record
 from registry.actions.recording.rescore import rescore
 from registry.cli.interfaces import interfaces_of
@@ -35,8 +35,8 @@ from registry.store.engine import make_engine
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
-from registry.wiring.reference import Reference
 from registry.wiring.searching import SearchActions
+from registry.wiring.upkeep import Reference
 from tests.actions.ownership.test_ownership import owner_of
 from tests.actions.test_dumps import same
 from tests.support.builders import ADP, HOLDER, LEASE_FOR, NOW, Page, Site, adp_site, awp_manifest, finish

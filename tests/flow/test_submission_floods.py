@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from crawler import resources
-from crawler.guards import Resolver, Unresolved
+from crawler.guards import ResolutionError, Resolver
 from crawler.run import crawl
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
@@ -178,7 +178,7 @@ class Asked(Resolver):
 
     async def addresses(self, host: str) -> tuple[str, ...]:
         self.names.append(host)
-        raise Unresolved("nxdomain")
+        raise ResolutionError("nxdomain")
 
 
 async def test_a_flood_of_submissions_is_no_flood_of_dns_queries(

@@ -16,8 +16,8 @@ import yaml
 from crawler.seeds import pages
 from registry import cli
 from registry.cli import copying
+from registry.search.meilisearch.admin import key_roles
 from registry.search.meilisearch.backend import OLDEST, TESTED
-from registry.search.meilisearch.keys import key_roles
 from registry.settings import Settings, variable
 from registry.wiring import dumps as dumps_wiring
 from registry.wiring.opt_outs import opt_out_path

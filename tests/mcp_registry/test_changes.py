@@ -10,7 +10,7 @@ from registry.actions.maintenance.forget import forget
 from registry.actions.maintenance.prune import prune
 from registry.actions.queries.mcp_servers import SLACK
 from registry.actions.recording.rescore import rescore
-from registry.core.scheduling.retention import Retention
+from registry.core.scheduling.jobs import Retention
 from tests.mcp_registry.conftest import OFFICIAL, OWN, View
 from tests.mcp_registry.sites import CARD, DATED, HOSTILE, PARCELS, SITES, SOCKET, TRIPLE, card, served
 from tests.support.builders import DAY, NOW, Page, Site, again

@@ -23,8 +23,8 @@ from registry.core.model.listing import Filters, Listing, SearchUnavailable
 from registry.core.ranking import CorpusStats, Embedder, parse_query
 from registry.search.backend import make_documents
 from registry.search.embedding import default_embedder
+from registry.search.meilisearch.admin import make_keys
 from registry.search.meilisearch.backend import MeiliBackend
-from registry.search.meilisearch.keys import make_keys
 from registry.store.engine import make_engine
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import put, remove

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from registry.search.meilisearch.keys import make_keys
+from registry.search.meilisearch.admin import make_keys
 from registry.store.engine import make_engine
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import put

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.actions.indexing.reindex import reindex
+from registry.actions.indexing import reindex
 from registry.actions.queries.discover import POOL, discover
 from registry.core.model.listing import Filters, Hit, ListedCapability, Listing, Query
 from registry.core.ranking import collapse, explain, make_record, parse_query, rank, texts_of

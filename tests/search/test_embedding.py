@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.search import embedding
-from registry.search.array_file import ArrayFileError, encode_arrays, read_arrays
+from registry.search.column_store import ArrayFileError, encode_arrays, read_arrays
 from registry.search.embedding import (
     MODEL,
     RECIPE,

@@ -15,9 +15,8 @@ from registry.core.model.listing import Filters, SearchUnavailable
 from registry.core.ranking import CorpusStats, parse_query, rank
 from registry.search.backend import Backend, IndexState, SearchDocument, make_document, make_documents
 from registry.search.meilisearch import layout
-from registry.search.meilisearch.admin import Admin, Keys
+from registry.search.meilisearch.admin import Admin, Keys, make_keys
 from registry.search.meilisearch.backend import MeiliBackend
-from registry.search.meilisearch.keys import make_keys
 from tests.search.contract import MAIL, MAPS, SHOP, BackendContract, fill, found, pool, stats_of, upsert
 from tests.search.folding_contract import FoldingContract
 from tests.search.listings import listing

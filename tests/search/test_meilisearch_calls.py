@@ -13,9 +13,8 @@ from registry.core.model.listing import Filters, SearchUnavailable
 from registry.core.ranking import ParsedQuery, parse_query
 from registry.search.backend import IndexState, WriterBusy, make_document
 from registry.search.meilisearch import layout
-from registry.search.meilisearch.admin import Admin, Keys, TaskFailure
+from registry.search.meilisearch.admin import INDEXER_ACTIONS, Admin, Keys, TaskFailure, make_keys
 from registry.search.meilisearch.backend import MeiliBackend
-from registry.search.meilisearch.keys import INDEXER_ACTIONS, make_keys
 from registry.search.meilisearch.query_client import EmbedderMissing, IndexMissing, QueryClient
 from tests.search.capture import Answer, Call, Capture, captured
 from tests.search.contract import MAIL, MAPS, SHOP

@@ -11,7 +11,7 @@ from registry.core.ranking.copies import standing_of
 from registry.core.ranking.naming import MOST_NAMED
 from registry.search.backend import SearchDocument, make_document
 from registry.search.meilisearch import hits, layout
-from registry.search.meilisearch.responses import QueryResult, ResponseHit
+from registry.search.meilisearch.admin import QueryResult, ResponseHit
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.folding_contract import POST, copies_of
 from tests.search.listings import listing

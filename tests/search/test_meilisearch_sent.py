@@ -15,11 +15,10 @@ from registry.core.model.listing import Filters, TrustLevel
 from registry.core.ranking import CorpusStats, ParsedQuery, make_record, parse_query, term_ids
 from registry.core.ranking.copies import standing_of
 from registry.search.backend import make_document
-from registry.search.corpus_counts import CorpusCounts, IndexOutdated
+from registry.search.column_store import CorpusCounts, OutdatedIndex
 from registry.search.facets import FACETS, NAMES, NUMBERS
 from registry.search.meilisearch import layout, queries
-from registry.search.meilisearch.admin import Keys
-from registry.search.meilisearch.keys import read_keys, write_keys
+from registry.search.meilisearch.admin import Keys, read_keys, write_keys
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.folding_contract import NOW, POST
 from tests.search.listings import listing
@@ -146,7 +145,7 @@ def test_a_tally_is_read_back_unchanged() -> None:
     assert decoded == tally
     assert decoded.stats() == CorpusStats.of(make_record(remaining) for remaining in (MAIL, MAPS))
     for raw, name in [(tally.encode("7"), "8"), (b"", "7"), (b"\x017", "7"), (tally.encode("7")[:-9], "7")]:
-        with pytest.raises(IndexOutdated):
+        with pytest.raises(OutdatedIndex):
             CorpusCounts.decode(raw, name)
 
 

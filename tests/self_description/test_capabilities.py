@@ -6,7 +6,7 @@ import pytest
 
 from registry.api.app import make_routes
 from registry.core.model.services import is_semantic_type
-from registry.self_description.capabilities import CAPABILITIES, OwnCapability, Parameter
+from registry.self_description.capabilities import CAPABILITIES, CapabilityParameter, OwnCapability
 from registry.self_description.service import limit_of, output_of
 from registry.settings import Settings
 
@@ -78,7 +78,7 @@ def _members_of_body(operation: dict[str, Any]) -> set[str]:
     return {member for one in schemas for member in one["properties"]}
 
 
-def _assert_bounds(parameter: Parameter, schema: dict[str, Any]) -> None:
+def _assert_bounds(parameter: CapabilityParameter, schema: dict[str, Any]) -> None:
     """Assert that no value is allowed here that the operation refuses."""
     branch = next((one for one in schema.get("anyOf", ()) if one.get("type") != "null"), schema)
     for keyword, is_within in (("maximum", int.__le__), ("minimum", int.__ge__), ("maxLength", int.__le__)):

@@ -25,7 +25,7 @@ from registry.edge.middleware import Rules
 from registry.edge.requests import provide
 from registry.self_description.app import interface
 from registry.self_description.capabilities import CAPABILITIES
-from registry.self_description.documents import CATALOGUES, WRITTEN, Documents
+from registry.self_description.documents import CATALOGUES, WRITTEN, SelfDocuments
 from registry.self_description.service import McpServer, own_service
 from registry.settings import Settings
 from tests.support.web import Page, Web, visit
@@ -42,8 +42,8 @@ def settings(public_url: str = BASE, **changes: Any) -> Settings:
     return Settings(public_url=public_url, read_rate=1_000_000, connect_to=(f"{HOST}:443:127.0.0.1:1",), **changes)
 
 
-def documents(public_url: str = BASE, mcp: McpServer | None = MCP, ard: str | None = ARD) -> Documents:
-    return Documents(settings(public_url), VERSION, make_routes().openapi, mcp, ard)
+def documents(public_url: str = BASE, mcp: McpServer | None = MCP, ard: str | None = ARD) -> SelfDocuments:
+    return SelfDocuments(settings(public_url), VERSION, make_routes().openapi, mcp, ard)
 
 
 def read(path: str, public_url: str = BASE, **options: Any) -> Any:
@@ -315,7 +315,7 @@ def test_no_capability_is_lost_in_a_format_of_manifests() -> None:
 
 
 def test_the_operator_is_named_as_the_settings_do() -> None:
-    made = Documents(settings(contact_email="desk@registry.example"), VERSION, make_routes().openapi)
+    made = SelfDocuments(settings(contact_email="desk@registry.example"), VERSION, make_routes().openapi)
     assert "Write to desk@registry.example." in made.by_path["/terms"][0]
     assert orjson.loads(made.by_path["/.well-known/agent.json"][0])["provider"]["contact"] == "desk@registry.example"
     assert "has not configured an address" in documents().by_path["/terms"][0]

@@ -6,17 +6,17 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from registry.core.access.audit import OPERATOR, AuditEntry
+from registry.core.access.audit import OPERATOR, AuditEvent
 from registry.store.unit_of_work import Store
 
 NOW = datetime(2026, 11, 26, 12, 0, tzinfo=UTC)
-BLOCKED = AuditEntry(OPERATOR, "host.blocked", "bikes.example", "bikes.example", "spam\0", {"until": None})
+BLOCKED = AuditEvent(OPERATOR, "host.blocked", "bikes.example", "bikes.example", "spam\0", {"until": None})
 
 
 async def test_entries_are_read_the_latest_first(store: Store) -> None:
     async with store.begin() as uow:
         await uow.audit.add(BLOCKED, now=NOW)
-        await uow.audit.add(AuditEntry(OPERATOR, "key.made"), now=NOW + timedelta(seconds=1))
+        await uow.audit.add(AuditEvent(OPERATOR, "key.made"), now=NOW + timedelta(seconds=1))
     async with store.read() as uow:
         latest, earliest = await uow.audit.latest(limit=5)
         assert (latest.action, earliest.action) == ("key.made", "host.blocked")
@@ -28,7 +28,7 @@ async def test_entries_are_read_the_latest_first(store: Store) -> None:
 async def test_entries_of_one_transaction_stay_in_their_order(store: Store) -> None:
     async with store.begin() as uow:
         for number in range(20):
-            await uow.audit.add(AuditEntry(OPERATOR, f"key.made{number}"), now=NOW)
+            await uow.audit.add(AuditEvent(OPERATOR, f"key.made{number}"), now=NOW)
     async with store.read() as uow:
         assert [entry.action for entry in await uow.audit.latest(limit=20)] == [
             f"key.made{number}" for number in reversed(range(20))

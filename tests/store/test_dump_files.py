@@ -14,20 +14,22 @@ import zstandard
 from registry.store import dump_files, dump_writer
 from registry.store.dump_files import (
     BadDump,
+    DumpFileManifest,
     DumpFolder,
-    Manifest,
     Part,
     lines,
     read_manifest,
     verify,
 )
-from registry.store.dump_writer import DumpFailed, DumpRunning, DumpWriter
+from registry.store.dump_writer import DumpError, DumpRunning, DumpWriter
 
 FIRST, SECOND, THIRD = "20261124T010000Z", "20261125T010000Z", "20261126T010000Z"
-ABOUT = Manifest(FIRST, "2026-11-24T01:00:00+00:00", "https://registry.example", "cursor", 7, True, {}, {"services": 1})
+ABOUT = DumpFileManifest(
+    FIRST, "2026-11-24T01:00:00+00:00", "https://registry.example", "cursor", 7, True, {}, {"services": 1}
+)
 
 
-def write(folder: Path, snapshot: str = FIRST, *, count: int = 300, keep: int = 2, **options: int) -> Manifest:
+def write(folder: Path, snapshot: str = FIRST, *, count: int = 300, keep: int = 2, **options: int) -> DumpFileManifest:
     with DumpWriter(folder, snapshot, **options) as writer:
         for number in range(count):
             writer.add(f"d{number:05} d{number:05}", json.dumps({"number": number, "snapshot": snapshot}).encode())
@@ -90,7 +92,7 @@ def test_a_dump_that_fails_leaves_the_earlier_one(tmp_path: Path, monkeypatch: p
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(DumpFailed, match="No space left"):
+    with pytest.raises(DumpError, match="No space left"):
         write(tmp_path, SECOND, part_bytes=2_000, frame_bytes=500)
     assert {name: (tmp_path / name).read_bytes() for name in files(tmp_path)} == before
 
@@ -120,7 +122,7 @@ def test_a_second_dump_of_the_same_second_is_refused(tmp_path: Path) -> None:
     """Their parts could have the same names, and a failure of the second would delete those of the first."""
     write(tmp_path)
     before = files(tmp_path)
-    with pytest.raises(DumpFailed, match="this second"):
+    with pytest.raises(DumpError, match="this second"):
         write(tmp_path)
     assert files(tmp_path) == before
 
@@ -283,5 +285,5 @@ def test_a_record_that_is_too_large_for_a_line_is_no_part_of_a_dump(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dump_writer, "LINE_BYTES", 100)
-    with DumpWriter(tmp_path, FIRST) as writer, pytest.raises(DumpFailed):
+    with DumpWriter(tmp_path, FIRST) as writer, pytest.raises(DumpError):
         writer.add("a a", b"x" * 100)

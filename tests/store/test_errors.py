@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import psycopg
 import pytest
 
-from registry.store.errors import StoreUnavailable, translated
+from registry.store.engine import StoreUnavailable, translated
 from registry.store.lane import QueryPool
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.store.engine import make_engine
-from registry.store.errors import StoreUnavailable
+from registry.store.engine import StoreUnavailable, make_engine
 from registry.store.holder import hold_leases, hold_target
 from registry.store.unit_of_work import Store
 from tests.support.hang import HANG_SECONDS

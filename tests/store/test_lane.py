@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.store.engine import libpq, sqlalchemy_url
-from registry.store.errors import StoreUnavailable, Unstorable
+from registry.store.engine import StoreUnavailable, Unstorable, libpq, sqlalchemy_url
 from registry.store.lane import QueryPool, texts
 from registry.store.unit_of_work import Store
 from tests.support.database import rows, until_true, waiting_for_locks

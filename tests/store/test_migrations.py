@@ -6,7 +6,7 @@ from alembic import command
 from alembic.script import ScriptDirectory
 
 from registry.store.engine import libpq, make_engine, sqlalchemy_url
-from registry.store.migrate import SchemaOutdated, check_schema, current_head, make_config, revisions, upgrade
+from registry.store.migrate import OutdatedSchema, check_schema, current_head, make_config, revisions, upgrade
 
 
 async def test_an_upgraded_database_matches_the_tables(database_url: str) -> None:
@@ -30,7 +30,7 @@ def test_revisions_are_those_that_alembic_finds() -> None:
 
 async def test_empty_database_is_refused_with_the_remedy(empty_database_url: str) -> None:
     engine = make_engine(empty_database_url)
-    with pytest.raises(SchemaOutdated, match=r"no schema.*waypost migrate") as refused:
+    with pytest.raises(OutdatedSchema, match=r"no schema.*waypost migrate") as refused:
         await check_schema(engine)
     assert (refused.value.found, refused.value.expected) == (None, current_head())
     await engine.dispose()
@@ -41,7 +41,7 @@ async def test_newer_database_is_refused(empty_database_url: str) -> None:
     with psycopg.connect(libpq(sqlalchemy_url(empty_database_url))) as connection:
         connection.execute("UPDATE alembic_version SET version_num = 'ffffffffffff'")
     engine = make_engine(empty_database_url)
-    with pytest.raises(SchemaOutdated, match="newer than this program"):
+    with pytest.raises(OutdatedSchema, match="newer than this program"):
         await check_schema(engine)
     await engine.dispose()
 

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import OperationalError
 
-from registry.store.engine import decode, encode, libpq, make_engine, sqlalchemy_url
-from registry.store.errors import StoreUnavailable, Unstorable
+from registry.store.engine import StoreUnavailable, Unstorable, decode, encode, libpq, make_engine, sqlalchemy_url
 from registry.store.unit_of_work import Store
 from registry.store.values import clean, clean_json, key_name, ordered_id, url_hash
 

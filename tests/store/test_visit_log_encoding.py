@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.assessing.assess import Assessment
-from registry.core.model.documents import Fetched, Outcome, Probe, Purpose, Via
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose, Via
 from registry.core.visiting.visits import ProbeResult
 from registry.store.visit_log_encoding import pack, unpack
 
@@ -22,7 +22,7 @@ urls = st.one_of(
 answers = st.builds(
     lambda url, purpose, outcome, reason, form, status, kind, body, ms, final, hops, via: ProbeResult(
         Probe(url, purpose, "S2", "*/*", 1000, via),
-        Fetched(url, final or url, NOW, status, {"content-type": kind}, body, hops=tuple(hops), elapsed_ms=ms),
+        FetchResult(url, final or url, NOW, status, {"content-type": kind}, body, hops=tuple(hops), elapsed_ms=ms),
         Assessment(outcome, reason, form),
     ),
     urls, st.sampled_from(Purpose), st.sampled_from(Outcome), texts, st.sampled_from([None, "adp"]),
@@ -56,7 +56,7 @@ def test_packed_probes_are_read_back(results: list[ProbeResult]) -> None:
 
 def test_the_entry_of_a_manifest_has_its_digest_and_format() -> None:
     probe = Probe(f"https://{HOST}/agent.json", Purpose.MANIFEST, "S2", "*/*", 1000)
-    fetched = Fetched(probe.url, probe.url, NOW, 200, {"content-type": "Application/JSON; charset=utf-8"}, b"{}")
+    fetched = FetchResult(probe.url, probe.url, NOW, 200, {"content-type": "Application/JSON; charset=utf-8"}, b"{}")
     (entry,) = unpack(HOST, pack(HOST, [ProbeResult(probe, fetched, Assessment(Outcome.FOUND, "", "awp", "0.2"))]))
     assert entry["sha256"] == "44136fa355b3678a"  # of b"{}"
     assert (entry["type"], entry["format"], entry["dialect"]) == ("application/json", "awp", "0.2")
@@ -81,7 +81,8 @@ def test_anything_else_is_a_value_error(packed: bytes) -> None:
 def test_a_cut_vector_is_refused(cut: int) -> None:
     probe = Probe(f"https://{HOST}/agent.json", Purpose.MANIFEST, "S2", "*/*", 1000)
     vector = pack(
-        HOST, [ProbeResult(probe, Fetched(probe.url, probe.url, NOW, 404), Assessment(Outcome.ABSENT, "status_404"))]
+        HOST,
+        [ProbeResult(probe, FetchResult(probe.url, probe.url, NOW, 404), Assessment(Outcome.ABSENT, "status_404"))],
     )
     with pytest.raises(ValueError, match="vector"):
         unpack(HOST, vector[:cut])

@@ -12,9 +12,9 @@ from typing import Any
 from registry.actions.frontier.lease import acquire
 from registry.actions.frontier.seed import seed
 from registry.actions.queries import inspect
-from registry.actions.queries.inspect import HostStatus
-from registry.actions.recording.record import Recorded, record
-from registry.core.model.documents import Fetched, Outcome, Probe
+from registry.actions.queries.inspect import HostReport
+from registry.actions.recording.record import RecordCounts, record
+from registry.core.model.documents import FetchResult, Outcome, Probe
 from registry.core.names.domains import registrable_domain
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Lease, Visit
@@ -117,15 +117,15 @@ def visit(job: HostJob, site: Site, now: datetime = NOW) -> Visit:
     return plan.finish(now, now, sent)
 
 
-def answer(probe: Probe, site: Site, now: datetime) -> Fetched:
+def answer(probe: Probe, site: Site, now: datetime) -> FetchResult:
     path = "/" + probe.url.split("/", 3)[3]
     page = site if isinstance(site, Page) else site.get(path, Page("gone fishing", 404, media_type="text/plain"))
     if page.failure is not None:
-        return Fetched(probe.url, probe.url, now, failure=page.failure, reason=page.reason)
+        return FetchResult(probe.url, probe.url, now, failure=page.failure, reason=page.reason)
     headers = {"content-type": page.media_type, **page.headers} | ({"etag": page.etag} if page.etag else {})
     if page.etag is not None and probe.etag == page.etag:
-        return Fetched(probe.url, probe.url, now, 304, headers, elapsed_ms=5)
-    return Fetched(probe.url, probe.url, now, page.status, headers, page.raw, elapsed_ms=20, address="192.0.2.1")
+        return FetchResult(probe.url, probe.url, now, 304, headers, elapsed_ms=5)
+    return FetchResult(probe.url, probe.url, now, page.status, headers, page.raw, elapsed_ms=20, address="192.0.2.1")
 
 
 def finish(job: DomainJob, sites: Mapping[str, Site], now: datetime = NOW) -> FinishedDomain:
@@ -138,7 +138,7 @@ async def take(store: Store, *, limit: int = 100, now: datetime = NOW, holder: i
     return await acquire(store, limit=limit, now=now, lease_for=LEASE_FOR, holder=holder)
 
 
-async def crawl(store: Store, sites: Mapping[str, Site], now: datetime = NOW) -> Recorded:
+async def crawl(store: Store, sites: Mapping[str, Site], now: datetime = NOW) -> RecordCounts:
     """Seed the sites, lease what is due and record its visits, once."""
     await seed(store, sites, source="test", now=now, exempt=set(sites))
     lease = await take(store, limit=1_000, now=now)
@@ -146,14 +146,14 @@ async def crawl(store: Store, sites: Mapping[str, Site], now: datetime = NOW) ->
     return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
 
 
-async def again(store: Store, sites: Mapping[str, Site], now: datetime) -> Recorded:
+async def again(store: Store, sites: Mapping[str, Site], now: datetime) -> RecordCounts:
     """Lease what is due, visit it again and record the visits."""
     lease = await take(store, now=now)
     assert lease is not None, "nothing is due"
     return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
 
 
-async def status_of(store: Store, host: str, now: datetime) -> HostStatus:
+async def status_of(store: Store, host: str, now: datetime) -> HostReport:
     status = await inspect.status(store, host, now=now)
     assert status is not None
     return status

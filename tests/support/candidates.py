@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from registry.core.ranking import CandidateSet, Record
-from registry.core.ranking.copies import Standing, Standings
+from registry.core.ranking.copies import CopyStanding, Standings
 
-UNIQUE = Standing(0, 0, 0, 0)
+UNIQUE = CopyStanding(0, 0, 0, 0)
 """Of a service that is never a copy."""
 
 
@@ -19,7 +19,7 @@ class Candidate:
     host: str
     score: int
     record: Record
-    standing: Standing = UNIQUE
+    standing: CopyStanding = UNIQUE
 
 
 def side_by_side(candidates: Iterable[Candidate], model: str = "") -> CandidateSet:

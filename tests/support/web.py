@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from registry.core.model.documents import Fetched, Outcome, Probe
+from registry.core.model.documents import FetchResult, Outcome, Probe
 from registry.core.names.domains import host_of
 from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.pointers import STATUSES, Stop
 from registry.core.visiting.probes import keeps_head
-from registry.core.visiting.redirects import STATUSES, Stop
 from registry.core.visiting.visits import HostJob, Visit
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -49,27 +49,27 @@ class Web:
         self.sites = sites
         self.asked: list[str] = []
 
-    def fetch(self, plan: HostPlan, probe: Probe) -> Fetched:
+    def fetch(self, plan: HostPlan, probe: Probe) -> FetchResult:
         url = probe.url
         hops: tuple[str, ...] = ()
         while True:
             self.asked.append(url)
             response = self._answer(url)
             if isinstance(response, Broken):
-                return Fetched(probe.url, url, NOW, hops=hops, failure=response.failure, reason=response.reason)
+                return FetchResult(probe.url, url, NOW, hops=hops, failure=response.failure, reason=response.reason)
             if response.status not in STATUSES:
                 break
             step = plan.redirect(probe, url, response.headers.get("location"), hops)
             if isinstance(step, Stop):
-                return Fetched(probe.url, url, NOW, hops=hops, failure=step.outcome, reason=step.reason)
+                return FetchResult(probe.url, url, NOW, hops=hops, failure=step.outcome, reason=step.reason)
             url, hops = step.url, (*hops, url)
         if probe.etag and response.headers.get("etag") == probe.etag:
-            return Fetched(probe.url, url, NOW, 304, response.headers, hops=hops)
+            return FetchResult(probe.url, url, NOW, 304, response.headers, hops=hops)
         truncated = len(response.body) > probe.cap
         if truncated and not keeps_head(probe):
-            return Fetched(probe.url, url, NOW, hops=hops, failure=Outcome.TOO_LARGE, reason="body")
+            return FetchResult(probe.url, url, NOW, hops=hops, failure=Outcome.TOO_LARGE, reason="body")
         body = response.body[: probe.cap]
-        return Fetched(
+        return FetchResult(
             probe.url,
             url,
             NOW,

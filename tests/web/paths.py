@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from registry.web.links import Links
+from registry.web.rendering import Links
 from tests.api import sites
 
 LINKS: Final = Links("", "", frozenset())

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import structlog.testing
 
-from registry.wiring.compute import ComputePool, Crowded, JobFailed, NotComputed
+from registry.wiring.compute import ComputePool, JobError, JobGivenUp, QueueFull
 from registry.wiring.compute_process import packed
 from tests.support import jobs
 from tests.support.hang import HANG_SECONDS
@@ -72,7 +72,7 @@ async def test_jobs_have_a_lower_priority(pool: ComputePool) -> None:
 async def test_an_expected_error_is_raised_here_and_another_is_logged_without_its_text(pool: ComputePool) -> None:
     with pytest.raises(jobs.Expected, match="as it was"):
         await run(pool, jobs.raise_expected, "as it was")
-    with structlog.testing.capture_logs() as logged, pytest.raises(JobFailed):
+    with structlog.testing.capture_logs() as logged, pytest.raises(JobError):
         await run(pool, jobs.raise_other, "hunter2")
     assert [(event["event"], event["error"]) for event in logged] == [("compute.failed", "RuntimeError")]
     assert "raise_other" in logged[0]["frames"]
@@ -93,7 +93,7 @@ async def test_a_job_that_takes_too_long_is_ended_and_the_next_one_works(fifo: P
     (pid,) = pool.pids
     with watched(pid) as process:
         deadlines[-1].reschedule(0)
-        with pytest.raises(NotComputed) as given_up:
+        with pytest.raises(JobGivenUp) as given_up:
             await endless
         assert given_up.value.too_long
         assert await asyncio.to_thread(has_ended, process)
@@ -103,7 +103,7 @@ async def test_a_job_that_takes_too_long_is_ended_and_the_next_one_works(fifo: P
 
 
 async def test_a_process_that_dies_gives_up_its_job_only(pool: ComputePool) -> None:
-    with pytest.raises(NotComputed) as given_up:
+    with pytest.raises(JobGivenUp) as given_up:
         await run(pool, jobs.die)
     assert not given_up.value.too_long
     assert await run(pool, jobs.add, 1, 1) == 2
@@ -117,7 +117,7 @@ async def test_a_process_that_dies_gives_up_its_job_only(pool: ComputePool) -> N
 
 
 async def test_a_job_cannot_take_all_memory(pool: ComputePool) -> None:
-    with pytest.raises(JobFailed):
+    with pytest.raises(JobError):
         await run(pool, jobs.allocate, 6 << 30)
     assert await run(pool, jobs.add, 1, 1) == 2
 
@@ -127,7 +127,7 @@ async def test_a_client_that_waits_is_bounded_and_does_not_hold_up_others(pool: 
     descriptor = await started(fifo)
     waiting = [asyncio.create_task(run(pool, jobs.add, 1, number)) for number in (1, 2)]
     await asyncio.sleep(0)
-    with pytest.raises(Crowded):
+    with pytest.raises(QueueFull):
         await run(pool, jobs.add, 1, 3)
     other = asyncio.create_task(run(pool, jobs.add, 1, 4, client="b"))
     await asyncio.sleep(0)
@@ -159,7 +159,7 @@ async def test_closing_ends_idle_and_running_processes_and_starts_none(fifo: Pat
     assert len(pids) == 2
     await pool.close()
     for job in (running, waiting):
-        with pytest.raises(NotComputed):
+        with pytest.raises(JobGivenUp):
             await job
     os.close(descriptor)
     assert pool.pids == []
@@ -220,10 +220,10 @@ async def test_a_host_whose_job_took_too_long_is_not_tried_again_for_a_while(fif
     slow = asyncio.create_task(pool.run("a", jobs.wait_for, fifo, raises=jobs.Expected, host="slow.example"))
     descriptor = await started(fifo)
     deadlines[-1].reschedule(0)
-    with pytest.raises(NotComputed):
+    with pytest.raises(JobGivenUp):
         await slow
     os.close(descriptor)
-    with pytest.raises(NotComputed) as refused:
+    with pytest.raises(JobGivenUp) as refused:
         await pool.run("b", jobs.add, 1, 2, raises=jobs.Expected, host="slow.example")
     assert refused.value.too_long
     assert await pool.run("b", jobs.add, 1, 2, raises=jobs.Expected, host="other.example") == 3

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from registry.wiring import figures
-from registry.wiring.figures import Kept
+from registry.wiring.figures import CachedFigure
 
 
 async def test_a_result_is_computed_once_for_all_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,7 +17,7 @@ async def test_a_result_is_computed_once_for_all_and_kept(monkeypatch: pytest.Mo
         await asyncio.sleep(0)
         return len(computed)
 
-    kept = Kept(compute)
+    kept = CachedFigure(compute)
     assert await asyncio.gather(kept.get(), kept.get(), kept.get()) == [1, 1, 1]
     monkeypatch.setattr(figures, "KEPT_SECONDS", -1.0)
     kept._until = 0.0
@@ -32,7 +32,7 @@ async def test_a_failure_is_not_kept() -> None:
             raise answer
         return answer
 
-    kept = Kept(compute)
+    kept = CachedFigure(compute)
     with pytest.raises(OSError):
         await kept.get()
     assert await kept.get() == timedelta(1)

@@ -12,7 +12,7 @@ import pytest
 from psycopg import sql
 from pydantic import SecretStr
 
-from registry.core.model.documents import Fetched
+from registry.core.model.documents import FetchResult
 from registry.core.scheduling.jobs import RunOutcome
 from registry.settings import Settings
 from registry.store.engine import libpq, sqlalchemy_url
@@ -21,7 +21,7 @@ from registry.store.jobs import RunRecord
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost, open_waypost, schedule
 from registry.wiring.job_runs import JobActions
-from registry.wiring.schedule import Job, JobFailed, Schedule, Tools
+from registry.wiring.schedule import IncompleteJob, Job, JobTools, Schedule
 from tests.support.builders import NOW
 from tests.support.database import rows, until_true
 from tests.support.hang import HANG_SECONDS
@@ -42,7 +42,7 @@ class Work:
         self.began = asyncio.Event()
         self._action = action
 
-    async def __call__(self, _: Tools) -> Mapping[str, Any]:
+    async def __call__(self, _: JobTools) -> Mapping[str, Any]:
         self.runs += 1
         self.running += 1
         self.most_at_once = max(self.most_at_once, self.running)
@@ -78,10 +78,10 @@ async def waypost(database_url: str, tmp_path: Path) -> AsyncIterator[Waypost]:
 
 
 def with_jobs(waypost: Waypost, *jobs: Job) -> Schedule:
-    async def fetch(url: str, *, cap: int, etag: str | None, last_modified: str | None) -> Fetched:
+    async def fetch(url: str, *, cap: int, etag: str | None, last_modified: str | None) -> FetchResult:
         raise AssertionError("no job of these asks anybody")
 
-    return Schedule(Tools(waypost, waypost.settings, fetch), jobs)
+    return Schedule(JobTools(waypost, waypost.settings, fetch), jobs)
 
 
 @asynccontextmanager
@@ -176,7 +176,7 @@ async def test_a_failing_job_is_retried_later_and_does_not_affect_others(
 
 async def test_a_partly_failed_job_keeps_its_error_and_figures(waypost: Waypost) -> None:
     async def fail_partly() -> Mapping[str, Any]:
-        raise JobFailed("one of two", {"done": 1})
+        raise IncompleteJob("one of two", {"done": 1})
 
     runs = await with_jobs(waypost, Work(fail_partly).job()).once(None, asyncio.Event())
     assert runs is not None

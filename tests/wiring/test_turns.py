@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from registry.wiring.turns import Crowded, Turn, Turns
+from registry.wiring.turns import QueueFull, Turn, Turns
 
 
 class Line:
@@ -60,9 +60,9 @@ async def test_so_many_may_wait_and_no_more() -> None:
     await line.ask("x")
     waiting = [await line.ask(client) for client in "aaab"]
     refused = waiting[2].exception()
-    assert isinstance(refused, Crowded) and refused.by_client
+    assert isinstance(refused, QueueFull) and refused.by_client
     too_much = (await line.ask("c")).exception()
-    assert isinstance(too_much, Crowded) and not too_much.by_client
+    assert isinstance(too_much, QueueFull) and not too_much.by_client
     await line.end("x")
     assert not (await line.ask("c")).done()
 
@@ -104,7 +104,7 @@ async def test_a_turn_ends_once() -> None:
     turn.close()
     turn.close()
     await turns.take("a")
-    with pytest.raises(Crowded):
+    with pytest.raises(QueueFull):
         await turns.take("a")
 
 

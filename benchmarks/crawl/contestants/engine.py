@@ -22,7 +22,7 @@ from scrapy.http import Response
 from benchmarks.crawl.contestants.common import Meter, Result, Task, run
 from crawler.handler import LEASED, DomainResponse
 from crawler.run import crawl
-from registry.actions.recording.record import Recorded
+from registry.actions.recording.record import RecordCounts
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Lease
 from registry.settings import Settings
 
@@ -61,9 +61,9 @@ class MemoryLeases:
         jobs = tuple(DomainJob(host, (HostJob(host, whole_plan=True),)) for host in hosts)
         return Lease(uuid4(), datetime.now(UTC) + timedelta(hours=1), jobs) if jobs else None
 
-    async def record_all(self, finished: Sequence[tuple[UUID, FinishedDomain]]) -> Recorded:
+    async def record_all(self, finished: Sequence[tuple[UUID, FinishedDomain]]) -> RecordCounts:
         self.recorded += len(finished)
-        return Recorded()
+        return RecordCounts()
 
     async def lost_leases(self, holder: int, tokens: Collection[UUID]) -> Sequence[str]:
         return ()

@@ -1,22 +1,27 @@
-"""Leases: acquires domains to visit, releases them, and recovers those whose worker has died."""
+"""Leases: acquires domains to visit, releases them, and recovers those whose worker has died.
 
-from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime, timedelta
+Counts today's requests to each address block, over all processes.
+
+Applies an opt-out to stored rows: services are hidden, hosts are unscheduled, and events lose what they said.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Final
 from uuid import UUID, uuid4
 
-from registry.actions.frontier.pending import probes_from_json
 from registry.actions.frontier.seed import SUB_HOST
+from registry.actions.frontier.submit import probes_from_json
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import registrable_domain
-from registry.core.scheduling.reasons import DueReason
-from registry.core.visiting import rotation, tool_lists
+from registry.core.scheduling.policy import DueReason
+from registry.core.visiting import limits, tool_lists
 from registry.core.visiting.probes import Step
 from registry.core.visiting.shares import Standing
 from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, Lease, RobotsRecord
 from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
-from registry.store.records import DocumentRecord, HostRecord
+from registry.store.records import ChangeRecord, DocumentRecord, HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 WHOLE_PLAN_EVERY: Final = timedelta(days=14)
@@ -183,7 +188,7 @@ def host_job(
         closed=tuple(sorted(closed)),
         named=named,
         lists_tools=named or host.submitted_at is not None or any(map(_is_tool_list, known)),
-        further=tuple(step.path for step in further[: rotation.PER_VISIT]) if rotates else (),
+        further=tuple(step.path for step in further[: limits.PER_VISIT]) if rotates else (),
         standing=host.standing,
     )
 
@@ -192,8 +197,8 @@ def further_steps(host: HostRecord, documents: Iterable[DocumentRecord], now: da
     """Return the steps that a bulk visit leaves out and that may be requested, in the order of their turns."""
     home = f"https://{host.host}"
     found = {document.url.removeprefix(home) for document in documents if document.outcome is Outcome.FOUND}
-    steps = rotation.further_steps(host.host, short=is_short(host, bool(found)))
-    return rotation.in_turn(steps, host.asked, found, now.date())
+    steps = limits.further_steps(host.host, short=is_short(host, bool(found)))
+    return limits.in_turn(steps, host.asked, found, now.date())
 
 
 def is_short(host: HostRecord, has_documents: bool) -> bool:
@@ -225,3 +230,34 @@ def _robots(host: HostRecord, now: datetime) -> RobotsRecord | None:
     if host.robots_at is None or now - host.robots_at >= ROBOTS_FOR:
         return None
     return RobotsRecord(host.robots_status, host.robots_body or b"", host.robots_at)
+
+
+async def count_requests(
+    store: Store, requests: Mapping[str, int], blocks: Collection[str], *, now: datetime
+) -> dict[str, int]:
+    """Add the `requests`, by block, to today's (UTC); return today's sums of those blocks and of `blocks`.
+
+    It runs in a transaction of its own that touches nothing else: `record` never waits for it. Raise StoreUnavailable;
+    then the requests were not counted, or, when only the answer was lost, a retry counts them again.
+    """
+    day = now.astimezone(UTC).date()
+    async with store.begin() as uow:
+        sums = await uow.blocks.of(day, blocks) if blocks else {}
+        if requests:
+            sums |= await uow.blocks.add(day, requests)
+            await uow.blocks.forget(day)
+    return sums
+
+
+async def apply_opt_out(uow: UnitOfWork, domain: str, host: str, *, now: datetime) -> int:
+    """Apply it to the host and every host below it; return the number of services that were shown until now.
+
+    The caller has locked the domain and stored the opt-out. Nothing else is deleted; `forget` does that.
+    """
+    await uow.hosts.unschedule(domain, host)
+    hidden = await uow.services.hide(domain, [host])
+    await uow.feed.redact(domain, host)  # guard: feed-hidden-redacted
+    if hidden:
+        data = {"state": (await uow.holds.limits([domain]))[domain].state(host)}
+        await uow.ledger.add_changes([ChangeRecord(domain, name, "service.hidden", now, data) for name in hidden])
+    return len(hidden)

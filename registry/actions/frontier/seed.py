@@ -16,7 +16,7 @@ from registry.core.access.holds import Limits
 from registry.core.names.domains import InvalidName, canonical_host
 from registry.core.names.seeds import Checkpoint, Refusal, Seed, Seeds
 from registry.core.visiting.shares import is_main, is_named_by_others
-from registry.store.loading import Named
+from registry.store.loading import NamedHost
 from registry.store.records import CandidateRecord, HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -201,9 +201,9 @@ async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal] | Ch
 
 def _canonical(
     chunk: Sequence[str | Seed | Refusal], exempt: Collection[str], first_position: int
-) -> tuple[Iterable[Named], list[Refusal]]:
+) -> tuple[Iterable[NamedHost], list[Refusal]]:
     """Return the canonical hosts of the names, each once, and the refusals. `first_position`: of the first name."""
-    hosts: dict[str, Named] = {}
+    hosts: dict[str, NamedHost] = {}
     refusals: list[Refusal] = []
     for position, entry in enumerate(chunk, first_position):
         if isinstance(entry, Refusal):
@@ -216,7 +216,7 @@ def _canonical(
             refusals.append(Refusal(name, error.code, str(error), referrer, line))
             continue
         if host.host not in hosts:
-            hosts[host.host] = Named(host.domain, host.host, position, referrer)
+            hosts[host.host] = NamedHost(host.domain, host.host, position, referrer)
     return hosts.values(), refusals
 
 

@@ -3,21 +3,31 @@
 Anybody may submit a host of any site. What that can cost the site is bounded by its registrable domain, and what one
 client can take of that by the client, so that no client keeps others from submitting. In the queue of visits clients
 take turns: what one of them submitted delays a submission of another by one visit (`store/turns.py`).
+
+Lists of hosts that are submitted together, once for each Idempotency-Key.
+
+(draft-ietf-httpapi-idempotency-key-header: the same key with the same body gets the same answer, with another body an
+error, and while the first request is being worked on another error.)
+
+Stores the probes that a visit had no budget for until the next visit.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from operator import itemgetter
+from typing import Any, Final, Literal
+from uuid import UUID
 
 from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
-from registry.actions.mirroring.deciding import refuse_in_mirror
+from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.core.access.holds import Limits
-from registry.core.model.documents import Outcome
-from registry.core.names.domains import Host, canonical_host
-from registry.core.scheduling.reasons import DueReason
+from registry.core.model.documents import Outcome, Probe, Purpose, Via
+from registry.core.names.domains import Host, InvalidName, canonical_host
+from registry.core.scheduling.policy import DueReason
 from registry.core.visiting.shares import Standing
 from registry.store.records import HostRecord
+from registry.store.submission_lists import SubmissionListRecord, SubmittedHostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 REPEAT_AFTER: Final = timedelta(hours=1)
@@ -66,14 +76,14 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class SubmissionRefusal:
     """Why a host cannot be queued, and when it may be tried again."""
 
     state: Refused
     retry_at: datetime
 
 
-_Result = tuple[State, datetime | None] | Refusal
+_Result = tuple[State, datetime | None] | SubmissionRefusal
 
 
 async def submit(
@@ -106,7 +116,7 @@ async def submit_all(store: Store, hosts: Sequence[Host], *, client: str | None,
 
 
 def _submission(host: Host, result: _Result, now: datetime) -> Submission:
-    if isinstance(result, Refusal):
+    if isinstance(result, SubmissionRefusal):
         return Submission(result.state, host.domain, host.host, None, host.confusable, result.retry_at)
     state, due = result
     return Submission(state, host.domain, host.host, due and max(due, now), host.confusable)
@@ -221,7 +231,7 @@ def is_waiting(known: HostRecord, now: datetime) -> bool:
     return known.next_visit_at <= now or known.next_visit_why is DueReason.ASKED  # guard: postponed-once
 
 
-async def turn_of(uow: UnitOfWork, host: HostRecord, client: str | None, now: datetime) -> int | Refusal:
+async def turn_of(uow: UnitOfWork, host: HostRecord, client: str | None, now: datetime) -> int | SubmissionRefusal:
     """Return how many other unknown sub-hosts of the domain the client has submitted, or why this one is refused.
 
     Hosts that were reached before are never refused. The apex, its www, and hosts that the site or the operator named
@@ -233,13 +243,13 @@ async def turn_of(uow: UnitOfWork, host: HostRecord, client: str | None, now: da
     if client is not None:
         number, oldest = await uow.submissions.unresolved_of(client, since=since)
         if oldest is not None and number >= MAX_UNRESOLVED:  # guard: client-unresolved
-            return Refusal("client_unresolved", oldest + REMEMBERED)
+            return SubmissionRefusal("client_unresolved", oldest + REMEMBERED)
         if is_strange:
             turn, oldest = await uow.submissions.hosts_of(client, host.domain, but=host.host, since=since)
             if oldest is not None and turn >= MAX_PER_CLIENT:  # guard: client-domain
-                return Refusal("client_domain", oldest + REMEMBERED)
+                return SubmissionRefusal("client_domain", oldest + REMEMBERED)
     if is_strange and host.last_visit_at is None and await _is_full(uow, host.domain, turn):
-        return Refusal("too_many", now + FULL_FOR)
+        return SubmissionRefusal("too_many", now + FULL_FOR)
     return turn
 
 
@@ -259,3 +269,126 @@ async def _may_repeat(uow: UnitOfWork, known: HostRecord, now: datetime) -> bool
     if now - known.last_visit_at < min(REPEAT_AFTER * 2 ** min(max(known.streak - 1, 0), 8), REPEAT_MOST):
         return False
     return known.host not in await uow.services.of([known.domain])
+
+
+MOST_HOSTS: Final = 1_000
+
+BATCH: Final = 50
+"""Hosts per transaction. Others that write about their domains wait for its end."""
+
+KEYS_KEPT: Final = REMEMBERED
+"""How long a key is remembered, with its client."""
+
+LISTS_KEPT: Final = timedelta(days=30)
+
+ABANDONED_AFTER: Final = timedelta(minutes=5)
+"""After this time a list that is not done was left by a process that ended, and the next request with its key does the
+rest. A list of MOST_HOSTS takes seconds."""
+
+ACCEPTED: Final = frozenset({"new", "queued", "known"})
+
+
+class ReusedKey(Exception):
+    """The client used this Idempotency-Key for another body."""
+
+
+class ListInProgress(Exception):
+    """The first request with this Idempotency-Key is still being worked on."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionList:
+    """`hosts`: the accepted ones, in the order of the list. `refused`: {"index", "code"} of the others, and "retry_at"
+    (ISO 8601) where it can be tried again. `is_repeated`: an earlier request with the same key submitted it."""
+
+    id: UUID
+    asked_at: datetime
+    refused: Sequence[dict[str, Any]]
+    is_repeated: bool = False
+
+
+async def submit_list(
+    store: Store,
+    names: Sequence[str],
+    *,
+    list_id: UUID,
+    body_sha256: bytes,
+    client: str,
+    key: str | None,
+    now: datetime,
+    exempt: Collection[str] = (),
+) -> SubmissionList:
+    """Queue the hosts, each as `submit` does, and store what became of each. Raise KeyReused, InFlight and
+    DecidedAtOrigin.
+
+    `list_id`: random bits that nobody can guess, used unless the key names an earlier list.
+    """
+    record = SubmissionListRecord(list_id, now, None, body_sha256, [])
+    async with store.begin() as uow:
+        await refuse_in_mirror(uow)
+        before = None if key is None else await uow.submission_lists.of_key(client, key)
+        if before is not None and now - before.asked_at < KEYS_KEPT:
+            if before.body_sha256 != body_sha256:  # guard: idempotency-body
+                raise ReusedKey
+            if before.done_at is not None:  # guard: idempotency-repeat
+                return SubmissionList(before.id, before.asked_at, before.refused, is_repeated=True)
+            if not await uow.submission_lists.take_over(before.id, asked_before=now - ABANDONED_AFTER, now=now):
+                raise ListInProgress  # guard: idempotency-in-flight
+            record = before
+        else:
+            if before is not None:
+                await uow.submission_lists.erase_clients(before=before.asked_at)
+            if not await uow.submission_lists.add(record, client=None if key is None else client, key=key):
+                raise ListInProgress
+    accepted, refused = await _submitted(store, names, record.id, client, now, exempt)
+    async with store.begin() as uow:
+        await uow.submission_lists.add_hosts(accepted)
+        await uow.submission_lists.finish(record.id, refused, now=now)
+        await uow.submission_lists.prune(before=now - LISTS_KEPT)
+    return SubmissionList(record.id, record.asked_at, refused)
+
+
+async def _submitted(
+    store: Store, names: Sequence[str], list_id: UUID, client: str, now: datetime, exempt: Collection[str]
+) -> tuple[list[SubmittedHostRecord], list[dict[str, Any]]]:
+    """Submit the hosts, BATCH in a transaction; return the accepted ones and the refusals, in the order of the list."""
+    places: dict[Host, int] = {}
+    refused: list[dict[str, Any]] = []
+    for index, name in enumerate(names):
+        try:
+            host = canonical_host(name, exempt=exempt)
+        except InvalidName as error:
+            refused.append({"index": index, "code": error.code})
+            continue
+        if places.setdefault(host, index) != index:
+            refused.append({"index": index, "code": "repeated"})
+    accepted: list[SubmittedHostRecord] = []
+    hosts = list(places)
+    for start in range(0, len(hosts), BATCH):
+        batch = hosts[start : start + BATCH]
+        for host, submission in zip(batch, await submit_all(store, batch, client=client, now=now), strict=True):
+            if submission.state in ACCEPTED:
+                accepted.append(SubmittedHostRecord(host.domain, host.host, list_id, places[host], submission.state))
+                continue
+            refusal: dict[str, Any] = {"index": places[host], "code": submission.state}
+            if submission.retry_at is not None:
+                refusal["retry_at"] = submission.retry_at.isoformat()
+            refused.append(refusal)
+    return accepted, sorted(refused, key=itemgetter("index"))
+
+
+def probe_to_json(probe: Probe) -> dict[str, Any]:
+    return {**probe._asdict(), "via": asdict(probe.via) if probe.via else None}
+
+
+def probes_from_json(values: Sequence[Any]) -> tuple[Probe, ...]:
+    """Return the probes. Values in the shape of another program version are left out: a plan finds them again."""
+    return tuple(probe for value in values if (probe := _probe(value)) is not None)
+
+
+def _probe(value: Any) -> Probe | None:
+    try:
+        via = value["via"]
+        return Probe(**{**value, "purpose": Purpose(value["purpose"]), "via": Via(**via) if via else None})
+    except (KeyError, TypeError, ValueError):
+        return None

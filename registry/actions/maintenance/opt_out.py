@@ -6,19 +6,29 @@ client. A check does not wait for the lease of the domain: `forget` makes the re
 
 An opt-out deletes what is stored and stays. It ends by request, when the site declares it in none of the three possible
 ways (robots.txt, file, TXT record). Only an operator can end the opt-out that an operator of this registry made.
+
+Applies lines of a file of opt-outs to a database that may be older than they are.
+
+The last line of each host counts. What the database knows already stays as it is, so a replay may be repeated, and
+several processes may do it at once. The audit log tells when an opt-out ended: the line of an opt-out that ended later,
+at another machine, brings nothing back.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
+from registry.actions.frontier.lease import apply_opt_out
 from registry.actions.frontier.seed import SUBMISSION_HEAD_START
-from registry.actions.maintenance.forget import forget
-from registry.core.access.audit import OPERATOR, AuditEntry, system_actor
+from registry.actions.maintenance.forget import How, forget
+from registry.core.access.audit import OPERATOR, AuditEvent, system_actor
+from registry.core.names.authority import covered_host, is_covered
 from registry.core.names.domains import canonical_host, registrable_domain
-from registry.core.names.opt_out import covered_host, is_covered
-from registry.core.scheduling.reasons import DueReason
+from registry.core.scheduling.policy import DueReason
+from registry.store.candidates import REPORTED
+from registry.store.opt_out_file import OptOutLine as OptOutLine  # wiring names it
+from registry.store.opt_out_file import encoded as encoded  # the command line prints lines
 from registry.store.records import ChangeRecord, HostRecord, OptOutRecord
 from registry.store.records import OptOutRequestRecord as OptOutRequestRecord  # interfaces name it
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -60,7 +70,7 @@ RETRY_AFTER: Final = timedelta(minutes=1)
 """When a client with MOST_OPEN requests may try again: as many are checked in less than two minutes."""
 
 
-class TooManyOpen(Exception):
+class TooManyRequests(Exception):
     """The client has MOST_OPEN open requests. `retry_after`: when it may try again."""
 
     retry_after = RETRY_AFTER
@@ -85,7 +95,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OptOutStatus:
     """The current request, queued while it has no verdict. `opt_out`: the row that covers the host, if any."""
 
     domain: str
@@ -96,7 +106,7 @@ class Asked:
 
 async def ask(
     store: Store, name: str, wish: Wish, *, client: str, now: datetime, exempt: Collection[str] = ()
-) -> Asked:
+) -> OptOutStatus:
     """Queue a check for `client`, unless one is queued, recent or pointless, or MOST_HOSTS were requested today.
 
     An open request stays as it is, whoever repeats it. Raise InvalidName and TooManyOpen.
@@ -109,10 +119,10 @@ async def ask(
         is_due = _has_purpose(wish, opt_out) and _may_ask_again(last, wish, now)
         if is_due and (_is_certain(domain, host, opt_out) or await _has_room(uow, domain, host, now)):
             if await uow.opt_out_requests.open_of(client) >= MOST_OPEN:  # guard: opt-out-open-requests
-                raise TooManyOpen
+                raise TooManyRequests
             await uow.opt_out_requests.add(OptOutRequestRecord(domain, host, wish, now), client=client)
             last = await uow.opt_out_requests.get(domain, host)
-        return Asked(domain, host, last, opt_out)
+        return OptOutStatus(domain, host, last, opt_out)
 
 
 async def ask_at_once(
@@ -129,11 +139,13 @@ async def ask_at_once(
     return request
 
 
-async def status(store: Store, host: str) -> Asked:
+async def status(store: Store, host: str) -> OptOutStatus:
     """Return request and opt-out of a host in canonical spelling; nothing is queued."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
-        return Asked(domain, host, await uow.opt_out_requests.get(domain, host), await _covering(uow, domain, host))
+        return OptOutStatus(
+            domain, host, await uow.opt_out_requests.get(domain, host), await _covering(uow, domain, host)
+        )
 
 
 async def claim(store: Store, *, limit: int, now: datetime) -> Sequence[OptOutRequestRecord]:
@@ -222,7 +234,7 @@ async def end_opt_out(uow: UnitOfWork, row: OptOutRecord, *, actor: str, now: da
     await uow.domains.due_by([row.domain], due=due, now=now)
     data = {"state": limits.state(row.host) or "never_validated", "how": row.how}
     await uow.ledger.add_changes([ChangeRecord(row.domain, row.host, "host.readmitted", now, data)])
-    await uow.audit.add(AuditEntry(actor, "host.readmitted", row.domain, row.host, "", {"how": row.how}), now=now)
+    await uow.audit.add(AuditEvent(actor, "host.readmitted", row.domain, row.host, "", {"how": row.how}), now=now)
 
 
 async def _covering(uow: UnitOfWork, domain: str, host: str) -> OptOutRecord | None:
@@ -260,3 +272,85 @@ async def _has_room(uow: UnitOfWork, domain: str, host: str, now: datetime) -> b
         return True
     # guard: opt-out-invented-hosts
     return await uow.opt_out_requests.invented(domain, but=host, since=now - timedelta(days=1)) < MOST_HOSTS
+
+
+ACTOR: Final = system_actor("replay")
+
+_PAGE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayResult:
+    """`opted_out`, `readmitted`: hosts that the database did not know to have opted out, or to be readmitted.
+    `lines`: all that were read."""
+
+    lines: int
+    opted_out: tuple[str, ...] = ()
+    readmitted: tuple[str, ...] = ()
+
+
+async def replay(store: Store, lines: Iterable[OptOutLine], *, now: datetime) -> ReplayResult:
+    """Raise StoreUnavailable; may be repeated."""
+    lines = sorted(lines, key=lambda line: line.at)
+    last = list({line.host: line for line in lines}.values())
+    opted_out, readmitted = [], []
+    for first in range(0, len(last), _PAGE):
+        for line in await _unknown(store, last[first : first + _PAGE]):
+            if line.action == "in":
+                readmitted.append(line.host)
+                await _end(store, line, now)
+            else:
+                opted_out.append(line.host)
+                await _replay_opt_out(store, line, now)
+    return ReplayResult(len(lines), tuple(opted_out), tuple(readmitted))
+
+
+async def _unknown(store: Store, lines: list[OptOutLine]) -> list[OptOutLine]:
+    """Return the lines that the database does not follow."""
+    unknown = []
+    async with store.begin() as uow:
+        rows = {
+            row.host: row
+            for domain in sorted({registrable_domain(line.host) for line in lines})
+            for row in await uow.opt_outs.rows(domain)
+            if row.how not in REPORTED
+        }
+        for line in lines:
+            row = rows.get(line.host)
+            if line.action == "in":
+                if row is not None and row.created_at <= line.at:
+                    unknown.append(line)
+            elif row is None:
+                ended_at = await uow.audit.last(line.host, "host.readmitted")
+                if ended_at is None or ended_at < line.at:  # guard: replay-readmitted
+                    unknown.append(line)
+    return unknown
+
+
+async def _replay_opt_out(store: Store, line: OptOutLine, now: datetime) -> None:
+    how = next((how for how in get_args(How) if how == line.how), None)
+    if how is not None:
+        await forget(
+            store, line.host, now=now, opt_out=how, evidence=line.evidence, since=line.at, actor=ACTOR,
+            reason="replayed from the file of opt-outs",
+        )  # fmt: skip
+        return
+    # Declared in robots.txt, or in a way that only a later version knows: hidden and not visited, nothing is deleted.
+    domain = registrable_domain(line.host)
+    async with store.begin() as uow:
+        await uow.domains.lock([domain])
+        await uow.opt_outs.add([OptOutRecord(domain, line.host, line.how, line.evidence, line.at)])
+        await apply_opt_out(uow, domain, line.host, now=now)
+        await uow.forgetting.fence(domain)
+        data = {"state": "opted_out", "how": line.how}
+        await uow.ledger.add_changes([ChangeRecord(domain, line.host, "host.opted_out", now, data)])
+        await uow.audit.add(AuditEvent(ACTOR, "host.opted_out", domain, line.host, "", {"how": line.how}), now=now)
+
+
+async def _end(store: Store, line: OptOutLine, now: datetime) -> None:
+    domain = registrable_domain(line.host)
+    async with store.begin() as uow:
+        await uow.domains.lock([domain])
+        row = next((row for row in await uow.opt_outs.rows(domain) if row.host == line.host), None)
+        if row is not None:
+            await end_opt_out(uow, row, actor=ACTOR, now=now)

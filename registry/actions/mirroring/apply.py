@@ -5,6 +5,11 @@ that it is as of, and an older state never replaces a newer one. So every step m
 the transaction of the records, so a process that dies at any moment loses and repeats nothing.
 
 Opt-outs of this registry itself, and its holds, win over what the origin says, and stay.
+
+A mirror decides nothing about its entries: submissions, claims, owners, reports and repeated visits belong to its
+origin.
+
+Its database is a mirror as a whole (`mirror` has a row, made by `apply.begin`), so this holds for every host.
 """
 
 import logging
@@ -15,12 +20,12 @@ from typing import Final
 
 import orjson
 
-from registry.actions.mirroring.received import Received
+from registry.actions.mirroring.received import ReceivedRecord
+from registry.core.names.authority import is_covered
 from registry.core.names.domains import registrable_domain
-from registry.core.names.opt_out import is_covered
 from registry.store.candidates import REPORTED
-from registry.store.dump_files import Manifest, read_manifest
-from registry.store.errors import Unstorable
+from registry.store.dump_files import DumpFileManifest, read_manifest
+from registry.store.engine import Unstorable
 from registry.store.mirroring import ORIGIN, ORIGIN_BLOCK, MirroredRecord, MirrorRecord
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -36,7 +41,7 @@ class NotAMirror(Exception):
     """This database cannot mirror that registry. The message says why."""
 
 
-class Superseded(Exception):
+class StaleProgress(Exception):
     """Another process has applied something meanwhile: read the progress again."""
 
 
@@ -46,12 +51,12 @@ class Statement:
 
     host: str
     sequence: int
-    received: Received | None = None
+    received: ReceivedRecord | None = None
     refused: str = ""
 
 
 @dataclass(slots=True)
-class Applied:
+class ApplyCounts:
     """Hosts by what was done: put, removed, left out, refused; `older`: a newer state was there already."""
 
     put: int = 0
@@ -60,7 +65,7 @@ class Applied:
     older: int = 0
     refused: dict[str, str] = field(default_factory=dict)
 
-    def add(self, other: "Applied") -> None:
+    def add(self, other: "ApplyCounts") -> None:
         self.put += other.put
         self.removed += other.removed
         self.left_out += other.left_out
@@ -92,7 +97,7 @@ async def begin(store: Store, origin: str) -> MirrorRecord:
         return mirror
 
 
-async def start_dump(store: Store, manifest: Manifest, *, forget_cursor: bool = False) -> MirrorRecord:
+async def start_dump(store: Store, manifest: DumpFileManifest, *, forget_cursor: bool = False) -> MirrorRecord:
     """Begin to load a dump, from its first line, unless it is being loaded; return the progress.
 
     `forget_cursor`: the feed no longer reaches back to where the mirror stopped.
@@ -118,7 +123,7 @@ async def start_dump(store: Store, manifest: Manifest, *, forget_cursor: bool = 
 async def load(
     store: Store, before: MirrorRecord, statements: Sequence[Statement], *, part: int, line: int, nameless: int,
     now: datetime,
-) -> tuple[MirrorRecord, Applied]:  # fmt: skip
+) -> tuple[MirrorRecord, ApplyCounts]:  # fmt: skip
     """Apply lines of the dump; afterwards, `part` parts and `line` lines of the next one are loaded.
 
     `nameless`: refused lines that name no host. Raise Superseded.
@@ -164,7 +169,7 @@ async def follow(
     behind: timedelta,
     nameless: int = 0,
     now: datetime,
-) -> tuple[MirrorRecord, Applied]:
+) -> tuple[MirrorRecord, ApplyCounts]:
     """Apply the records of the hosts that a page of the feed names, and move on to `cursor`.
 
     `nameless`: refused events that name no host. Raise Superseded.
@@ -181,14 +186,14 @@ async def follow(
     return after, await _apply(store, before, after, statements, now)
 
 
-def read_manifest_of(mirror: MirrorRecord) -> Manifest:
+def read_manifest_of(mirror: MirrorRecord) -> DumpFileManifest:
     """Return the manifest of the dump that is loaded. It was checked when it was stored."""
     return read_manifest(orjson.dumps(mirror.manifest))
 
 
 async def _apply(
     store: Store, before: MirrorRecord, after: MirrorRecord, statements: Sequence[Statement], now: datetime
-) -> Applied:
+) -> ApplyCounts:
     """Apply all statements and the progress in one transaction.
 
     When the database refuses a value, they are applied one by one to find it; the progress then comes last, which is
@@ -203,7 +208,7 @@ async def _apply(
     except Unstorable:
         if not statements:
             raise
-    applied = Applied()
+    applied = ApplyCounts()
     for statement in statements:
         try:
             async with store.begin() as uow:
@@ -223,7 +228,7 @@ async def _apply(
 
 async def _apply_together(
     uow: UnitOfWork, mirror: MirrorRecord, statements: Sequence[Statement], now: datetime
-) -> Applied:
+) -> ApplyCounts:
     latest = {statement.host: statement for statement in statements}
     keys = {host: (registrable_domain(host), host) for host in latest}
     covering = {
@@ -235,7 +240,7 @@ async def _apply_together(
     domains = sorted({domain for domain, _ in keys.values()})
     opt_outs = {domain: await uow.opt_outs.rows(domain) for domain in domains}
     limits = await uow.holds.limits(domains)
-    applied, work = Applied(), _Work(snapshot=_snapshot(mirror))
+    applied, work = ApplyCounts(), _Work(snapshot=_snapshot(mirror))
     for host, statement in latest.items():
         previous = known.get(host)
         if previous is not None and previous.sequence > statement.sequence:  # guard: mirror-order
@@ -279,7 +284,7 @@ class _Work:
     """What one transaction writes."""
 
     snapshot: str
-    put: list[Received] = field(default_factory=list)
+    put: list[ReceivedRecord] = field(default_factory=list)
     cleared: list[Key] = field(default_factory=list)
     covered: list[Key] = field(default_factory=list)  # opt-outs: these hosts and all below them
     ended: list[Key] = field(default_factory=list)
@@ -333,7 +338,7 @@ async def _locked(uow: UnitOfWork) -> MirrorRecord:
     await uow.mirroring.lock()
     mirror = await uow.mirroring.get()
     if mirror is None:
-        raise Superseded
+        raise StaleProgress
     return mirror
 
 
@@ -347,4 +352,23 @@ async def _expect(uow: UnitOfWork, before: MirrorRecord) -> None:
         before.cursor,
         _snapshot(before),
     ):  # guard: mirror-progress
-        raise Superseded
+        raise StaleProgress
+
+
+class DecidedAtOrigin(Exception):
+    """This registry mirrors another one, which decides about the host; without a host, about all of them. `origin`: its
+    base URL."""
+
+    code: Final = "mirrored"
+
+    def __init__(self, origin: str, host: str | None) -> None:
+        super().__init__(f"this registry mirrors {origin}: ask there")
+        self.origin = origin
+        self.host = host
+
+
+async def refuse_in_mirror(uow: UnitOfWork, host: str | None = None) -> None:
+    """Raise DecidedAtOrigin if this registry is a mirror."""
+    mirror = await uow.mirroring.get()
+    if mirror is not None:  # guard: mirror-decides-nothing
+        raise DecidedAtOrigin(mirror.origin, host)

@@ -1,4 +1,4 @@
-"""Reads the record of a service that another registry wrote (`registry/actions/dumps/records.py`).
+"""Reads the record of a service that another registry wrote (`registry/actions/dumps.py`).
 
 Nothing in it is trusted: shapes, sizes, depth and addresses are checked, and whatever can be computed from the rest is
 computed again.
@@ -12,20 +12,19 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from registry.actions.dumps.records import OptOutState
+from registry.actions.dumps import OptOutState
 from registry.core.calling.call import examples_of
 from registry.core.format_support.public_addresses import public_merged
 from registry.core.formats.adp.manifest_view import adp_base_url
-from registry.core.merging.usage import Usage, usage_of
+from registry.core.merging.merge import Usage, usage_of
 from registry.core.model.documents import Outcome
 from registry.core.model.services import from_json, to_json
+from registry.core.names.authority import is_covered
 from registry.core.names.domains import InvalidName, canonical_host, host_of, registrable_domain, same_site
-from registry.core.names.opt_out import is_covered
 from registry.core.reading.foreign_lists import RECORD_VALUES, parse_bounded, reason_of
 from registry.core.reading.reader import Unreadable
-from registry.core.scheduling.reasons import DueReason
+from registry.core.scheduling.policy import DueReason
 from registry.store.dump_files import LINE_BYTES
-from registry.store.listings import listing_from_json
 from registry.store.records import (
     CapabilityRecord,
     DocumentRecord,
@@ -33,6 +32,7 @@ from registry.store.records import (
     HostRecord,
     ScoreRecord,
     ServiceRecord,
+    listing_from_json,
 )
 from registry.store.values import key_name
 
@@ -55,7 +55,7 @@ class RefusedRecord(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedRecord:
     """What another registry says of a host. Without `service`, `state` says why: opted_out, blocked or absent.
 
     `covering`: all opt-outs that cover it, by host; None where only its own is told, as in dumps.
@@ -154,7 +154,7 @@ class _Service(_Shape):
     documents: Annotated[list[_Document], Field(max_length=20_000)]
 
 
-def received(raw: bytes, *, exempt: Collection[str] = ()) -> Received:
+def received(raw: bytes, *, exempt: Collection[str] = ()) -> ReceivedRecord:
     """Return the checked record of one line, or of one entry of an answer. Raise RefusedRecord. CPU-bound.
 
     `exempt`: names of the connect-to table, which may be special-use names.
@@ -176,7 +176,7 @@ def received(raw: bytes, *, exempt: Collection[str] = ()) -> Received:
     if kind not in _KINDS:
         raise RefusedRecord("unknown_kind", host)
     if kind != "service":
-        return Received(domain, host, kind, _covering(value, host))
+        return ReceivedRecord(domain, host, kind, _covering(value, host))
     if not _is_storable(value, MAX_DEPTH):  # guard: record-depth
         raise RefusedRecord("unstorable", host)
     try:
@@ -206,7 +206,7 @@ def _covering(value: Mapping[str, Any], host: str) -> tuple[tuple[str, OptOutSta
     return tuple(covering.items())
 
 
-def _service(domain: str, host: str, shape: _Service) -> Received:
+def _service(domain: str, host: str, shape: _Service) -> ReceivedRecord:
     listing = listing_from_json(shape.listing)
     if listing.host != host:  # guard: record-host
         raise RefusedRecord("listing_of_another_host", host)
@@ -262,7 +262,7 @@ def _service(domain: str, host: str, shape: _Service) -> Received:
         seen_at=shape.seen_at,
     )
     grade = shape.grade
-    return Received(
+    return ReceivedRecord(
         domain,
         host,
         "listed",

@@ -6,6 +6,11 @@ none, so checks by file are bounded by the hour; the DNS costs the site nothing.
 
 Nobody's claims push out or refuse those of another network (an address, or an IPv6 /48): a network only replaces
 its own claims, and its first checks in an hour are its own (decision 46).
+
+Checks of claims by workers: of open ones when their claimants ask, of proven ones on a schedule.
+
+A proof ends the older ownership of the same host and scope: the latest who can publish a value is the owner. Failed
+verifications end an ownership by the rule of `core/access/claims.py`.
 """
 
 from collections import Counter
@@ -14,9 +19,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from registry.actions.mirroring.deciding import refuse_in_mirror
-from registry.core.access.audit import AuditEntry, owner_actor
-from registry.core.access.claims import CLAIM, OPEN_FOR, OWNER, Method, Scope, challenge, place
+from registry.actions import feed
+from registry.actions.mirroring.apply import refuse_in_mirror
+from registry.actions.ownership.ending import end, lock
+from registry.core.access.audit import AuditEvent, owner_actor, system_actor
+from registry.core.access.claims import CLAIM, OPEN_FOR, OWNER, Answer, EndReason, Method, Scope, challenge, place
 from registry.core.access.clients import NETWORK_FACTOR, network_of
 from registry.core.access.tokens import Token
 from registry.core.names.domains import canonical_host
@@ -69,7 +76,7 @@ class TooMany(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimView:
     """A claim as its claimant sees it. `publish`: the text; `at`: where."""
 
     record: ClaimRecord
@@ -88,7 +95,7 @@ async def claim(
     client: str,
     now: datetime,
     exempt: Collection[str] = (),
-) -> Claimed:
+) -> ClaimView:
     """Store a claim with the new `token`. `exempt`: names that may be special-use names.
 
     Raise InvalidName, BadClaim, TooMany and DecidedAtOrigin.
@@ -114,13 +121,13 @@ async def claim(
     return _claimed(record, now)
 
 
-async def status(store: Store, token: Token, *, now: datetime) -> Claimed:
+async def status(store: Store, token: Token, *, now: datetime) -> ClaimView:
     """Return the claim of a claim token. Raise NotTheClaimant."""
     async with store.begin() as uow:
         return _claimed(await _of(uow, token), now)
 
 
-async def ask(store: Store, token: Token, *, now: datetime) -> Claimed:
+async def ask(store: Store, token: Token, *, now: datetime) -> ClaimView:
     """Have a worker check an open claim, unless one is about to. Raise NotTheClaimant, BadClaim, TooMany and
     DecidedAtOrigin."""
     async with store.begin() as uow:
@@ -148,7 +155,7 @@ async def hand_out(store: Store, token: Token, owner: Token, *, now: datetime) -
         if not (record.is_owner and record.owner_digest is None):  # guard: owner-token-once
             return False
         await uow.claims.put(replace(record, owner_digest=owner.digest))
-        entry = AuditEntry(owner_actor(record.id), "ownership.token_issued", record.domain, record.host)
+        entry = AuditEvent(owner_actor(record.id), "ownership.token_issued", record.domain, record.host)
         await uow.audit.add(entry, now=now)
         return True
 
@@ -216,9 +223,9 @@ def _refuse_too_many_checks(record: ClaimRecord, checks: Mapping[str, int]) -> N
         raise TooMany("Too many checks of this domain within an hour; checks by DNS are not counted.", HOUR)
 
 
-def _claimed(record: ClaimRecord, now: datetime) -> Claimed:
+def _claimed(record: ClaimRecord, now: datetime) -> ClaimView:
     text = challenge(record.id, record.host, record.scope, record.digest)
-    return Claimed(record, _state(record, now), text, place(record.host, record.method))
+    return ClaimView(record, _state(record, now), text, place(record.host, record.method))
 
 
 def _state(record: ClaimRecord, now: datetime) -> State:
@@ -227,3 +234,99 @@ def _state(record: ClaimRecord, now: datetime) -> State:
     if record.proven_at is not None:
         return "proven"
     return "open" if now < record.expires_at else "expired"
+
+
+TAKEN_FOR: Final = timedelta(seconds=20)
+"""Time after which another worker may check a claim, because the first may have died: longer than a check takes."""
+
+MOST_OF_NETWORK: Final = 3
+"""Claims of the clients of one network that are checked at once, over all workers."""
+
+REVERIFIED_AFTER: Final = timedelta(hours=1)
+"""Least time between the last verification of a host and one because its domain was proven: repeated proofs of a
+domain must not add up to the failures that end the ownerships of its hosts."""
+
+CHECKER: Final = system_actor("claim-check")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCheck:
+    """`may_fetch`: whether the host may be visited; else nothing is requested of it."""
+
+    claim: str
+    host: str
+    method: Method
+    value: str
+    may_fetch: bool
+
+
+async def take(store: Store, *, limit: int, now: datetime) -> Sequence[ClaimCheck]:
+    """Return at most `limit` due checks for the caller to make; no other worker gets them for TAKEN_FOR."""
+    async with store.begin() as uow:
+        claims = await uow.claims.take(limit=limit, per_network=MOST_OF_NETWORK, now=now, until=now + TAKEN_FOR)
+        limits = await uow.holds.limits({claim.domain for claim in claims}) if claims else {}
+    return [
+        ClaimCheck(
+            claim.id,
+            claim.host,
+            claim.method,
+            challenge(claim.id, claim.host, claim.scope, claim.digest),
+            limits[claim.domain].may_be_visited(claim.host),
+        )
+        for claim in claims
+    ]
+
+
+async def settle(store: Store, claim_id: str, answer: Answer, *, every: timedelta, now: datetime) -> None:
+    """Store the answer of a check, with what follows from it. `every`: time between verifications."""
+    async with store.begin() as uow:
+        found = await uow.claims.get(claim_id)
+        if found is None:
+            return
+        await lock(uow, found.domain)
+        claims = await uow.claims.owners(found.domain, lock=True)
+        claim = await uow.claims.get(claim_id, lock=True)
+        if claim is None or claim.due_at is None or claim.due_at > now:
+            return  # it has ended, or another worker was faster
+        checked = replace(claim, checked_at=now, answer=answer, due_at=None, claimed_until=None)
+        if claim.proven_at is not None:
+            await _verified(uow, checked, answer, every, now)
+        elif answer == "published" and now < claim.expires_at:  # guard: claim-expiry
+            await _proven(uow, checked, claims, every, now)
+        else:
+            await uow.claims.put(checked)
+
+
+async def _proven(
+    uow: UnitOfWork, claim: ClaimRecord, owners: Sequence[ClaimRecord], every: timedelta, now: datetime
+) -> None:
+    owned = replace(
+        claim, proven_at=now, verified_at=now, due_at=now + every, client=None, network=None, used=0, hour_at=None
+    )
+    await uow.claims.put(owned)
+    for older in owners:
+        if (older.host, older.scope) == (claim.host, claim.scope):  # guard: claim-transfer
+            await end(uow, older, "transferred", actor=owner_actor(claim.id), now=now)
+        # guard: claim-verified-again
+        elif claim.covers(older.host) and older.checked_at is not None and now - older.checked_at >= REVERIFIED_AFTER:
+            await uow.claims.put(replace(older, due_at=now))  # the domain may have changed hands
+    await uow.ledger.add_changes([feed.proven(owned, now)])
+    detail = {"claim": claim.id, "method": claim.method, "scope": claim.scope}
+    entry = AuditEvent(owner_actor(claim.id), "ownership.proven", claim.domain, claim.host, "", detail)
+    await uow.audit.add(entry, now=now)
+
+
+async def _verified(uow: UnitOfWork, claim: ClaimRecord, answer: Answer, every: timedelta, now: datetime) -> None:
+    standing = claim.standing.after(answer, now)
+    checked = replace(
+        claim,
+        failures=standing.failures,
+        unanswered_since=standing.unanswered_since,
+        verified_at=now if answer == "published" else claim.verified_at,
+        due_at=now + every,
+    )
+    if standing.is_over:  # guard: claim-failures
+        reason: EndReason = "no_longer_published" if answer == "missing" else "unanswered"
+        await end(uow, checked, reason, actor=CHECKER, now=now)
+    else:
+        await uow.claims.put(checked)

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import datetime
 
-from registry.actions.feed import ownership_events
-from registry.actions.maintenance.holds import release_locked
-from registry.core.access.audit import AuditEntry, owner_actor
+from registry.actions import feed
+from registry.actions.maintenance.forget import release_locked
+from registry.core.access.audit import AuditEvent, owner_actor
 from registry.core.access.claims import EndReason
 from registry.store.claims import ClaimRecord
 from registry.store.unit_of_work import UnitOfWork
@@ -30,7 +30,7 @@ async def end(uow: UnitOfWork, claim: ClaimRecord, reason: EndReason, *, actor: 
     await uow.owner_settings.remove_of(claim.id, claim.domain)
     ended = replace(claim, ended_at=now, end_reason=reason, due_at=None, claimed_until=None, owner_digest=None)
     await uow.claims.put(ended)
-    changes = ownership_events.repinned(claim.domain, await uow.owner_settings.settle_pins(claim.domain, now=now), now)
-    await uow.ledger.add_changes([ownership_events.ended(claim, reason, now), *changes])
+    changes = feed.repinned(claim.domain, await uow.owner_settings.settle_pins(claim.domain, now=now), now)
+    await uow.ledger.add_changes([feed.ended(claim, reason, now), *changes])
     detail = {"claim": claim.id, "scope": claim.scope, "reason": reason}
-    await uow.audit.add(AuditEntry(actor, "ownership.ended", claim.domain, claim.host, "", detail), now=now)
+    await uow.audit.add(AuditEvent(actor, "ownership.ended", claim.domain, claim.host, "", detail), now=now)

@@ -1,18 +1,121 @@
-"""What an owner does with a host: hide and show it, leave a note, pin the canonical host, and give tokens back."""
+"""What an owner does with a host: hide and show it, leave a note, pin the canonical host, and give tokens back.
 
+Opt-outs by an owner's token: no further check of the site is needed. Only an owner, or an operator, ends one.
+
+The webhook of an owner: a subscription to the events of the host and of all hosts below it.
+
+A visit at once, asked for by the owner of a host.
+
+What the owner of a host sees: the ownership, what is set, the webhook, and who changed what.
+
+Whether the bearer of a token may change a host: the ownership is proven, has not ended, and covers the host.
+"""
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from registry.actions.feed import ownership_events
-from registry.actions.maintenance.holds import Held, hold_locked, release_locked
-from registry.actions.ownership.authorising import NotAnOwner, OtherHost, Owner, changing, reader
-from registry.actions.ownership.ending import end
-from registry.core.access.holds import Hold
+from registry.actions import feed, webhooks
+from registry.actions.frontier.recheck import Recheck, recheck_in
+from registry.actions.maintenance.forget import (
+    ForgetResult,
+    HoldResult,
+    forget_candidates,
+    forget_locked,
+    hold_locked,
+    release_locked,
+)
+from registry.actions.maintenance.opt_out import end_opt_out
+from registry.actions.mirroring.apply import refuse_in_mirror
+from registry.actions.ownership.claiming import HOUR, TooMany, counted, used
+from registry.actions.ownership.ending import end, lock
+from registry.core.access.audit import AuditEvent, owner_actor
+from registry.core.access.holds import Hold, HoldKind
 from registry.core.access.tokens import Token
-from registry.core.names.domains import registrable_domain
+from registry.core.changes.kinds import Types
+from registry.core.names.authority import is_covered
+from registry.core.names.domains import host_of, registrable_domain
 from registry.core.reading.plain_text import plain
-from registry.store.unit_of_work import Store
+from registry.store.api_keys import AuditRecord
+from registry.store.claims import ClaimRecord, OwnerSettingRecord
+from registry.store.reports import ReportRecord
+from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.webhooks import WebhookRecord
+
+MOST_CHANGES: Final = 60
+"""Changes in an hour by one owner. What protects an owner is never refused for it (`changing`)."""
+
+_NO_DIGEST: Final = bytes(32)
+
+
+class NotAnOwner(Exception):
+    """The token is unknown, was replaced, or its ownership has ended."""
+
+
+class OtherHost(Exception):
+    """The ownership does not cover this host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The owner who makes a change, in the transaction `uow`, which has locked the domain and its `claims`."""
+
+    uow: UnitOfWork
+    claim: ClaimRecord
+    claims: tuple[ClaimRecord, ...]
+    domain: str
+    host: str
+    now: datetime
+
+    @property
+    def actor(self) -> str:
+        return owner_actor(self.claim.id)
+
+    async def settings(self) -> OwnerSettingRecord:
+        """Return what is set for the host, as set by this owner from now on."""
+        known = await self.uow.owner_settings.get(self.domain, self.host)
+        if known is None:
+            return OwnerSettingRecord(self.domain, self.host, self.claim.id, self.now)
+        return replace(known, claim=self.claim.id, changed_at=self.now)
+
+    async def audit(self, action: str, **detail: object) -> None:
+        await self.uow.audit.add(AuditEvent(self.actor, action, self.domain, self.host, "", detail), now=self.now)
+
+
+async def reader(uow: UnitOfWork, token: Token, host: str) -> ClaimRecord:
+    """Return the ownership of a token, which covers the host. Raise NotAnOwner and OtherHost."""
+    claim = await uow.claims.get(token.id)
+    digest = claim.owner_digest if claim is not None and claim.is_owner else None
+    is_right = token.matches(digest or _NO_DIGEST)  # guard: owner-token
+    if claim is None or digest is None or not is_right:
+        raise NotAnOwner
+    if not claim.covers(host):  # guard: owner-host
+        raise OtherHost
+    return claim
+
+
+@asynccontextmanager
+async def changing(
+    store: Store, token: Token, host: str, *, now: datetime, is_bounded: bool = True
+) -> AsyncIterator[Owner]:
+    """Yield the owner for one change of a host in canonical spelling. Without `is_bounded` the change is never refused
+    for a limit: hiding, leaving, and replacing or giving back the token. Raise NotAnOwner, OtherHost, TooMany and
+    DecidedAtOrigin."""
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        await refuse_in_mirror(uow, host)
+        await lock(uow, domain)
+        claims = await uow.claims.owners(domain, lock=True)
+        claim = await reader(uow, token, host)
+        # guard: owner-protection-unbounded
+        if is_bounded and used(claim, now) >= MOST_CHANGES:  # guard: owner-changes
+            raise TooMany("Too many changes by this owner within an hour.", HOUR)
+        claim = counted(claim, now)
+        await uow.claims.put(claim)
+        yield Owner(uow, claim, tuple(claims), domain, host, now)
+
 
 NOTE_CHARS: Final = 500
 
@@ -21,7 +124,7 @@ class BadSetting(ValueError):
     """The setting is not possible; the message says why."""
 
 
-async def hide(store: Store, token: Token, host: str, *, now: datetime) -> Held:
+async def hide(store: Store, token: Token, host: str, *, now: datetime) -> HoldResult:
     """Hide a host, and none below it: it leaves every answer, and is visited and judged as before. Repeating it
     changes nothing. Raise what `changing` raises."""
     async with changing(store, token, host, now=now, is_bounded=False) as owner:
@@ -29,7 +132,7 @@ async def hide(store: Store, token: Token, host: str, *, now: datetime) -> Held:
         return await hold_locked(owner.uow, hold, now=now)
 
 
-async def show(store: Store, token: Token, host: str, *, now: datetime) -> Held:
+async def show(store: Store, token: Token, host: str, *, now: datetime) -> HoldResult:
     """Show a host that its owner hid. Raise what `changing` raises."""
     async with changing(store, token, host, now=now) as owner:
         return await release_locked(owner.uow, host, "hidden", actor=owner.actor, reason="shown by its owner", now=now)
@@ -45,7 +148,7 @@ async def set_note(store: Store, token: Token, host: str, note: str, *, now: dat
         setting = await owner.settings()
         if setting.note != text:
             await owner.uow.owner_settings.put(replace(setting, note=text))
-            await owner.uow.ledger.add_changes([ownership_events.changed(owner.domain, host, "owner_note", now)])
+            await owner.uow.ledger.add_changes([feed.changed(owner.domain, host, "owner_note", now)])
             await owner.audit("host.note_set", chars=len(text))
     return text
 
@@ -98,7 +201,7 @@ async def give_up(store: Store, token: Token, host: str, *, now: datetime) -> No
 
 async def _settle_pins(owner: Owner) -> None:
     repinned = await owner.uow.owner_settings.settle_pins(owner.domain, now=owner.now)
-    await owner.uow.ledger.add_changes(ownership_events.repinned(owner.domain, repinned, owner.now))
+    await owner.uow.ledger.add_changes(feed.repinned(owner.domain, repinned, owner.now))
 
 
 async def _consent(owner: Owner, target: str, token: Token | None) -> str | None:
@@ -117,3 +220,158 @@ async def _consent(owner: Owner, target: str, token: Token | None) -> str | None
         return (await reader(owner.uow, token, target)).id  # guard: pin-consent-token
     except (NotAnOwner, OtherHost):
         raise BadSetting("the consent is not the token of an owner of the canonical host") from None
+
+
+_NAMED: Final = 3
+
+
+async def opt_out(store: Store, token: Token, host: str, *, now: datetime) -> ForgetResult:
+    """Delete everything stored about the host and all below it, the ownership included, and never visit it again.
+
+    Raise NotAnOwner, OtherHost, and BadSetting if a host below has an owner that the token does not cover.
+    """
+    async with changing(store, token, host, now=now, is_bounded=False) as owner:
+        _refuse_for_others(owner)
+        forgotten = await forget_locked(
+            owner.uow, host, now=now, opt_out="owner", evidence=f"claim {owner.claim.id}",
+            reason="its owner asked for it", actor=owner.actor,
+        )  # fmt: skip
+    return await forget_candidates(store, forgotten)
+
+
+async def come_back(store: Store, token: Token, host: str, *, now: datetime) -> None:
+    """End the opt-out of exactly this host that an owner made. Raise NotAnOwner, OtherHost, TooMany and BadSetting."""
+    async with changing(store, token, host, now=now) as owner:
+        row = next((row for row in await owner.uow.opt_outs.rows(owner.domain) if row.host == host), None)
+        if row is None or row.how != "owner":
+            raise BadSetting("no owner has opted out exactly this host; /api/opt-outs ends opt-outs of other kinds")
+        await end_opt_out(owner.uow, row, actor=owner.actor, now=now)
+
+
+def _refuse_for_others(owner: Owner) -> None:
+    """Raise BadSetting if the opt-out would delete hosts of other owners. A proof of one host says nothing about the
+    hosts below it, which may belong to customers of a platform."""
+    others = {
+        claim.host
+        for claim in owner.claims
+        if is_covered(claim.host, [owner.host]) and not owner.claim.covers(claim.host)
+    }
+    if others:  # guard: owner-opt-out-below
+        named = ", ".join(sorted(others)[:_NAMED]) + (" and others" if len(others) > _NAMED else "")
+        raise BadSetting(
+            f"hosts below this one have other owners ({named}). Hide this host, or opt out with a proof of the whole "
+            "domain by DNS, or with a TXT record, a file or robots.txt of the site itself"
+        )
+
+
+async def set_webhook(
+    store: Store,
+    token: Token,
+    host: str,
+    url: str,
+    types: Types,
+    *,
+    receiver_token: Token | None = None,
+    now: datetime,
+    exempt: Collection[str],
+) -> WebhookRecord:
+    """Subscribe a receiver, in place of an earlier one, and return the subscription with a new secret.
+
+    The receiver is on the owned host or below it; or `receiver_token` is the owner's token of its host. Nothing is told
+    before it has answered a challenge, at an address that a visit could use. Setting the same address again sends no
+    challenge unless the webhook was disabled; messages are then signed with the earlier secret too, for `OVERLAP`.
+
+    Raise NotAnOwner, OtherHost, TooMany, InvalidName and subscribing.BadReceiver.
+    """
+    canonical = webhooks.receiver_url(url, exempt=exempt)
+    seq = await feed.pulse(store)
+    async with changing(store, token, host, now=now) as owner:
+        claim = owner.claim if receiver_token is None else await _receiver_claim(owner, receiver_token, canonical)
+        await webhooks.refuse_receiver(owner.uow, canonical, claim)
+        setting = await owner.settings()
+        known = None if setting.webhook is None else await owner.uow.webhooks.locked(setting.webhook)
+        if known is None or known.url != canonical or known.disabled_at is not None:
+            await _refuse_challenge(owner, canonical)  # guard: webhook-set-again
+        if known is None or known.url != canonical:
+            webhook = webhooks.new_webhook(canonical, types, (host,), seq=seq, now=now, claim=claim.id)
+        else:
+            webhook = replace(known, types=types.patterns, claim=claim.id)
+            webhook = webhooks.with_new_secret(webhook, webhooks.OVERLAP, now)
+            if webhook.disabled_at is not None:
+                webhook = webhooks.enabled(webhook, now)
+        if known is not None and known.id != webhook.id:
+            await owner.uow.webhooks.remove(known.id)
+        await owner.uow.webhooks.put(webhook)
+        await owner.uow.owner_settings.put(replace(setting, webhook=webhook.id))
+        await owner.audit("host.webhook_set", webhook=webhook.id)
+    return webhook
+
+
+async def _receiver_claim(owner: Owner, token: Token, url: str) -> ClaimRecord:
+    """Return the ownership of the receiver's host. Raise subscribing.ForeignReceiver."""
+    try:
+        return await reader(owner.uow, token, host_of(url) or "")
+    except (NotAnOwner, OtherHost):
+        raise webhooks.ForeignReceiver from None
+
+
+async def _refuse_challenge(owner: Owner, url: str) -> None:
+    """Raise TooMany when the receiver's host, or its domain, got all challenges of a day."""
+    at = await webhooks.next_challenge_at(owner.uow, url, owner.now)
+    if at > owner.now:
+        raise TooMany("Too many challenges were sent to the receiver within a day.", at - owner.now)
+
+
+async def remove_webhook(store: Store, token: Token, host: str, *, now: datetime) -> bool:
+    """Delete the subscription; return whether there was one. Raise NotAnOwner, OtherHost and TooMany."""
+    async with changing(store, token, host, now=now) as owner:
+        setting = await owner.settings()
+        if setting.webhook is None:
+            return False
+        await owner.uow.webhooks.remove(setting.webhook)
+        await owner.uow.owner_settings.put(replace(setting, webhook=None))
+        await owner.audit("host.webhook_removed", webhook=setting.webhook)
+    return True
+
+
+async def recheck(store: Store, token: Token, host: str, *, now: datetime) -> Recheck:
+    """Queue a visit of the host with the whole plan, whatever strangers asked for. Raise NotAnOwner, OtherHost and
+    TooMany. The daily budgets of the site apply, as to every visit."""
+    async with changing(store, token, host, now=now) as owner:
+        asked = await recheck_in(owner.uow, owner.domain, host, now=now, by_owner=True)
+        if asked.state == "queued":
+            await owner.audit("host.recheck_asked")
+        return asked
+
+
+ENTRIES: Final = 50
+"""Latest entries of the audit log that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnershipOverview:
+    """`holds`: those that cover the host. `setting`: None where nothing is set. `reports`: the latest about it, without
+    who filed them."""
+
+    host: str
+    claim: ClaimRecord
+    holds: frozenset[HoldKind]
+    setting: OwnerSettingRecord | None
+    webhook: WebhookRecord | None
+    audit: Sequence[AuditRecord]
+    reports: Sequence[ReportRecord]
+
+
+async def overview(store: Store, token: Token, host: str) -> OwnershipOverview:
+    """Raise NotAnOwner and OtherHost."""
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        claim = await reader(uow, token, host)
+        setting = await uow.owner_settings.get(domain, host)
+        webhook = None
+        if setting is not None and setting.webhook is not None:
+            webhook = await uow.webhooks.locked(setting.webhook)
+        limits = (await uow.holds.limits([domain]))[domain]
+        entries = await uow.audit.latest(limit=ENTRIES, host=host)
+        reports = await uow.reports.of_host(domain, host, limit=ENTRIES)
+    return OwnershipOverview(host, claim, limits.kinds(host), setting, webhook, entries, reports)

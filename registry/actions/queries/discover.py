@@ -4,16 +4,25 @@ Cards come from the database and not from the index, so that a lagging index can
 hidden or removed; the next hit takes the place of a removed one.
 
 Pages are slices of one ranked pool (discover_cursors.py).
+
+Cursors of the pages of an answer, which are slices of one ranked pool.
+
+A cursor holds the build of the index, the query and the host shown last, and continues after that host wherever it
+ranks by then. It survives ordinary commits of the index, but not a rebuild, which may change the whole order: then
+StaleCursor tells the client to start again.
 """
 
+import base64
+import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
-from registry.actions.queries.discover_cursors import cursor_at, digest_of, place_after
-from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, TrustLevel
+import orjson
+
+from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor, TrustLevel
 from registry.core.names.domains import registrable_domain
 from registry.core.names.impersonation import asked_for
 from registry.core.ranking import (
@@ -30,11 +39,51 @@ from registry.core.ranking import (
     with_named,
 )
 from registry.core.ranking.naming import addressed
-from registry.core.ranking.spelling import corrected, corrections
-from registry.core.ranking.suggest import Suggestions, suggest
+from registry.core.ranking.spelling import Suggestions, corrected, corrections, suggest
 from registry.search.backend import Backend, Pool
 from registry.store.cards import Card
 from registry.store.unit_of_work import Store
+
+
+def digest_of(question: ParsedQuery, query: Query) -> str:
+    """Return a digest of the question: its terms, in any case and spelling, its filters and its order."""
+    text = f"({sorted(question.terms)!r}, {_filters_text(query.filters)}, {query.sort!r})"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=100)
+def _filters_text(filters: Filters) -> str:
+    return repr(filters)
+
+
+def cursor_at(generation: str, digest: str, ranking: Ranking, position: int) -> str:
+    """Return the cursor whose page begins at a place of the ranking."""
+    last = ranking.features.candidates.hosts[ranking.order[position - 1]] if position else ""
+    return base64.urlsafe_b64encode(orjson.dumps([_build(generation), digest, position, last])).decode().rstrip("=")
+
+
+def place_after(cursor: str, generation: str, digest: str, ranking: Ranking, *, most: int) -> int:
+    """Return the place after the host shown last; when that host is gone, the place stored in the cursor, at most
+    `most`. Raise StaleCursor.
+
+    Cursors are not signed: a forged one can only request another page of the same answer.
+    """
+    try:
+        build, cursor_digest, offset, last = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, TypeError):
+        raise StaleCursor("this cursor was not made by this registry") from None
+    if build != _build(generation):
+        raise StaleCursor("the index was rebuilt since this cursor was made")
+    if cursor_digest != digest:
+        raise StaleCursor("this cursor belongs to another query")
+    if type(offset) is not int or not 0 <= offset <= most or not isinstance(last, str):
+        raise StaleCursor("this cursor was not made by this registry")
+    return next((position + 1 for position, host in enumerate(ranking.hosts) if host == last), offset)
+
+
+def _build(generation: str) -> str:
+    return generation.partition(".")[0]
+
 
 POOL: Final = 100
 """Candidates by words that are ranked, beside those by vectors. Twice as many change no figure of relevance, and cost
@@ -65,7 +114,7 @@ class FoundCapability(NamedTuple):
     injection_flags: tuple[str, ...] = ()
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """One result. `hit` explains it. No capabilities when only the service's own text matched, and when browsing.
 
     `alike` are shown hosts without a row of their own: those that this one stands for by its owner's will, copies, and
@@ -112,7 +161,7 @@ class DiscoverPage:
     question's words. `corrected`: as in SearchAnswer. `suggestions` are given when the answer is not `confident`.
     """
 
-    hits: tuple[Found, ...]
+    hits: tuple[SearchResult, ...]
     total: int
     next_cursor: str | None
     generation: str
@@ -255,9 +304,9 @@ async def _owners_first(store: Store, ranking: Ranking, answer: SearchAnswer, te
 
 async def _fill(
     store: Store, ranking: Ranking, offset: int, query: Query, continued: Callable[[int], str]
-) -> tuple[list[Found], int]:
+) -> tuple[list[SearchResult], int]:
     """Return the page from `offset`, and the place after its last hit. `continued` returns the cursor of a place."""
-    found: list[Found] = []
+    found: list[SearchResult] = []
     position = offset
     end = min(len(ranking), MAX_DEPTH)
     while len(found) < query.limit and position < end:
@@ -272,7 +321,7 @@ async def _fill(
     return found, position
 
 
-async def _results_at(store: Store, ranking: Ranking, positions: range, filters: Filters) -> list[Found | None]:
+async def _results_at(store: Store, ranking: Ranking, positions: range, filters: Filters) -> list[SearchResult | None]:
     """Return the result at each place; None when it is no longer shown."""
     hosts = [_host(ranking, position) for position in positions]
     allowed = await _allowed(store, hosts, filters) if filters.narrows_capabilities else None
@@ -288,7 +337,7 @@ async def _results_at(store: Store, ranking: Ranking, positions: range, filters:
     visible = await store.cards.seen(_keys(folded)) if folded else {}
     levels = filters.shown_levels
     return [
-        Found(
+        SearchResult(
             card,
             hit,
             _capabilities(card, hit.capabilities),

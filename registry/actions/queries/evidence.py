@@ -1,27 +1,44 @@
 """What this registry saw of a host: its current documents with their bytes, and the history of them.
 
 Nothing is shown of a host that opted out, is blocked, or whose service is hidden.
+
+A service as its documents said it at an earlier time.
+
+The documents are those that were current then, read by the rules of today: the states of services are not stored. The
+score is the one that was computed then, where it is kept.
 """
 
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from statistics import median
 from typing import Final, Literal
 
-from registry.core.evidence.uptime import Check, Day, first_day, series, status_of
-from registry.core.evidence.versions import WhyNot, compared, has_bytes
-from registry.core.evidence.wishes import forbids_copies
-from registry.core.merging.usage import Usage, usage_of
+from registry.actions.recording.present import ListingFacts, held_documents, present
+from registry.actions.recording.reconcile import Current
+from registry.core.calling.http import Arguments
+from registry.core.evidence import (
+    Day,
+    UptimeCheck,
+    WhyNot,
+    compared,
+    first_day,
+    forbids_copies,
+    has_bytes,
+    series,
+    status_of,
+)
+from registry.core.merging.merge import Usage, usage_of
 from registry.core.model.services import Policies, from_json
+from registry.core.names.authority import is_covered
 from registry.core.names.domains import registrable_domain
-from registry.core.names.opt_out import is_covered
+from registry.store.catalogue import ServiceView
 from registry.store.history import EarlierVersion, VersionRecord
-from registry.store.records import DocumentRecord, VisitRecord
+from registry.store.records import DocumentRecord, ScoreRecord, VisitRecord
 from registry.store.unit_of_work import Store, UnitOfWork
-from registry.store.values import url_hash
+from registry.store.values import key_name, url_hash
 
 MAX_DOCUMENTS: Final = 500
 MAX_COMPARED: Final = 4 << 20
@@ -43,12 +60,12 @@ class OptedOut(Exception):
     """An opt-out or a block covers the host."""
 
 
-class InvalidCursor(ValueError):
+class InvalidHistoryCursor(ValueError):
     """The text is no cursor of this host's history."""
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class CurrentDocument:
     """A current document. `id`: the SHA-256 of its URL. `bytes_state`: whether its bytes are there to be read."""
 
     id: str
@@ -60,7 +77,7 @@ class Evidence:
 class HostEvidence:
     """`usage`: what the site says about further use of its texts."""
 
-    documents: Sequence[Evidence]
+    documents: Sequence[CurrentDocument]
     total: int
     usage: Usage
 
@@ -104,7 +121,7 @@ async def evidence(store: Store, host: str) -> HostEvidence | None:
     return HostEvidence(documents, len(found), usage_of(policies, robots))
 
 
-async def document_bytes(store: Store, host: str, document: Evidence) -> bytes | None:
+async def document_bytes(store: Store, host: str, document: CurrentDocument) -> bytes | None:
     """Return the bytes of a document as they came; None when they are not there any more."""
     key = (registrable_domain(host), document.record.sha256)
     if document.bytes_state != "kept":
@@ -172,11 +189,11 @@ def difference_of(item: HistoryItem, bodies: Mapping[bytes, bytes]) -> tuple[lis
     return result if isinstance(result, str) else (result.operations, result.truncated)
 
 
-def _evidence(record: DocumentRecord, policies: Policies) -> Evidence:
+def _evidence(record: DocumentRecord, policies: Policies) -> CurrentDocument:
     state: BytesState = "kept" if record.has_body else "not_kept"
     if _is_forbidden(record, policies):  # guard: evidence-wishes
         state = "forbidden"
-    return Evidence(url_hash(record.url).hex(), record, state)
+    return CurrentDocument(url_hash(record.url).hex(), record, state)
 
 
 def _is_forbidden(record: DocumentRecord, policies: Policies) -> bool:
@@ -199,14 +216,14 @@ def _with_bodies(item: HistoryItem, bodies: Mapping[bytes, bytes]) -> HistoryIte
     return item
 
 
-def _check(visit: VisitRecord) -> Check | None:
+def _check(visit: VisitRecord) -> UptimeCheck | None:
     try:
         times = [entry["ms"] for entry in visit.vector if "status" in entry and "ms" in entry]
     except ValueError:  # a vector of another version: what the visit met is known, how fast it was is not
         times = []
     ms = round(median(times)) if times else None
     status = status_of(visit.outcome, ms)
-    return None if status is None else Check(visit.started_at, status, ms)
+    return None if status is None else UptimeCheck(visit.started_at, status, ms)
 
 
 def _cursor(version: VersionRecord, host: str) -> str:
@@ -220,13 +237,126 @@ def _place(cursor: str, host: str) -> tuple[datetime, bytes]:
         is_ours = len(raw) == _CURSOR_BYTES and raw.startswith(_VERSION)
         moment = _EPOCH + timedelta(microseconds=int.from_bytes(raw[1:9], "big", signed=True))
     except (ValueError, OverflowError):
-        raise InvalidCursor("it was not made by this registry") from None
+        raise InvalidHistoryCursor("it was not made by this registry") from None
     if not is_ours:
-        raise InvalidCursor("it was not made by this registry")
+        raise InvalidHistoryCursor("it was not made by this registry")
     if raw[-_HOST_BYTES:] != _of_host(host):  # guard: history-cursor-host
-        raise InvalidCursor("it belongs to another host")
+        raise InvalidHistoryCursor("it belongs to another host")
     return moment, raw[9:41]
 
 
 def _of_host(host: str) -> bytes:
     return hashlib.sha256(host.encode()).digest()[:_HOST_BYTES]
+
+
+MAX_BYTES: Final = 16 << 20
+"""Bytes of documents that are read again for one answer; the smallest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierState:
+    """What is stored of a host at an earlier time. `missing`: URLs of documents whose bytes are not kept any more, or
+    for which there is no room. `first`: the earliest version that is kept of any document of the host. Pickle can
+    carry it."""
+
+    domain: str
+    host: str
+    at: datetime
+    first: datetime | None
+    documents: tuple[DocumentRecord, ...]
+    bodies: Mapping[tuple[str, bytes], bytes]
+    missing: tuple[str, ...]
+    score: ScoreRecord | None
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.bodies.values()))
+
+    def view(self) -> ServiceView | None:
+        """Return the service that these documents describe; None: they describe none."""
+        standing = ListingFacts(max((item.seen_at for item in self.documents), default=self.at), 0, False, False)
+        held = held_documents([Current(record) for record in self.documents], self.bodies)
+        shown = present(self.domain, self.host, held, None, standing, self.at)
+        if shown.service is None or shown.score is None:
+            return None
+        record, grade = shown.service, self.score or shown.score
+        record = replace(
+            record,
+            score=grade.value,
+            rubric_version=grade.rubric_version,
+            created_at=min((item.first_seen_at for item in self.documents), default=self.at),
+            updated_at=max((item.changed_at for item in self.documents), default=self.at),
+            trust_since={},
+        )
+        capabilities = [
+            item.data | ({} if item.detail is None else {"detail": item.detail}) for item in shown.capabilities
+        ]
+        service = from_json({**record.model, "capabilities": capabilities})
+        examples = {
+            key_name(item.name): Arguments.from_json(item.example)
+            for item in shown.capabilities
+            if item.example is not None
+        }
+        return ServiceView(
+            record, service, shown.findings, grade.breakdown, None, None, self.documents, examples=examples
+        )
+
+
+async def stored_then(store: Store, host: str, at: datetime) -> EarlierState | None:
+    """Return what is stored of the host as of this time; None when it is unknown or must not be shown. Raise OptedOut.
+
+    `documents` is empty when nothing is known of that time.
+    """
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        policies = await visible(uow, domain, host)
+        if policies is None:
+            return None
+        first = await uow.history.first(domain, host)
+        versions = await uow.history.at(domain, host, at)
+        current = {record.url: record for record in await uow.documents.of([domain]) if record.host == host}
+        score = await uow.history.score(domain, host, at)
+        documents, wanted, missing, left = [], {}, [], MAX_BYTES
+        for version in sorted(versions, key=lambda version: (version.size, version.url)):
+            record = _record(domain, host, version, current.get(version.url))
+            documents.append(record)
+            if not record.has_body:
+                continue
+            headers = record.fetched_with.get("headers", {})
+            if version.size > left or forbids_copies(headers, policies.caching):
+                missing.append(version.url)
+                continue
+            left -= version.size
+            wanted[domain, version.sha256] = version.url
+        bodies = await uow.documents.bodies(wanted.keys())
+    missing += [url for key, url in wanted.items() if key not in bodies]
+    return EarlierState(domain, host, at, first, tuple(documents), bodies, tuple(sorted(missing)), score)
+
+
+def _record(domain: str, host: str, version: VersionRecord, current: DocumentRecord | None) -> DocumentRecord:
+    """Return the document as it was then. What the history does not keep (where redirects led, what named it) is taken
+    from the current document of the URL; findings are made again."""
+    if current is None:
+        current = DocumentRecord(
+            domain, host, version.url, version.url, "manifest", version.outcome, version.reason, version.sha256,
+            version.size, False, version.changed_at, version.changed_at, version.changed_at, "",
+        )  # fmt: skip
+    if current.sha256 == version.sha256 and current.outcome is version.outcome:
+        return replace(current, changed_at=version.changed_at, seen_at=version.changed_at)
+    return replace(
+        current,
+        outcome=version.outcome,
+        reason=version.reason,
+        format=version.format,
+        dialect=version.dialect,
+        status=version.status,
+        size=version.size,
+        sha256=version.sha256,
+        has_body=has_bytes(version.outcome, version.reason),
+        changed_at=version.changed_at,
+        seen_at=version.changed_at,
+        first_seen_at=min(current.first_seen_at, version.changed_at),
+        alias_of=None,
+        findings=[],
+        missed_at=None,
+    )

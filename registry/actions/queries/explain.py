@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from registry.actions.frontier.lease import BUDGET_WINDOW
-from registry.actions.queries.unasked import LOG_READ, Unasked, unasked
+from registry.actions.queries.inspect import LOG_READ, UnprobedPaths, unasked
+from registry.core.names.authority import is_covered
 from registry.core.names.domains import registrable_domain
-from registry.core.names.opt_out import is_covered
-from registry.core.scheduling.reasons import sentence
+from registry.core.scheduling.policy import sentence
 from registry.store.records import DomainRecord
 from registry.store.records import HostRecord as HostRecord  # interfaces name it
 from registry.store.records import VisitRecord as VisitRecord  # interfaces name it
@@ -30,7 +30,7 @@ class Explanation:
     visits: Sequence[VisitRecord]
     spent: int
     opted_out: bool
-    unasked: Unasked
+    unasked: UnprobedPaths
 
 
 async def explain(store: Store, host: str, *, visits: int, now: datetime) -> Explanation | None:
@@ -54,7 +54,9 @@ async def explain(store: Store, host: str, *, visits: int, now: datetime) -> Exp
             visits=log[:visits],
             spent=sum(spent.requests for spent in of_domain.values()),
             opted_out=opted_out,
-            unasked=unasked(known, documents, log, opted_out=opted_out, now=now) if known is not None else Unasked(),
+            unasked=unasked(known, documents, log, opted_out=opted_out, now=now)
+            if known is not None
+            else UnprobedPaths(),
         )
 
 

@@ -1,42 +1,175 @@
 """Read-only queries for the interfaces: a service, a capability, the status of a host, lists and summaries.
 
 Hosts are given in their canonical spelling (`domains.host_syntax`).
+
+What was not requested from a host yet, of all that the plan promises, and in which visit it will be.
+
+What became of a list of submitted hosts, state by state.
+
+The stored documents of a host with their bodies, against which a translation of its service is compared.
+
+What the registry would say of a host after a visit that is not stored: the reasons of its status.
+
+The visit goes through the same functions as one that is recorded, on an empty registry, so that `waypost check` and the
+status of the host agree.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, Literal
+from uuid import UUID
 
+from registry.actions.frontier.lease import ANSWERED, WHOLE_PLAN_EVERY, further_steps, host_job, is_short
 from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
 from registry.actions.frontier.submit import is_waiting
-from registry.actions.queries.unasked import LOG_READ, Unasked, unasked
+from registry.actions.recording.conclude import StoredDomains, compare, conclude
 from registry.core.access.holds import HOLD_KINDS, HoldKind
-from registry.core.calling.arguments import Arguments
-from registry.core.changes.states import State, state_of_host
+from registry.core.calling.http import Arguments
+from registry.core.changes.kinds import State, state_of_host
 from registry.core.merging.rules import NOT_LISTED
-from registry.core.model.documents import Outcome
+from registry.core.model.documents import Outcome, Purpose
 from registry.core.model.findings import Severity
 from registry.core.model.listing import Filters
 from registry.core.model.services import Capability, Service
 from registry.core.names.domains import registrable_domain
 from registry.core.reading.injection import injection_flags
-from registry.core.scheduling.reasons import shown_time
+from registry.core.scheduling.policy import shown_time
 from registry.core.scoring.rubric import rule_of
+from registry.core.translating import SourceDocument
+from registry.core.visiting import limits, probes
+from registry.core.visiting.probes import Step
 from registry.core.visiting.shares import SKIPPED_TEXTS
+from registry.core.visiting.visits import FinishedDomain, HostJob, Visit
 from registry.store.cards import Card
-from registry.store.catalogue import SLOW_MS, Health, ServiceView, Sort, StoredService
-from registry.store.records import CapabilityDates, FindingRecord, HostRecord, ServiceRecord, VisitRecord
+from registry.store.catalogue import SLOW_MS, HealthReport, ServiceView, Sort, StoredService
+from registry.store.records import (
+    CapabilityDates,
+    DocumentRecord,
+    FindingRecord,
+    HostRecord,
+    ServiceRecord,
+    VisitRecord,
+)
+from registry.store.submission_lists import HostState as HostState  # interfaces name it
 from registry.store.unit_of_work import Store
 
+LOG_READ: Final = 20
+"""Visits of the ledger that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnprobedPath:
+    """`visit`: which of the coming visits with the whole plan requests it, from 1; earlier if the host is named."""
+
+    path: str
+    format: str | None
+    visit: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnprobedPaths:
+    """`next_whole_plan_at`: the time of the first of those visits, never in the past; None: the host is not visited by
+    itself, and the paths wait for somebody who names it."""
+
+    paths: tuple[UnprobedPath, ...] = ()
+    next_whole_plan_at: datetime | None = None
+
+
+def unasked(
+    host: HostRecord, documents: Iterable[DocumentRecord], log: Sequence[VisitRecord], *, opted_out: bool, now: datetime
+) -> UnprobedPaths:
+    """Return the paths of the plan that were not requested according to the host's record and the `log`, in order.
+
+    The log is read because the record does not say how far a visit came that the host did not answer. `documents`: the
+    current ones of the domain. A path that is only a fallback of a document found is left out.
+    """
+    if opted_out or host.alias_of is not None:
+        return UnprobedPaths()
+    held = [document for document in documents if document.host == host.host and document.alias_of is None]
+    has_any = any(document.outcome is Outcome.FOUND for document in held)
+    starts_at = _next_whole_plan(host, now, has_documents=has_any)
+    job = host_job(host, held, starts_at)
+    pending = {probe.url.removeprefix(f"https://{host.host}") for probe in job.pending}
+    done = {*host.asked, *(path for visit in log for path in _requested(visit))}
+    if host.outcome in ANSWERED or host.last_found_at is not None:
+        done |= {step.path for step in _first_steps(host, has_documents=has_any)}
+    found = {document.url.removeprefix(f"https://{host.host}") for document in held}
+    steps = {step.path: step for step in _steps(host, has_documents=has_any)}
+    open_steps = [step for path, step in steps.items() if path not in done - pending and step.fallback_of not in found]
+    turns = _turns(job, pending, further_steps(host, held, starts_at))
+    paths = tuple(UnprobedPath(step.path, step.format, turns.get(step.path, 1)) for step in open_steps)
+    return UnprobedPaths(paths, None if host.next_visit_at is None else shown_time(starts_at, now))
+
+
+def _next_whole_plan(host: HostRecord, now: datetime, *, has_documents: bool) -> datetime:
+    at = host.next_visit_at or now
+    return max(at, host.whole_plan_at + WHOLE_PLAN_EVERY) if host.whole_plan_at and has_documents else at
+
+
+def _steps(host: HostRecord, *, has_documents: bool) -> Iterator[Step]:
+    yield from _first_steps(host, has_documents=has_documents)
+    yield from limits.further_steps(host.host, short=is_short(host, has_documents))
+
+
+def _first_steps(host: HostRecord, *, has_documents: bool) -> Sequence[Step]:
+    """Return the steps that a first visit makes."""
+    return limits.short_list(host.host) if is_short(host, has_documents) else probes.STEPS
+
+
+def _turns(job: HostJob, pending: Collection[str], further: Sequence[Step]) -> dict[str, int]:
+    """Return the number of the visit that requests each further path; all other paths are requested by the first."""
+    first = {*job.further, *pending} | ({step.path for step in further} if job.named else set())
+    later = [step.path for step in further if step.path not in first]
+    return dict.fromkeys(first, 1) | {path: 2 + index // limits.PER_VISIT for index, path in enumerate(later)}
+
+
+def _requested(visit: VisitRecord) -> Iterator[str]:
+    """Yield the paths of a visit's requests; none when its vector cannot be read."""
+    try:
+        entries = visit.vector
+    except ValueError:
+        return
+    for entry in entries:
+        if entry["purpose"] in _PLANNED and entry["outcome"] != Outcome.SKIPPED.value:
+            yield entry["url"].removeprefix(f"https://{visit.host}")
+
+
+_PLANNED: Final = frozenset({Purpose.MANIFEST.value, Purpose.POINTER.value})
+
+
 __all__ = [
-    "SLOW_MS", "CapabilityDates", "CapabilityView", "Card", "Health", "HostStatus",
-    "Listed", "Overview", "Queue", "ServiceView", "Sort",
-    "StoredService", "VisitRecord", "alias_reason", "capability", "capability_view", "health", "list_services",
-    "overview", "queue", "reasons_of", "service", "service_name", "status", "stored_capability", "stored_service",
-    "visits", "waiting", "why_not_visited",
+    "SLOW_MS",
+    "CapabilityDates",
+    "CapabilityView",
+    "Card",
+    "HealthReport",
+    "HostReport",
+    "QueueState",
+    "RegistryOverview",
+    "ServicePage",
+    "ServiceView",
+    "Sort",
+    "StoredService",
+    "VisitRecord",
+    "alias_reason",
+    "capability",
+    "capability_view",
+    "health",
+    "list_services",
+    "overview",
+    "queue",
+    "reasons_of",
+    "service",
+    "service_name",
+    "status",
+    "stored_capability",
+    "stored_service",
+    "visits",
+    "waiting",
+    "why_not_visited",
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
@@ -58,7 +191,7 @@ class CapabilityView:
 
 
 @dataclass(frozen=True, slots=True)
-class HostStatus:
+class HostReport:
     """`state`: queued (not visited yet, or not since it was submitted again), listed, not_listed, opted_out,
     blocked (by an operator of this registry).
 
@@ -79,7 +212,7 @@ class HostStatus:
     submitted_at: datetime | None
     alias_of: str | None
     crawl_failures: int
-    unasked: Unasked
+    unasked: UnprobedPaths
     injection_flags: tuple[str, ...]
     freshness: State
     seen_at: datetime | None
@@ -88,7 +221,7 @@ class HostStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ServicePage:
     """One page of services, and the total."""
 
     items: tuple[Card, ...]
@@ -96,7 +229,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class RegistryOverview:
     """Counts: visited hosts by outcome, shown services by format and trust level, domains by state of the frontier."""
 
     outcomes: dict[str, int]
@@ -111,7 +244,7 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class QueueState:
     """The state of the frontier. `domains`: number by state. `age`: how long the longest due domain has waited.
 
     `index_lag`: services whose entry in the queried index is out of date.
@@ -164,7 +297,7 @@ async def service_name(store: Store, host: str) -> str | None:
         return await uow.catalogue.name(registrable_domain(host), host)
 
 
-async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None:
+async def status(store: Store, host: str, *, now: datetime) -> HostReport | None:
     """Return the status of a host; None when it is unknown."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
@@ -179,7 +312,7 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
     opted_out, holds = limits.has_opted_out(host), limits.kinds(host)
     shown = record if record is not None and not record.hidden else None
     is_listed = shown is not None
-    return HostStatus(
+    return HostReport(
         domain=domain,
         host=host,
         state=_state(known, is_listed, opted_out, holds, now),
@@ -238,13 +371,13 @@ def alias_reason(target: str) -> str:
 
 async def list_services(
     store: Store, filters: Filters, *, sort: Sort = "score", limit: int = 20, offset: int = 0, text: str = ""
-) -> Listed:
+) -> ServicePage:
     async with store.begin() as uow:
         items, total = await uow.catalogue.page(filters, sort=sort, limit=limit, offset=offset, text=text)
-    return Listed(tuple(items), total)
+    return ServicePage(tuple(items), total)
 
 
-async def health(store: Store) -> Health:
+async def health(store: Store) -> HealthReport:
     async with store.begin() as uow:
         return await uow.catalogue.health(limit=HEALTH_LINES)
 
@@ -262,7 +395,7 @@ async def waiting(store: Store, hosts: Sequence[str], *, now: datetime) -> int:
         return await uow.hosts.count_due(keys, now=now)
 
 
-async def queue(store: Store, target: str, *, now: datetime) -> Queue:
+async def queue(store: Store, target: str, *, now: datetime) -> QueueState:
     """Return the state of the frontier. `target`: name of the search target."""
     async with store.begin() as uow:
         ages = [timedelta()]
@@ -270,7 +403,7 @@ async def queue(store: Store, target: str, *, now: datetime) -> Queue:
             cutoff = now - head_start
             if due := await uow.domains.earliest(after=cutoff - SEED_HEAD_START / 2, until=cutoff):
                 ages.append(cutoff - due)
-        return Queue(
+        return QueueState(
             domains=await uow.domains.counts(now),
             age=max(ages),
             candidates=await uow.candidates.waiting(),
@@ -278,10 +411,10 @@ async def queue(store: Store, target: str, *, now: datetime) -> Queue:
         )
 
 
-async def overview(store: Store, *, now: datetime) -> Overview:
+async def overview(store: Store, *, now: datetime) -> RegistryOverview:
     async with store.begin() as uow:
         counts = await uow.catalogue.counts()
-        return Overview(
+        return RegistryOverview(
             outcomes=await uow.hosts.outcomes(),
             formats=counts["format"],
             trust_levels=counts["trust_level"],
@@ -356,3 +489,96 @@ def _outcome_text(outcome: str, reason: str) -> str:
 
 def _path(host: str, url: str | None) -> str:
     return "" if url is None else url.removeprefix(f"https://{host}")
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedHostStatus:
+    """`status`: None when nothing is known of the host any more, or its site opted out."""
+
+    now: HostState
+    status: HostReport | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionListStatus:
+    """`counts`: number of accepted hosts by state. `refused`: as in `submit_list.SubmittedList`. `next_index`: where
+    the next page begins; None for the last one."""
+
+    id: UUID
+    asked_at: datetime
+    is_done: bool
+    counts: Mapping[str, int]
+    refused: Sequence[Mapping[str, Any]]
+    hosts: Sequence[SubmittedHostStatus]
+    next_index: int | None
+
+
+async def list_status(
+    store: Store, list_id: UUID, *, after: int, limit: int, now: datetime
+) -> SubmissionListStatus | None:
+    """Return a page of the list, from the host at place `after` on; None when there is no such list."""
+    async with store.begin() as uow:
+        record = await uow.submission_lists.get(list_id)
+        if record is None:
+            return None
+        counts = await uow.submission_lists.counts(list_id, now=now)
+        states = await uow.submission_lists.page(list_id, after=after, limit=limit + 1, now=now)
+    shown = states[:limit]
+    statuses = [None if one.state == "opted_out" else await status(store, one.host, now=now) for one in shown]
+    return SubmissionListStatus(
+        id=record.id,
+        asked_at=record.asked_at,
+        is_done=record.done_at is not None,
+        counts=counts,
+        refused=record.refused,
+        hosts=[SubmittedHostStatus(one, about) for one, about in zip(shown, statuses, strict=True)],
+        next_index=states[limit].index if len(states) > limit else None,
+    )
+
+
+MAX_DOCUMENTS: Final = 100
+MAX_BYTES: Final = 4_000_000  # of all bodies together
+
+
+async def sources(store: Store, host: str) -> tuple[SourceDocument, ...]:
+    """Return the found documents of the host that describe its service, copies left out; the smallest if there are more
+    than MAX_DOCUMENTS, or more bytes than MAX_BYTES."""
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        found = [
+            document
+            for document in await uow.documents.of([domain])
+            if document.host == host
+            and document.outcome is Outcome.FOUND
+            and document.format is not None
+            and document.has_body
+            and document.alias_of is None
+        ]
+        kept, size = [], 0
+        for document in sorted(found, key=lambda document: (document.size, document.url))[:MAX_DOCUMENTS]:
+            size += document.size
+            if size <= MAX_BYTES:
+                kept.append(document)
+        bodies = await uow.documents.bodies({(domain, document.sha256) for document in kept})
+    return tuple(
+        SourceDocument(
+            document.final_url, bodies[domain, document.sha256], document.format, document.media_type, document.via
+        )
+        for document in kept
+        if document.format is not None and (domain, document.sha256) in bodies
+    )
+
+
+def reasons_after(visit: Visit, *, now: datetime) -> tuple[str, ...]:
+    """Return `HostStatus.reasons` as they were if the registry knew the host from this visit only."""
+    domain = registrable_domain(visit.host)
+    nothing = StoredDomains({}, (), {}, {})
+    writes = conclude(compare([FinishedDomain(domain, (visit,))], nothing, now), nothing, {}, now)
+    (host,) = (host for host in writes.hosts if host.host == visit.host)
+    return reasons_of(
+        host,
+        is_listed=any(not service.hidden for service in writes.services),
+        opted_out=bool(writes.opt_outs),
+        findings=writes.findings.get((domain, visit.host), ()),
+        last=writes.visits,
+    )

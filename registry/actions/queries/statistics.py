@@ -1,13 +1,23 @@
-"""What the registry holds and how it is doing, in numbers: for its statistics and status pages."""
+"""What the registry holds and how it is doing, in numbers: for its statistics and status pages.
+
+The health of the listed services, the worst first, with what is known of each.
+
+What waits, for this registry's operators: visits, submissions, checks of opt-outs, the index and the feed.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
 from registry.actions.queries import inspect
-from registry.core.scheduling.incidents import Incident, Work, incidents
-from registry.core.scheduling.jobs import RunOutcome
+from registry.actions.queries.inspect import HEALTH_LINES
+from registry.core.changes.kinds import State, state_of
+from registry.core.model.listing import TrustLevel
+from registry.core.names.domains import registrable_domain
+from registry.core.scheduling.jobs import Incident, RunOutcome, Work, incidents
+from registry.store.catalogue import HealthReport, HealthRow
 from registry.store.statistics import SIZE_BINS as SIZE_BINS  # interfaces name them
 from registry.store.statistics import ServiceCounts as ServiceCounts
 from registry.store.unit_of_work import Store
@@ -17,7 +27,7 @@ HOUR: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class RegistryStatistics:
     """Counts of what is listed; `services.seen`: in the last 24 hours. `document_sizes`: found documents by size, see
     store.statistics.SIZE_BINS."""
 
@@ -37,7 +47,7 @@ class LastRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationFigures:
     """How the registry is doing. `visited`: hosts whose last visit was in the last 24 hours, by its outcome.
 
     `crawlers`: processes that crawl now. `feed_waits`: how long the oldest event has waited for its place in the
@@ -47,22 +57,24 @@ class Operation:
     at: datetime
     visited: Mapping[str, int]
     visited_last_hour: int
-    queue: inspect.Queue
+    queue: inspect.QueueState
     crawlers: int
     feed_waits: timedelta
     runs: Sequence[LastRun]
     incidents: Sequence[Incident]
 
 
-async def statistics(store: Store, *, now: datetime) -> Statistics:
+async def statistics(store: Store, *, now: datetime) -> RegistryStatistics:
     """Return counts of what is listed. Raise StoreUnavailable."""
     async with store.read() as uow:
-        return Statistics(
+        return RegistryStatistics(
             now, await uow.statistics.services(seen_since=now - DAY), await uow.statistics.document_sizes()
         )
 
 
-async def operation(store: Store, target: str, intervals: Mapping[str, timedelta], *, now: datetime) -> Operation:
+async def operation(
+    store: Store, target: str, intervals: Mapping[str, timedelta], *, now: datetime
+) -> OperationFigures:
     """Return how the registry is doing. `target`: name of the search target; `intervals`: of the jobs, by name. Raise
     StoreUnavailable."""
     queue = await inspect.queue(store, target, now=now)
@@ -82,7 +94,7 @@ async def operation(store: Store, target: str, intervals: Mapping[str, timedelta
             last_visit_at=await uow.statistics.last_visit(),
             crawlers=crawlers,
         )
-    return Operation(
+    return OperationFigures(
         at=now,
         visited=visited,
         visited_last_hour=sum(last_hour.values()),
@@ -92,3 +104,89 @@ async def operation(store: Store, target: str, intervals: Mapping[str, timedelta
         runs=tuple(LastRun(run.job, run.started_at, run.finished_at, run.outcome) for run in runs),
         incidents=incidents(work, now),
     )
+
+
+UPTIME_OF: Final = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class OverallLine:
+    """`uptime`: the percentage of the checks of UPTIME_OF in which it was not down; None if there were none."""
+
+    health: HealthRow
+    trust_level: TrustLevel
+    seen_at: datetime
+    state: State
+    uptime: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overall:
+    """`health`: the numbers, of all listed services; `lines`: the worst ones."""
+
+    health: HealthReport
+    lines: Sequence[OverallLine]
+
+
+async def overall(store: Store, *, now: datetime) -> Overall:
+    async with store.begin() as uow:
+        health = await uow.catalogue.health(limit=HEALTH_LINES)
+        keys = [(registrable_domain(line.host), line.host) for line in health.services]
+        checks = await uow.ledger.checks(keys, since=now - UPTIME_OF)
+    cards = await store.cards.of(keys)
+    lines = []
+    for line in health.services:
+        if (card := cards.get(line.host)) is None:  # removed since
+            continue
+        made, down = checks.get(line.host, (0, 0))
+        uptime = round(100 * (made - down) / made, 2) if made else None
+        state = state_of(card.trust_level, card.seen_at, now)
+        lines.append(OverallLine(line, card.trust_level, card.seen_at, state, uptime))
+    return Overall(health, lines)
+
+
+CLIENTS_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadFigures:
+    """`domains`: number by state: due, leased, waiting, never. `submissions`: submitted hosts that are due and not
+    visited since. `postponed`: submitted hosts whose visit was put off. `by_client`: hosts that clients submitted in
+    the last day and that were not visited yet, the largest numbers first; who they are is personal data and not told.
+    `index_lag`: services whose index entry is out of date. `feed_lag`: events without a place in the feed yet.
+    """
+
+    domains: dict[str, int]
+    submissions: int
+    oldest_submission_at: datetime | None
+    postponed: int
+    by_client: tuple[int, ...]
+    candidates: int
+    opt_out_requests: int
+    oldest_opt_out_request_at: datetime | None
+    index_lag: int
+    feed_lag: int
+    oldest_event_at: datetime | None
+
+
+async def workload(store: Store, target: str, *, now: datetime) -> WorkloadFigures:
+    """`target`: name of the search target that is queried."""
+    # Only domains that are due as early as submissions are: otherwise all hosts would be read.
+    head_start = (SEED_HEAD_START + SUBMISSION_HEAD_START) / 2
+    async with store.begin() as uow:
+        submitted = await uow.workload.submitted(now=now, due_before=now - head_start)
+        requests = await uow.workload.opt_out_requests()
+        feed = await uow.feed.state()
+        return WorkloadFigures(
+            domains=await uow.domains.counts(now),
+            submissions=submitted.number,
+            oldest_submission_at=submitted.since,
+            postponed=await uow.workload.postponed(now=now),
+            by_client=await uow.workload.by_client(since=now - timedelta(days=1), most=CLIENTS_SHOWN),
+            candidates=await uow.candidates.waiting(),
+            opt_out_requests=requests.number,
+            oldest_opt_out_request_at=requests.since,
+            index_lag=await uow.search.count(target),
+            feed_lag=feed.unsequenced,
+            oldest_event_at=feed.unsequenced_since,
+        )

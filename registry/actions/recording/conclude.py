@@ -10,25 +10,37 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Final
 
-from registry.actions.frontier.pending import probe_to_json
 from registry.actions.frontier.seed import SEED_HEAD_START, SUB_HOST
-from registry.actions.recording.compatibility import note_breaking_changes
-from registry.actions.recording.events import Capabilities, change_of, freshened
-from registry.actions.recording.present import Shown, Standing, held_documents, present
-from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_detail, lose_all, reconcile, visit_record
+from registry.actions.frontier.submit import probe_to_json
+from registry.actions.recording.present import (
+    Capabilities,
+    ListingFacts,
+    Presentation,
+    change_of,
+    freshened,
+    held_documents,
+    note_breaking_changes,
+    present,
+)
+from registry.actions.recording.reconcile import (
+    SECOND_LOOK,
+    DocumentChanges,
+    is_detail,
+    lose_all,
+    reconcile,
+    visit_record,
+)
 from registry.core.access.holds import UNLIMITED, Limits
 from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords
-from registry.core.changes.states import State
+from registry.core.changes.kinds import State
 from registry.core.merging.speaking import NOTHING_KNOWN, Known
 from registry.core.model.documents import ABSENCE, Outcome
 from registry.core.model.listing import TrustLevel
+from registry.core.names.authority import covered_host, is_covered
 from registry.core.names.domains import registrable_domain, same_site
-from registry.core.names.opt_out import covered_host, is_covered
-from registry.core.scheduling.freshness import lifetime
-from registry.core.scheduling.policy import History, after_spent_budget, earliest, next_visit
-from registry.core.scheduling.reasons import DueReason
+from registry.core.scheduling.policy import DueReason, VisitHistory, after_spent_budget, earliest, lifetime, next_visit
 from registry.core.scoring.rubric import VERSION
-from registry.core.visiting import rotation
+from registry.core.visiting import limits
 from registry.core.visiting.limits import SLOW_DELAY
 from registry.core.visiting.robots import PRODUCT, Robots
 from registry.core.visiting.robots_record import rules_of
@@ -70,7 +82,7 @@ _ENDED_BY_HOST: Final = _SOFT | _INCONCLUSIVE
 
 
 @dataclass(slots=True)
-class Stored:
+class StoredDomains:
     """What was stored about the domains before the visits. `capabilities`: of the services that are merged again."""
 
     hosts: Mapping[Key, HostRecord]
@@ -81,12 +93,12 @@ class Stored:
 
 
 @dataclass(slots=True)
-class Compared:
+class VisitComparison:
     """One visit, compared with what was stored. `is_merged_again`: the service is recomputed."""
 
     visit: Visit
     host: HostRecord  # after the visit, not yet rescheduled
-    documents: Documents
+    documents: DocumentChanges
     is_failing: bool
     is_merged_again: bool
     is_hidden: bool
@@ -122,7 +134,7 @@ class Writes:
     resolved: list[tuple[str, str, bool]] = field(default_factory=list)  # submitted: may it have an address
 
 
-def compare(finished: Sequence[FinishedDomain], before: Stored, now: datetime) -> list[Compared]:
+def compare(finished: Sequence[FinishedDomain], before: StoredDomains, now: datetime) -> list[VisitComparison]:
     """Compare every visit with what was stored. Raise ValueError for a visit of a host outside its domain."""
     documents: dict[Key, list[DocumentRecord]] = {}
     for document in before.documents:
@@ -149,8 +161,8 @@ def compare(finished: Sequence[FinishedDomain], before: Stored, now: datetime) -
 
 
 def conclude(
-    comparisons: Sequence[Compared],
-    before: Stored,
+    comparisons: Sequence[VisitComparison],
+    before: StoredDomains,
     bodies: Mapping[tuple[str, bytes], bytes],
     now: datetime,
     known: Known = NOTHING_KNOWN,
@@ -195,7 +207,7 @@ def _compare_visit(
     service: ServiceRecord | None,
     limits: Limits,
     now: datetime,
-) -> Compared:
+) -> VisitComparison:
     documents = reconcile(host.domain, visit, stored, now)
     after = _after_visit(host, visit, documents, now)
     failing_since = after.first_failure_at
@@ -210,7 +222,7 @@ def _compare_visit(
         after.soft_failures >= FAILING_TIMES and failing_since is not None and now - failing_since >= FAILING_AFTER
     )
     is_hidden = not limits.may_be_listed(host.host)
-    return Compared(
+    return VisitComparison(
         visit=visit,
         host=after,
         documents=documents,
@@ -223,11 +235,11 @@ def _compare_visit(
     )
 
 
-def _opted_out(before: Stored, domain: str) -> Collection[str]:
+def _opted_out(before: StoredDomains, domain: str) -> Collection[str]:
     return before.limits.get(domain, UNLIMITED).opted_out
 
 
-def _is_outdated(service: ServiceRecord | None, documents: Documents, is_failing: bool, is_hidden: bool) -> bool:
+def _is_outdated(service: ServiceRecord | None, documents: DocumentChanges, is_failing: bool, is_hidden: bool) -> bool:
     """Return whether the service must be recomputed although no document changed."""
     if service is None:
         return any(current.record.outcome is Outcome.FOUND for current in documents.current.values())
@@ -235,7 +247,7 @@ def _is_outdated(service: ServiceRecord | None, documents: Documents, is_failing
     return (service.rubric_version, was_failing, service.hidden) != (VERSION, is_failing, is_hidden)
 
 
-def _after_visit(host: HostRecord, visit: Visit, documents: Documents, now: datetime) -> HostRecord:
+def _after_visit(host: HostRecord, visit: Visit, documents: DocumentChanges, now: datetime) -> HostRecord:
     """Return the host after the visit. Any answer ends a run of soft failures, but a refusal does not.
 
     When a spent budget prevented every request, the host was not visited and is returned unchanged.
@@ -270,11 +282,11 @@ def _after_visit(host: HostRecord, visit: Visit, documents: Documents, now: date
         robots_body=robots.body if robots else host.robots_body,
         robots_at=host.robots_at if robots is None else robots.fetched_at if robots.is_own else None,
         pending=[probe_to_json(probe) for probe in visit.pending],
-        asked=rotation.after_visit(host.asked, visit, short=host.source == SUB_HOST),
+        asked=limits.after_visit(host.asked, visit, short=host.source == SUB_HOST),
     )
 
 
-def _scheduled(compared: Compared, now: datetime) -> HostRecord:
+def _scheduled(compared: VisitComparison, now: datetime) -> HostRecord:
     """Return the host with its next visit: by policy, or sooner for a second look, pending probes or a submission."""
     host, visit = compared.host, compared.visit
     if compared.is_hidden:
@@ -297,8 +309,8 @@ def _scheduled(compared: Compared, now: datetime) -> HostRecord:
     return replace(host, next_visit_at=next_visit_at, next_visit_why=reason, interval_s=interval_s)
 
 
-def _history(compared: Compared) -> History:
-    return History(
+def _history(compared: VisitComparison) -> VisitHistory:
+    return VisitHistory(
         host=compared.host.host,
         streak=compared.host.streak,
         interval=None if compared.host.interval_s is None else timedelta(seconds=compared.host.interval_s),
@@ -309,7 +321,7 @@ def _history(compared: Compared) -> History:
     )
 
 
-def _max_age(compared: Compared) -> timedelta | None:
+def _max_age(compared: VisitComparison) -> timedelta | None:
     """Return the longest freshness lifetime of the host's documents; None when none declares one.
 
     Header fields of this visit, also of a 304, take precedence over stored ones (RFC 9111 section 3.2). Details are
@@ -329,8 +341,8 @@ def _max_age(compared: Compared) -> timedelta | None:
 
 def _add_shown(
     writes: Writes,
-    compared: Compared,
-    before: Stored,
+    compared: VisitComparison,
+    before: StoredDomains,
     bodies: Mapping[tuple[str, bytes], bytes],
     now: datetime,
     known: Known,
@@ -340,7 +352,7 @@ def _add_shown(
     seen_at = (
         compared.visit.finished_at if compared.visit.outcome is Outcome.FOUND or previous is None else previous.seen_at
     )
-    standing = Standing(seen_at, compared.host.soft_failures, compared.is_failing, compared.is_hidden, known)
+    standing = ListingFacts(seen_at, compared.host.soft_failures, compared.is_failing, compared.is_hidden, known)
     documents = held_documents(compared.documents.current.values(), bodies)
     shown = present(domain, host, documents, previous, standing, now)
     writes.findings[key] = shown.findings
@@ -360,13 +372,13 @@ def _add_shown(
     )
 
 
-def may_be_mcp_server(previous: ServiceRecord | None, shown: Shown) -> bool:
+def may_be_mcp_server(previous: ServiceRecord | None, shown: Presentation) -> bool:
     """Return whether a service is or was one for which the MCP registry's API has records, or a reason for none."""
     was_one = previous is not None and ("mcp" in previous.protocols or bool(previous.model.get("packages")))
     return was_one or shown.servers != NO_SERVERS
 
 
-def _seen_again(compared: Compared, previous: ServiceRecord) -> ServiceRecord:
+def _seen_again(compared: VisitComparison, previous: ServiceRecord) -> ServiceRecord:
     service = replace(previous, crawl_failures=compared.host.soft_failures)
     if compared.visit.outcome is not Outcome.FOUND:
         return service
@@ -388,7 +400,7 @@ def _opt_out(domain: str, host: str, robots: Robots, now: datetime) -> OptOutRec
     return OptOutRecord(domain, covered_host(host, domain), "robots", f"https://{host}/robots.txt", now)
 
 
-def _candidates(compared: Compared, now: datetime) -> list[CandidateRecord]:
+def _candidates(compared: VisitComparison, now: datetime) -> list[CandidateRecord]:
     return [
         CandidateRecord(
             registrable_domain(candidate.host),
@@ -402,7 +414,7 @@ def _candidates(compared: Compared, now: datetime) -> list[CandidateRecord]:
     ]
 
 
-def _alias_target(compared: Compared, host: str, now: datetime) -> HostRecord:
+def _alias_target(compared: VisitComparison, host: str, now: datetime) -> HostRecord:
     """Return the host that this one is an alias of, to be visited in its place."""
     due, alias = now - SEED_HEAD_START, compared.host
     why = DueReason.ASKED if alias.next_visit_why is DueReason.ASKED else DueReason.NEW

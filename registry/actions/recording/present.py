@@ -1,37 +1,51 @@
-"""Computes what is shown of a host from its current documents: merged, scored, listed. Pure; for record and rescore."""
+"""Computes what is shown of a host from its current documents: merged, scored, listed. Pure; for record and rescore.
+
+Notes which documents changed incompatibly without a new version: for formats that say when a change is one. Pure.
+
+Makes the events of a recorded or recomputed service. Pure; the difference itself is made in `core/changes`.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final, Literal
 
-from registry.actions.recording.reconcile import Current
+from registry.actions.recording.reconcile import Current, DocumentChanges
 from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.calling.call import examples_of
 from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords, server_records
-from registry.core.changes.versions import capability_fingerprint
+from registry.core.changes.kinds import State, state_of
+from registry.core.changes.versions import Version, capability_fingerprint, changed, listed
+from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.listing import make_listing
-from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
+from registry.core.merging.merge import HeldDocument, LocatedFinding, MergeResult, merge
 from registry.core.merging.speaking import NOTHING_KNOWN, Known, depends_on, named_hosts, spoken_of
-from registry.core.merging.trust import trust_of
-from registry.core.merging.trust_dates import Facts, trust_since
-from registry.core.model.documents import Outcome
+from registry.core.merging.trust import Facts, trust_of, trust_since
+from registry.core.model.documents import STORED_AS, Json, Observation, Outcome, from_text, to_text
 from registry.core.model.findings import Finding
 from registry.core.model.listing import Listing
-from registry.core.model.observations import STORED_AS, from_text
 from registry.core.model.services import Service, to_json
+from registry.core.reading.reader import Unreadable, read_json
 from registry.core.scoring.rubric import VERSION, rule_of
 from registry.core.scoring.score import Score, score
-from registry.core.wording.fingerprint import fingerprint
-from registry.store.records import CapabilityRecord, DocumentRecord, FindingRecord, ScoreRecord, ServiceRecord
+from registry.core.wording.fields import fingerprint
+from registry.store.records import (
+    CapabilityRecord,
+    ChangeRecord,
+    DocumentRecord,
+    FindingRecord,
+    ScoreRecord,
+    ServiceRecord,
+)
+from registry.store.values import key_name
 
 MAX_CAPABILITIES: Final = 30_000  # smallint; documents are capped far below
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Presentation:
     """`service` is None when no current document makes the host a service; the findings explain why.
 
     `servers`: its records in the MCP registry's API; none of a hidden service.
@@ -45,7 +59,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ListingFacts:
     """The facts about a host, other than its documents, that decide how it is shown. `known`: of other hosts."""
 
     seen_at: datetime
@@ -58,19 +72,19 @@ class Standing:
 def present(
     domain: str,
     host: str,
-    documents: Sequence[Held],
+    documents: Sequence[HeldDocument],
     previous: ServiceRecord | None,
-    standing: Standing,
+    standing: ListingFacts,
     now: datetime,
-) -> Shown:
+) -> Presentation:
     """Merge, score and list; never raises on assessed documents. `previous` supplies dates of what did not change."""
     merged = merge(host, documents)
     findings = tuple(_finding(located) for located in merged.findings)
     if merged.service is None:
-        return Shown(None, (), findings, None)
+        return Presentation(None, (), findings, None)
     graded = score(merged.service, merged.findings)
     record = _service(domain, host, merged, merged.service, graded, standing, now)
-    return Shown(
+    return Presentation(
         _with_dates(record, previous, now),
         _capability_records(merged.service),
         findings,
@@ -79,7 +93,7 @@ def present(
     )
 
 
-def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes], bytes]) -> list[Held]:
+def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes], bytes]) -> list[HeldDocument]:
     """Return the documents as input of merge. Those without a new assessment are assessed from their stored body.
 
     A copy at another path is left out: it is not requested again, so it would outlive changes of the original.
@@ -90,7 +104,7 @@ def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes]
         if document.record.alias_of is not None and document.record.outcome is Outcome.FOUND:
             copies[document.record.alias_of] += dict.fromkeys((document.record.url, document.record.final_url))
     return [
-        Held(
+        HeldDocument(
             document.record.final_url,
             document.record.url,
             assessment_of(document, bodies),
@@ -146,7 +160,7 @@ def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:
 
 
 def _service(
-    domain: str, host: str, merged: Merged, service: Service, graded: Score, standing: Standing, now: datetime
+    domain: str, host: str, merged: MergeResult, service: Service, graded: Score, standing: ListingFacts, now: datetime
 ) -> ServiceRecord:
     trust = trust_of(host, service, merged.findings, is_failing=standing.is_failing, known=standing.known)
     listing = make_listing(
@@ -230,3 +244,118 @@ def _findings(record: DocumentRecord) -> tuple[Finding, ...]:
         for finding in record.findings
         if (rule := rule_of(finding["reason"])) is not None
     )
+
+
+def has_versions(slug: str | None) -> bool:
+    """Return whether documents of the format are compared with their previous versions."""
+    form = FORMAT_BY_SLUG.get(slug or "")
+    return form is not None and form.is_unversioned_break is not None
+
+
+def note_breaking_changes(documents: DocumentChanges, bodies: Mapping[tuple[str, bytes], bytes]) -> None:
+    """Compare every document that this visit changed with its previous version. `bodies`: the stored ones."""
+    for url, before in documents.replaced.items():
+        current = documents.current[url]
+        record = current.record
+        form = FORMAT_BY_SLUG.get(record.format or "")
+        after = documents.bodies.get((record.domain, record.sha256))
+        if form is None or form.is_unversioned_break is None or after is None or (record.domain, before) not in bodies:
+            continue
+        is_break = form.is_unversioned_break(_value(bodies[record.domain, before]), _value(after))
+        seen = from_text(record.headers.get(STORED_AS, ""))
+        if is_break is None or is_break is (Observation.UNVERSIONED_CHANGE in seen):
+            continue
+        headers = {name: value for name, value in record.headers.items() if name != STORED_AS}
+        if observed := seen ^ {Observation.UNVERSIONED_CHANGE}:
+            headers[STORED_AS] = to_text(observed)
+        changed = replace(record, headers=headers)
+        documents.current[url] = replace(current, record=changed)
+        documents.put[url] = changed
+
+
+def _value(body: bytes) -> Json:
+    try:
+        return read_json(body)
+    except Unreadable:
+        return None
+
+
+Capabilities = Mapping[str, Mapping[str, Any]]
+"""The capabilities of one service as stored, by name."""
+
+
+def change_of(
+    previous: ServiceRecord | None,
+    capabilities: Capabilities,
+    shown: Presentation,
+    now: datetime,
+    *,
+    cause: Literal["visit", "rescore"],
+    hidden_as: State | None = None,
+) -> list[ChangeRecord]:
+    """Return the event of a recomputed service; for a hidden one only that it was hidden, with the state `hidden_as`.
+    `capabilities`: those of `previous`. Nothing when only dates differ."""
+    service = shown.service
+    if service is None:
+        return []
+    key = (service.domain, service.host)
+    if service.hidden:
+        was_shown = previous is not None and not previous.hidden
+        return [ChangeRecord(*key, "service.hidden", now, {"state": hidden_as or "opted_out"})] if was_shown else []
+    known = {key_name(item.name): item.fingerprint for item in shown.capabilities if item.fingerprint is not None}
+    after = _version(service, {key_name(item.name): item.data for item in shown.capabilities}, known)
+    facts = _facts(service, now)
+    if previous is None or previous.hidden:
+        return [ChangeRecord(*key, "service.listed", now, {**facts, "cause": cause, **listed(after)})]
+    change = changed(_version(previous, capabilities), after)
+    if change is None:
+        return freshened(previous, service, now)
+    return [ChangeRecord(*key, "service.changed", now, {**facts, "cause": cause, **change})]
+
+
+def freshened(previous: ServiceRecord, seen: ServiceRecord, now: datetime) -> list[ChangeRecord]:
+    """Return the event of a service that has the same content and another state: it was stale and is fresh again."""
+    before, after = _state(previous, now), _state(seen, now)
+    if seen.hidden or before == after:
+        return []
+    return [state_changed(seen, before, now)]
+
+
+def state_changed(service: ServiceRecord, before: str, now: datetime) -> ChangeRecord:
+    """Return the event of a service of which nothing changed but its state, which was `before`."""
+    facts = _facts(service, now)
+    told = {"op": "replace", "path": "/state", "value": facts["state"], "old": before}
+    data = {**facts, "cause": "time", "changed": ["state"], "difference": [told], "truncated": False}
+    return ChangeRecord(service.domain, service.host, "service.changed", now, data)
+
+
+def _version(service: ServiceRecord, capabilities: Capabilities, known: Mapping[str, str] | None = None) -> Version:
+    facts = {
+        "score": service.score,
+        "rubric_version": service.rubric_version,
+        "trust_level": service.trust_level.value,
+        "trust_reasons": list(service.listing.trust_reasons),
+        "auth_type": service.auth_type,
+        "pricing_type": service.pricing_type,
+        "formats": list(service.formats),
+        "category": service.category,
+        "injection_flags": list(service.injection_flags),
+        "well_known_url": service.well_known_url,
+    }
+    return Version.of(service.model, capabilities, facts, known)
+
+
+def _state(service: ServiceRecord, now: datetime) -> str:
+    return state_of(service.trust_level, service.seen_at, now)
+
+
+def _facts(service: ServiceRecord, now: datetime) -> dict[str, Any]:
+    """Return what every event of a service that is shown says of it."""
+    return {
+        "state": _state(service, now),
+        "name": service.name,
+        "score": service.score,
+        "trust_level": service.trust_level.value,
+        "formats": list(service.formats),
+        "injection_flags": list(service.injection_flags),
+    }

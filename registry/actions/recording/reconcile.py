@@ -14,14 +14,22 @@ import orjson
 
 from registry.core.assessing.assess import Assessment, keeps_body
 from registry.core.formats import FORMAT_BY_SLUG
-from registry.core.model.documents import ABSENCE, Fetched, Outcome, Probe, Purpose, Via
-from registry.core.model.observations import STORED_AS, from_text, to_text
+from registry.core.model.documents import (
+    ABSENCE,
+    STORED_AS,
+    FetchResult,
+    Outcome,
+    Probe,
+    Purpose,
+    Via,
+    from_text,
+    to_text,
+)
 from registry.core.names.authority import is_own_answer
 from registry.core.names.domains import host_of
 from registry.core.scoring.rubric import VERSION
-from registry.core.visiting.following import DETAIL_REL
-from registry.core.visiting.observing import observed
-from registry.core.visiting.results import SHOWN_CHARS, SHOWN_HEADERS
+from registry.core.visiting.pointers import DETAIL_REL
+from registry.core.visiting.results import SHOWN_CHARS, SHOWN_HEADERS, observed
 from registry.core.visiting.summary import served_here
 from registry.core.visiting.visits import ProbeResult, Visit
 from registry.store.records import DocumentRecord, VisitRecord
@@ -48,7 +56,7 @@ class Current:
 
 
 @dataclass(slots=True)
-class Documents:
+class DocumentChanges:
     """The documents of one host after a visit, and the rows to write for them, by URL.
 
     `has_news`: something that the merged service depends on changed. `second_look_at`: when to check again a document
@@ -66,9 +74,9 @@ class Documents:
     replaced: dict[str, bytes] = field(default_factory=dict)
 
 
-def reconcile(domain: str, visit: Visit, stored: Sequence[DocumentRecord], now: datetime) -> Documents:
+def reconcile(domain: str, visit: Visit, stored: Sequence[DocumentRecord], now: datetime) -> DocumentChanges:
     """Return the documents of the host after the visit, given the `stored` ones, which may be empty."""
-    documents = Documents({record.url: Current(record) for record in stored})
+    documents = DocumentChanges({record.url: Current(record) for record in stored})
     for answer in visit.answers:
         if answer.probe.purpose not in _DOCUMENTS or not (documents.current or _is_worth_keeping(answer)):
             continue  # nearly every answer of nearly every host
@@ -84,7 +92,7 @@ def reconcile(domain: str, visit: Visit, stored: Sequence[DocumentRecord], now: 
     return documents
 
 
-def lose_all(documents: Documents, reason: str, now: datetime) -> None:
+def lose_all(documents: DocumentChanges, reason: str, now: datetime) -> None:
     """Mark every found document as gone, because the host itself is gone."""
     for current in list(documents.current.values()):
         if current.record.outcome is Outcome.FOUND:
@@ -142,7 +150,7 @@ def document_record(
     )
 
 
-def transport_json(fetched: Fetched) -> bytes:
+def transport_json(fetched: FetchResult) -> bytes:
     """Return how it was fetched, as JSON: `at`, `address`, `ms`, `hops` (URLs that redirected, in order), `headers`."""
     headers = {name: fetched.headers[name][:SHOWN_CHARS] for name in SHOWN_HEADERS if name in fetched.headers}
     facts = {"at": fetched.at.isoformat(), "address": fetched.address, "ms": fetched.elapsed_ms}
@@ -156,7 +164,7 @@ def findings_json(assessment: Assessment) -> list[dict[str, str]]:
     ]
 
 
-def _apply_answer(documents: Documents, domain: str, host: str, answer: ProbeResult, now: datetime) -> None:
+def _apply_answer(documents: DocumentChanges, domain: str, host: str, answer: ProbeResult, now: datetime) -> None:
     assessment, fetched = answer.assessment, answer.fetched
     current = documents.current.get(answer.probe.url)
     old = current.record if current else None
@@ -173,7 +181,7 @@ def _apply_answer(documents: Documents, domain: str, host: str, answer: ProbeRes
         _update(documents, document_record(domain, host, answer, old, now), old, answer)
 
 
-def _update(documents: Documents, new: DocumentRecord, old: DocumentRecord, answer: ProbeResult) -> None:
+def _update(documents: DocumentChanges, new: DocumentRecord, old: DocumentRecord, answer: ProbeResult) -> None:
     """Stamp an unchanged document, rewrite one that is served differently, add history for changed content."""
     same_content = (new.outcome, new.format, new.dialect) == (old.outcome, old.format, old.dialect) and (
         new.sha256 == old.sha256 if new.has_body else new.reason == old.reason
@@ -195,13 +203,13 @@ def _update(documents: Documents, new: DocumentRecord, old: DocumentRecord, answ
         _stamp(documents, record, answer.assessment)
 
 
-def _change(documents: Documents, new: DocumentRecord, answer: ProbeResult) -> None:
+def _change(documents: DocumentChanges, new: DocumentRecord, answer: ProbeResult) -> None:
     if new.has_body:
         documents.bodies[new.domain, new.sha256] = answer.fetched.body
     _replace(documents, Current(replace(new, transport=transport_json(answer.fetched)), answer.assessment))
 
 
-def _replace(documents: Documents, new: Current, *, history: bool = True) -> None:
+def _replace(documents: DocumentChanges, new: Current, *, history: bool = True) -> None:
     documents.current[new.record.url] = new
     documents.put[new.record.url] = new.record
     documents.stamped.pop(new.record.url, None)
@@ -210,12 +218,12 @@ def _replace(documents: Documents, new: Current, *, history: bool = True) -> Non
     documents.has_news = True
 
 
-def _stamp(documents: Documents, record: DocumentRecord, assessment: Assessment | None = None) -> None:
+def _stamp(documents: DocumentChanges, record: DocumentRecord, assessment: Assessment | None = None) -> None:
     documents.current[record.url] = Current(record, assessment)
     documents.stamped[record.url] = record
 
 
-def _with_seen_time(old: DocumentRecord, fetched: Fetched) -> DocumentRecord:
+def _with_seen_time(old: DocumentRecord, fetched: FetchResult) -> DocumentRecord:
     """Return it as seen, with new validators: a 304 carries the current ones (RFC 9110 section 15.4.5)."""
     return replace(
         old,
@@ -230,20 +238,20 @@ def _served(record: DocumentRecord) -> tuple[Any, ...]:
     return record.findings, record.final_url, record.media_type, record.via, record.reason, record.rubric_version
 
 
-def _mark_missed(documents: Documents, old: DocumentRecord, now: datetime) -> None:
+def _mark_missed(documents: DocumentChanges, old: DocumentRecord, now: datetime) -> None:
     missed_at = old.missed_at or now
     _stamp(documents, replace(old, missed_at=missed_at))
     documents.has_losses = True
     documents.second_look_at = min(documents.second_look_at or missed_at + SECOND_LOOK, missed_at + SECOND_LOOK)
 
 
-def _mark_lost(documents: Documents, old: DocumentRecord, outcome: Outcome, reason: str, now: datetime) -> None:
+def _mark_lost(documents: DocumentChanges, old: DocumentRecord, outcome: Outcome, reason: str, now: datetime) -> None:
     lost = replace(old, outcome=outcome, reason=reason, changed_at=now, missed_at=None, has_body=False)
     _replace(documents, Current(lost, Assessment(outcome, reason)))
     documents.has_losses = True
 
 
-def _miss_all(documents: Documents, now: datetime) -> None:
+def _miss_all(documents: DocumentChanges, now: datetime) -> None:
     """Miss every document because the host is an alias; a second look decides, as for single documents."""
     for current in list(documents.current.values()):
         old = current.record
@@ -255,7 +263,7 @@ def _miss_all(documents: Documents, now: datetime) -> None:
             _mark_missed(documents, old, now)
 
 
-def _drop_carried(documents: Documents, visit: Visit, now: datetime) -> None:
+def _drop_carried(documents: DocumentChanges, visit: Visit, now: datetime) -> None:
     """Lose embedded documents (their URL has a fragment) when their carrier is gone or no longer holds them."""
     answered = {answer.probe.url for answer in visit.answers}
     read_urls = {
@@ -273,7 +281,7 @@ def _drop_carried(documents: Documents, visit: Visit, now: datetime) -> None:
             _mark_lost(documents, old, Outcome.ABSENT, "no_longer_carried", now)
 
 
-def _mark_copies(documents: Documents, answered: Collection[str]) -> None:
+def _mark_copies(documents: DocumentChanges, answered: Collection[str]) -> None:
     """Set `alias_of` on documents whose bytes are also at a more preferred path: they are copies.
 
     A copy that was not requested in this visit stays a copy, even if its original changed. A detail is never a copy:
@@ -300,7 +308,7 @@ def _observed(old: DocumentRecord | None) -> dict[str, str]:
     return {STORED_AS: old.headers[STORED_AS]} if old is not None and STORED_AS in old.headers else {}
 
 
-def _note_observations(documents: Documents, visit: Visit) -> None:
+def _note_observations(documents: DocumentChanges, visit: Visit) -> None:
     """Store what this visit showed about documents whose formats have rules about that. A change is news."""
     for current in list(documents.current.values()):
         record = current.record

@@ -2,6 +2,8 @@
 
 One transaction per batch: lock the domains that the lease still owns, drop those it lost, write everything, release
 the domains. One bad domain does not lose the others of its batch: a batch that fails is retried in halves.
+
+Tells in the change feed which services became stale: that happens by time alone, so no visit tells it.
 """
 
 import asyncio
@@ -9,21 +11,23 @@ import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from registry.actions.frontier.apply_opt_out import apply_opt_out
-from registry.actions.recording.compatibility import has_versions
-from registry.actions.recording.conclude import Compared, Stored, Writes, compare, conclude
+from registry.actions.frontier.lease import apply_opt_out
+from registry.actions.recording.conclude import StoredDomains, VisitComparison, Writes, compare, conclude
 from registry.actions.recording.known import known_of, names_of
 from registry.actions.recording.mcp_servers import write_mcp_servers
-from registry.actions.recording.present import needs_body
-from registry.core.access.audit import AuditEntry, system_actor
+from registry.actions.recording.present import has_versions, needs_body, state_changed
+from registry.core.access.audit import AuditEvent, system_actor
+from registry.core.changes.kinds import state_of
 from registry.core.model.documents import Outcome
-from registry.core.scheduling.bisection import Bisection
+from registry.core.scheduling.jobs import Bisection
+from registry.core.scheduling.policy import STALE_AFTER
 from registry.core.visiting.visits import FinishedDomain
 from registry.store.domains import UNSTORABLE_FOR
-from registry.store.errors import StoreUnavailable, Unstorable
+from registry.store.engine import StoreUnavailable, Unstorable
 from registry.store.records import VisitRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -37,7 +41,7 @@ Leased: TypeAlias = tuple[UUID, FinishedDomain]
 
 
 @dataclass(slots=True)
-class Recorded:
+class RecordCounts:
     """`hosts`: hosts written. `lost`: domains dropped because their lease was lost. `failed`: domains that could not be
     written, with the reason; they are set aside and visited again later. `listed`, `delisted`: hosts."""
 
@@ -48,12 +52,12 @@ class Recorded:
     delisted: list[str] = field(default_factory=list)
 
 
-async def record(store: Store, token: UUID, finished: Sequence[FinishedDomain], *, now: datetime) -> Recorded:
+async def record(store: Store, token: UUID, finished: Sequence[FinishedDomain], *, now: datetime) -> RecordCounts:
     """Call `record_all` for the domains of one lease."""
     return await record_all(store, [(token, domain) for domain in finished], now=now)
 
 
-async def record_all(store: Store, finished: Sequence[Leased], *, now: datetime) -> Recorded:
+async def record_all(store: Store, finished: Sequence[Leased], *, now: datetime) -> RecordCounts:
     """Write the visits of finished domains, each with the token of its lease, and release the domains.
 
     Leases may be mixed: all domains share the cost of a transaction, and with thousands in flight those that finish
@@ -61,7 +65,7 @@ async def record_all(store: Store, finished: Sequence[Leased], *, now: datetime)
 
     Raise StoreUnavailable; then all or part of the call may not have been stored, and it can be repeated.
     """
-    recorded = Recorded()
+    recorded = RecordCounts()
     batches = Bisection(finished)
     for batch in batches:
         try:
@@ -79,7 +83,7 @@ async def record_all(store: Store, finished: Sequence[Leased], *, now: datetime)
     return recorded
 
 
-async def _record_together(store: Store, finished: Sequence[Leased], now: datetime) -> Recorded:
+async def _record_together(store: Store, finished: Sequence[Leased], now: datetime) -> RecordCounts:
     async with store.begin() as uow:
         leases = await uow.domains.lock_leased([(token, domain.domain) for token, domain in finished])
         still_leased = [domain for token, domain in finished if leases.get(domain.domain) == token]
@@ -94,7 +98,7 @@ async def _record_together(store: Store, finished: Sequence[Leased], now: dateti
         await _write(uow, writes, now)
         await uow.domains.end_lease(leases)
         await uow.ledger.announce(writes.awaited)
-    return Recorded(
+    return RecordCounts(
         hosts=[visit.host for visit in writes.visits],
         lost=sorted(domain.domain for token, domain in finished if leases.get(domain.domain) != token),
         listed=[change.host for change in writes.changes if change.kind == "service.listed"],
@@ -102,8 +106,8 @@ async def _record_together(store: Store, finished: Sequence[Leased], now: dateti
     )
 
 
-async def _read(uow: UnitOfWork, domains: Collection[str]) -> Stored:
-    return Stored(
+async def _read(uow: UnitOfWork, domains: Collection[str]) -> StoredDomains:
+    return StoredDomains(
         hosts={(host.domain, host.host): host for host in await uow.hosts.of(domains)},
         documents=await uow.documents.of(domains),
         services=await uow.services.of(domains),
@@ -111,7 +115,7 @@ async def _read(uow: UnitOfWork, domains: Collection[str]) -> Stored:
     )
 
 
-def _bodies_needed(comparisons: Sequence[Compared]) -> set[tuple[str, bytes]]:
+def _bodies_needed(comparisons: Sequence[VisitComparison]) -> set[tuple[str, bytes]]:
     """Return the stored bodies to load: of hosts that are merged again, the documents this visit did not fetch, and the
     previous versions of those that are compared with them."""
     needed = {
@@ -129,7 +133,7 @@ def _bodies_needed(comparisons: Sequence[Compared]) -> set[tuple[str, bytes]]:
     }
 
 
-def _compared_with(comparisons: Sequence[Compared], before: Stored) -> set[tuple[str, str]]:
+def _compared_with(comparisons: Sequence[VisitComparison], before: StoredDomains) -> set[tuple[str, str]]:
     """Return the services whose capabilities are compared with those they will have."""
     return {
         (compared.host.domain, compared.host.host)
@@ -165,7 +169,7 @@ async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
     await uow.ledger.add_changes(writes.changes)
     for change in writes.changes:
         if change.kind == "host.opted_out":
-            entry = AuditEntry(_VISIT, change.kind, change.domain, change.host, "", {"how": change.data["how"]})
+            entry = AuditEvent(_VISIT, change.kind, change.domain, change.host, "", {"how": change.data["how"]})
             await uow.audit.add(entry, now=now)
 
 
@@ -183,3 +187,31 @@ async def _set_aside(store: Store, leased: Leased, error: Exception, now: dateti
             visit = VisitRecord(finished.domain, finished.domain, now, now, Outcome.SKIPPED, reason, False, 0, None)
             await uow.ledger.add_visits([visit])
     return reason
+
+
+_PAGE: Final = 1_000
+
+
+async def tell_stale(store: Store, *, now: datetime) -> int:
+    """Add an event for each service that became stale; return their number. Repeating it adds nothing."""
+    count, after = 0, ("", "")
+    while True:
+        async with store.begin() as uow:
+            keys = await uow.services.unseen(after, before=now - STALE_AFTER, limit=_PAGE)
+        if not keys:
+            return count
+        for domain, group in groupby(keys, key=lambda key: key[0]):
+            hosts = [host for _, host in group]
+            async with store.begin() as uow:
+                await uow.domains.lock([domain])
+                services = await uow.services.of([domain])  # as they are now, under the lock
+                stale = [
+                    service
+                    for host in hosts
+                    if (service := services.get(host)) is not None
+                    and not service.hidden
+                    and state_of(service.trust_level, service.seen_at, now) == "stale"
+                ]
+                await uow.ledger.add_changes([state_changed(service, "fresh", now) for service in stale])
+            count += len(stale)
+        after = keys[-1]

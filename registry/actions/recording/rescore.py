@@ -12,18 +12,26 @@ from itertools import groupby
 from typing import Final
 
 from registry.actions.recording.conclude import may_be_mcp_server
-from registry.actions.recording.events import Capabilities, change_of
 from registry.actions.recording.known import known_of, names_of
 from registry.actions.recording.mcp_servers import write_mcp_servers
-from registry.actions.recording.present import Shown, Standing, assessment_of, held_documents, needs_body, present
+from registry.actions.recording.present import (
+    Capabilities,
+    ListingFacts,
+    Presentation,
+    assessment_of,
+    change_of,
+    held_documents,
+    needs_body,
+    present,
+)
 from registry.actions.recording.reconcile import Current, findings_json
 from registry.core.access.holds import Limits
-from registry.core.changes.states import State
+from registry.core.changes.kinds import State
 from registry.core.merging.speaking import Known
 from registry.core.model.listing import TrustLevel
-from registry.core.scheduling.bisection import Bisection
+from registry.core.scheduling.jobs import Bisection
 from registry.core.scoring.rubric import VERSION
-from registry.store.errors import StoreUnavailable
+from registry.store.engine import StoreUnavailable
 from registry.store.records import ChangeRecord, DocumentRecord, ServiceRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -36,7 +44,7 @@ Key = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Rescored:
+class RescoreCounts:
     """Hosts processed, services that changed (removed ones included), hosts that failed."""
 
     hosts: int = 0
@@ -50,14 +58,14 @@ async def rescore(
     now: datetime,
     progress: Callable[[int, int], None] | None = None,
     only_outdated: bool = False,
-) -> Rescored:
+) -> RescoreCounts:
     """Rescore all hosts. `progress` gets the hosts done and the hosts in all. Raise StoreUnavailable; can be repeated.
 
     A mirror has no bodies to judge: its scores are those of its origin, and nothing is done.
 
     `only_outdated`: only hosts with anything that was judged by another version of the rubric.
     """
-    result, current_version = Rescored(), VERSION if only_outdated else None
+    result, current_version = RescoreCounts(), VERSION if only_outdated else None
     async with store.begin() as uow:
         if await uow.mirroring.get() is not None:  # guard: mirror-not-rescored
             return result
@@ -75,7 +83,7 @@ async def rescore(
             progress(result.hosts, max(total, result.hosts))
 
 
-async def _rescore_all(store: Store, keys: Sequence[Key], now: datetime, result: Rescored) -> None:
+async def _rescore_all(store: Store, keys: Sequence[Key], now: datetime, result: RescoreCounts) -> None:
     """Rescore a batch, in halves when it fails: one host that cannot be scored must not block the others."""
     batches = Bisection(keys)
     for batch in batches:
@@ -136,13 +144,13 @@ def _compute(
     limits: Mapping[str, Limits],
     now: datetime,
     known: Known,
-) -> dict[Key, tuple[list[DocumentRecord], Shown]]:
+) -> dict[Key, tuple[list[DocumentRecord], Presentation]]:
     computed = {}
     for (domain, host), current in selected.items():
         assessed = [replace(document, assessment=assessment_of(document, bodies)) for document in current]
         previous = services.get(host)
         seen_at = previous.seen_at if previous else max(document.record.seen_at for document in assessed)
-        standing = Standing(
+        standing = ListingFacts(
             seen_at,
             previous.crawl_failures if previous else 0,
             previous is not None and previous.trust_level is TrustLevel.UNVERIFIED,
@@ -181,7 +189,7 @@ async def _write(
     key: Key,
     previous: ServiceRecord | None,
     capabilities: Capabilities,
-    shown: Shown,
+    shown: Presentation,
     hidden_as: State | None,
     now: datetime,
 ) -> bool:

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, with_config
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict, get_type_hints, is_typeddict
 
-from registry.core.changes.states import State
+from registry.core.changes.kinds import State
 from registry.core.merging.categories import CATEGORIES
 from registry.core.merging.trust import LEVELS
 from registry.core.model.listing import TrustLevel

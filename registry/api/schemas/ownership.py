@@ -132,7 +132,7 @@ class Webhook(Succeeded):
     data: WebhookState
 
 
-class Decision(Shape):
+class OwnerDecision(Shape):
     at: Timestamp
     actor: Annotated[str, Field(examples=["owner:0123456789abcdef"])]
     action: Annotated[str, Field(examples=["host.hidden"])]
@@ -165,7 +165,7 @@ class OwnedData(Shape):
         str | None, Field(description="Wanted; without effect until its owner agrees.", examples=[None])
     ]
     webhook: WebhookState | None
-    decisions: list[Decision]
+    decisions: list[OwnerDecision]
     reports: Annotated[list[ReportAboutHost], Field(description="About the host, the latest first.")]
     service_url: Annotated[str, Field(examples=[f"https://registry.example/api/services/{EXAMPLE_HOST}"])]
     untrusted_text: UntrustedText

@@ -1,4 +1,9 @@
-"""Submissions, the status of a host, opt-outs and checked documents."""
+"""Submissions, the status of a host, opt-outs and checked documents.
+
+Lists of submitted hosts.
+
+Visits that are asked for: their answers, and the status of all services.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
@@ -21,6 +26,7 @@ from registry.api.schemas.base import (
     UntrustedText,
     Verified,
 )
+from registry.api.schemas.monitoring import CheckStatus, Incidents
 
 
 class UnaskedPath(Shape):
@@ -282,3 +288,197 @@ class Validated(Shape):
     score_lines: Annotated[list[LocatedLine], Field(description="Every lost point; the most costly first.")]
     injection_flags: InjectionFlags
     untrusted_text: UntrustedText
+
+
+EXAMPLE_LIST: Final = "5f0c2f0e-8d52-4a4e-9c0a-3b8f6f1f4d11"
+_STATUS_URL = Annotated[str, Field(examples=[f"https://registry.example/api/submissions/{EXAMPLE_LIST}"])]
+_Index = Annotated[int, Field(ge=0, description="The place in the list, from 0.", examples=[1])]
+
+
+class ListSubmission(Shape):
+    """Hosts to visit."""
+
+    hosts: Annotated[
+        list[Annotated[str, Field(max_length=2_048)]],
+        Field(
+            min_length=1,
+            max_length=1_000,
+            description="Host names; a leading http(s):// and a path are removed.",
+            examples=[[EXAMPLE_HOST, "www.pigeonpost.example"]],
+        ),
+    ]
+
+
+LIST_SCHEMA: Final[dict[str, Any]] = TypeAdapter(ListSubmission).json_schema(
+    ref_template="#/components/schemas/{model}"
+)
+
+
+class RefusedHost(Shape):
+    index: _Index
+    code: Annotated[
+        str,
+        Field(
+            description="`repeated`: named before in this list; `opted_out`; `too_many`, `client_domain`, "
+            "`client_unresolved`: bounds of submissions; every other code: which rule of host names it breaks.",
+            examples=["special_use"],
+        ),
+    ]
+    says: Annotated[str, Field(examples=["Not the name of a public host."])]
+    retry_at: Annotated[Timestamp | None, Field(description="When it can be submitted again.", examples=[None])]
+
+
+class AcceptedList(Shape):
+    id: Annotated[str, Field(examples=[EXAMPLE_LIST])]
+    status_url: _STATUS_URL
+    accepted: Annotated[int, Field(examples=[1])]
+    refused: Annotated[Sequence[RefusedHost], Field(examples=[[]])]
+    message: Annotated[str, Field(examples=["Queued: `status_url` shows the state of each host."])]
+
+
+class SubmittedList(Succeeded):
+    data: AcceptedList
+
+
+class ShortFinding(Shape):
+    reason: Annotated[str, Field(examples=["adp.capability_required"])]
+    severity: Annotated[Severity, Field(examples=["error"])]
+    document: Annotated[str | None, Field(examples=[f"https://{EXAMPLE_HOST}/.well-known/agent"])]
+    pointer: Annotated[str, Field(examples=["/capabilities/2/name"])]
+    evidence: Annotated[str, Field(examples=[""])]
+    says: Annotated[str, Field(examples=["A capability lacks name, description or detail_url; it was left out."])]
+    fix: Annotated[str, Field(examples=["Add the missing member."])]
+
+
+class SubmittedHost(Shape):
+    index: _Index
+    domain: HostName
+    confusable: Confusable
+    state: Annotated[
+        Literal["waiting", "visiting", "listed", "not_listed", "opted_out", "dropped"],
+        Field(
+            description="`dropped`: nothing is stored of it any more, or others took its place in a full queue.",
+            examples=["listed"],
+        ),
+    ]
+    outcome: NotRequired[Annotated[str | None, Field(description="How the last visit ended.", examples=["found"])]]
+    reasons: Annotated[
+        Sequence[str], Field(description="Why it is not listed, or what is wrong with it.", examples=[[]])
+    ]
+    findings: Annotated[
+        Sequence[ShortFinding], Field(description="What a check would say: the first 20, errors first.", examples=[[]])
+    ]
+    finding_count: Annotated[int, Field(examples=[0])]
+    alias_of: NotRequired[
+        Annotated[str | None, Field(description="The host that answers for this one.", examples=[None])]
+    ]
+    last_visit_at: Timestamp | None
+    next_visit_at: Annotated[
+        Timestamp | None, Field(description="null: never on its own.", examples=["2026-11-21T03:00:11.000Z"])
+    ]
+    status_url: StatusUrl
+
+
+class ListData(Shape):
+    id: Annotated[str, Field(examples=[EXAMPLE_LIST])]
+    submitted_at: Timestamp
+    is_complete: Annotated[bool, Field(description="false: some of its hosts are still being queued.", examples=[True])]
+    counts: Annotated[dict[str, int], Field(description="Number of hosts by state.", examples=[{"listed": 1}])]
+    hosts: Sequence[SubmittedHost]
+    next_offset: Annotated[
+        int | None, Field(description="`offset` of the next page; null: this is the last one.", examples=[None])
+    ]
+    refused: Annotated[Sequence[RefusedHost], Field(examples=[[]])]
+    status_url: _STATUS_URL
+    untrusted_text: UntrustedText
+
+
+class ListStatus(Succeeded):
+    data: ListData
+
+
+_Status = Annotated[CheckStatus, Field(examples=["up"])]
+_ResponseTime = Annotated[int | None, Field(examples=[184])]
+_Message = Annotated[str, Field(examples=["Queued with priority; a visit takes up to a minute."])]
+
+
+class VerifiedData(Shape):
+    domain: HostName
+    verified: Verified
+    trust_level: Trust
+    message: Annotated[str, Field(examples=["Visited: its documents are listed as they are now."])]
+    status_url: StatusUrl
+    detail_url_ok: NotRequired[
+        Annotated[bool, Field(description="The first capability detail could be read.", examples=[True])]
+    ]
+    response_time_ms: NotRequired[Annotated[int, Field(examples=[184])]]
+
+
+class VerifiedNow(Succeeded):
+    data: VerifiedData
+
+
+class RecheckQueuedData(Shape):
+    domain: HostName
+    confusable: Confusable
+    status: Literal["queued"]
+    verified: Annotated[bool, Field(description="As of the visit before.", examples=[True])]
+    trust_level: Annotated[
+        str | None,
+        Field(description="As of the visit before; null: it is not listed.", examples=["verified"]),
+    ]
+    message: _Message
+    status_url: StatusUrl
+
+
+class RecheckQueued(Succeeded):
+    data: RecheckQueuedData
+
+
+class CheckedData(Shape):
+    domain: HostName
+    status: _Status
+    response_time_ms: _ResponseTime
+    checked_at: Annotated[Timestamp | None, Field(description="null: nothing was measured yet.")]
+    queued: Annotated[
+        bool,
+        Field(
+            description="true: the new check is not made yet, and these are the results of the last one.",
+            examples=[False],
+        ),
+    ]
+    message: _Message
+    status_url: StatusUrl
+
+
+class Checked(Succeeded):
+    data: CheckedData
+
+
+class StatusLine(Shape):
+    domain: HostName
+    name: Annotated[str, Field(examples=["Pigeonpost"])]
+    status: _Status
+    response_time_ms: _ResponseTime
+    uptime_percentage: Annotated[
+        float | None, Field(description="Of the last seven days; null: nothing was measured.", examples=[100.0])
+    ]
+    last_checked: Timestamp | None
+    trust_level: Trust
+    freshness: Freshness
+
+
+class RegistryStatusData(Shape):
+    overall_status: Literal["healthy", "degraded", "down"]
+    total_monitored: Annotated[int, Field(examples=[1])]
+    healthy: Annotated[int, Field(examples=[1])]
+    degraded: Annotated[int, Field(examples=[0])]
+    down: Annotated[int, Field(examples=[0])]
+    services: Annotated[list[StatusLine], Field(description="At most 100, the worst first.")]
+    last_updated: Annotated[Timestamp | None, Field(description="When the last of these services was visited.")]
+    incidents: Incidents
+    untrusted_text: UntrustedText
+
+
+class RegistryStatus(Succeeded):
+    data: RegistryStatusData

@@ -3,16 +3,15 @@
 from collections.abc import Iterable
 
 from registry.cli.pages.markdown import page, table
-from registry.core.format_support.format import Format
-from registry.core.format_support.requirements import Requirement, Verdict
+from registry.core.format_support.format import Format, Requirement, RequirementVerdict
 from registry.core.model.findings import Rule
-from registry.core.scoring.coverage import checks, specified
 from registry.core.scoring.rubric import RUBRIC
+from registry.core.scoring.score import checks, specified
 
 
 def requirements_page() -> str:
     """Return the page."""
-    verdicts = list(Verdict)
+    verdicts = list(RequirementVerdict)
     counts = table(
         ("specification", "demands", "reported by findings", *(verdict.value for verdict in verdicts)),
         (
@@ -51,7 +50,7 @@ def requirements_page() -> str:
     )
 
 
-def _count(form: Format, verdict: Verdict | None) -> int:
+def _count(form: Format, verdict: RequirementVerdict | None) -> int:
     return sum((row.remark.verdict if row.remark else None) is verdict for row in form.requirements)
 
 

@@ -7,10 +7,17 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from registry.cli.pages.markdown import page, table
-from registry.cli.pages.timeline import HOST, START, Answer, Seen, timeline
-from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
-from registry.core.scheduling.policy import FOUND_LEAST, FOUND_MOST, SPENT_BUDGET_WAIT, WAITS, History, backed_off
-from registry.core.scheduling.reasons import in_words
+from registry.cli.pages.timeline import HOST, START, Answer, TimelineVisit, timeline
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
+from registry.core.scheduling.policy import (
+    FOUND_LEAST,
+    FOUND_MOST,
+    SPENT_BUDGET_WAIT,
+    WAITS,
+    VisitHistory,
+    backed_off,
+    in_words,
+)
 
 _HOUR, _DAY, _WEEK = timedelta(hours=1), timedelta(days=1), timedelta(weeks=1)
 _HOME = "<!doctype html><title>A shop</title><p>Lamps and shades."
@@ -19,7 +26,7 @@ _SHOWN = 6
 
 
 @dataclass(frozen=True)
-class Kind:
+class HostKind:
     """A kind of host, with its simulated behaviour for a year."""
 
     name: str
@@ -29,23 +36,23 @@ class Kind:
 def serving(body: str, status: int = 200, media_type: str = "text/html", **headers: str) -> Answer:
     """Return an Answer that gives every request the same response."""
 
-    def answer(probe: Probe, now: datetime) -> Fetched:
+    def answer(probe: Probe, now: datetime) -> FetchResult:
         fields = {name.replace("_", "-"): value for name, value in headers.items()}
-        return Fetched(probe.url, probe.url, now, status, {"content-type": media_type, **fields}, body.encode())
+        return FetchResult(probe.url, probe.url, now, status, {"content-type": media_type, **fields}, body.encode())
 
     return answer
 
 
 def failing(outcome: Outcome, reason: str) -> Answer:
     """Return an Answer where every request fails with `outcome`."""
-    return lambda probe, now: Fetched(probe.url, probe.url, now, failure=outcome, reason=reason)
+    return lambda probe, now: FetchResult(probe.url, probe.url, now, failure=outcome, reason=reason)
 
 
 def site(pages: dict[str, Answer], otherwise: Answer | None = None) -> Answer:
     """Return an Answer that responds by path; any other path gets `otherwise`, by default a plain 404."""
     missing = otherwise or serving("not found", 404, "text/plain")
 
-    def answer(probe: Probe, now: datetime) -> Fetched:
+    def answer(probe: Probe, now: datetime) -> FetchResult:
         path = "/" + probe.url.split("/", 3)[3]
         return pages.get(path, missing)(probe, now)
 
@@ -57,7 +64,7 @@ def shop(
 ) -> Answer:
     """Return a site whose manifest changes every `interval` and is gone after `until`, with status `gone_status`."""
 
-    def manifest(probe: Probe, now: datetime) -> Fetched:
+    def manifest(probe: Probe, now: datetime) -> FetchResult:
         if until is not None and now >= START + until:
             return serving("gone", gone_status, "text/plain")(probe, now)
         version = 0 if interval is None else (now - START) // interval
@@ -87,8 +94,8 @@ def _manifest(version: int) -> dict[str, Any]:
     return {"awp_version": "0.2", "domain": HOST, "intent": "Sells lamps and shades.", "actions": [action]}
 
 
-def _redirected_away(probe: Probe, now: datetime) -> Fetched:
-    return Fetched(probe.url, probe.url, now, failure=Outcome.REDIRECTED_AWAY, reason="to elsewhere.com")
+def _redirected_away(probe: Probe, now: datetime) -> FetchResult:
+    return FetchResult(probe.url, probe.url, now, failure=Outcome.REDIRECTED_AWAY, reason="to elsewhere.com")
 
 
 def _robots(text: str) -> Answer:
@@ -105,33 +112,36 @@ def _except_robots(otherwise: Answer) -> Answer:
 NOTHING: Final = site({"/": serving(_HOME)})
 
 KINDS: Final = (
-    Kind("a site with nothing for agents", NOTHING),
-    Kind("the same page for every path", serving(_HOME)),
-    Kind("nothing, and robots.txt asks for 10 s between requests", _robots("User-agent: *\nCrawl-delay: 10\n")),
-    Kind("robots.txt closes the site to everybody", _robots("User-agent: *\nDisallow: /\n")),
-    Kind("robots.txt names us: an opt-out", _robots("User-agent: WaypostBot\nDisallow: /\n")),
-    Kind("no such name", failing(Outcome.UNREACHABLE, "nxdomain")),
-    Kind("connections time out", failing(Outcome.UNREACHABLE, "connect_timeout")),
-    Kind("away, each day in another way", cycling(
+    HostKind("a site with nothing for agents", NOTHING),
+    HostKind("the same page for every path", serving(_HOME)),
+    HostKind("nothing, and robots.txt asks for 10 s between requests", _robots("User-agent: *\nCrawl-delay: 10\n")),
+    HostKind("robots.txt closes the site to everybody", _robots("User-agent: *\nDisallow: /\n")),
+    HostKind("robots.txt names us: an opt-out", _robots("User-agent: WaypostBot\nDisallow: /\n")),
+    HostKind("no such name", failing(Outcome.UNREACHABLE, "nxdomain")),
+    HostKind("connections time out", failing(Outcome.UNREACHABLE, "connect_timeout")),
+    HostKind("away, each day in another way", cycling(
         failing(Outcome.UNREACHABLE, "connect_timeout"), failing(Outcome.UNREACHABLE, "nxdomain"),
         failing(Outcome.TLS_ERROR, "certificate_expired"))),
-    Kind("its certificate has expired", failing(Outcome.TLS_ERROR, "certificate_expired")),
-    Kind("403 to everything", _except_robots(serving("no", 403, "text/plain"))),
-    Kind("429 to everything, Retry-After of six hours",
+    HostKind("its certificate has expired", failing(Outcome.TLS_ERROR, "certificate_expired")),
+    HostKind("403 to everything", _except_robots(serving("no", 403, "text/plain"))),
+    HostKind("429 to everything, Retry-After of six hours",
          _except_robots(serving("later", 429, "text/plain", retry_after="21600"))),
-    Kind("500 to everything, robots.txt too", serving("oops", 500, "text/plain")),
-    Kind("500 to everything but robots.txt", _except_robots(serving("oops", 500, "text/plain"))),
-    Kind("every path leads to another site", _except_robots(_redirected_away)),
-    Kind("a manifest that cannot be read",
+    HostKind("500 to everything, robots.txt too", serving("oops", 500, "text/plain")),
+    HostKind("500 to everything but robots.txt", _except_robots(serving("oops", 500, "text/plain"))),
+    HostKind("every path leads to another site", _except_robots(_redirected_away)),
+    HostKind("a manifest that cannot be read",
          site({"/": serving(_HOME), "/agent.json": serving('{"awp', media_type="application/json")})),
-    Kind("a manifest that never changes", shop()),
-    Kind("a manifest that changes every month", shop(30 * _DAY)),
-    Kind("a manifest that changes every week", shop(_WEEK)),
-    Kind("a manifest that changes every day", shop(_DAY)),
-    Kind("a manifest that changes every six hours", shop(6 * _HOUR)),
-    Kind("the same, to be kept for two days (Cache-Control: max-age)", shop(6 * _HOUR, cache_control="max-age=172800")),
-    Kind("a manifest that is taken away after 100 days (404)", shop(until=100 * _DAY)),
-    Kind("a manifest that is taken away after 100 days (410)", shop(until=100 * _DAY, gone_status=410)),
+    HostKind("a manifest that never changes", shop()),
+    HostKind("a manifest that changes every month", shop(30 * _DAY)),
+    HostKind("a manifest that changes every week", shop(_WEEK)),
+    HostKind("a manifest that changes every day", shop(_DAY)),
+    HostKind("a manifest that changes every six hours", shop(6 * _HOUR)),
+    HostKind(
+        "the same, to be kept for two days (Cache-Control: max-age)",
+        shop(6 * _HOUR, cache_control="max-age=172800"),
+    ),
+    HostKind("a manifest that is taken away after 100 days (404)", shop(until=100 * _DAY)),
+    HostKind("a manifest that is taken away after 100 days (410)", shop(until=100 * _DAY, gone_status=410)),
 )  # fmt: skip
 
 
@@ -156,7 +166,7 @@ def revisit_page() -> str:
     )
 
 
-def _row(kind: Kind) -> Sequence[str]:
+def _row(kind: HostKind) -> Sequence[str]:
     visits = list(timeline(kind.answer))
     days = ", ".join(f"{(visit.at - START) / _DAY:.3g}" for visit in visits[:_SHOWN])
     suffix = ", …" if len(visits) > _SHOWN else ""
@@ -169,7 +179,7 @@ def _row(kind: Kind) -> Sequence[str]:
     )
 
 
-def requests(visits: Iterable[Seen]) -> int:
+def requests(visits: Iterable[TimelineVisit]) -> int:
     """Return the number of requests that reached the host."""
     return sum(visit.requests for visit in visits)
 
@@ -179,5 +189,5 @@ def _outcomes() -> Iterable[Outcome]:
 
 
 def _waits(outcome: Outcome) -> Sequence[str]:
-    waits = (backed_off(outcome, History("", streak)) for streak in range(1, _WAITS_SHOWN + 1))
+    waits = (backed_off(outcome, VisitHistory("", streak)) for streak in range(1, _WAITS_SHOWN + 1))
     return outcome.value.replace("_", " "), *map(in_words, waits)

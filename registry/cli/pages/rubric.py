@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from registry.cli.pages.markdown import page, table
 from registry.core.model.findings import Rule, Section
-from registry.core.scoring.method import BESIDE, METHOD, QUESTIONS
-from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS, VERSION
+from registry.core.scoring.rubric import BESIDE, METHOD, QUESTIONS, RUBRIC, SECTION_POINTS, VERSION
 
 
 def rubric_page() -> str:

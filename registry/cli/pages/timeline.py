@@ -10,20 +10,27 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 from registry.actions.frontier.lease import host_job
-from registry.actions.recording.conclude import DocumentRecord, HostRecord, ServiceRecord, Stored, compare, conclude
+from registry.actions.recording.conclude import (
+    DocumentRecord,
+    HostRecord,
+    ServiceRecord,
+    StoredDomains,
+    compare,
+    conclude,
+)
 from registry.actions.recording.present import needs_body
-from registry.core.model.documents import Fetched, Outcome, Probe
+from registry.core.model.documents import FetchResult, Outcome, Probe
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import FinishedDomain, Visit
 
 HOST: Final = "shop.com"
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
-Answer: TypeAlias = Callable[[Probe, datetime], Fetched]
+Answer: TypeAlias = Callable[[Probe, datetime], FetchResult]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TimelineVisit:
     """One visit. `requests`: those that reached the host. `is_listed`: whether the host is listed after the visit."""
 
     at: datetime
@@ -44,14 +51,14 @@ class _Memory:
     services: dict[str, ServiceRecord] = field(default_factory=dict)
 
 
-def timeline(answer: Answer, days: int = 365) -> Iterator[Seen]:
+def timeline(answer: Answer, days: int = 365) -> Iterator[TimelineVisit]:
     """Yield the visits to a host that becomes known at START, over `days` days."""
     memory = _Memory(HostRecord(HOST, HOST, "timeline", START, START))
     while (now := memory.host.next_visit_at) is not None and now < START + timedelta(days=days):
         visit = _visit(memory, answer, now)
         has_changed = _record(memory, visit, now)
         requests = sum(_reached(result.fetched) + len(result.fetched.hops) for result in visit.answers)
-        yield Seen(now, visit.outcome, visit.reason, requests, has_changed, HOST in memory.services)
+        yield TimelineVisit(now, visit.outcome, visit.reason, requests, has_changed, HOST in memory.services)
 
 
 def _visit(memory: _Memory, answer: Answer, now: datetime) -> Visit:
@@ -64,7 +71,7 @@ def _visit(memory: _Memory, answer: Answer, now: datetime) -> Visit:
 
 def _record(memory: _Memory, visit: Visit, now: datetime) -> bool:
     """Record a visit as `actions/recording/record.py` does, in dicts. Return True when the history gets an entry."""
-    stored = Stored({(HOST, HOST): memory.host}, list(memory.documents.values()), memory.services, {})
+    stored = StoredDomains({(HOST, HOST): memory.host}, list(memory.documents.values()), memory.services, {})
     comparisons = compare([FinishedDomain(HOST, (visit,))], stored, now)
     current = [
         document
@@ -83,7 +90,7 @@ def _record(memory: _Memory, visit: Visit, now: datetime) -> bool:
     return bool(writes.history)
 
 
-def _reached(fetched: Fetched) -> bool:
+def _reached(fetched: FetchResult) -> bool:
     return fetched.failure is None or (fetched.failure not in _NOT_ASKED and fetched.reason != "nxdomain")
 
 

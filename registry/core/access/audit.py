@@ -52,7 +52,7 @@ def shown_reason(action: str, reason: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEvent:
     """`action`: what was done, `<subject>.<verb>`, for instance `host.blocked`. `domain`, `host`: what it was done to,
     empty for neither. `reason`: the actor's own words. `detail`: further facts as JSON, without secrets."""
 

@@ -55,23 +55,23 @@ _FILE_LINES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ProofStanding:
     """How far verifications of an ownership have failed. `failures`: counted ones in a row. `unanswered_since`: the
     first of the verifications in a row without a definite answer."""
 
     failures: int = 0
     unanswered_since: datetime | None = None
 
-    def after(self, answer: Answer, now: datetime) -> "Standing":
+    def after(self, answer: Answer, now: datetime) -> "ProofStanding":
         """Return the standing after a verification. A definite answer counts at once; a missing one only when there
         has been none for PATIENCE, because outages of the site, or of this registry, prove nothing."""
         if answer == "published":
-            return Standing()
+            return ProofStanding()
         if answer == "missing":
-            return Standing(self.failures + 1)
+            return ProofStanding(self.failures + 1)
         since = self.unanswered_since or now
         is_counted = now - since >= PATIENCE  # guard: claim-patience
-        return Standing(self.failures + is_counted, since)
+        return ProofStanding(self.failures + is_counted, since)
 
     @property
     def is_over(self) -> bool:

@@ -7,8 +7,7 @@ from functools import lru_cache
 from registry.core.assessing import rules
 from registry.core.assessing.controls import Control, Controls, control
 from registry.core.assessing.injection import inspected
-from registry.core.assessing.links import home_pointers
-from registry.core.assessing.mining import mined
+from registry.core.assessing.mining import home_pointers, mined
 from registry.core.assessing.recognise import Foreign, Negative, recognise
 from registry.core.assessing.verdicts import READ, by_status, is_challenge, is_home
 from registry.core.format_support import common_rules
@@ -16,13 +15,12 @@ from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format
 from registry.core.format_support.manifest import Notes, map_of
 from registry.core.formats import FORMAT_BY_SLUG, FORMATS
-from registry.core.model.documents import NO_HEADERS, Document, Fetched, Json, Outcome, Probe, Purpose, Via
+from registry.core.model.documents import NO_HEADERS, Document, FetchResult, Json, Outcome, Probe, Purpose, Via
 from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
 from registry.core.model.services import Pointer, Service
 from registry.core.reading import rules as reading_rules
 from registry.core.reading.json_pointer import at
-from registry.core.reading.languages import declared_languages
-from registry.core.reading.plain_text import line
+from registry.core.reading.plain_text import declared_languages, line
 from registry.core.reading.reader import BOM, Unreadable, is_html, looks_like_json, read_json, read_text
 
 _MAX_ALTERNATIVES = 10
@@ -55,7 +53,7 @@ class Assessment:
 _CONTROL_EQUAL = Assessment(Outcome.ABSENT, "control_equal")
 
 
-def assess(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:
+def assess(probe: Probe, fetched: FetchResult, controls: Controls) -> Assessment:
     """Judge one answer of the plan: transport first, then status, then controls, then the body. Never raises.
 
     A 304 to a conditional request is FOUND, "unchanged", without format: the plan knows which document it is. A FOUND
@@ -80,7 +78,7 @@ def assess(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:
     return _assess_against(probe, fetched, controls, same_control or controls.equal(fetched))
 
 
-def sample(fetched: Fetched) -> Control:
+def sample(fetched: FetchResult) -> Control:
     """Return what to keep of the answer to a control."""
     assessment = _assess_fetched(fetched, _neutral_url(fetched.final_url), None) if fetched.status in READ else None
     return control(fetched, assessment.format if assessment and assessment.outcome is Outcome.FOUND else None)
@@ -101,14 +99,16 @@ def _by_status(status: int) -> Assessment:
     return Assessment(outcome, reason)
 
 
-def _with_links(assessment: Assessment, fetched: Fetched) -> Assessment:
+def _with_links(assessment: Assessment, fetched: FetchResult) -> Assessment:
     """Add what a front page reveals: links to the host's documents, and HTML attributes meant for agents."""
     hints = tuple(Finding(hint.rule) for hint in _PAGE_HINTS if hint.is_in(fetched.body))
     links = home_pointers(fetched.final_url, fetched.headers, fetched.body)
     return replace(assessment, findings=hints, pointers=links)
 
 
-def _assess_against(probe: Probe, fetched: Fetched, controls: Controls, equal_control: Control | None) -> Assessment:
+def _assess_against(
+    probe: Probe, fetched: FetchResult, controls: Controls, equal_control: Control | None
+) -> Assessment:
     """Judge a body with a status of READ: is it its path's own, and what is it. `equal_control` equals it."""
     if fetched.hops and is_home(fetched.final_url):
         return Assessment(Outcome.ABSENT, "redirect_home")
@@ -126,7 +126,7 @@ def _assess_against(probe: Probe, fetched: Fetched, controls: Controls, equal_co
     return replace(assessment, reason="echo_host")
 
 
-def _is_at_preferred_path(slug: str | None, fetched: Fetched) -> bool:
+def _is_at_preferred_path(slug: str | None, fetched: FetchResult) -> bool:
     """True at the format's own path: a real document that a catch-all serves for every name counts once, there."""
     form = FORMAT_BY_SLUG.get(slug or "")
     return form is not None and fetched.final_url.endswith(form.paths[:1])
@@ -137,7 +137,7 @@ def _neutral_url(url: str) -> str:
     return "/".join(url.split("/", 3)[:3]) + "/"
 
 
-def _assess_fetched(fetched: Fetched, url: str, via: Via | None) -> Assessment:
+def _assess_fetched(fetched: FetchResult, url: str, via: Via | None) -> Assessment:
     body = _whole_characters(fetched.body) if fetched.truncated else fetched.body
     media_type = fetched.headers.get("content-type", "").partition(";")[0].strip().lower()
     return assess_body(body, url, media_type or None, fetched.headers, via=via)

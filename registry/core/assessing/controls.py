@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from registry.core.assessing.verdicts import READ
-from registry.core.model.documents import Fetched, Outcome
+from registry.core.model.documents import FetchResult, Outcome
 from registry.core.reading.reader import is_html
 
 COMPARED: Final = 8 * 1024  # bytes of a body that are compared: bounds the work, and page frames differ early
@@ -60,7 +60,7 @@ class Controls:
         """True when a random name was answered with JSON: a catch-all that may hide one real document."""
         return any(sample.is_json for sample in self.samples)
 
-    def same(self, fetched: Fetched) -> Control | None:
+    def same(self, fetched: FetchResult) -> Control | None:
         """Return the control that was answered with the same bytes, if its body was compared."""
         for sample in self.samples:
             if (
@@ -72,7 +72,7 @@ class Controls:
                 return sample
         return None
 
-    def equal(self, fetched: Fetched) -> Control | None:
+    def equal(self, fetched: FetchResult) -> Control | None:
         """Return the control that this answer equals, exactly or nearly; None if the answer is distinct."""
         if fetched.failure is Outcome.REDIRECTED_AWAY:
             return next((sample for sample in self.samples if sample.redirected_to == fetched.reason), None)
@@ -99,7 +99,7 @@ class Controls:
         )
 
 
-def control(fetched: Fetched, form: str | None = None) -> Control:
+def control(fetched: FetchResult, form: str | None = None) -> Control:
     """Return what to keep of an answer to a random name; `form`: the format that its body has at no particular path."""
     if fetched.failure is not None or fetched.status not in _COMPARED_STATUSES:
         redirected_to = fetched.reason if fetched.failure is Outcome.REDIRECTED_AWAY else None
@@ -142,7 +142,7 @@ def _digest(text: bytes) -> bytes:
     return hashlib.sha256(text).digest()
 
 
-def _masked(fetched: Fetched) -> bytes:
+def _masked(fetched: FetchResult) -> bytes:
     """Return the head of a body with the requested names masked: URL, path, last segment, as sent and decoded."""
     head = fetched.body[: 2 * COMPARED].replace(b"\\/", b"/")
     for name in _names(fetched):
@@ -150,7 +150,7 @@ def _masked(fetched: Fetched) -> bytes:
     return head[:COMPARED]  # cut after masking, so that the length of names does not matter
 
 
-def _names(fetched: Fetched) -> list[bytes]:
+def _names(fetched: FetchResult) -> list[bytes]:
     urls = dict.fromkeys((fetched.url, fetched.final_url, *fetched.hops))
     names = {name.encode("utf-8", "replace") for url in urls for name in _spellings(url)}
     return sorted(names, key=lambda name: (-len(name), name))
@@ -167,9 +167,9 @@ def _spellings(url: str) -> Iterator[str]:
             yield name.replace("/", "%2F")
 
 
-def _redirected_to(fetched: Fetched) -> str | None:
+def _redirected_to(fetched: FetchResult) -> str | None:
     return fetched.final_url if fetched.hops else None
 
 
-def _is_page(fetched: Fetched) -> bool:
+def _is_page(fetched: FetchResult) -> bool:
     return is_html(fetched.body[:4096].decode("utf-8-sig", "replace"))

@@ -11,7 +11,7 @@ from registry.core.format_support.manifest import Notes
 from registry.core.model.documents import Document
 from registry.core.model.findings import Finding
 from registry.core.model.services import Capability, Service
-from registry.core.reading.injection import Hit, hits
+from registry.core.reading.injection import InjectionHit, hits
 from registry.core.reading.json_pointer import at
 
 _APART: Final = ".\n"
@@ -39,13 +39,13 @@ def inspected(document: Document, service: Service) -> tuple[Service, tuple[Find
             notes.add(hit.rule, pointer, hit.evidence)
             for part in _with_parents(pointer):
                 codes_below.setdefault(part, set()).add(hit.rule.code)
-    known: dict[str, tuple[Hit, ...]] = {}
+    known: dict[str, tuple[InjectionHit, ...]] = {}
     capabilities = tuple(_flagged(capability, codes_below, known) for capability in service.capabilities)
     return replace(service, capabilities=capabilities), notes.findings()
 
 
 def _flagged(
-    capability: Capability, codes_below: Mapping[str, Iterable[str]], known: dict[str, tuple[Hit, ...]]
+    capability: Capability, codes_below: Mapping[str, Iterable[str]], known: dict[str, tuple[InjectionHit, ...]]
 ) -> Capability:
     codes: set[str] = set()
     for call in capability.invocations:

@@ -1,10 +1,16 @@
 """Find the URLs of manifests in texts, and the format that each promises.
 
 Whole path segments are compared, because `ard.json` is also the end of `agent-card.json`.
+
+Pointers of a home page: HTTP `Link` fields (RFC 8288), `<link rel>` and JSON-LD in the HTML head.
+
+Hostile input is expected: every scan moves forward only, so the work is linear in the bytes, and results are capped.
+The HTML is not parsed into a tree; a head does not need one.
 """
 
+import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -59,3 +65,113 @@ def _pointer(url: str) -> Pointer | None:
     if path.rstrip("/").endswith("/mcp"):
         return next(iter(card_pointer(Endpoint(url), "")), None)
     return None
+
+
+MAX_POINTERS: Final = 20
+MAX_HEADER: Final = 16 * 1024
+MAX_TAG: Final = 2000
+
+EXPECTED: Final[Mapping[str, str | None]] = MappingProxyType(
+    {
+        "agent-manifest": None,  # claimed by ATP, AWP and several unrelated schemes: the content decides
+        "describedby": None,
+        **{relation: form.slug for form in FORMATS for relation in form.link_relations},
+    }
+)
+"""The link relations that are followed (docs/probe-plan.md, "Pointers"), and the format each promises."""
+
+_JSON_LD = "application/ld+json"
+_LINK_VALUE = re.compile(
+    r"""<([^<>]{1,2000})>((?:\s*;\s*[^\s;,="<>]{1,50}(?:\s*=\s*(?:"[^"]{0,500}"|[^\s;,"<>]{0,200}))?){0,20})"""
+)
+_PARAM = re.compile(r""";\s*([^\s;,="<>]{1,50})\s*=\s*(?:"([^"]{0,500})"|([^\s;,"<>]{0,200}))""")
+_ATTRIBUTE = re.compile(r"""([a-zA-Z-]{1,50})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_RELEVANT_RELATIONS = re.compile("|".join([*map(re.escape, sorted(EXPECTED)), r"ld\+json", "&"]))
+"""Matches every tag, in lower case, that names a relation of EXPECTED or JSON-LD; "&" may encode any of them. Most tags
+of a head name styles and scripts, and this search costs a fraction of parsing them."""
+_OPENING = re.compile(
+    r"<(!--|(?:body|/head|link|base|script|style|title|template|noscript|textarea)(?=[\s/>]))", re.IGNORECASE | re.ASCII
+)
+_CLOSING = {
+    "!--": re.compile("-->"),
+    **{
+        name: re.compile(f"</{name}", re.IGNORECASE | re.ASCII)
+        for name in ("script", "style", "title", "template", "noscript", "textarea")
+    },
+}
+
+
+def home_pointers(url: str, headers: Mapping[str, str], body: bytes) -> tuple[Pointer, ...]:
+    """Return the followed links of a page served at `url`: absolute https URLs without repeats, header fields first."""
+    pointers: dict[str, Pointer] = {}
+    links, json_ld = _head_links(body.decode("utf-8", "replace"), url)
+    header_links = [(href, rels, url) for href, rels in _header_links(headers.get("link", ""))]
+    for href, rels, base in (*header_links, *links):
+        for rel in rels:
+            if rel in EXPECTED and len(pointers) < MAX_POINTERS and (target := parse_https(href, base)) is not None:
+                pointers.setdefault(target, Pointer(target, rel, "", EXPECTED[rel]))
+    for pointer in _json_ld_pointers(json_ld, url):
+        if len(pointers) < MAX_POINTERS and pointer.url is not None:
+            pointers.setdefault(pointer.url, pointer)
+    return tuple(pointers.values())
+
+
+def header_targets(url: str, headers: Mapping[str, str], relation: str) -> frozenset[str]:
+    """Return the absolute https URLs that the `Link` fields of a page served at `url` name with the relation."""
+    links = _header_links(headers.get("link", ""))
+    targets = (parse_https(href, url) for href, relations in links if relation in relations)
+    return frozenset(target for target in targets if target is not None)
+
+
+def _header_links(field: str) -> Iterator[tuple[str, list[str]]]:
+    for value in _LINK_VALUE.finditer(field[:MAX_HEADER]):
+        params = {name.lower(): quoted or bare for name, quoted, bare in reversed(_PARAM.findall(value[2]))}
+        if "anchor" not in params:  # a link with another resource as its context is not about this host
+            yield value[1].strip(), params.get("rel", "").lower().split()
+
+
+def _head_links(text: str, url: str) -> tuple[list[tuple[str, list[str], str]], list[str]]:
+    """Return the links of the head, each with its relations and its base, and the texts of its JSON-LD."""
+    base, links, json_ld = url, [], []
+    for tag, attributes, content in _head_tags(text):
+        if tag == "base":
+            base = parse_https(attributes.get("href", ""), url) or base
+        elif tag == "script":
+            json_ld += [content] if attributes.get("type", "").lower() == _JSON_LD else []
+        elif "href" in attributes:
+            links.append((attributes["href"].strip(), attributes.get("rel", "").lower().split(), base))
+    return links, json_ld
+
+
+def _json_ld_pointers(json_ld: list[str], url: str) -> tuple[Pointer, ...]:
+    """Return pointers to known documents in the JSON-LD of the head (ARD 0.91): found as in any text."""
+    return mined(" ".join(json_ld).replace("\\/", "/"), url) if json_ld else ()
+
+
+def _head_tags(text: str) -> Iterator[tuple[str, dict[str, str], str]]:
+    """Yield the tags before the body that may matter: `base`, `link`, and `script` with its content. Skip comments and
+    other elements of raw text."""
+    opening = _OPENING.search(text)
+    while opening:
+        name, offset = opening[1].lower(), opening.end()
+        if name in ("body", "/head"):
+            return
+        end = text.find(">", offset, offset + MAX_TAG)
+        is_relevant = end >= 0 and (name == "base" or _RELEVANT_RELATIONS.search(text[offset:end].lower()) is not None)
+        if name in _CLOSING:
+            closing = _CLOSING[name].search(text, offset)
+            if closing is None:
+                return
+            if name == "script" and is_relevant:
+                yield name, _attributes(text[offset:end]), text[end + 1 : closing.start()]
+            offset = closing.end()
+        elif is_relevant:
+            yield name, _attributes(text[offset:end]), ""
+        opening = _OPENING.search(text, offset)
+
+
+def _attributes(text: str) -> dict[str, str]:
+    attributes: dict[str, str] = {}
+    for name, double, single, bare in _ATTRIBUTE.findall(text):
+        attributes.setdefault(name.lower(), html.unescape(double or single or bare))
+    return attributes

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from registry.core.assessing import foreign, negative
+from registry.core.assessing import verdicts
 from registry.core.format_support.format import Dialect, Format
-from registry.core.format_support.texts import any_text
+from registry.core.format_support.shapes import any_text
 from registry.core.formats import (
     FORMATS,
     a2a,
@@ -102,8 +102,8 @@ def _last_segment_pattern(form: Format) -> re.Pattern[str]:
 
 ROWS: tuple[RecognitionRow, ...] = (
     # --- strong rows: content alone decides
-    RecognitionRow(negative.stated_absence, Negative()),
-    RecognitionRow(foreign.json_rpc, Foreign("json-rpc")),
+    RecognitionRow(verdicts.stated_absence, Negative()),
+    RecognitionRow(verdicts.json_rpc, Foreign("json-rpc")),
     RecognitionRow(awp.dialect, awp.FORMAT),
     RecognitionRow(awp.legacy_dialect, awp.FORMAT),
     RecognitionRow(atp.dialect, atp.FORMAT),
@@ -126,12 +126,12 @@ ROWS: tuple[RecognitionRow, ...] = (
     RecognitionRow(agent_permissions.dialect, agent_permissions.FORMAT),
     RecognitionRow(adp.dialect, adp.FORMAT),
     RecognitionRow(agent_json.dialect, agent_json.FORMAT),
-    RecognitionRow(foreign.ahp, Foreign("ahp")),
-    RecognitionRow(foreign.agent_discovery, Foreign("agent-discovery")),
-    RecognitionRow(foreign.facts, Foreign("facts")),
+    RecognitionRow(verdicts.ahp, Foreign("ahp")),
+    RecognitionRow(verdicts.agent_discovery, Foreign("agent-discovery")),
+    RecognitionRow(verdicts.facts, Foreign("facts")),
     RecognitionRow(agent_json.wrapped, agent_json.FORMAT),
-    RecognitionRow(foreign.aid_like, Foreign("aid-like")),
-    RecognitionRow(foreign.workstate, Foreign("workstate")),
+    RecognitionRow(verdicts.aid_like, Foreign("aid-like")),
+    RecognitionRow(verdicts.workstate, Foreign("workstate")),
     RecognitionRow(oasf.dialect, oasf.FORMAT),
     RecognitionRow(mcp_server_card.by_schema, mcp_server_card.FORMAT),
     RecognitionRow(mcp_server_json.dialect, mcp_server_json.FORMAT),
@@ -166,7 +166,7 @@ ROWS: tuple[RecognitionRow, ...] = (
         reader=read_yaml,
     ),
     RecognitionRow(any_text, llms_txt.FORMAT, only_at=re.compile(r"/llms\.txt$"), text=True),
-    RecognitionRow(foreign.agents_md, Foreign("agents-md"), only_at=re.compile(r"/AGENTS\.md$"), text=True),
+    RecognitionRow(verdicts.agents_md, Foreign("agents-md"), only_at=re.compile(r"/AGENTS\.md$"), text=True),
     *(
         RecognitionRow(any_text, module.FORMAT, only_at=_last_segment_pattern(module.FORMAT), text=True)
         for module in (auth_md, pricing_md, ai_txt, agents_txt, llms_full_txt)

@@ -1,6 +1,10 @@
 """Outcomes decided before a body is read: statuses, challenges (docs/probe-plan.md, "Controls" and "Outcomes").
 
 For manifests the status decides first: a 404 with a JSON body is a 404.
+
+Files that declare a protocol absent, published because scanners ask for the path.
+
+Schemes that use the same paths as known formats. Each test returns "" for a document of its scheme, else None.
 """
 
 import re
@@ -10,7 +14,8 @@ from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Final
 
-from registry.core.model.documents import Fetched, Outcome
+from registry.core.formats import FORMATS
+from registry.core.model.documents import Document, FetchResult, Outcome
 from registry.core.names.domains import parse_url
 
 READ: Final = frozenset({200, 203})
@@ -77,7 +82,7 @@ def by_status(status: int) -> tuple[Outcome, str] | None:
     return Outcome.SERVER_ERROR, f"status_{status}"
 
 
-def is_challenge(fetched: Fetched) -> bool:
+def is_challenge(fetched: FetchResult) -> bool:
     """True when a bot check answered instead of the site, by its header fields or by the marks of its HTML page."""
     if fetched.status not in _CHALLENGE_STATUSES:
         return False
@@ -91,7 +96,7 @@ def is_challenge(fetched: Fetched) -> bool:
     return any(mark in head for mark in _CHALLENGE_MARKS)
 
 
-def retry_after(fetched: Fetched) -> int | None:
+def retry_after(fetched: FetchResult) -> int | None:
     """Return the seconds to wait that a 429 or 503 asks for (RFC 9110 section 10.2.3), at most MAX_RETRY_AFTER."""
     field = fetched.headers.get("retry-after", "").strip() if fetched.status in (429, 503) else ""
     if not field:
@@ -114,3 +119,64 @@ def is_home(url: str) -> bool:
     """True when a redirect target is the front page, a login or an error page: the usual form of "not here"."""
     parsed = parse_url(url)
     return parsed is not None and _HOME.fullmatch(parsed.target.partition("?")[0]) is not None
+
+
+_MEMBERS: Final = (
+    *((form.absence_member, form.slug) for form in FORMATS if form.absence_member is not None),
+    ("protocol", ""),
+)
+
+
+def stated_absence(document: Document) -> str | None:
+    """Return the slug of the format declared absent, "" if only other parts of the file can tell, else None."""
+    value = document.value
+    if not isinstance(value, dict):
+        return None
+    for key, slug in _MEMBERS:
+        member = value.get(key)
+        if isinstance(member, dict) and member.get("available") is False:
+            return slug
+    return "" if value.get("available") is False else None
+
+
+def json_rpc(document: Document) -> str | None:
+    value = document.value
+    return "" if isinstance(value, dict) and "jsonrpc" in value else None
+
+
+def ahp(document: Document) -> str | None:
+    """Agent Handshake Protocol."""
+    value = document.value
+    return "" if isinstance(value, dict) and "ahp" in value else None
+
+
+def agent_discovery(document: Document) -> str | None:
+    value = document.value
+    return "" if isinstance(value, dict) and "agent_discovery_version" in value else None
+
+
+def facts(document: Document) -> str | None:
+    """A file of facts about a subject."""
+    value = document.value
+    return "" if isinstance(value, dict) and "subject" in value and "facts" in value else None
+
+
+def aid_like(document: Document) -> str | None:
+    """AID's members without AID's version."""
+    value = document.value
+    if not isinstance(value, dict) or not all(key in value for key in ("v", "p", "u")):
+        return None
+    return None if re.fullmatch(r"aid\d+", str(value["v"])) else ""
+
+
+def workstate(document: Document) -> str | None:
+    """A protocol about work states that also calls its version `awp_version`."""
+    value = document.value
+    if not isinstance(value, dict) or "awp_version" not in value:
+        return None
+    return "" if "workstate_id" in value or "modules" in value else None
+
+
+def agents_md(document: Document) -> str | None:
+    """Instructions for the coding agents of a source repository, when its AGENTS.md is served with the site."""
+    return "" if document.text is not None else None

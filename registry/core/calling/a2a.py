@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from registry.core.calling.credentials import credentials_of
 from registry.core.calling.http import add_credentials, add_variables, finished
-from registry.core.calling.request import JSON, Request
+from registry.core.calling.request import JSON, ExampleRequest
 from registry.core.calling.template import address_of, template
 from registry.core.model.services import Capability, Invocation, Protocol, Service
 from registry.core.reading.plain_text import line
@@ -29,7 +29,7 @@ def message_call(service: Service, capability: Capability, call: Invocation) -> 
         return None
     is_http = binding in _HTTP
     endpoint = (protocol.endpoint if protocol is not None else None) or call.endpoint or ""
-    request = Request("POST", address_of(_address(endpoint, version, is_http)), content_type=JSON)
+    request = ExampleRequest("POST", address_of(_address(endpoint, version, is_http)), content_type=JSON)
     if version >= (1, 0):
         request.add_header("A2A-Version", f"{version[0]}.{version[1]}")
     headers = dict(request.headers)

@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from registry.core.calling.a2a import message_call
-from registry.core.calling.arguments import NOT_MADE, Arguments, Source, arguments_of, no_arguments
 from registry.core.calling.effort import SERVICE_EFFORT, Effort
-from registry.core.calling.http import http_call
+from registry.core.calling.http import NOT_MADE, Arguments, Source, arguments_of, envelope_call, http_call, no_arguments
 from registry.core.calling.mcp import server_call, tool_call
 from registry.core.calling.template import address_of, template
-from registry.core.calling.woa import envelope_call
 from registry.core.format_support.writing.calls import agent_and_operation
 from registry.core.formats.adp.detail_view import method_of, preferred_call
 from registry.core.model.services import Capability, Invocation, Origin, Service

@@ -1,20 +1,161 @@
-"""How a capability is called by plain HTTP: its parameters in the places of a request."""
+"""How a capability is called by plain HTTP: its parameters in the places of a request.
 
-from collections.abc import Collection, Mapping
+How an agent or an operation of the Web of Agents is called by REST (draft-00 sections 5.1 and 5.2).
+
+The arguments of an example call: a valid value for each required parameter, and the document's own for others.
+
+They are made once, when a service is recorded, and stored beside the capability (`example_of` in `call`).
+"""
+
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from registry.core.calling.arguments import Arguments, Missing, Source
 from registry.core.calling.credentials import Credentials, credentials_of, placeholder, with_parameters
-from registry.core.calling.effort import Effort, OutOfEffort
-from registry.core.calling.request import JSON, Request
-from registry.core.calling.schemas import Root, keywords
+from registry.core.calling.effort import MAX_VALUE_WEIGHT, Effort, OutOfEffort, weight_of
+from registry.core.calling.examples import Filler, Unfillable, is_plain
+from registry.core.calling.request import JSON, ExampleRequest
+from registry.core.calling.schemas import Root, fault, keywords
 from registry.core.calling.template import DEEP, FORM, JOINED, Address, address_of, template, varname
 from registry.core.format_support.params import MAX_PARAMS, with_path_variables
 from registry.core.model.services import Capability, Invocation, Service
 from registry.core.names.inside import inside_host
 from registry.core.wording.command_line import Unquotable
+
+NOT_DESCRIBED: Final = "no document describes the parameters"
+NOT_MADE: Final = "the example is made when this registry reads the documents again"
+TOO_LONG: Final = "the example would be longer than 64 KB"
+
+_NO_EXAMPLES: Final = (
+    "default",
+    "enum",
+    "const",
+)  # of all arguments together: a default says what happens without them
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What an example lacks, and why."""
+
+    what: str
+    why: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"what": self.what, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """`derived` names the arguments whose value was made, because the document gives none that is valid."""
+
+    values: dict[str, Any]
+    derived: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        missing = [part.to_json() for part in self.missing]
+        return {"values": self.values, "derived": list(self.derived), "missing": missing}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Arguments":
+        missing = tuple(Missing(part["what"], part["why"]) for part in stored["missing"])
+        return cls(stored["values"], tuple(stored["derived"]), missing)
+
+
+Source = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Arguments]
+"""Returns the arguments for a schema and for the values that an example of the document gives."""
+
+
+def no_arguments(why: str) -> Arguments:
+    return Arguments({}, missing=(Missing("parameters", why),))
+
+
+def arguments_of(params: Mapping[str, Any] | None, effort: Effort, given: Mapping[str, Any] | None = None) -> Arguments:
+    """Return the arguments of an example call under `params`, a JSON Schema of an object.
+
+    `given` are values by name from an example request of the document: used where they are valid. Without enough
+    effort there are none, and `missing` says so.
+    """
+    if params is None:
+        return no_arguments(NOT_DESCRIBED)
+    try:
+        found = _arguments_of(params, effort, given)
+        weight = weight_of(found.values, MAX_VALUE_WEIGHT)
+        effort.spend(10 * weight)  # of storing and sending it
+    except OutOfEffort as spent:
+        return no_arguments(str(spent))
+    return no_arguments(TOO_LONG) if weight > MAX_VALUE_WEIGHT else found  # guard: example-size
+
+
+def _arguments_of(params: Mapping[str, Any], effort: Effort, given: Mapping[str, Any] | None) -> Arguments:
+    root = Root(params, effort)
+    filler = Filler(root)
+    described = {key: value for key, value in params.items() if key not in _NO_EXAMPLES}
+    whole = filler.documented(described) if {"examples", "example"} & params.keys() else []
+    if whole and isinstance(whole[0], dict):
+        return Arguments(whole[0])
+    rules = root.keywords(params)
+    required = _required(rules, filler, given or {})
+    complete = _with_documented(root, rules, required)
+    if is_plain(rules):
+        return complete
+    settled = root.settled(params)
+    if fault(settled, complete.values, effort) is None:
+        return complete
+    problem = fault(settled, required.values, effort)
+    if problem is None or required.missing:
+        return required
+    return _as_a_whole(root, params, settled, no_arguments(problem))
+
+
+def _required(rules: Mapping[str, Any], filler: Filler, given: Mapping[str, Any]) -> Arguments:
+    """Return values of the required properties alone, each by itself, and of those that are given."""
+    properties = rules.get("properties", {})
+    values, derived, missing = {}, [], []
+    known = {name: value for name, value in given.items() if filler.fits(properties.get(name, False), value)}
+    for name in rules.get("required", ())[:MAX_PARAMS]:
+        if name in known:
+            continue
+        filler.made = False
+        try:
+            values[name] = filler.value(properties.get(name, True))
+        except Unfillable as error:
+            missing.append(Missing(name, str(error)))
+            continue
+        derived += [name] if filler.made else []
+    return Arguments({**values, **known}, tuple(derived), tuple(missing))
+
+
+def _with_documented(root: Root, rules: Mapping[str, Any], required: Arguments) -> Arguments:
+    """Return the arguments with optional ones for which the document has an example or a default."""
+    properties = rules.get("properties", {})
+    values = dict(required.values)
+    for name, schema in list(properties.items())[:MAX_PARAMS]:
+        resolved = root.resolved(schema)
+        root.effort.spend(10)
+        if name in values or isinstance(resolved, bool) or not {"examples", "example", "default"} & resolved.keys():
+            continue
+        root.effort.spend(len(resolved))
+        given = {key: value for key, value in resolved.items() if key not in ("enum", "const")}
+        own = Filler(root).documented(given)
+        values |= {name: own[0]} if own else {}
+    order = {name: position for position, name in enumerate(properties)}
+    ordered = dict(sorted(values.items(), key=lambda item: order.get(item[0], len(order))))
+    return Arguments(ordered, required.derived, required.missing)
+
+
+def _as_a_whole(root: Root, params: Mapping[str, Any], settled: Any, otherwise: Arguments) -> Arguments:
+    """Return values for a schema that says more than its properties do, such as `anyOf` beside them."""
+    filler = Filler(root)
+    try:
+        values = filler.value({key: value for key, value in params.items() if key not in _NO_EXAMPLES})
+    except Unfillable as error:
+        return no_arguments(str(error))
+    if not isinstance(values, dict) or fault(settled, values, root.effort) is not None:
+        return otherwise
+    return Arguments(values, tuple(values))
+
 
 _NO_STYLES: Final[Mapping[str, Any]] = MappingProxyType({})
 _STYLES_EFFORT: Final = 20_000
@@ -23,7 +164,7 @@ _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedParameter:
     """A parameter and where the request carries it. `style`: how a query writes a list or an object (OpenAPI 3.1
     section 4.8.12); None for other values."""
 
@@ -67,7 +208,7 @@ def finished(
     kind: str,
     described: Mapping[str, Any],
     credentials: Credentials,
-    request: Request,
+    request: ExampleRequest,
     derived: tuple[str, ...],
     missing: list[Missing],
 ) -> dict[str, Any]:
@@ -83,7 +224,7 @@ def finished(
     }
 
 
-def _line(request: Request) -> dict[str, str]:
+def _line(request: ExampleRequest) -> dict[str, str]:
     """Return the request as a line of `curl`, or why there is none."""
     try:
         return {"curl": request.curl()}
@@ -97,7 +238,7 @@ def placed(
     address: Address,
     method: str,
     styles: Mapping[str, Any] = _NO_STYLES,
-) -> list[Placed]:
+) -> list[PlacedParameter]:
     """Return the parameters in the order of the document. Where it does not say their places, path variables are in the
     path, others in the query of GET, HEAD and DELETE, and in the body of other methods."""
     rules = keywords(params or {})
@@ -112,13 +253,15 @@ def placed(
         if place == "path" and not in_path:
             place = usual
         style = _style(styles.get(name)) if place == "query" and _is_list(schema, root) else None
-        parameters.append(Placed(name, place, in_path or name in required, schema, style))
+        parameters.append(PlacedParameter(name, place, in_path or name in required, schema, style))
     return parameters
 
 
-def filled(parameters: list[Placed], arguments: Arguments, call: Invocation, address: Address, method: str) -> Request:
+def filled(
+    parameters: list[PlacedParameter], arguments: Arguments, call: Invocation, address: Address, method: str
+) -> ExampleRequest:
     """Return the request with the arguments in their places."""
-    request = Request(method, address, headers=fixed_headers(call))
+    request = ExampleRequest(method, address, headers=fixed_headers(call))
     members: dict[str, Any] = {}
     by_name = {parameter.name: parameter for parameter in parameters}
     usual = "query" if method in _WITHOUT_BODY else "body"
@@ -146,7 +289,7 @@ def filled(parameters: list[Placed], arguments: Arguments, call: Invocation, add
     return request
 
 
-def add_credentials(request: Request, credentials: Credentials) -> list[Missing]:
+def add_credentials(request: ExampleRequest, credentials: Credentials) -> list[Missing]:
     """Add the credentials of the example; return those that cannot be placed."""
     missing = []
     for credential in credentials.chosen:
@@ -161,7 +304,7 @@ def add_credentials(request: Request, credentials: Credentials) -> list[Missing]
     return missing
 
 
-def add_variables(request: Request, derived: Collection[str] = ()) -> None:
+def add_variables(request: ExampleRequest, derived: Collection[str] = ()) -> None:
     """Fill the variables of the address that have no value with placeholders.
 
     In the host, also those whose value was made, because it would name somebody else's site, and all if their values
@@ -178,7 +321,7 @@ def add_variables(request: Request, derived: Collection[str] = ()) -> None:
 
 def fixed_headers(call: Invocation) -> dict[str, str]:
     """Return the headers that the document fixes, as far as they can be sent."""
-    request = Request("GET", Address("", ()))
+    request = ExampleRequest("GET", Address("", ()))
     for name, value in call.headers:
         request.add_header(name, value)
     return request.headers
@@ -191,7 +334,7 @@ def _given(capability: Capability) -> dict[str, Any]:
     return {name: value for part in parts if isinstance(part, Mapping) for name, value in part.items()}
 
 
-def _parameter(parameter: Placed) -> dict[str, Any]:
+def _parameter(parameter: PlacedParameter) -> dict[str, Any]:
     row: dict[str, Any] = {"name": parameter.name, "in": parameter.place, "required": parameter.required}
     if parameter.place in ("path", "query") and varname(parameter.name) != parameter.name:
         row["variable"] = varname(parameter.name)
@@ -200,7 +343,7 @@ def _parameter(parameter: Placed) -> dict[str, Any]:
     return row
 
 
-def _body_schema(parameters: list[Placed]) -> Any:
+def _body_schema(parameters: list[PlacedParameter]) -> Any:
     whole = next((parameter.schema for parameter in parameters if parameter.place == "whole_body"), None)
     if whole is not None:
         return whole
@@ -210,7 +353,7 @@ def _body_schema(parameters: list[Placed]) -> Any:
     return {**schema, "required": required} if required else schema
 
 
-def _variables(parameter: Placed) -> list[tuple[str, bool]]:
+def _variables(parameter: PlacedParameter) -> list[tuple[str, bool]]:
     """Return the variables of a template for a parameter: RFC 6570 has no `deepObject`, so one for each member."""
     members = keywords(parameter.schema).get("properties", {}) if isinstance(parameter.schema, Mapping) else {}
     if parameter.style == DEEP and members:
@@ -243,3 +386,28 @@ def _is_list(schema: Any, root: Root) -> bool:
     declared = schema.get("type") if isinstance(schema, Mapping) else None
     kinds = declared if isinstance(declared, list | tuple) else [declared]
     return any(kind in ("array", "object") for kind in kinds)
+
+
+def envelope_call(
+    service: Service, capability: Capability, call: Invocation, agent: str, operation: str | None, source: Source
+) -> dict[str, Any]:
+    """Return the request with its whole invocation envelope: agent, operation where there are any, and input."""
+    arguments = source(capability.params, {})
+    named = {"agent": agent} if operation is None else {"agent": agent, "operation": operation}
+    request = ExampleRequest("POST", address_of(call.endpoint or ""), content_type=JSON)
+    request.body = {**named, "input": arguments.values}
+    members = {name: {"type": "string", "const": value} for name, value in named.items()}
+    described = {
+        "method": "POST",
+        "url": template(request.address, ()),
+        "content_type": JSON,
+        "body_schema": {
+            "type": "object",
+            "properties": {**members, "input": capability.params or {"type": "object"}},
+            "required": [*named, "input"],
+        },
+    }
+    credentials = credentials_of(service, call)
+    missing = [*arguments.missing, *add_credentials(request, credentials)]
+    add_variables(request)
+    return finished("woa_operation", described, credentials, request, arguments.derived, missing)

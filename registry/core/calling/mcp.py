@@ -2,11 +2,10 @@
 
 from typing import Any, Final
 
-from registry.core.calling.arguments import Missing, Source
 from registry.core.calling.credentials import Credentials, credentials_of, input_value
-from registry.core.calling.http import add_credentials, add_variables, finished
+from registry.core.calling.http import Missing, Source, add_credentials, add_variables, finished
 from registry.core.calling.packages import client_configuration, installations
-from registry.core.calling.request import JSON, Request
+from registry.core.calling.request import JSON, ExampleRequest
 from registry.core.calling.template import address_of, template
 from registry.core.model.services import Capability, Input, Invocation, Protocol, Service
 from registry.core.reading.plain_text import line
@@ -63,7 +62,7 @@ def _call(
             "kind": kind, "transport": "stdio", "request": {"body": body}, "example": {"body": body},
             "derived": list(derived), "missing": missing_parts, **extra,
         }  # fmt: skip
-    request = Request("POST", address_of(url), body=body, content_type=JSON)
+    request = ExampleRequest("POST", address_of(url), body=body, content_type=JSON)
     request.add_header("Accept", _ACCEPT)
     if version is not None:
         request.add_header("MCP-Protocol-Version", version)
@@ -108,7 +107,7 @@ def _configuration(
     name = line(service.name or "", 100) or "server"
     target = None
     if url is not None:
-        request = Request("POST", address_of(url))
+        request = ExampleRequest("POST", address_of(url))
         for credential in credentials.chosen:
             if credential.place in ("query", "path"):
                 request.add(credential)

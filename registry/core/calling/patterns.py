@@ -29,7 +29,7 @@ _PROPERTIES: Final = {"L": _LETTERS, "Letter": _LETTERS, "Lu": [("A", "Z")], "Ll
 Ranges = list[tuple[str, str]]
 
 
-class _Unsupported(Exception):
+class _UnsupportedPattern(Exception):
     """The pattern uses syntax that is not understood."""
 
 
@@ -44,11 +44,11 @@ class _Chars:
     def choice(self) -> str:
         """Return a printable character of the set, a letter or digit where there is one."""
         if len(self.ranges) > MAX_RANGES:
-            raise _Unsupported
+            raise _UnsupportedPattern
         candidates: list[str] = [*_LIKED, *(low for low, _ in self.ranges), *map(chr, range(33, 127))]
         char = next((char for char in candidates if char in self and char.isprintable()), None)
         if char is None:
-            raise _Unsupported
+            raise _UnsupportedPattern
         return char
 
 
@@ -75,14 +75,14 @@ def texts(pattern: str) -> tuple[str, ...]:
     """
     try:
         part = _Reader(pattern).whole()
-    except (_Unsupported, RecursionError):
+    except (_UnsupportedPattern, RecursionError):
         return ()
     found: list[str] = []
     chosen: dict[int, str] = {}
     for extra in _EXTRA:
         try:
             found.append("".join(_written(part, extra, [MAX_PARTS], chosen)))
-        except _Unsupported:
+        except _UnsupportedPattern:
             break
     return tuple(dict.fromkeys(found))
 
@@ -92,7 +92,7 @@ def _written(part: _Part, extra: int, left: list[int], chosen: dict[int, str]) -
     character of each class that was written before."""
     left[0] -= 1
     if left[0] < 0:
-        raise _Unsupported
+        raise _UnsupportedPattern
     if isinstance(part, _Chars):
         if id(part) not in chosen:
             chosen[id(part)] = part.choice()
@@ -115,7 +115,7 @@ class _Reader:
     def whole(self) -> _Part:
         part = self._alternatives(0)
         if self._at < len(self._pattern):
-            raise _Unsupported
+            raise _UnsupportedPattern
         return part
 
     def _peek(self) -> str:
@@ -124,7 +124,7 @@ class _Reader:
     def _next(self) -> str:
         char = self._peek()
         if not char:
-            raise _Unsupported
+            raise _UnsupportedPattern
         self._at += 1
         return char
 
@@ -136,7 +136,7 @@ class _Reader:
 
     def _alternatives(self, depth: int) -> _Part:
         if depth > MAX_DEPTH:
-            raise _Unsupported
+            raise _UnsupportedPattern
         first = self._sequence(depth)
         while self._took("|"):
             self._sequence(depth)
@@ -164,7 +164,7 @@ class _Reader:
         if char == "\\":
             return None if self._took("b") else self._escape()
         if char in "*+?":
-            raise _Unsupported
+            raise _UnsupportedPattern
         return _Chars([(char, char)])
 
     def _group(self, depth: int) -> _Part:
@@ -173,10 +173,10 @@ class _Reader:
                 while self._next() != ">":
                     pass
             elif not self._took(":"):
-                raise _Unsupported
+                raise _UnsupportedPattern
         part = self._alternatives(depth + 1)
         if not self._took(")"):
-            raise _Unsupported
+            raise _UnsupportedPattern
         return part
 
     def _quantified(self, part: _Part) -> _Part:
@@ -198,9 +198,9 @@ class _Reader:
         end = self._pattern.find("}", self._at)
         least, comma, most = self._pattern[self._at + 1 : end].partition(",")
         if end < 0 or not (least.isascii() and least.isdigit()) or len(least) > 9 or len(most) > 9:
-            raise _Unsupported
+            raise _UnsupportedPattern
         if most and not (most.isascii() and most.isdigit()):
-            raise _Unsupported
+            raise _UnsupportedPattern
         self._at = end + 1
         return int(least), int(most) if most else None if comma else int(least)
 
@@ -212,7 +212,7 @@ class _Reader:
                 self._next()
                 high = self._class_member()
                 if len(high) != 1 or high[0][0] != high[0][1]:
-                    raise _Unsupported
+                    raise _UnsupportedPattern
                 low = [(low[0][0], high[0][0])]
             ranges += low
         return _Chars(ranges, negated)
@@ -228,7 +228,7 @@ class _Reader:
             return [("\b", "\b")]
         chars = self._escape()
         if chars.negated:
-            raise _Unsupported
+            raise _UnsupportedPattern
         return chars.ranges
 
     def _escape(self) -> _Chars:
@@ -239,7 +239,7 @@ class _Reader:
             name = self._pattern[self._at : self._pattern.find("}", self._at)]
             self._at += len(name) + 1
             if name not in _PROPERTIES:
-                raise _Unsupported
+                raise _UnsupportedPattern
             return _Chars(_PROPERTIES[name], negated=char == "P")
         if char in "ux":
             digits = self._pattern[self._at : self._at + (4 if char == "u" else 2)]
@@ -247,10 +247,10 @@ class _Reader:
             try:
                 code = chr(int(digits, 16))
             except ValueError:
-                raise _Unsupported from None
+                raise _UnsupportedPattern from None
             return _Chars([(code, code)])
         if char in _CONTROLS:
             return _Chars([(_CONTROLS[char], _CONTROLS[char])])
         if char.isalnum():
-            raise _Unsupported
+            raise _UnsupportedPattern
         return _Chars([(char, char)])

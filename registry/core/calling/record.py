@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from registry.core.calling.arguments import Arguments
 from registry.core.calling.call import call_of, source_of
 from registry.core.calling.credentials import completed
+from registry.core.calling.http import Arguments
 from registry.core.format_support.vocabulary import SAFE_METHODS
 from registry.core.formats.adp.detail_view import preferred_call
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS

@@ -19,7 +19,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 @dataclass(slots=True)
-class Request:
+class ExampleRequest:
     """One request with example values. `body` is a JSON value; `content_type` says how it is written."""
 
     method: str

@@ -1,9 +1,20 @@
-"""The kinds of events in the change feed, and filters by kind."""
+"""The kinds of events in the change feed, and filters by kind.
 
+The states of a service and its host that consumers of the feed tell apart.
+
+What readers of the feed get of a stored event: known members only, always with a state, texts of sites marked.
+"""
+
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
-from typing import Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, get_args
+
+from registry.core.access.claims import OwnershipState
+from registry.core.model.listing import TrustLevel
+from registry.core.scheduling.policy import STALE_AFTER
 
 Kind = Literal[
     "service.listed",  # shown from now on: new, or shown again
@@ -71,3 +82,87 @@ class Types:
 
 
 ALL: Final = Types()
+
+
+State = Literal[
+    "never_validated",  # nothing was read of it yet, or everything was deleted and it may come back
+    "fresh",  # its documents were seen lately
+    "stale",  # not seen for longer than STALE_AFTER; nothing says that it is down
+    "failing",  # its host has not answered for days
+    "gone",  # it was listed, and is offered no longer
+    "opted_out",  # its site asked not to be listed
+    "blocked",  # an operator of this registry keeps it out
+]
+
+
+def state_of(trust_level: TrustLevel, seen_at: datetime, now: datetime) -> State:
+    """Return the state of a service that is shown."""
+    if trust_level is TrustLevel.UNVERIFIED:  # given to hosts that fail, and to nothing else
+        return "failing"
+    return "stale" if now - seen_at > STALE_AFTER else "fresh"
+
+
+def state_of_host(
+    *, trust_level: TrustLevel | None, seen_at: datetime | None, was_found: bool, withheld: State | None, now: datetime
+) -> State:
+    """Return the state of any known host. `withheld`: why it may not be listed, None if it may be. `trust_level`,
+    `seen_at`: of its service, None if none is shown. `was_found`: whether it ever served a document that counts."""
+    if withheld is not None:
+        return withheld
+    if trust_level is not None and seen_at is not None:
+        return state_of(trust_level, seen_at, now)
+    return "gone" if was_found else "never_validated"
+
+
+_OF_SERVICE: Final = (
+    "state", "name", "score", "trust_level", "formats", "injection_flags", "cause", "fingerprint", "changed",
+    "capabilities", "difference", "truncated", "redacted",
+)  # fmt: skip
+_MEMBERS: Final[Mapping[Kind, tuple[str, ...]]] = MappingProxyType(
+    {
+        "service.listed": _OF_SERVICE,
+        "service.changed": _OF_SERVICE,
+        "service.delisted": ("state", "reason", "outcome"),
+        "service.hidden": ("state",),
+        "host.opted_out": ("state", "how"),
+        "host.blocked": ("state", "how"),
+        "host.forgotten": ("state", "reason", "stays_out"),
+        "host.readmitted": ("state", "how"),
+        "ownership.proven": ("state", "method", "scope"),
+        "ownership.changed": ("state", "changed"),
+        "ownership.ended": ("state", "scope", "reason"),
+    }
+)
+# For events of earlier versions, which have none.
+_STATES: Final[Mapping[Kind, State | OwnershipState]] = MappingProxyType(
+    {
+        "service.listed": "fresh",
+        "service.changed": "fresh",
+        "service.delisted": "gone",
+        "service.hidden": "opted_out",
+        "host.opted_out": "opted_out",
+        "host.blocked": "blocked",
+        "host.forgotten": "gone",
+        "host.readmitted": "never_validated",
+        "ownership.proven": "proven",
+        "ownership.changed": "proven",
+        "ownership.ended": "ended",
+    }
+)
+# guard: untrusted-feed
+_UNTRUSTED: Final = ("name", "capabilities", "difference")
+"""Where a payload has texts of sites."""
+
+_CODE: Final = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,63}")
+
+
+def payload_of(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload of an event. `data` as stored: what an operator noted there is not for readers."""
+    members = next((members for known, members in _MEMBERS.items() if known == kind), ("state",))
+    payload = {name: data[name] for name in members if name in data}
+    if "reason" in payload and not _CODE.fullmatch(str(payload["reason"])):
+        del payload["reason"]  # earlier versions stored a sentence of the operator here
+    payload.setdefault("state", next((state for known, state in _STATES.items() if known == kind), "never_validated"))
+    if untrusted := [name for name in _UNTRUSTED if name in payload]:
+        payload["untrusted_text"] = untrusted
+    return payload

@@ -15,7 +15,7 @@ from registry.core.model.findings import Rule
 from registry.core.names import addresses
 from registry.core.names.authority import Relation, relation
 from registry.core.names.domains import InvalidName, Url, canonical_host, host_of, parse_https, parse_url, same_site
-from registry.core.names.mentions import claimed_hosts
+from registry.core.names.impersonation import claimed_hosts
 from registry.core.reading.plain_text import line
 
 MAX_URL_CHARS = 2_048

@@ -1,23 +1,90 @@
-"""The definition of a format. Each format has a folder below formats/, which exports FORMAT and recognition tests."""
+"""The definition of a format. Each format has a folder below formats/, which exports FORMAT and recognition tests.
+
+The types for a table of a specification's requirements. Each rule names the requirements that it checks.
+"""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from registry.core.format_support.common_rules import ENDPOINT_TEMPLATED
 from registry.core.format_support.manifest import Notes
 from registry.core.format_support.params import describes_variables
 from registry.core.format_support.probing import JSON_CAP, ProbePath, Topic
 from registry.core.format_support.public_addresses import public_service
-from registry.core.format_support.requirements import Requirement
 from registry.core.format_support.writing.task import Writer
-from registry.core.model.documents import Document, Json
+from registry.core.model.documents import Document, Json, Observation
 from registry.core.model.findings import Finding, Rule
-from registry.core.model.observations import Observation
 from registry.core.model.services import Service
+
+
+class RequirementLevel(StrEnum):
+    """How strongly the specification demands it."""
+
+    MUST = "MUST"  # also MUST NOT
+    SHOULD = "SHOULD"  # also SHOULD NOT, and a plain "should" of texts without capitals
+    RECOMMENDED = "RECOMMENDED"  # also best practices and guidelines
+    REQUIRED = "REQUIRED"  # a member marked required, in a table or in the outline of an object
+    LIMIT = "LIMIT"  # a type, a set of words, a form, a length or a size, stated without any of these words
+
+
+MUST, SHOULD, RECOMMENDED, REQUIRED, LIMIT = RequirementLevel
+
+
+class RequirementVerdict(StrEnum):
+    """Why no finding reports a requirement, or whom it binds instead of the site."""
+
+    OURS = "binds us"  # clients and registries: waypost keeps to it
+    CALLERS = "binds callers"  # agents that call the service: waypost calls none
+    NOT_OBSERVABLE = "not observable"  # no visit shows it, as visits are made
+    NOT_GRADED = "not graded"  # a visit may show it, but nothing is concluded from it
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What is to be known of a requirement that no finding reports. `text` may be "" for CALLERS."""
+
+    verdict: RequirementVerdict
+    text: str
+
+
+def ours(text: str) -> Remark:
+    return Remark(RequirementVerdict.OURS, text)
+
+
+def callers(text: str) -> Remark:
+    return Remark(RequirementVerdict.CALLERS, text)
+
+
+def not_observable(text: str) -> Remark:
+    return Remark(RequirementVerdict.NOT_OBSERVABLE, text)
+
+
+def not_graded(text: str) -> Remark:
+    return Remark(RequirementVerdict.NOT_GRADED, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One requirement of one specification, paraphrased.
+
+    `section` is the section number or, where the text has none, the heading. `remark` is None where rules check it.
+    """
+
+    id: str
+    section: str
+    level: RequirementLevel
+    says: str
+    remark: Remark | None = None
+
+
+CALLER: Final = callers("")
+RUNTIME: Final = not_observable("Shows only when the service is called; waypost reads documents and calls no service.")
+AUTHOR: Final = not_observable("Only its author knows; a document does not show it.")
+
 
 Read = Callable[[Document, str, Notes], Service]
 """Reads a document of a dialect into a service, and notes defects and omissions. Never raises on a JSON value that the

@@ -36,7 +36,7 @@ _OPEN_VALUE: Final = re.compile(r"[<{$]|^\s*$|\b(?:YOUR|your)\b|^(?:xxx|\.\.\.)|
 
 
 @dataclass(frozen=True, slots=True)
-class Credential:
+class InputCredential:
     """A secret that a server wants, and whether it does so in any case."""
 
     scheme: AuthScheme
@@ -98,10 +98,10 @@ def _without_credential(item: Input) -> Input:
     return replace(item, value=None) if _CREDENTIAL.search(item.name) else item
 
 
-def headers_of(value: Json) -> tuple[tuple[Input, ...], list[Credential]]:
+def headers_of(value: Json) -> tuple[tuple[Input, ...], list[InputCredential]]:
     """Return the headers of a remote: those that everybody may know, and those that carry a secret."""
     plain: list[Input] = []
-    secret: list[Credential] = []
+    secret: list[InputCredential] = []
     is_map = isinstance(value, dict)  # else of a schema in which `isRequired` is false unless stated
     objects = {short_text_of(item, "name"): item for item in value} if isinstance(value, list) else {}
     for item in inputs_of(value):
@@ -109,7 +109,7 @@ def headers_of(value: Json) -> tuple[tuple[Input, ...], list[Credential]]:
         is_secret = item.secret or any(flag(variable, "isSecret", "is_secret") for variable in variables.values())
         if is_secret or (is_map and _CREDENTIAL.search(item.name)):
             required = item.required if is_map else item.required is True
-            secret.append(Credential(_header_scheme(item, variables), required))
+            secret.append(InputCredential(_header_scheme(item, variables), required))
         else:
             plain.append(item)
     return tuple(plain), secret
@@ -128,13 +128,13 @@ def _header_scheme(item: Input, variables: Mapping[str, Json]) -> AuthScheme:
     return AuthScheme("api_key", "header", item.name, prefix or None, note=note)
 
 
-def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[Credential]]:
+def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[InputCredential]]:
     """Return the variables of a templated URL: those that everybody may know, and those that are a secret.
 
     A secret stands in the path, or in the query under the name of its parameter.
     """
     plain: list[Input] = []
-    secret: list[Credential] = []
+    secret: list[InputCredential] = []
     path, _, query = url.partition("?")
     for key, item in list(variables.items())[:MAX_TEXTS]:
         known = input_of(item if isinstance(item, dict) else {}, line(key, NAME_CHARS))
@@ -145,11 +145,11 @@ def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[C
             pairs = (pair.partition("=") for pair in query.split("&"))
             name = next((name for name, _, value in pairs if place in value), key)
             secret.append(
-                Credential(AuthScheme("api_key", "query", name, note=known.description), known.required is True)
+                InputCredential(AuthScheme("api_key", "query", name, note=known.description), known.required is True)
             )
         elif place in path:
             scheme = AuthScheme("api_key", "path", known.name, note=known.description)
-            secret.append(Credential(scheme, known.required is True))
+            secret.append(InputCredential(scheme, known.required is True))
     return tuple(plain), secret
 
 

@@ -1,14 +1,16 @@
 """Parts that all documents about MCP servers share: tools, resources, prompts, and the capability for a whole server.
 
 Model Context Protocol 2025-06-18 (Tool, Resource, Prompt), server card v1 (SEP-2127), server.json of the MCP registry.
+
+Rules for the three MCP formats: server cards, server.json and mcp.json.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from registry.core.format_support import common_rules, mcp_rules
+from registry.core.format_support import common_rules
 from registry.core.format_support.endpoints import Endpoint, callable_url, origin_of, page
-from registry.core.format_support.loose_schemas import first_parameters, first_result, parameters_of
+from registry.core.format_support.loose import first_parameters, first_result, parameters_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
     MAX_CAPABILITIES,
@@ -32,6 +34,7 @@ from registry.core.format_support.params import JSON_TYPES, object_schema
 from registry.core.format_support.security import loose_auth
 from registry.core.format_support.vocabulary import rate_limit_object, rate_limit_text
 from registry.core.model.documents import Document, Json
+from registry.core.model.findings import COMPLETENESS, CONFORMANCE, ERROR, WARNING, Rule
 from registry.core.model.services import (
     Auth,
     Capability,
@@ -43,6 +46,36 @@ from registry.core.model.services import (
     RateLimit,
 )
 from registry.core.reading.json_pointer import at
+
+# fmt: off
+
+REQUIRED = Rule(
+    "mcp.required", ERROR, points=8, section=CONFORMANCE,
+    spec="MCP server card v1 (SEP-2127) ServerCard; server.json schema",
+    says="A member that the document's format requires is missing.",
+    fix="Add the missing member.",
+)
+NOTHING = Rule(
+    "mcp.nothing", ERROR, points=12, section=CONFORMANCE, spec="SEP-1649",
+    says="The document names neither an endpoint nor a tool.",
+    fix="Name the server's streamable HTTP address.",
+)
+NO_REMOTE = Rule(
+    "mcp.no_remote", WARNING, points=3, section=COMPLETENESS, spec="MCP server card v1 (SEP-2127) ServerCard.remotes",
+    says="The document names no address at which the server can be called.",
+    fix="Add remotes, or a transport with its URL.",
+)
+REMOTE = Rule(
+    "mcp.remote", WARNING, points=3, section=CONFORMANCE, spec="MCP server card v1 (SEP-2127) Remote",
+    says="A remote lacks its type or its URL.",
+    fix="Give every remote a type (streamable-http or sse) and a URL.",
+)
+TOOL = Rule(
+    "mcp.tool", WARNING, points=3, section=CONFORMANCE, spec="Model Context Protocol 2025-06-18, Tool",
+    says="A tool has no name; it was left out.",
+    fix="Give every tool a name.",
+)
+
 
 Entries = list[tuple[str, Json]]
 """Pointers and values of what a document lists."""
@@ -123,7 +156,7 @@ def _tools(
         item: Object = {"name": value} if isinstance(value, str) else value if isinstance(value, dict) else {}
         name = first_text(item, "name", "id", chars=ID_CHARS)
         if name is None:
-            notes.add(mcp_rules.TOOL, pointer, "" if isinstance(value, dict) else value)
+            notes.add(TOOL, pointer, "" if isinstance(value, dict) else value)
             continue
         repeated = is_repeated(name, seen, at(pointer, "name"), notes)
         if not repeated and not has_template(item, ("name", "description"), pointer, notes):

@@ -29,11 +29,16 @@ from registry.core.format_support.manifest import (
     short_text_of,
     texts_of,
 )
-from registry.core.format_support.mcp_packages import argument_details, command_package, installed, packages_of
 from registry.core.format_support.mcp_parts import tool_entries
-from registry.core.format_support.mcp_remotes import configured_servers
-from registry.core.format_support.prose import says_no_auth, stated_pricing
+from registry.core.format_support.mcp_remotes import (
+    argument_details,
+    command_package,
+    configured_servers,
+    installed,
+    packages_of,
+)
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth
+from registry.core.format_support.shapes import says_no_auth, stated_pricing
 from registry.core.format_support.vocabulary import rate_limit_object, rate_limit_text
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Auth, Package, Payment, Policies, Pricing, Provider, RateLimit

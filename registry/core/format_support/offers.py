@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from registry.core.format_support.endpoints import Endpoint, endpoint
-from registry.core.format_support.loose import payment_of, price_of, pricing_of
-from registry.core.format_support.loose_schemas import first_parameters, first_result
+from registry.core.format_support.loose import first_parameters, first_result, payment_of, price_of, pricing_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
     MAX_CAPABILITIES,

@@ -55,7 +55,7 @@ _SIGNS: Final = (b"localhost", b".internal", b'"10.', b'"127.', b'"169.254.', b'
 """What most addresses that are no URLs begin or end with."""
 
 
-class _Named(NamedTuple):
+class _NamedAddress(NamedTuple):
     """An address that is not public: the text, its host, and the keys that lead to it from the root of the document."""
 
     text: str
@@ -129,7 +129,7 @@ class _Gate:
         self.host = host_of(url) or ""
         self._own = f"https://{self.host}/"
         self._room = _MAX_NAMED
-        self.left_out: list[_Named] = []
+        self.left_out: list[_NamedAddress] = []
 
     def inside(self, text: str, is_address: bool = False) -> str | None:
         """Return the host of an address that is not public, None for everything else."""
@@ -148,7 +148,7 @@ class _Gate:
             host = self.inside(value, is_address)
             if host is None:
                 return value
-            self.left_out.append(_Named(value, host))
+            self.left_out.append(_NamedAddress(value, host))
             return _GONE
         if value is None or kind is bool or kind is int or kind is float:
             return value
@@ -199,7 +199,7 @@ class _Gate:
                 return _GONE
         return replace(holder, **changed) if changed else holder
 
-    def named(self, value: Json, is_address: bool = False) -> list[_Named]:
+    def named(self, value: Json, is_address: bool = False) -> list[_NamedAddress]:
         """Return the first _MAX_NAMED addresses in a JSON value that are not public, keys of objects included."""
         if self._room <= 0:
             return []
@@ -207,8 +207,8 @@ class _Gate:
             text = value if value.isprintable() else plain(value, TEXT_CHARS)
             host = self.inside(text, is_address)
             self._room -= host is not None
-            return [_Named(text, host)] if host is not None else []
-        found: list[_Named] = []
+            return [_NamedAddress(text, host)] if host is not None else []
+        found: list[_NamedAddress] = []
         if isinstance(value, dict):
             for key, item in value.items():
                 found += _below(key, self.named(key))
@@ -221,7 +221,7 @@ class _Gate:
         return found
 
 
-def _below(key: str | int, found: list[_Named]) -> list[_Named]:
+def _below(key: str | int, found: list[_NamedAddress]) -> list[_NamedAddress]:
     return [one._replace(keys=(key, *one.keys)) for one in found] if found else found
 
 

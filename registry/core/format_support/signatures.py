@@ -35,7 +35,7 @@ _RSA_BITS: Final = range(2048, 8193)
 _MAX_EXPONENT: Final = 2**32  # a larger exponent only makes verification slow
 
 
-class Verdict(StrEnum):
+class SignatureVerdict(StrEnum):
     VERIFIED = "verified"
     BROKEN = "broken"  # a key was found, but the signature does not match
     NO_KEY = "no_key"  # no document of the host has the key
@@ -79,23 +79,23 @@ def public_keys(keys: Json) -> tuple[Key, ...]:
 # --- verification ---------------------------------------------------------------------------------------------------
 
 
-def verify(signature: Signature, signed_text: str, keys: Iterable[Key]) -> Verdict:
+def verify(signature: Signature, signed_text: str, keys: Iterable[Key]) -> SignatureVerdict:
     """Check the signature against the keys, over `signed_text` as served and as A2A 1.0 section 8.4.1 reduces it."""
     header = header_of(signature.protected)
     algorithm = header.get("alg") if header else None
     if header is None or "crit" in header or not isinstance(algorithm, str) or algorithm not in _ALGORITHMS:
-        return Verdict.UNSUPPORTED
+        return SignatureVerdict.UNSUPPORTED
     raw = _decoded(signature.signature)
     candidates = [key for key in keys if _may_sign(key, algorithm, header.get("kid"))][:MAX_TRIES]
     if not candidates:
-        return Verdict.NO_KEY
+        return SignatureVerdict.NO_KEY
     if raw is None:
-        return Verdict.BROKEN
+        return SignatureVerdict.BROKEN
     for text in dict.fromkeys((signed_text, _without_defaults(signed_text))):
         message = f"{signature.protected}.{_encoded(text.encode())}".encode()
         if any(_is_signed(algorithm, key, raw, message) for key in candidates):
-            return Verdict.VERIFIED
-    return Verdict.BROKEN
+            return SignatureVerdict.VERIFIED
+    return SignatureVerdict.BROKEN
 
 
 def _may_sign(key: Key, algorithm: str, kid: Json) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 
 from registry.core.format_support.oauth import TOKEN_TYPES
 from registry.core.formats import oauth_authorization_server, oauth_protected_resource
-from registry.core.merging.held import Held, origin_of
+from registry.core.merging.held import HeldDocument, origin_of
 from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Service
 from registry.core.names.domains import host_of
 
@@ -60,7 +60,7 @@ def united_auth(parts: Iterable[tuple[Origin, Auth]]) -> tuple[Auth, dict[str, O
 class Metadata:
     """The OAuth metadata among the documents of a host."""
 
-    def __init__(self, documents: Sequence[Held], host: str) -> None:
+    def __init__(self, documents: Sequence[HeldDocument], host: str) -> None:
         self._resources = list(_metadata_schemes(documents, _RESOURCE, host))
         issuers = {
             pointer.url
@@ -72,7 +72,7 @@ class Metadata:
         self._servers = list(_metadata_schemes(servers, _SERVER, host))
 
     @staticmethod
-    def set_aside(documents: Sequence[Held]) -> list[Held]:
+    def set_aside(documents: Sequence[HeldDocument]) -> list[HeldDocument]:
         """Return the documents, those of metadata without their schemes."""
         return [_without_auth(document) if document.assessment.format in _SLUGS else document for document in documents]
 
@@ -125,7 +125,7 @@ class Metadata:
 _SLUGS: Final = frozenset({_RESOURCE, _SERVER})
 
 
-def _metadata_schemes(documents: Iterable[Held], slug: str, host: str) -> Iterator[_MetadataScheme]:
+def _metadata_schemes(documents: Iterable[HeldDocument], slug: str, host: str) -> Iterator[_MetadataScheme]:
     """Yield what metadata documents of one format declare. Metadata of a resource on another host is ignored."""
     for document in documents:
         service = document.assessment.service
@@ -138,7 +138,7 @@ def _metadata_schemes(documents: Iterable[Held], slug: str, host: str) -> Iterat
             )
 
 
-def _without_auth(document: Held) -> Held:
+def _without_auth(document: HeldDocument) -> HeldDocument:
     service = document.assessment.service or Service()
     provenance = {name: origin for name, origin in service.provenance.items() if name != "auth"}
     without_auth = replace(service, auth=Auth(), provenance=provenance)

@@ -2,24 +2,30 @@
 
 Nobody may list a service under the name of another site. A name that speaks of another site gives way to the serving
 host, and the claim is a finding; the claims in other members are findings of the readers (endpoints.claim).
+
+Endpoints on other sites: a host speaks only for itself, so a call to another site is a finding.
+
+Verify the signatures of documents with keys in documents of the same host (A2A 1.0 section 8.4).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.format import Role
+from registry.core.format_support.signatures import Key, SignatureVerdict, header_of, verify
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging import rules
 from registry.core.merging.fields import Parts, place, relation_in
-from registry.core.merging.held import LocatedFinding, finding
+from registry.core.merging.held import HeldDocument, LocatedFinding, finding
+from registry.core.model.findings import Finding
 from registry.core.model.listing import Resemblance
-from registry.core.model.services import Provider, Service
+from registry.core.model.services import Invocation, Provider, Service, Signature
 from registry.core.names.authority import Relation
-from registry.core.names.domains import host_of, is_confusable, parse_url, same_site
-from registry.core.names.impersonation import known_name_in, known_name_in_host, owned_name
+from registry.core.names.domains import host_of, is_confusable, parse_url, registrable_domain, same_site
+from registry.core.names.impersonation import hosts_in, known_name_in, known_name_in_host, owned_name
 from registry.core.names.known_names import KnownName
-from registry.core.names.mentions import hosts_in
 
 _RULES: Final = {Relation.FOREIGN: common_rules.CLAIM_ELSEWHERE, Relation.SITE: common_rules.CLAIM_OF_SITE}
 
@@ -74,3 +80,76 @@ def _owner_of(url: str | None) -> KnownName | None:
     parsed = parse_url(url or "")
     is_page_of_others = known is not None and known.has_pages and parsed is not None and parsed.target != "/"
     return None if is_page_of_others else known
+
+
+MAX_NAMED: Final = 5
+
+
+def mark_off_site(service: Service, domain: str) -> tuple[Service, list[Finding]]:
+    """Mark the endpoints on another registrable domain. Return a finding for each of the first MAX_NAMED domains."""
+    host_by_domain: dict[str, str] = {}
+
+    def marked(call: Invocation) -> Invocation:
+        host = host_of(call.endpoint) if call.endpoint else None
+        if host is None or registrable_domain(host) == domain:
+            return call
+        host_by_domain.setdefault(registrable_domain(host), host)
+        return replace(call, off_site=True)
+
+    capabilities = tuple(
+        replace(capability, invocations=tuple(marked(call) for call in capability.invocations))
+        for capability in service.capabilities
+    )
+    findings = [finding(rules.ENDPOINT_OFF_SITE, "", host) for host in list(host_by_domain.values())[:MAX_NAMED]]
+    return replace(service, capabilities=capabilities), findings
+
+
+MAX_SIGNATURES: Final = 5  # of one document
+_REASONS: Final = {
+    SignatureVerdict.VERIFIED: rules.SIGNATURE_VERIFIED,
+    SignatureVerdict.BROKEN: rules.SIGNATURE_BROKEN,
+    SignatureVerdict.NO_KEY: rules.SIGNATURE_NO_KEY,
+    SignatureVerdict.UNSUPPORTED: rules.SIGNATURE_UNSUPPORTED,
+}
+_KNOWN: Final = {SignatureVerdict.VERIFIED: True, SignatureVerdict.BROKEN: False}
+
+
+def with_signatures(documents: Sequence[HeldDocument], host: str) -> tuple[list[HeldDocument], list[LocatedFinding]]:
+    """Return the documents with their signatures judged and without the texts that were signed, and the findings."""
+    keys = [key for document in documents if host_of(document.url) == host for key in _keys(document)]
+    findings: list[LocatedFinding] = []
+    result = []
+    for document in documents:
+        service = document.assessment.service
+        if service is None or not service.identity.signatures:
+            result.append(document)
+            continue
+        signatures = []
+        for signature in service.identity.signatures[:MAX_SIGNATURES]:
+            verdict = SignatureVerdict.UNSUPPORTED
+            if service.identity.signed is not None:
+                verdict = verify(signature, service.identity.signed, keys)
+            signatures.append(replace(signature, verified=_KNOWN.get(verdict)))
+            findings.append(
+                LocatedFinding(
+                    finding(_REASONS[verdict], signature.pointer, _algorithm_and_key_id(signature)), document.url
+                )
+            )
+        result.append(_with_judged_signatures(document, service, signatures))
+    return result, findings
+
+
+def _with_judged_signatures(document: HeldDocument, service: Service, signatures: Sequence[Signature]) -> HeldDocument:
+    identity = replace(service.identity, signatures=tuple(signatures), signed=None)
+    return replace(document, assessment=replace(document.assessment, service=replace(service, identity=identity)))
+
+
+def _keys(document: HeldDocument) -> tuple[Key, ...]:
+    return document.assessment.service.identity.keys if document.assessment.service else ()
+
+
+def _algorithm_and_key_id(signature: Signature) -> str:
+    """Return algorithm and key id, as the signature itself states them."""
+    header = header_of(signature.protected) or {}
+    values = (header.get(name) for name in ("alg", "kid"))
+    return " ".join(value for value in values if isinstance(value, str) and value.isprintable())

@@ -1,30 +1,36 @@
-"""ADP sections 5 and 7: join the detail documents of capabilities, and report those that did not answer."""
+"""ADP sections 5 and 7: join the detail documents of capabilities, and report those that did not answer.
+
+Join the tools that MCP servers list themselves: only of servers that another document of the host names.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from registry.core.formats import adp
+from registry.core.formats import adp, mcp_tools_list
 from registry.core.formats.adp import rules as adp_rules
 from registry.core.merging.capabilities import origin_of, overlaid, sources
-from registry.core.merging.held import DETAIL, Held, LocatedFinding, finding
+from registry.core.merging.held import DETAIL, HeldDocument, LocatedFinding, finding
 from registry.core.model.documents import Outcome, Via
-from registry.core.model.services import Capability
+from registry.core.model.services import Capability, Service
+from registry.core.names.domains import parse_https
 
 _REL: Final = "detail_url"
 _NOT_ASKED: Final = frozenset({Outcome.SKIPPED, Outcome.DISALLOWED})
 
 
-def details_of(host_documents: Iterable[Held]) -> dict[Via, Held]:
+def details_of(host_documents: Iterable[HeldDocument]) -> dict[Via, HeldDocument]:
     """Return the details by the reference that requested them; `host_documents` in order of precedence."""
-    details: dict[Via, Held] = {}
+    details: dict[Via, HeldDocument] = {}
     for document in host_documents:
         if document.via is not None and document.via.rel == _REL:
             details.setdefault(document.via, document)
     return details
 
 
-def with_details(documents: Sequence[Held], details: Mapping[Via, Held]) -> tuple[list[Held], list[LocatedFinding]]:
+def with_details(
+    documents: Sequence[HeldDocument], details: Mapping[Via, HeldDocument]
+) -> tuple[list[HeldDocument], list[LocatedFinding]]:
     """Join details to the capability whose `detail_url` requested them, never by name.
 
     This happens before documents are united, so that a capability is identified by the call that its detail describes.
@@ -56,7 +62,9 @@ def _reference(capability: Capability) -> Via | None:
     return Via(origin.document, f"{origin.pointer}/detail_url", _REL, DETAIL) if origin else None
 
 
-def _joined(capability: Capability, document: Held, base_url: str | None) -> tuple[Capability, list[LocatedFinding]]:
+def _joined(
+    capability: Capability, document: HeldDocument, base_url: str | None
+) -> tuple[Capability, list[LocatedFinding]]:
     assessment = document.assessment
     if assessment.outcome is Outcome.FOUND and assessment.format == DETAIL:
         return _detailed(capability, document, base_url), [
@@ -70,7 +78,7 @@ def _joined(capability: Capability, document: Held, base_url: str | None) -> tup
     ]
 
 
-def _detailed(capability: Capability, document: Held, base_url: str | None) -> Capability:
+def _detailed(capability: Capability, document: HeldDocument, base_url: str | None) -> Capability:
     """Return the capability with its detail, whose description replaces the manifest's: that one is a teaser."""
     capabilities = document.assessment.service.capabilities if document.assessment.service else ()
     if not capabilities:
@@ -90,4 +98,52 @@ def _detailed(capability: Capability, document: Held, base_url: str | None) -> C
         description=detail.description or capability.description,
         invocations=(*own_calls, *calls),
         provenance={**combined.provenance, **sources(detail, field_names)},
+    )
+
+
+_SLUG = mcp_tools_list.FORMAT.slug
+_WHOLE_SERVER = "mcp:"
+
+
+def with_tool_lists(documents: Sequence[HeldDocument]) -> list[HeldDocument]:
+    """Return the documents without lists of servers that none of them names any more.
+
+    A capability that stands for a whole server is left out where its tools are known.
+    """
+    named = _endpoints(document for document in documents if document.assessment.format != _SLUG)
+    kept = [document for document in documents if document.assessment.format != _SLUG or document.requested in named]
+    listed = {document.requested for document in kept if _has_tools(document)}
+    return [_without_servers(document, listed) for document in kept] if listed else kept
+
+
+def _endpoints(documents: Iterable[HeldDocument]) -> set[str]:
+    services = (document.assessment.service for document in documents)
+    return {
+        url
+        for service in services
+        if service is not None
+        for protocol in service.protocols
+        if protocol.id == "mcp" and protocol.endpoint and (url := parse_https(protocol.endpoint))
+    }
+
+
+def _has_tools(document: HeldDocument) -> bool:
+    service = document.assessment.service
+    return document.assessment.format == _SLUG and service is not None and bool(service.capabilities)
+
+
+def _without_servers(document: HeldDocument, listed: set[str]) -> HeldDocument:
+    service = document.assessment.service
+    if service is None or not any(_is_server(capability, listed) for capability in service.capabilities):
+        return document
+    capabilities = tuple(capability for capability in service.capabilities if not _is_server(capability, listed))
+    reduced: Service = replace(service, capabilities=capabilities)
+    return replace(document, assessment=replace(document.assessment, service=reduced))
+
+
+def _is_server(capability: Capability, listed: set[str]) -> bool:
+    """True for the capability that `mcp_parts.whole_server` makes of a server whose tools are listed."""
+    return capability.id.startswith(_WHOLE_SERVER) and any(
+        call.kind == "rpc" and call.endpoint is not None and parse_https(call.endpoint) in listed
+        for call in capability.invocations
     )

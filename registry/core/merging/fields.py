@@ -26,7 +26,7 @@ from registry.core.model.services import (
 )
 from registry.core.names.authority import Relation, relation
 from registry.core.names.domains import host_of, is_confusable, registrable_domain
-from registry.core.names.mentions import hosts_in
+from registry.core.names.impersonation import hosts_in
 
 Parts = Sequence[tuple[Origin, Service]]
 

@@ -9,9 +9,8 @@ from typing import Final
 from registry.core.assessing.assess import Assessment
 from registry.core.format_support.format import Role
 from registry.core.formats import FORMAT_BY_SLUG, FORMATS
-from registry.core.model.documents import Outcome, Via
+from registry.core.model.documents import Observation, Outcome, Via
 from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
-from registry.core.model.observations import Observation
 from registry.core.model.services import Origin, Service
 from registry.core.reading.injection import injection_flags
 
@@ -30,7 +29,7 @@ ANSWERED: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED}
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldDocument:
     """One current document of a host, found or not. `url` answered; `requested` is the URL before redirects."""
 
     url: str
@@ -52,7 +51,7 @@ class LocatedFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeResult:
     """`service` is None if no document makes the host a service. `formats` are slugs, in order of precedence."""
 
     service: Service | None
@@ -66,14 +65,14 @@ class Merged:
         return injection_flags(located.finding.rule.code for located in self.findings)
 
 
-def in_order(documents: Iterable[Held]) -> list[Held]:
+def in_order(documents: Iterable[HeldDocument]) -> list[HeldDocument]:
     """Return the documents by precedence; ties are broken by URL and bytes."""
     return sorted(
         documents, key=lambda document: (*_rank(document), document.requested, document.sha256, str(document.via))
     )
 
 
-def found(documents: Iterable[Held]) -> Iterator[Held]:
+def found(documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
     """Yield the documents that describe the host. Capability details count only through their manifest."""
     for document in documents:
         assessment = document.assessment
@@ -81,9 +80,9 @@ def found(documents: Iterable[Held]) -> Iterator[Held]:
             yield document
 
 
-def without_copies(documents: Iterable[Held]) -> list[Held]:
+def without_copies(documents: Iterable[HeldDocument]) -> list[HeldDocument]:
     """Return each body once: the same bytes at several paths are one document, known by its most preferred path."""
-    by_digest: dict[bytes, Held] = {}
+    by_digest: dict[bytes, HeldDocument] = {}
     for document in documents:
         first = by_digest.setdefault(document.sha256, document)
         if first is not document:
@@ -92,20 +91,20 @@ def without_copies(documents: Iterable[Held]) -> list[Held]:
     return list(by_digest.values())
 
 
-def role_of(document: Held) -> Role | None:
+def role_of(document: HeldDocument) -> Role | None:
     form = FORMAT_BY_SLUG.get(document.assessment.format or "")
     return form.role if form else None
 
 
-def formats_of(documents: Iterable[Held]) -> tuple[str, ...]:
+def formats_of(documents: Iterable[HeldDocument]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(document.assessment.format for document in documents if document.assessment.format))
 
 
-def origin_of(document: Held) -> Origin:
+def origin_of(document: HeldDocument) -> Origin:
     return Origin(document.url, "", document.assessment.format or "")
 
 
-def described(documents: Sequence[Held]) -> list[tuple[Origin, Service]]:
+def described(documents: Sequence[HeldDocument]) -> list[tuple[Origin, Service]]:
     """Return each document as its origin and the service that it describes."""
     return [
         (origin_of(document), document.assessment.service)
@@ -114,7 +113,7 @@ def described(documents: Sequence[Held]) -> list[tuple[Origin, Service]]:
     ]
 
 
-def observations_of(documents: Iterable[Held]) -> Iterator[LocatedFinding]:
+def observations_of(documents: Iterable[HeldDocument]) -> Iterator[LocatedFinding]:
     """Yield what earlier and other answers showed about each document, where its format has a rule about that."""
     for document in documents:
         form = FORMAT_BY_SLUG.get(document.assessment.format or "")
@@ -137,7 +136,7 @@ def path_of(url: str) -> str:
     return "/" + url.partition("://")[2].partition("/")[2]
 
 
-def _rank(document: Held) -> tuple[bool, int, int, int, str]:
+def _rank(document: HeldDocument) -> tuple[bool, int, int, int, str]:
     """Return the sort key: native before synthetic (AWP section 14), then PRECEDENCE, then preferred paths.
 
     A document of a format's path in a shape of its own comes after all that follow a specification, before texts.

@@ -3,52 +3,118 @@
 Every finding that needs two documents is made here: missing capability details and pointer targets, contradictions,
 signatures, endpoints on another site, names of others. Documents come in with their assessments; nothing is read or
 fetched. Each question has its own module in `merging/`.
+
+Contradictions between the documents of one host: precedence decides, and a finding informs the operator.
+
+Every finding names the documents, by their paths, and what each states.
+
+What a site says about further use of its texts: training of models, attribution. For copies of the registry.
+
+Two sources: `policies` of its documents (ATP 0.1 section 3.8), and the preferences in its robots.txt: `Content-Usage`
+(draft-ietf-aipref-attach, category `train-ai`) and `Content-Signal` (`ai-train`). A refusal in either holds. A word
+that is not known is no permission.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
+from typing import Any, Final, Literal
 
 from registry.core.format_support import common_rules
+from registry.core.format_support.format import Role
 from registry.core.format_support.public_addresses import public_merged
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.merging import rules
 from registry.core.merging.access import Metadata
-from registry.core.merging.claims import claims, look_alikes
-from registry.core.merging.conflicts import conflicts
-from registry.core.merging.details import details_of, with_details
-from registry.core.merging.fields import united
+from registry.core.merging.claims import claims, look_alikes, mark_off_site, with_signatures
+from registry.core.merging.details import details_of, with_details, with_tool_lists
+from registry.core.merging.fields import Parts, is_host_name, united
 from registry.core.merging.held import (
     PRECEDENCE,
-    Held,
+    HeldDocument,
     LocatedFinding,
-    Merged,
+    MergeResult,
     described,
     finding,
     formats_of,
     found,
     in_order,
     observations_of,
+    path_of,
+    same_name,
     without_copies,
 )
-from registry.core.merging.identity import with_signatures
-from registry.core.merging.offering import reason_not_to_list
+from registry.core.merging.listing import reason_not_to_list
 from registry.core.merging.referrals import with_referrals
-from registry.core.merging.sites import mark_off_site
-from registry.core.merging.tool_lists import with_tool_lists
 from registry.core.model.documents import Outcome
+from registry.core.model.findings import Finding
+from registry.core.model.services import Auth, Origin, Policies
 from registry.core.names.domains import registrable_domain
-from registry.core.visiting.observing import observed
+from registry.core.visiting.results import observed
+from registry.core.visiting.robots import CAP, PRODUCT
 from registry.core.visiting.visits import ProbeResult
 
-__all__ = ["PRECEDENCE", "Held", "LocatedFinding", "Merged", "held_from", "merge"]
+_VALUE_CHARS = 60
 
 
-def held_from(answer: ProbeResult, answers: Sequence[ProbeResult] = ()) -> Held:
+def conflicts(parts: Parts) -> Iterator[Finding]:
+    """Yield a finding per contradiction. `parts` are in order of precedence: the first document named counts."""
+    names = [
+        (origin, service.name.strip())
+        for origin, service in parts
+        if service.name and _is_service_name(origin, service.name)
+    ]
+    if len({same_name(name) for _, name in names}) > 1:
+        yield finding(rules.CONFLICT_NAME, "/name", _evidence(names))
+    auths = [(origin, service.auth) for origin, service in parts]
+    if {_requires_auth(auth) for _, auth in auths} >= {True, False}:
+        auth_texts = ((origin, _auth_text(auth)) for origin, auth in auths if auth != Auth())
+        yield finding(rules.CONFLICT_AUTH, "/auth", _evidence(auth_texts))
+    pricing_models = [
+        (origin, service.pricing.model) for origin, service in parts if service.pricing.model != "unknown"
+    ]
+    if len({model for _, model in pricing_models}) > 1:
+        yield finding(rules.CONFLICT_PRICING, "/pricing", _evidence(pricing_models))
+
+
+def _evidence(stated_values: Iterable[tuple[Origin, str]]) -> str:
+    """Name one document for each distinct value."""
+    distinct: dict[str, tuple[Origin, str]] = {}
+    for origin, value in stated_values:
+        distinct.setdefault(same_name(value), (origin, value))
+    return " | ".join(f"{path_of(origin.document)}: {value[:_VALUE_CHARS]}" for origin, value in distinct.values())
+
+
+def _is_service_name(origin: Origin, name: str) -> bool:
+    """True unless the name is only the host's, or the title of a text."""
+    form = FORMAT_BY_SLUG.get(origin.format)
+    return not is_host_name(origin, name) and form is not None and form.role is not Role.TEXT
+
+
+def _requires_auth(auth: Auth) -> bool | None:
+    """True when a caller has to authenticate, as listed schemes imply; None if the document does not state it."""
+    if auth.required is not None or not auth.schemes:
+        return auth.required
+    return any(scheme.type != "none" for scheme in auth.schemes)
+
+
+def _auth_text(auth: Auth) -> str:
+    schemes = ",".join(dict.fromkeys(scheme.type for scheme in auth.schemes)) or "-"
+    return schemes + {None: "", True: " required", False: " not required"}[auth.required]
+
+
+__all__ = ["PRECEDENCE", "HeldDocument", "LocatedFinding", "MergeResult", "held_from", "merge"]
+
+
+def held_from(answer: ProbeResult, answers: Sequence[ProbeResult] = ()) -> HeldDocument:
     """Return the answer that the crawler brought back as a document that its host holds. `answers`: of its visit."""
     probe, fetched = answer.probe, answer.fetched
     seen = observed(answers, probe.url)
-    return Held(fetched.final_url, probe.url, answer.assessment, fetched.sha256, fetched.at, probe.via, seen)
+    return HeldDocument(fetched.final_url, probe.url, answer.assessment, fetched.sha256, fetched.at, probe.via, seen)
 
 
-def merge(host: str, host_documents: Sequence[Held]) -> Merged:
+def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     """Return one service from all current documents of `host`, in any order. Never raises on assessed documents."""
     host_documents = in_order(host_documents)
     documents = with_tool_lists(without_copies(found(host_documents)))
@@ -70,16 +136,115 @@ def merge(host: str, host_documents: Sequence[Held]) -> Merged:
     reason = reason_not_to_list(documents, service, host) if documents else None
     if reason is not None or not documents:
         findings += [LocatedFinding(finding(reason, "", ", ".join(formats_and_urls[0])))] if reason else []
-        return Merged(None, tuple(findings), *formats_and_urls)
+        return MergeResult(None, tuple(findings), *formats_and_urls)
     service, off_site_findings = mark_off_site(service, registrable_domain(host))
     findings += (LocatedFinding(one) for one in chain(conflicts(parts), off_site_findings))
     findings += [one for one in claims(parts) if one not in findings]  # a claimed domain is the name in some formats
     findings += look_alikes(host, service)
-    return Merged(service, tuple(findings), *formats_and_urls)
+    return MergeResult(service, tuple(findings), *formats_and_urls)
 
 
-def _broken(host_documents: Iterable[Held]) -> Iterator[Held]:
+def _broken(host_documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
     """Yield documents that are unreadable or deny a protocol: their findings state why they do not count."""
     return (
         document for document in host_documents if document.assessment.outcome in (Outcome.MALFORMED, Outcome.NEGATIVE)
     )
+
+
+Training = Literal["allowed", "conditional", "forbidden", "unstated"]
+
+_MOST_LINES: Final = 10_000
+_LINE = re.compile(r"\s*(user-agent|content-usage|content-signal|allow|disallow|crawl-delay)\s*:\s*([^#]*)", re.I)
+_TRAINING = re.compile(r"(?:^|[\s,;])(?:train-ai|ai-train|train)\s*=\s*\"?([a-z]+)", re.I)
+_PATH = re.compile(r"(/\S*)\s+(.*)")
+_ALLOWED: Final = frozenset({"allow", "allowed", "yes", "y", "true", "permitted", "permit"})
+_CONDITIONAL: Final = frozenset({"conditional", "conditions", "license", "licence", "ask"})
+_NO_ATTRIBUTION: Final = frozenset({"none", "no", "not_required", "false"})
+_RANK: Final[dict[Training, int]] = {"unstated": 0, "allowed": 1, "conditional": 2, "forbidden": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """`training`: may models be trained on the texts. `attribution`: must their source be named.
+
+    `stated`: what the documents say, as written; `robots`: the value of the preference in robots.txt, as written.
+    """
+
+    training: Training = "unstated"
+    attribution: bool = False
+    stated: tuple[tuple[str, str], ...] = ()
+    robots: str | None = None
+
+    @property
+    def is_restricted(self) -> bool:
+        """True unless training is allowed or nothing is said about it."""
+        return self.training in ("forbidden", "conditional")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "training": self.training,
+            "attribution": "required" if self.attribution else "unstated",
+            "stated": dict(self.stated),
+            "robots": self.robots,
+        }
+
+
+def usage_of(policies: Policies, robots: bytes | None = None, preference: str | None = None) -> Usage:
+    """Return what a site says. `robots`: the body of its robots.txt, if there is one; `preference`: what another
+    registry read there."""
+    if robots:
+        preference = _preference(robots) or preference
+    views = [_training(policies.training)]
+    if preference is not None:
+        views.append("forbidden" if preference[:1].lower() == "n" else _training(preference))
+    words = {"training": policies.training, "inference": policies.inference, "caching": policies.caching,
+             "attribution": policies.attribution, "terms_url": policies.terms_url}  # fmt: skip
+    attribution = (policies.attribution or "").strip().lower()
+    return Usage(
+        max(views, key=_RANK.__getitem__),
+        bool(attribution) and attribution not in _NO_ATTRIBUTION and attribution != "preferred",
+        tuple((name, word) for name, word in words.items() if word),
+        preference,
+    )
+
+
+def _training(word: str | None) -> Training:
+    word = (word or "").strip().lower()
+    if not word:
+        return "unstated"
+    if word in _ALLOWED:
+        return "allowed"
+    return "conditional" if word in _CONDITIONAL else "forbidden"
+
+
+def _preference(body: bytes) -> str | None:
+    """Return the preference on training of the group for this crawler, else of the group for all (RFC 9309, 2.2.1).
+
+    A line for a path below the root says nothing about the site as a whole. Of several lines a refusal counts.
+    """
+    groups: dict[bool, list[str]] = {True: [], False: []}  # by whether the group names this crawler
+    agents: set[str] = set()
+    is_open = False  # whether the last line named an agent, so that the next one belongs to the same group
+    for line in body[:CAP].decode("utf-8", "replace").splitlines()[:_MOST_LINES]:
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        name, value = match[1].lower(), match[2].strip()
+        if name == "user-agent":
+            agents = {*(agents if is_open else ()), value.lower()}
+            is_open = True
+            continue
+        is_open = False
+        if name not in ("content-usage", "content-signal"):
+            continue
+        path = _PATH.fullmatch(value)
+        if path is not None and path[1] != "/":
+            continue
+        found = _TRAINING.search(path[2] if path is not None else value)
+        if found is not None:
+            if PRODUCT.lower() in agents:
+                groups[True].append(found[1])
+            if "*" in agents or not agents:
+                groups[False].append(found[1])
+    values = groups[True] or groups[False]
+    return min(values, key=lambda value: value[:1].lower() != "n", default=None)

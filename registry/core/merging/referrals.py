@@ -16,8 +16,8 @@ from registry.core.format_support.manifest import MAX_TEXTS
 from registry.core.formats import adp, ai_catalog, api_catalog
 from registry.core.merging import rules
 from registry.core.merging.capabilities import flags_of, origin_of
-from registry.core.merging.held import ANSWERED, Held, LocatedFinding, finding, path_of, role_of
-from registry.core.merging.offering import describes_service
+from registry.core.merging.held import ANSWERED, HeldDocument, LocatedFinding, finding, path_of, role_of
+from registry.core.merging.listing import describes_service
 from registry.core.model.documents import Outcome
 from registry.core.model.services import Capability, Invocation, Origin, Protocol, Service
 from registry.core.names.domains import host_of, same_site
@@ -46,13 +46,13 @@ class _HostContext:
     found: dict[str, int] = field(default_factory=dict)
     carried: dict[tuple[str, str], int] = field(default_factory=dict)
     skills: dict[str, tuple[int, int]] = field(default_factory=dict)  # docs_url -> indexes of document and capability
-    missed: dict[str, Held] = field(default_factory=dict)
+    missed: dict[str, HeldDocument] = field(default_factory=dict)
     is_alone: bool = False  # no document but catalogues, and what they carry, says what the host offers
 
 
 def with_referrals(
-    documents: Sequence[Held], host_documents: Sequence[Held], host: str
-) -> tuple[list[Held], list[LocatedFinding]]:
+    documents: Sequence[HeldDocument], host_documents: Sequence[HeldDocument], host: str
+) -> tuple[list[HeldDocument], list[LocatedFinding]]:
     """Return the documents with their entries resolved, and findings about named documents that did not answer.
 
     `documents` are the found ones in order of precedence, `host_documents` all of the host in that order.
@@ -87,7 +87,7 @@ def with_referrals(
     return resolved, list(_missing_targets(documents, context))
 
 
-def _host_context(documents: Sequence[Held], host_documents: Sequence[Held], host: str) -> _HostContext:
+def _host_context(documents: Sequence[HeldDocument], host_documents: Sequence[HeldDocument], host: str) -> _HostContext:
     context = _HostContext(host)
     context.is_alone = not any(describes_service(document) and not _is_carried(document) for document in documents)
     for index, document in enumerate(documents):
@@ -110,7 +110,7 @@ def _host_context(documents: Sequence[Held], host_documents: Sequence[Held], hos
 # --- what an entry refers to ----------------------------------------------------------------------------------------
 
 
-def _is_referral(document: Held, capability: Capability) -> bool:
+def _is_referral(document: HeldDocument, capability: Capability) -> bool:
     """True when a capability only refers to another document. ADP's own details are joined in details.py."""
     if role_of(document) is Role.POINTERS:
         return True
@@ -118,7 +118,7 @@ def _is_referral(document: Held, capability: Capability) -> bool:
     return is_reference and document.assessment.format != adp.FORMAT.slug
 
 
-def _target(capability: Capability, document: Held, context: _HostContext) -> int | None:
+def _target(capability: Capability, document: HeldDocument, context: _HostContext) -> int | None:
     origin, url = origin_of(capability), _url(capability)
     if origin is not None and (index := context.carried.get((document.url, origin.pointer))) is not None:
         return index
@@ -156,7 +156,7 @@ def _is_own(capability: Capability, context: _HostContext) -> bool:
     return (publisher is not None and same_site(publisher[1].lower(), context.host)) or (is_api and is_described)
 
 
-def _is_carried(document: Held) -> bool:
+def _is_carried(document: HeldDocument) -> bool:
     """True for the value of an entry, which is judged as a document of its own; its URL has a fragment."""
     return document.via is not None and "#" in document.url
 
@@ -179,7 +179,9 @@ def _is_instruction(capability: Capability) -> bool:
     return bool(capability.invocations) and all(call.kind == "instructions" for call in capability.invocations)
 
 
-def _live_server(capability: Capability, document: Held, context: _HostContext) -> tuple[Capability, Protocol] | None:
+def _live_server(
+    capability: Capability, document: HeldDocument, context: _HostContext
+) -> tuple[Capability, Protocol] | None:
     """Return the server that answered in place of its card, with POST or event streams: the URL is its endpoint."""
     url = _url(capability)
     missed = context.missed.get(url or "")
@@ -189,7 +191,7 @@ def _live_server(capability: Capability, document: Held, context: _HostContext) 
     return replace(capability, invocations=(call,)), Protocol("mcp", None, url)
 
 
-def _is_live(missed: Held) -> bool:
+def _is_live(missed: HeldDocument) -> bool:
     is_promised = missed.via is not None and missed.via.expected == "mcp-server-card"
     has_live_ending = path_of(missed.requested).partition("?")[0].rstrip("/").endswith(_LIVE_ENDINGS)
     return missed.assessment.reason in _LIVE and (is_promised or has_live_ending)
@@ -255,7 +257,7 @@ def _with_origin_of(
 # --- what is missing ------------------------------------------------------------------------------------------------
 
 
-def _missing_targets(documents: Sequence[Held], context: _HostContext) -> Iterator[LocatedFinding]:
+def _missing_targets(documents: Sequence[HeldDocument], context: _HostContext) -> Iterator[LocatedFinding]:
     document_urls = {document.url for document in documents}
     for url, missed in context.missed.items():
         via = missed.via

@@ -3,10 +3,13 @@
 No level says who runs a host: a certificate shows that the answer came from it, and anybody gets one for a host of
 their own. `verified` means that the documents came from their own host over TLS and speak for nobody else
 (docs/adr/0023-what-verified-means.md).
+
+Since when a service has its trust level, and each of the reasons why that is not higher.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
@@ -14,12 +17,34 @@ from registry.core.format_support import common_rules
 from registry.core.merging import rules
 from registry.core.merging.held import LocatedFinding
 from registry.core.merging.speaking import NOTHING_KNOWN, Known, speaks_for_site, spoken_of, takes_tokens
-from registry.core.merging.trust_dates import LEVEL
 from registry.core.model.findings import Severity
 from registry.core.model.listing import Listing, Resemblance, TrustLevel
 from registry.core.model.services import Service
 from registry.core.names.domains import same_site
 from registry.core.reading import injection_rules
+
+LEVEL: Final = "level"
+"""The member with the date of the level; all others are codes of reasons (`trust.REASONS`, none of which is this)."""
+
+Facts = tuple[str, Iterable[str]]
+"""A level, and the codes of its reasons."""
+
+
+def trust_since(previous: Facts | None, known: Mapping[str, str], current: Facts, now: datetime) -> dict[str, str]:
+    """Return the time (ISO 8601) since when the level, and each reason, holds without interruption.
+
+    `previous`: what held until now, None if nothing was recorded; `known`: its dates. What held already but has no date
+    there began before dates were recorded: it is left out, because the time is not known.
+    """
+    held = set() if previous is None else {_level(previous[0]), *previous[1]}
+    names = {LEVEL: _level(current[0])} | {code: code for code in current[1]}
+    since = {name: known.get(name) if fact in held else now.isoformat() for name, fact in names.items()}
+    return {name: at for name, at in since.items() if at is not None}
+
+
+def _level(level: str) -> str:
+    return f"level:{level}"
+
 
 Checked = Literal["host", "part", "none"]
 """This registry's own word for a level: what of the listing is known to be its host's."""

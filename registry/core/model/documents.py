@@ -1,10 +1,12 @@
 """Requests to a host and their answers: Probe, Fetched, Outcome, Document.
 
-Nothing here fetches: the crawler fills `Fetched`, the core reads it.
+Nothing here fetches: the crawler fills `FetchResult`, the core reads it.
+
+What several answers of a host show about one of its documents, and a single answer cannot.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -89,7 +91,7 @@ class Probe(NamedTuple):
     span: tuple[int, int, str] | None = None  # first and last byte wanted of a file, and its ETag
 
 
-class Fetched(NamedTuple):
+class FetchResult(NamedTuple):
     """The transport's answer to one probe.
 
     Either `failure` is set (no usable answer; `reason` is "nxdomain", "connect_timeout", "certificate_expired",
@@ -125,7 +127,7 @@ class Fetched(NamedTuple):
 
     def reduced(
         self, headers: Mapping[str, str], *, keep_body: bool, like: tuple[int, bytes] | None = None
-    ) -> "Fetched":
+    ) -> "FetchResult":
         """Return the same answer with only these headers; size and digest replace a body that is not kept.
 
         `like`: size and digest of another answer, shared if they are the same.
@@ -133,7 +135,7 @@ class Fetched(NamedTuple):
         dropped = None if keep_body else (len(self.body), hashlib.sha256(self.body).digest())
         if dropped == like:
             dropped = like
-        return Fetched(
+        return FetchResult(
             self.url,
             self.final_url,
             self.at,
@@ -160,3 +162,27 @@ class Document:
     media_type: str | None = None  # lower case, without parameters
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)  # Python 3.11 refuses a mapping proxy
     text: str | None = None  # the decoded body of a text document
+
+
+class Observation(StrEnum):
+    """A deviation that was seen. It stays until a later visit shows the opposite."""
+
+    NOT_REVALIDATED = "not_revalidated"  # If-None-Match with the current ETag was answered with the whole document
+    NO_HOME_LINK = "no_home_link"  # the front page has no Link field with the relation agent-manifest to the document
+    UNVERSIONED_CHANGE = "unversioned_change"  # an incompatible change without a new version
+
+
+STORED_AS: Final = ":observed"
+"""The key of the observations among the stored header fields of a document. No field name contains a colon (RFC 9110
+section 5.1), so no site can send it."""
+
+
+def to_text(observations: Collection[Observation]) -> str:
+    """Return the names in order, separated by spaces."""
+    return " ".join(sorted(observations))
+
+
+def from_text(text: str) -> frozenset[Observation]:
+    """Return what `to_text` wrote. Names that no longer exist are left out."""
+    names = text.split()
+    return frozenset(observation for observation in Observation if observation.value in names)

@@ -3,10 +3,18 @@
 A host proves nothing about its parent or its siblings: `u1.platform.example` may belong to a customer of a platform
 that the Public Suffix List does not know. A parent controls the DNS of the hosts below it. The `www.` of a name counts
 as the name itself (docs/adr/0045-who-speaks-for-whom.md).
+
+Opt-outs: what one covers, and the two ways to declare it besides robots.txt.
+
+A site opts out with a file `https://<host>/.well-known/waypost-optout.txt` or a TXT record at `_waypost.<host>` whose
+first word is `opt-out`. Both are read only on request: reading them in every visit would cost every site an HTTP
+request and a DNS query. Being able to publish either proves control of the site or its names, and no other proof is
+needed. The text after the first word is ignored.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import IntEnum
+from typing import Final
 
 from registry.core.names.domains import host_of, same_site
 
@@ -39,3 +47,43 @@ def is_own_answer(host: str, urls: Iterable[str]) -> bool:
     A redirect to another host leaves the answer to that host, even if it leads back.
     """
     return all(relation(host_of(url) or "", host) is Relation.SAME for url in urls)
+
+
+FILE_PATH: Final = "/.well-known/waypost-optout.txt"
+TXT_LABEL: Final = "_waypost"
+WORD: Final = "opt-out"
+
+_HEAD = 200  # bytes of a file or record that are read
+
+
+def is_covered(host: str, opted_out: Collection[str]) -> bool:
+    """True when `opted_out` contains `host` itself or a host above it."""
+    return any(host == opted_out_host or host.endswith("." + opted_out_host) for opted_out_host in opted_out)
+
+
+def covered_host(host: str, domain: str) -> str:
+    """Return what an opt-out declared on `host` covers: on the apex or its `www.`, the whole registrable domain."""
+    return domain if host == f"www.{domain}" else host
+
+
+def names_above(host: str, domain: str) -> tuple[str, ...]:
+    """Return the host and all names above it, up to its registrable domain, which has to be one of them."""
+    names = [host]
+    while names[-1] != domain and "." in names[-1]:
+        names.append(names[-1].partition(".")[2])
+    return tuple(names)
+
+
+def file_opts_out(body: bytes) -> bool:
+    """True when the body of a well-known file (served with 200) opts out."""
+    return _first_word(body.removeprefix(b"\xef\xbb\xbf")) == WORD
+
+
+def record_opts_out(texts: Iterable[bytes]) -> bool:
+    """True when one of the TXT records of a name opts out."""
+    return any(_first_word(text) == WORD for text in texts)
+
+
+def _first_word(text: bytes) -> str:
+    words = text[:_HEAD].decode("ascii", "replace").split(maxsplit=1)
+    return words[0].rstrip(".;,").lower() if words else ""

@@ -17,7 +17,7 @@ import ada_url
 import idna
 
 from registry.core.names.ambiguous import is_ambiguous
-from registry.core.names.lookalikes import looks_alike
+from registry.core.names.confusables import looks_alike
 from registry.core.names.suffixes import SHIPPED, SuffixList
 
 MAX_HOST_CHARS: Final = 253

@@ -6,14 +6,20 @@ order, for a service: record; for a query: parsed_query, naming, features, signa
 confidence, explain. The words of both are read by the package `wording`.
 """
 
-from registry.core.ranking.candidates import CandidateSet
 from registry.core.ranking.collapsing import collapse
-from registry.core.ranking.confidence import evidence
-from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.explain import explain
 from registry.core.ranking.parsed_query import Embedder, ParsedQuery, parse_query
-from registry.core.ranking.rank import Ranking, answers, browse, rank, with_named
-from registry.core.ranking.record import RANKER_VERSION, Capabilities, Record, index_hash, make_record, term_ids
+from registry.core.ranking.rank import Ranking, answers, browse, evidence, rank, with_named
+from registry.core.ranking.record import (
+    RANKER_VERSION,
+    CandidateSet,
+    Capabilities,
+    CorpusStats,
+    Record,
+    index_hash,
+    make_record,
+    term_ids,
+)
 from registry.core.wording.fields import indexed_text, texts_of
 
 __all__ = [

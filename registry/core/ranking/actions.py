@@ -8,11 +8,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from registry.core.reading.plain_text import split_name
-from registry.core.wording.stopwords import REQUEST_WORDS
-from registry.core.wording.text import directions, words
+from registry.core.wording.text import REQUEST_WORDS, directions, words
 
 
-class Action(Enum):
+class RequestedAction(Enum):
     READ = "read"
     CREATE = "create"
     CHANGE = "change"
@@ -22,12 +21,14 @@ class Action(Enum):
 
 
 _VERBS = {
-    Action.READ: "get list read show view find search look lookup retrieve fetch browse check query see display which",
-    Action.CREATE: "create add make new generate build open start post submit register insert upload",
-    Action.CHANGE: "update edit change modify set rename move patch replace put upsert",
-    Action.REMOVE: "delete remove cancel archive void destroy clear revoke erase drop",
-    Action.SEND: "send deliver dispatch transmit",
-    Action.SCHEDULE: "schedule book reserve plan",
+    RequestedAction.READ: (
+        "get list read show view find search look lookup retrieve fetch browse check query see display which"
+    ),
+    RequestedAction.CREATE: "create add make new generate build open start post submit register insert upload",
+    RequestedAction.CHANGE: "update edit change modify set rename move patch replace put upsert",
+    RequestedAction.REMOVE: "delete remove cancel archive void destroy clear revoke erase drop",
+    RequestedAction.SEND: "send deliver dispatch transmit",
+    RequestedAction.SCHEDULE: "schedule book reserve plan",
 }
 _ACTION_OF = {verb: action for action, verbs in _VERBS.items() for verb in verbs.split()}
 
@@ -39,7 +40,7 @@ _DETERMINERS = frozenset(
 )
 
 
-def word_action(word: str) -> Action | None:
+def word_action(word: str) -> RequestedAction | None:
     """Return the action of a word in lower case; None if it is no verb of APIs."""
     return _ACTION_OF.get(word)
 
@@ -57,7 +58,7 @@ def head_verb(text: str) -> str | None:
 
 
 @lru_cache(maxsize=1_000)
-def action_of_question(text: str) -> Action | None:
+def action_of_question(text: str) -> RequestedAction | None:
     """Return the action of the first verb, before which only words of asking may stand; None if there is none."""
     for word in words(text):
         if word in _ACTION_OF:
@@ -68,7 +69,7 @@ def action_of_question(text: str) -> Action | None:
 
 
 @lru_cache(maxsize=1_000)
-def likely_action(text: str) -> Action | None:
+def likely_action(text: str) -> RequestedAction | None:
     """Return what the bare name of a thing asks for: things in the plural are read, one thing is made.
 
     None for a question with a verb or a direction ("HTML to PDF"), or of more words than a name has.
@@ -77,11 +78,11 @@ def likely_action(text: str) -> Action | None:
     if not 0 < len(written) <= _BARE_WORDS or head_verb(text) is not None or directions(text):
         return None
     last = written[-1]
-    return Action.READ if last.endswith("s") and not last.endswith("ss") else Action.CREATE
+    return RequestedAction.READ if last.endswith("s") and not last.endswith("ss") else RequestedAction.CREATE
 
 
 @lru_cache(maxsize=10_000)
-def action_of_capability(name: str) -> Action | None:
+def action_of_capability(name: str) -> RequestedAction | None:
     """Return the action of the first or last word of a name (`invoices_create`, `Create invoice`)."""
     parts = words(split_name(name))
     return next((_ACTION_OF[part] for part in (parts[:1] + parts[-1:]) if part in _ACTION_OF), None)

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.names.domains import registrable_domain
-from registry.core.ranking.candidates import CandidateSet
 from registry.core.ranking.copies import SHOWN_COPIES, FoldedHosts, Positions
 from registry.core.ranking.rank import Ranking
+from registry.core.ranking.record import CandidateSet
 
 PER_DOMAIN: Final = 3
 """Services of one domain that keep the rank of their relevance."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.model.listing import Listing, TrustLevel
-from registry.core.wording.fingerprint import fingerprint
+from registry.core.wording.fields import fingerprint
 
 SHOWN_COPIES: Final = 20
 """Folded hosts that are kept by name with the one in front; all are counted."""
@@ -25,7 +25,7 @@ LEVELS: Final = tuple(TrustLevel)
 Positions = NDArray[np.int64]
 
 
-class Standing(NamedTuple):
+class CopyStanding(NamedTuple):
     """What decides which of several copies is in front. `offer`: the fingerprint, 0 for a service that is never a copy.
     `level`: place in LEVELS. `offered` and `listed`: Listing.offered_since and listed_since in seconds since 1970, 0 if
     they are not recorded."""
@@ -36,9 +36,9 @@ class Standing(NamedTuple):
     listed: int
 
 
-def standing_of(listing: Listing) -> Standing:
+def standing_of(listing: Listing) -> CopyStanding:
     since = (_seconds(moment) for moment in (listing.offered_since, listing.listed_since))
-    return Standing(fingerprint(listing), LEVELS.index(listing.trust_level), *since)
+    return CopyStanding(fingerprint(listing), LEVELS.index(listing.trust_level), *since)
 
 
 def _seconds(moment: datetime | None) -> int:
@@ -55,7 +55,7 @@ class Standings:
     listed: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, standings: Sequence[Standing]) -> "Standings":
+    def of(cls, standings: Sequence[CopyStanding]) -> "Standings":
         offers, levels, offered, listed = zip(*standings, strict=True) if standings else ((), (), (), ())
         return cls(
             np.array(offers, np.uint64),
@@ -88,7 +88,7 @@ def no_copies(_: int) -> FoldedHosts:
     return _NO_COPIES
 
 
-class Folded(NamedTuple):
+class FoldedCopies(NamedTuple):
     """Positions of services that are not shown, and, parallel to them, of the best proven copy of each."""
 
     positions: Positions
@@ -99,7 +99,7 @@ class Folded(NamedTuple):
         return behind
 
 
-NONE_FOLDED: Final = Folded(np.zeros(0, np.int64), np.zeros(0, np.int64))
+NONE_FOLDED: Final = FoldedCopies(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 class Copies:
@@ -117,7 +117,7 @@ class Copies:
         self._positions, self._offers = positions[order], columns.offers[order]
         self._offered = columns.offered[order].astype(np.int64)
 
-    def folded(self, passing: NDArray[np.bool_]) -> Folded:
+    def folded(self, passing: NDArray[np.bool_]) -> FoldedCopies:
         """Return which of the services for which `passing` (n,) is true are folded behind others of these."""
         is_passing = passing[self._positions]
         positions, offers, offered = self._positions[is_passing], self._offers[is_passing], self._offered[is_passing]
@@ -129,7 +129,7 @@ class Copies:
         moved = offered - group * (int(offered.max(initial=0)) + 1)
         is_older[1:] = moved[1:] < np.minimum.accumulate(moved)[:-1]
         is_folded = ~(is_first | is_older)  # guard: the-oldest-copy-stays
-        return Folded(positions[is_folded], positions[is_first][group[is_folded]])
+        return FoldedCopies(positions[is_folded], positions[is_first][group[is_folded]])
 
 
 def _with_copies(offers: NDArray[np.uint64]) -> Positions:

@@ -4,9 +4,8 @@ from collections.abc import Collection
 
 from registry.core.model.listing import Hit
 from registry.core.ranking.capabilities import SHOWN_AT_MOST, matching_capabilities
-from registry.core.ranking.confidence import evidence
 from registry.core.ranking.copies import SHOWN_COPIES, FoldedHosts
-from registry.core.ranking.rank import Ranking
+from registry.core.ranking.rank import Ranking, evidence
 
 
 def explain(

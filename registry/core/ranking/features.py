@@ -7,10 +7,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.core.ranking.candidates import CandidateSet
-from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.parsed_query import ParsedQuery
-from registry.core.ranking.record import Capabilities, term_ids
+from registry.core.ranking.record import CandidateSet, Capabilities, CorpusStats, term_ids
 from registry.core.ranking.vectors import cosines
 from registry.core.wording.fields import WEIGHT_UNIT
 

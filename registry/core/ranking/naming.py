@@ -12,8 +12,7 @@ from contextlib import suppress
 from typing import Final
 
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.core.ranking.corpus import CorpusStats
-from registry.core.ranking.record import term_ids
+from registry.core.ranking.record import CorpusStats, term_ids
 
 MOST_NAMED: Final = 5
 """Services that are added to the candidates of one question because it names them."""

@@ -1,6 +1,10 @@
-"""A query as the ranker uses it: the text, its words and, with an embedder, its vectors."""
+"""A query as the ranker uses it: the text, its words and, with an embedder, its vectors.
 
-from collections.abc import Mapping, Sequence
+Find the query's words in a text: positions, never markup, so that no foreign text is ever trusted.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -9,7 +13,7 @@ from numpy.typing import NDArray
 
 from registry.core.ranking.actions import head_verb
 from registry.core.ranking.naming import names_in
-from registry.core.wording.text import QUERY_CHARS, directions, query_terms, sentences, visible
+from registry.core.wording.text import QUERY_CHARS, directions, name_text, query_terms, sentences, stems, visible
 
 _READ_AT_MOST: Final = 10 * QUERY_CHARS
 """Invisible characters do not count towards QUERY_CHARS; this bounds them too."""
@@ -96,3 +100,26 @@ def objects_of(text: str, terms: Mapping[str, str], ways: Sequence[tuple[str, st
         return frozenset({ways[0][0]})
     verb = head_verb(text)
     return frozenset(stem for stem, word in terms.items() if word != verb) if verb in terms.values() else frozenset()
+
+
+MOST: Final = 50
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
+
+
+def highlights(text: str, query_stems: Collection[str]) -> tuple[tuple[int, int], ...]:
+    """Return at most MOST disjoint spans (start, end) of `text`; `query_stems` holds stems as in `ParsedQuery.terms`.
+
+    Positions are those of the text as it is shown; `getWeather` is marked as a whole if `weather` is in the query.
+    """
+    is_in_query: dict[str, bool] = {}
+    spans: list[tuple[int, int]] = []
+    for match in _WORD.finditer(text):
+        word = match.group()
+        if word not in is_in_query:
+            is_in_query[word] = any(stem in query_stems for stem in stems(name_text(word)))
+        if is_in_query[word]:
+            spans.append(match.span())
+            if len(spans) == MOST:
+                break
+    return tuple(spans)

@@ -5,21 +5,27 @@ fusion of ranks discards. It is squared because cosines are close together, and 
 
 The first candidates are then looked at closely (closer.py), and the part `together` is added: an absolute value, so
 that a service that holds all words of a short question in one place comes before one that holds the rarest often.
+
+Decide whether a hit answers the query at all. The relevance cannot: the best candidate has a high one for nonsense.
+
+Absolute values can: the share of the query's weight that the candidate's words match, and its cosines. Neither does
+alone. Of a request in words of its own, a service holds few; and the nearest vector is near for many a question that it
+does not answer. Their geometric mean asks for both.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from math import sqrt
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from registry.core.ranking.candidates import CandidateSet
-from registry.core.ranking.closer import close_look, says_the_reverse
+from registry.core.ranking.capabilities import close_look, says_the_reverse
 from registry.core.ranking.copies import FoldedHosts
-from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.features import Features, Numbers, extract_features
 from registry.core.ranking.naming import addressed
 from registry.core.ranking.parsed_query import ParsedQuery
+from registry.core.ranking.record import CandidateSet, CorpusStats
 from registry.core.ranking.signals import SIGNALS
 
 TOGETHER: Final = "together"
@@ -153,3 +159,48 @@ def _order(relevance: Numbers, candidates: CandidateSet) -> tuple[int, ...]:
         hosts = np.array([candidates.hosts[candidate] for candidate in matching.tolist()], np.object_)
         order = np.lexsort((hosts, score_keys, relevance_keys))
     return tuple(matching[order].tolist())
+
+
+_BOTH_WEIGHT: Final = 0.4
+_TOPIC_WEIGHT: Final = 0.35
+_NEED_WEIGHT: Final = 0.25
+"""Weights, proportional to those of a logistic regression: docs/search-lab.md says on which questions."""
+
+THRESHOLD: Final = 0.44
+_COVER_THRESHOLD: Final = 0.45
+"""Least confidence of an answer, with and without vectors."""
+
+_ALL: Final = 0.999
+"""Cover of a question all of whose words match."""
+
+
+class MatchEvidence(NamedTuple):
+    """`cover`: the share of the query's idf that the candidate's words match. `similarity`: the cosine of the query
+    with the candidate's nearest row, at least 0. `confidence`: both, and more, in one number. All 0 to 1."""
+
+    cover: float
+    similarity: float
+    confidence: float
+    is_confident: bool
+
+
+def evidence(features: Features, candidate: int) -> MatchEvidence:
+    """Return the evidence that the candidate answers the query. One that says the reverse ("X to Y") does not.
+
+    Words count only if one of them is what the question is about, not what is to be done with it. A service whose host
+    the question names answers it.
+    """
+    cover, similarity = float(features.covers[candidate]), float(features.nearest[candidate])
+    candidates = features.candidates
+    if candidates.named and candidate in addressed(candidates.hosts, candidates.named, features.question.names):
+        return MatchEvidence(cover, similarity, 1.0, True)
+    confidence, threshold = cover, _COVER_THRESHOLD
+    if features.question.whole is not None:
+        need, topic = float(features.need[candidate]), max(0.0, float(features.topic[candidate]))
+        matched = max(cover, float(features.sentence_covers[candidate])) if features.on_object[candidate] else 0.0
+        confidence = _BOTH_WEIGHT * sqrt(matched * need) + _TOPIC_WEIGHT * topic + _NEED_WEIGHT * need
+        threshold = THRESHOLD
+        if features.question.is_name and cover >= _ALL:
+            confidence = cover  # the vector of a word that the model does not know says nothing
+    is_confident = confidence >= threshold and not says_the_reverse(features, candidate)
+    return MatchEvidence(cover, similarity, round(confidence, 6), is_confident)

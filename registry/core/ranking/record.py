@@ -2,14 +2,18 @@
 
 Words are identified by a 32-bit hash of their stem. Of a million words a few hundred share their hash with another one,
 which changes a document frequency a little. Using such a word gains no more than using the other one.
+
+Statistics of the whole collection of one index generation, never of the candidates.
+
+The services that an engine proposes, as columns, so that numbers that are read together are adjacent in memory.
 """
 
 import hashlib
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +22,8 @@ from numpy.typing import NDArray
 
 from registry.core.model.listing import Listing
 from registry.core.ranking import vectors as packing
+from registry.core.ranking.copies import FoldedHosts, Standings, no_copies
+from registry.core.ranking.vocabulary import Vocabulary
 from registry.core.reading.plain_text import split_name
 from registry.core.wording.fields import capability_texts, own_text, weighted_texts
 from registry.core.wording.text import RECIPE, directions, name_text, stemmed, stems, words
@@ -223,3 +229,86 @@ def unpack(layout: struct.Struct, raw: bytes | memoryview) -> tuple[Any, ...]:
         return layout.unpack_from(raw)
     except struct.error as error:
         raise ValueError("too short for a record") from error
+
+
+LENGTH_COUNTED: Final = 200
+"""Cap in halves, so a hundred words: longer services count as this long in the mean. Otherwise one book in twenty
+services makes all other texts short ones, and their length no longer tells them apart."""
+
+
+def counted(length: int) -> int:
+    """Return what a service of this length adds to the sum behind `mean_length`."""
+    return min(length, LENGTH_COUNTED)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorpusStats:
+    """`df[i]` services hold the word `terms[i]` (ascending). `mean_length` is weighted, in halves; see `counted`.
+    `vocabulary`: the words of the services as written, also of some that are gone."""
+
+    services: int
+    mean_length: float
+    terms: NDArray[np.uint32]
+    df: NDArray[np.uint32]
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> "CorpusStats":
+        """Count from scratch, for a test or a small collection."""
+        all_records = list(records)
+        terms, df = np.unique(
+            np.concatenate([np.zeros(0, np.uint32), *(record.terms for record in all_records)]), return_counts=True
+        )
+        total = sum(counted(record.length) for record in all_records)
+        words = frozenset[str]().union(*(record.words for record in all_records))
+        mean_length = total / len(all_records) if all_records else 0.0
+        return cls(len(all_records), mean_length, terms, df.astype(np.uint32), Vocabulary.of(words))
+
+    def document_frequency(self, terms: NDArray[np.uint32]) -> NDArray[np.float64]:
+        """Return the number of services that hold each of the words; 0 for an unknown word."""
+        if not len(self.terms):
+            return np.zeros(len(terms))
+        positions = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        return np.where(self.terms[positions] == terms, self.df[positions], 0).astype(np.float64)
+
+    def idf(self, terms: NDArray[np.uint32]) -> NDArray[np.float64]:
+        """Return ln(1 + (N - df + 0.5) / (df + 0.5)), always positive."""
+        df = self.document_frequency(terms)
+        return np.log1p((np.maximum(self.services, df) - df + 0.5) / (df + 0.5))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, CorpusStats)
+            and (self.services, self.mean_length) == (other.services, other.mean_length)
+            and np.array_equal(self.terms, other.terms)
+            and np.array_equal(self.df, other.df)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidateSet:
+    """n services. The words of service i are `terms[term_starts[i]:term_starts[i + 1]]` with their `counts`, its
+    vectors `vectors[row_starts[i]:row_starts[i + 1]]` with their `scales`: all of the model `model`, or none.
+
+    See Record and Standings for each number. `capabilities(i)` and `copies(i)`, the hosts folded behind service i, are
+    read only when a hit is explained. `named`: positions of the services that the question names (naming.py).
+    """
+
+    hosts: Sequence[str]
+    scores: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    term_starts: NDArray[np.int64]
+    terms: NDArray[np.uint32]
+    counts: NDArray[np.uint8]
+    row_starts: NDArray[np.int64]
+    vectors: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    spreads: NDArray[np.float32]
+    model: str
+    standings: Standings
+    capabilities: Callable[[int], Capabilities]
+    copies: Callable[[int], FoldedHosts] = no_copies
+    named: Sequence[int] = ()
+
+    def __len__(self) -> int:
+        return len(self.hosts)

@@ -1,14 +1,17 @@
 """Correct the spelling of a question's words that no service holds, from the words that services hold.
 
 A word that the embedder knows is spelt right, whether a service holds it or not: "movie" does not become "move".
+
+Suggest other words if nothing answers with confidence: words of the query that are known here, and known words spelt
+nearly like the unknown ones.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.parsed_query import Embedder, ParsedQuery
-from registry.core.ranking.record import term_ids
+from registry.core.ranking.record import CorpusStats, term_ids
 from registry.core.wording.text import replace_words, stems
 
 _WORDS: Final = 6
@@ -53,3 +56,25 @@ def unknown_words(question: ParsedQuery, stats: CorpusStats) -> list[str]:
 def corrected(question: ParsedQuery, replaced: Mapping[str, str]) -> str:
     """Return the question's text with the words replaced."""
     return replace_words(question.text, replaced)
+
+
+NEIGHBOURS: Final = 3
+_SUGGESTED_WORDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """`known`: words of the query that some service holds. `spelling`: unknown word -> known words, the likeliest
+    first. `without_filters`: the same query without its filters has a confident answer."""
+
+    known: tuple[str, ...] = ()
+    spelling: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    without_filters: bool = False
+
+
+def suggest(question: ParsedQuery, stats: CorpusStats, *, without_filters: bool = False) -> Suggestions:
+    unknown = unknown_words(question, stats)
+    known = tuple(word for word in question.terms.values() if word not in unknown)
+    near = {word: neighbours(word, stats, NEIGHBOURS) for word in unknown}
+    spelling = {word: words for word, words in near.items() if words}
+    return Suggestions(known, dict(list(spelling.items())[:_SUGGESTED_WORDS]), without_filters)

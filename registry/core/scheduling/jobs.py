@@ -1,13 +1,22 @@
 """When a recurring job is due: a pure policy over its interval, how its last runs ended, and now.
 
 One run makes up for all missed ones: the next is due an interval after the start of the last.
+
+Incidents: which work of this registry is late or has failed, judged from what is stored. Pure.
+
+Retention: the times before which each kind of row may be deleted. Pure; used by actions/maintenance/prune.py.
+
+Never deleted: domains, hosts, current documents with their bodies, services, opt-outs, the last score and the last
+visits of every host. With those every verdict that is shown can be explained.
+
+Find the items that make a batch fail: try the batch, then its halves, until each failing item is alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, Generic, Literal, TypeVar, get_args
 
 RETRY_FIRST: Final = timedelta(minutes=1)
 RETRY_MOST: Final = timedelta(hours=6)
@@ -63,3 +72,161 @@ def consecutive_failures(runs: Sequence[JobRun]) -> int:
 def back_off(failures: int) -> timedelta:
     """Return the wait after this many failures in a row (1 or more): doubled each time, up to RETRY_MOST."""
     return min(RETRY_FIRST * (1 << min(max(failures - 1, 0), 16)), RETRY_MOST)
+
+
+JOB_BOUND: Final = timedelta(hours=1)
+INDEX_BOUND: Final = timedelta(minutes=15)
+FEED_BOUND: Final = timedelta(minutes=5)
+VISITS_BOUND: Final = timedelta(minutes=90)
+"""How long a job may be late, changes may wait for the index and events for their place in the feed, and hosts may be
+due without a visit of any. Registries without a worker make a pass of visits every hour."""
+
+Kind = Literal["job_failed", "job_overdue", "index_behind", "feed_behind", "visits_stopped"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    kind: Kind
+    since: datetime
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """`runs`: the latest runs of each job that ever ran, the newest first. `intervals`: of the jobs; zero: it does not
+    run by itself. The times are None where nothing waits, and where no host was ever visited."""
+
+    runs: Mapping[str, Sequence[JobRun]]
+    intervals: Mapping[str, timedelta]
+    index_waits_since: datetime | None
+    feed_waits_since: datetime | None
+    due_since: datetime | None
+    last_visit_at: datetime | None
+    crawlers: int
+
+
+def incidents(work: Work, now: datetime) -> Sequence[Incident]:
+    """Return what is wrong now, what began last first."""
+    return sorted(_incidents(work, now), key=lambda incident: incident.since, reverse=True)
+
+
+def _incidents(work: Work, now: datetime) -> Iterator[Incident]:
+    for job, runs in work.runs.items():
+        if (incident := _of_job(job, runs, work.intervals.get(job, timedelta()), now)) is not None:
+            yield incident
+    if (since := work.index_waits_since) is not None and now - since >= INDEX_BOUND:
+        yield Incident("index_behind", since, "Changes of services wait for the search index.")
+    if (since := work.feed_waits_since) is not None and now - since >= FEED_BOUND:
+        yield Incident("feed_behind", since, "Events wait for their place in the change feed.")
+    if work.due_since is not None:
+        since = max(work.due_since, work.last_visit_at or work.due_since)
+        if now - since >= VISITS_BOUND:
+            why = "although a crawler runs" if work.crawlers else "because no crawler runs"
+            yield Incident("visits_stopped", since, f"Hosts are due and none is visited, {why}.")
+
+
+def _of_job(job: str, runs: Sequence[JobRun], interval: timedelta, now: datetime) -> Incident | None:
+    newest = runs[0]
+    if newest.outcome in BROKEN:
+        first = runs[consecutive_failures(runs) - 1]
+        how = "failed" if newest.outcome is RunOutcome.FAILED else "was lost"
+        since = first.finished_at or first.started_at
+        return Incident("job_failed", since, f"The last run of the job {job} {how}.")
+    due = newest.started_at + interval
+    if interval and now - due >= JOB_BOUND:
+        return Incident("job_overdue", due, f"The job {job} is due and has not run again, or runs for too long.")
+    return None
+
+
+MIN_LEDGER_AGE: Final = timedelta(days=2)
+"""Visits newer than this are never deleted, whatever the setting: budgets count those of the last 24 hours."""
+
+INDEX_FORGOTTEN_AFTER: Final = timedelta(days=7)
+"""An index that was not updated for this long is forgotten: no more changes are queued for it until it comes back."""
+
+CLIENTS_FORGOTTEN_AFTER: Final = timedelta(days=1)
+"""Who made a request is erased with its result. When no worker runs, pruning erases it after this time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Days and numbers set by the operator. The last `visits_per_host` visits and `versions` versions always stay."""
+
+    visits_days: int
+    visits_per_host: int
+    history_days: int
+    versions: int
+    bodies_days: int
+    scores_days: int
+    changes_days: int
+    candidates_days: int
+    reports_days: int
+    job_runs_days: int
+
+    def horizon(self, now: datetime) -> "Horizon":
+        def ago(days: int) -> datetime:
+            return now - timedelta(days=days)
+
+        return Horizon(
+            visits=min(ago(self.visits_days), now - MIN_LEDGER_AGE),
+            visits_per_host=self.visits_per_host,
+            history=ago(self.history_days),
+            versions=self.versions,
+            bodies=ago(self.bodies_days),
+            scores=ago(self.scores_days),
+            changes=ago(self.changes_days),
+            candidates=ago(self.candidates_days),
+            reports=ago(self.reports_days),
+            job_runs=ago(self.job_runs_days),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """Rows older than these times may be deleted. `bodies`: of versions that were replaced before; `reports`: that were
+    decided before."""
+
+    visits: datetime
+    visits_per_host: int
+    history: datetime
+    versions: int
+    bodies: datetime
+    scores: datetime
+    changes: datetime
+    candidates: datetime
+    reports: datetime
+    job_runs: datetime
+
+
+T = TypeVar("T")
+
+
+class Bisection(Generic[T]):
+    """The batches to try next, in the order of their items. For synchronous and asynchronous callers alike:
+
+        batches = Bisection(items)
+        for batch in batches:
+            try:
+                write(batch)
+            except RefusedItem as error:
+                if not batches.split(batch):
+                    set_aside(batch[0], error)
+
+    An error that no item causes (the database is unreachable) must leave the loop instead of splitting the batch.
+    """
+
+    def __init__(self, items: Sequence[T]) -> None:
+        self._pending: list[Sequence[T]] = [items] if items else []  # the next batch is the last of the list
+
+    def __iter__(self) -> Iterator[Sequence[T]]:
+        while self._pending:
+            yield self._pending.pop()
+
+    def split(self, batch: Sequence[T]) -> bool:
+        """Try the halves of a failed batch next. Return False when it is a single item, which then has failed."""
+        if len(batch) == 1:
+            return False
+        middle = len(batch) // 2
+        self._pending += (batch[middle:], batch[:middle])
+        return True

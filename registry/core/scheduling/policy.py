@@ -3,12 +3,24 @@
 The wait is spread by up to a tenth either way, always the same for the same host, so that hosts seeded together do not
 stay together. Second looks and unfinished visits come sooner, but not before `earliest`; the code that records a visit
 schedules those.
+
+How long an answer may be kept, as its sender declares (RFC 9111 section 4.2.1).
+
+`s-maxage` is ignored: it addresses the sender's own delivery network, which is notified of changes.
+
+Why the next visit of a host is when it is: the kind of reason, stored with the time, and its sentence.
+
+The time is decided once, when a visit is recorded (`policy.next_visit`, and what may bring it forward). Readers see
+what was decided then; it is not computed again by newer rules.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
@@ -28,7 +40,7 @@ RETRY_MOST: Final = _DAY
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class VisitHistory:
     """What the policy needs beside the outcome.
 
     `streak`: visits in a row with this outcome and reason, this one included. `interval`: the wait before this visit,
@@ -90,7 +102,7 @@ _FIRST_ERRORS: Final = (_HOUR, 6 * _HOUR)
 _LATER_ERRORS: Final = Wait(_DAY, 30 * _DAY)
 
 
-def next_visit(outcome: Outcome, history: History, now: datetime) -> datetime | None:
+def next_visit(outcome: Outcome, history: VisitHistory, now: datetime) -> datetime | None:
     """Return the time of the next visit; None: never by itself, only on request (REFUSED_ADDRESS)."""
     if outcome is Outcome.REFUSED_ADDRESS:
         return None
@@ -102,7 +114,7 @@ def next_visit(outcome: Outcome, history: History, now: datetime) -> datetime | 
 
 def after_spent_budget(host: str, now: datetime) -> datetime:
     """Return the next visit of a host that received no request; its history stays as it is."""
-    return now + _spread(SPENT_BUDGET_WAIT, History(host))
+    return now + _spread(SPENT_BUDGET_WAIT, VisitHistory(host))
 
 
 def earliest(retry_after: timedelta | None, now: datetime) -> datetime:
@@ -110,7 +122,7 @@ def earliest(retry_after: timedelta | None, now: datetime) -> datetime:
     return now + min(retry_after or timedelta(), RETRY_MOST)
 
 
-def backed_off(outcome: Outcome, history: History) -> timedelta:
+def backed_off(outcome: Outcome, history: VisitHistory) -> timedelta:
     """Return the wait after anything but FOUND and REFUSED_ADDRESS, before spread and the host's own wish."""
     if outcome is Outcome.SERVER_ERROR:
         later_errors = history.streak - len(_FIRST_ERRORS)
@@ -122,7 +134,7 @@ def backed_off(outcome: Outcome, history: History) -> timedelta:
     return wait
 
 
-def _wait_after_found(history: History) -> timedelta:
+def _wait_after_found(history: VisitHistory) -> timedelta:
     """Return the wait after FOUND: halved when something changed, else doubled, to follow the rate of changes."""
     wait = FOUND_FIRST
     if history.interval is not None and history.streak > 1:
@@ -132,11 +144,11 @@ def _wait_after_found(history: History) -> timedelta:
     return min(max(_spread(wait, history), least), FOUND_MOST)
 
 
-def _spread(wait: timedelta, history: History) -> timedelta:
+def _spread(wait: timedelta, history: VisitHistory) -> timedelta:
     return wait * _spread_factor(history.host)
 
 
-def _unspread(interval: timedelta, history: History) -> timedelta:
+def _unspread(interval: timedelta, history: VisitHistory) -> timedelta:
     """Undo the spread of a host: doubling a spread interval would compound it."""
     return interval / _spread_factor(history.host)
 
@@ -145,3 +157,97 @@ def _spread_factor(host: str) -> float:
     digest = hashlib.sha256(host.encode()).digest()
     share = int.from_bytes(digest[:4], "big") / 0xFFFFFFFF  # 0 to 1
     return 1 + SPREAD * (2 * share - 1)
+
+
+LONGEST: Final = timedelta(days=365)
+"""Longer lifetimes are cut to this (RFC 9111 requires nobody to send more than a year)."""
+
+_KEEP_NOTHING = re.compile(r"(?:^|[\s,])no-(?:store|cache)(?![\w-])", re.IGNORECASE)
+_MAX_AGE = re.compile(r'(?:^|[\s,])max-age="?([0-9]+)', re.IGNORECASE)
+_MOST_DIGITS = 9
+
+
+def lifetime(headers: Mapping[str, str], at: datetime) -> timedelta | None:
+    """Return how long the answer with these header fields (names in lower case), received at `at`, stays fresh.
+
+    Between zero and LONGEST; None if it is not declared. `no-store` and `no-cache` mean zero, max-age overrides
+    Expires, and an Expires that is not a date is in the past (RFC 9111 section 5.3). Never raises.
+    """
+    control = headers.get("cache-control", "")
+    if _KEEP_NOTHING.search(control):
+        return timedelta()
+    if max_age := _MAX_AGE.search(control):
+        digits = max_age[1].lstrip("0")
+        return LONGEST if len(digits) > _MOST_DIGITS else min(timedelta(seconds=int(digits or "0")), LONGEST)
+    if "expires" in headers:
+        return _time_until(headers["expires"], _date(headers.get("date", "")) or at)
+    return None
+
+
+def _time_until(expires: str, sent_at: datetime) -> timedelta:
+    expires_at = _date(expires)
+    return timedelta() if expires_at is None else min(max(expires_at - sent_at, timedelta()), LONGEST)
+
+
+def _date(text: str) -> datetime | None:
+    """Return an HTTP date; None for anything else, also for a date without a zone."""
+    try:
+        parsed = parsedate_to_datetime(text.strip()[:64])
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+    return parsed if parsed.tzinfo is not None else None
+
+
+class DueReason(StrEnum):
+    """What set the time of the next visit."""
+
+    NEW = "new"  # known, not visited yet
+    ASKED = "asked"  # submitted, or requested by the operator of this registry
+    POLICY = "policy"  # `policy.next_visit`: the outcome, how often in a row, what the host asked for
+    SECOND_LOOK = "second_look"  # a document once found was missing: a second look decides
+    UNFINISHED = "unfinished"  # the last visit had no budget for all requests
+    OPTED_OUT = "opted_out"  # never: the site asked to be left alone
+    BLOCKED = "blocked"  # never: an operator of this registry blocked it
+
+
+_TEXTS: Final[Mapping[DueReason, str]] = MappingProxyType(
+    {
+        DueReason.NEW: "known, and not visited yet: it is queued",
+        DueReason.ASKED: "a visit was requested",
+        DueReason.SECOND_LOOK: "a document found before was missing: a second visit decides whether it is gone",
+        DueReason.UNFINISHED: "the last visit had no budget left for all its requests",
+        DueReason.OPTED_OUT: "never: the site opted out",
+        DueReason.BLOCKED: "never: an operator of this registry blocked it",
+    }
+)
+
+
+def sentence(
+    due_reason: DueReason, outcome: Outcome | None, reason: str, streak: int, interval: timedelta | None
+) -> str:
+    """Return one sentence. `interval`: the wait of the policy; `streak`: visits in a row that ended like the last."""
+    if due_reason is not DueReason.POLICY or outcome is None:
+        return _TEXTS.get(due_reason, _TEXTS[DueReason.NEW])
+    ending = outcome.value.replace("_", " ") + (f" ({reason})" if reason else "")
+    if interval is None:
+        return f"never by itself: the last visit ended with {ending}"
+    times = "" if streak <= 1 else f", {streak} times in a row"
+    return f"{in_words(interval)} after a visit that ended with {ending}{times}"
+
+
+def shown_time(at: datetime | None, now: datetime) -> datetime | None:
+    """Return the time as readers see it, never in the past: an overdue visit is shown at the next full minute, so that
+    two answers within a minute are the same.
+    """
+    if at is None or at > now:
+        return at
+    return now.replace(second=0, microsecond=0) + timedelta(minutes=1)
+
+
+def in_words(wait: timedelta) -> str:
+    """Return a duration in words, in its two largest units."""
+    minutes = max(1, round(wait.total_seconds() / 60))
+    days, remainder = divmod(minutes, 1_440)
+    hours, minutes = divmod(remainder, 60)
+    units = ((days, "d"), (hours, "h"), (0 if days else minutes, "min"))
+    return " ".join(f"{number} {unit}" for number, unit in units if number)

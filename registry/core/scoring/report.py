@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from registry.core.merging.claims import resemblance
-from registry.core.merging.merge import Held, LocatedFinding, merge
+from registry.core.merging.merge import HeldDocument, LocatedFinding, merge
 from registry.core.merging.trust import Trust, trust_of
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Finding, Rule, Severity
@@ -88,7 +88,7 @@ class Report:
         ]
 
 
-def report(host: str, documents: Sequence[Held], sources: Mapping[str, bytes]) -> Report:
+def report(host: str, documents: Sequence[HeldDocument], sources: Mapping[str, bytes]) -> Report:
     """Return the findings and the score of the documents of one host; `sources`: their bytes, by URL."""
     merged = merge(host, documents)
     graded = score(merged.service, merged.findings) if merged.service else None
@@ -120,7 +120,7 @@ def report(host: str, documents: Sequence[Held], sources: Mapping[str, bytes]) -
     )
 
 
-def _of_single_document(documents: Sequence[Held]) -> Iterator[LocatedFinding]:
+def _of_single_document(documents: Sequence[HeldDocument]) -> Iterator[LocatedFinding]:
     """Yield all findings of a document that was checked by itself, even those on why it is no manifest."""
     if len(documents) == 1 and documents[0].assessment.outcome is not Outcome.ABSENT:
         yield from (LocatedFinding(finding, documents[0].url) for finding in documents[0].assessment.findings)

@@ -1,9 +1,13 @@
-"""The rubric: every rule of every format and the general ones, by code. Pages, messages and /api/rubric read it."""
+"""The rubric: every rule of every format and the general ones, by code. Pages, messages and /api/rubric read it.
+
+How a score is computed, in words, for the documentation and the API; score.py computes it.
+"""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import Final
 
 from registry.core.assessing import rules as assessing_rules
 from registry.core.format_support import common_rules
@@ -58,3 +62,49 @@ def fingerprint() -> str:
     sections = {section.value: points for section, points in SECTION_POINTS.items()}
     text = json.dumps([sections, rows], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+QUESTIONS: Final[Mapping[Section, str]] = MappingProxyType(
+    {
+        Section.CONFORMANCE: "Does the document follow its own specification?",
+        Section.COMPLETENESS: "Does an agent learn what it needs?",
+        Section.SAFETY: "Are side effects told, and may the endpoints be called?",
+        Section.OPERABILITY: "Is it served so that clients can use it?",
+        Section.IDENTITY: "Does the host speak for itself?",
+    }
+)
+
+METHOD: Final = (
+    "The current documents of the host are merged into one service. Their findings, those that need two documents, and "
+    "what no document says (`service.*`, `capability.*`) are collected.",
+    "A document is graded against its own specification. What that demands, or says should be, costs points; what it "
+    "only recommends, and what its own examples leave out, is a note. What other specifications ask for (a price, a "
+    "rate limit, a provider, terms of use ...) is advice: a finding of severity info, without price (`advice.*`, and "
+    "the rules of `service.*` and `capability.*` that cost nothing). So "
+    "the complete example of a specification, served as it demands, loses no point.",
+    "A host with documents of several formats is graded by the demands of all of them: what is missing costs points if "
+    "at least one of the formats asks for it and no document of the host states it; for a capability, only the "
+    "formats of the documents that describe it count. More documents therefore never hide a gap, and one of them may "
+    "fill the gap of another.",
+    "A service without a usable capability keeps nothing of completeness, safety and operability, whatever its format "
+    "allows: there is nothing that a caller could use.",
+    "Findings of one reason in one document are one line. It costs the points of its row, however often it was found; "
+    "where it touches only some of the capabilities, their share of the points, at least a quarter.",
+    "Each section keeps its points less those of its lines, never below zero. The score is the rounded sum.",
+    "Severity does not change the price. An error means that a consumer cannot use the part, which is left out; a "
+    "warning is a deviation whose meaning is clear; info is a note. A service whose documents have an error is not "
+    "`verified`.",
+    "Each line names its document and the place in it (a JSON Pointer), for a capability that lacks something the "
+    "place that describes it. A line without a document is about the merged service: no single document causes it.",
+    "No text raises or lowers a score by what it says: presence, structure and shares count. Texts with a known "
+    "pattern of prompt injection (`injection.*`) are flagged, which costs no points and earns none.",
+)
+
+BESIDE: Final = (
+    "`freshness`: when the host was last visited, when its documents were last seen, and whether that is too long ago. "
+    "Time alone changes no score.",
+    "`trust_level`: what of the listing is known to be its host's. It does not follow from the score, and no level "
+    "says who runs the host.",
+    "`outcome` of hosts where nothing was found: only documents that were found are scored, and what is unknown costs "
+    "nothing.",
+)

@@ -1,16 +1,21 @@
-"""The score, 0 to 100, with reasons: every point lost is a line that names the finding, its document and its remedy."""
+"""The score, 0 to 100, with reasons: every point lost is a line that names the finding, its document and its remedy.
+
+Which rules check which demands of a specification.
+"""
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from registry.core.format_support.format import Format
+from registry.core.formats import FORMATS
 from registry.core.merging.merge import LocatedFinding
 from registry.core.model.findings import Finding, Rule, Severity
 from registry.core.model.services import Service
 from registry.core.scoring.checks import gaps
-from registry.core.scoring.rubric import SECTION_POINTS, VERSION
+from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS, VERSION
 
 _PART = re.compile(r"/[^/]+/\d+")
 _CAPABILITY = re.compile(r"/capabilities/(\d+)")
@@ -120,3 +125,18 @@ def facts(service: Service, findings: Sequence[LocatedFinding]) -> dict[str, Any
         "notes": severities.count(Severity.INFO),
         "synthetic": service.synthetic,
     }
+
+
+def specified() -> tuple[Format, ...]:
+    """Return the formats that have a table of the demands of their specification."""
+    return tuple(form for form in FORMATS if form.requirements)
+
+
+def checks(form: Format) -> Mapping[str, tuple[Rule, ...]]:
+    """Return the rules that check each demand of a format, by the id of the demand, in the order of the rubric."""
+    rules_by_demand: dict[str, list[Rule]] = {row.id: [] for row in form.requirements}
+    for rule in RUBRIC.values():
+        for demand in (*rule.requirements, *form.checked_by_general_rules.get(rule.code, ())):
+            if demand in rules_by_demand:
+                rules_by_demand[demand].append(rule)
+    return {demand: tuple(rules) for demand, rules in rules_by_demand.items()}

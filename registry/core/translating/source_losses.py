@@ -20,7 +20,7 @@ from registry.core.format_support.writing.task import Loss, short_name
 from registry.core.model.services import Service
 from registry.core.names.domains import host_of
 from registry.core.reading.json_pointer import at
-from registry.core.translating.sources import ITEM, Leaf, Model, Readable, Scalar, leaves_of, model, scalar
+from registry.core.translating.sources import ITEM, Leaf, Readable, ReadModel, Scalar, leaves_of, model, scalar
 
 MAX_READINGS: Final = 150  # of one document
 MAX_READ_CHARS: Final = 2_000_000  # of one document, all readings together
@@ -38,7 +38,7 @@ Place = tuple[str | int, ...]
 
 
 @dataclass(slots=True)
-class Received:
+class ReadBack:
     """What a client reads in the written document.
 
     `entries`: leaves by the place of the capability in a source, (URL, JSON Pointer). `left_out`: reasons by the same
@@ -95,7 +95,7 @@ class _Member:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _DependentLeaf:
     """A leaf of the model that depends on a member, and its capabilities (None: the service). Not `stated`: it would be
     there with the contrary of a flag."""
 
@@ -133,11 +133,11 @@ class _Change:
 class SourceComparison:
     """The comparison of one source document with what a client of the translation receives."""
 
-    def __init__(self, source: Readable, received: Received) -> None:
+    def __init__(self, source: Readable, received: ReadBack) -> None:
         self._source = source
         self._received = received
         self._url = source.source.url
-        self._before: Model = model(source.service(source.value), self._url)
+        self._before: ReadModel = model(source.service(source.value), self._url)
         self._places = {place: index for index, (place, _) in enumerate(self._before.capabilities) if place is not None}
         self._text = json.dumps(source.value)
         host = host_of(self._url)
@@ -206,11 +206,11 @@ class SourceComparison:
                 verdicts[member.place] = self._verdict(member, said)
         return verdicts
 
-    def _alike(self, member: _Member) -> list[_Said]:
+    def _alike(self, member: _Member) -> list[_DependentLeaf]:
         """Return the leaves of the model with the value of the member."""
         index = member.capability
         leaves = self._before.service if index is None else self._before.capabilities[index][1]
-        return [_Said(leaf, (index,)) for leaf in leaves if leaf[1] == member.value]
+        return [_DependentLeaf(leaf, (index,)) for leaf in leaves if leaf[1] == member.value]
 
     def _change(self, group: Sequence[_Member]) -> _Change:
         """Return what is different without these members; for flags, with their contrary."""
@@ -241,30 +241,34 @@ class SourceComparison:
         service = (before.service - after.service, after.service - before.service)
         return _Change(service, capabilities, shared, frozenset(member.value for member in group))
 
-    def _said(self, member: _Member, change: _Change) -> list[_Said]:
+    def _said(self, member: _Member, change: _Change) -> list[_DependentLeaf]:
         """Return the leaves that depend on the member."""
         index = member.capability
         if index is None:
             gone, added = change.service
             # what stands outside of the capabilities, such as a base URL or a schema, may be part of them in the model
-            parts = [_Said(leaf, change.shared[leaf]) for leaf in _nearest(member, change.shared, change.values)]
-            parts += [_Said(leaf, (index,)) for index in change.missing() for leaf in self._related(member, index)]
+            parts = [
+                _DependentLeaf(leaf, change.shared[leaf]) for leaf in _nearest(member, change.shared, change.values)
+            ]
+            parts += [
+                _DependentLeaf(leaf, (index,)) for index in change.missing() for leaf in self._related(member, index)
+            ]
             index = None
         else:
             difference, parts = change.capabilities[index], []
             if difference is None:  # the reader takes no capability without this member
-                return [_Said(leaf, (index,)) for leaf in self._related(member, index)]
+                return [_DependentLeaf(leaf, (index,)) for leaf in self._related(member, index)]
             gone, added = difference
-        said = [*(_Said(leaf, (index,)) for leaf in _nearest(member, gone, change.values)), *parts]
+        said = [*(_DependentLeaf(leaf, (index,)) for leaf in _nearest(member, gone, change.values)), *parts]
         if said or member.value[0] != "boolean":
             return said
-        return [_Said(leaf, (index,), stated=False) for leaf in _nearest(member, added, change.values)]
+        return [_DependentLeaf(leaf, (index,), stated=False) for leaf in _nearest(member, added, change.values)]
 
     def _related(self, member: _Member, index: int) -> list[Leaf]:
         """Return the leaves of a capability that have the value of the member, or are named after it."""
         return _nearest(member, self._before.capabilities[index][1])
 
-    def _verdict(self, member: _Member, said: Sequence[_Said], *, is_read: bool = False) -> _Verdict:
+    def _verdict(self, member: _Member, said: Sequence[_DependentLeaf], *, is_read: bool = False) -> _Verdict:
         """Return whether the client receives what the member says."""
         if member.value in self._own_addresses:
             return _Verdict(True)
@@ -314,7 +318,7 @@ class SourceComparison:
         return next((pointer for pointer in pointers if pointer in self._places), "")
 
 
-def compare_sources(sources: Iterable[Readable], received: Received) -> list[Loss]:
+def compare_sources(sources: Iterable[Readable], received: ReadBack) -> list[Loss]:
     """Return the members of the sources that the written document does not express."""
     return [loss for source in sources for loss in SourceComparison(source, received).losses()]
 
@@ -325,12 +329,12 @@ def private_addresses(source: Readable) -> list[Loss]:
     return [Loss(at("", *place), _label(place, source.value, is_capability=False), _PRIVATE, url) for place in places]
 
 
-def received_of(title: str, service: Service, written: Mapping[str, Any]) -> Received:
+def received_of(title: str, service: Service, written: Mapping[str, Any]) -> ReadBack:
     """Return what a client receives of the service; the caller adds the entries."""
     keys: dict[Scalar, set[str]] = defaultdict(set)
     for path, value in leaves_of(written):
         keys[value].add(path[-1])
-    return Received(
+    return ReadBack(
         title, model(service, "").service, written={value: frozenset(found) for value, found in keys.items()}
     )
 

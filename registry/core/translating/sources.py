@@ -26,7 +26,7 @@ _OURS_OF_CALL: Final = ("origin", "off_site", "templated")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceDocument:
     """A found document of the host. `format`: slug. `media_type`: lower case without parameters, None if unknown."""
 
     url: str
@@ -37,7 +37,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ReadModel:
     """What the reader of a format makes of a document, as leaves of the model.
 
     `capabilities`: the place of each in the document (None if the reader does not tell) and its leaves.
@@ -51,7 +51,7 @@ class Model:
 class Readable:
     """A source that is a JSON or YAML object, with the format that it was recognised as."""
 
-    source: Source
+    source: SourceDocument
     document: Document
     form: Format
     dialect: str
@@ -70,7 +70,7 @@ class Readable:
         return match is not None and match.result == self.form and match.dialect == self.dialect
 
 
-def readable(source: Source) -> Readable | None:
+def readable(source: SourceDocument) -> Readable | None:
     """Return the source as its format reads it; None for a text, and for a body that is not of that format."""
     try:
         text = read_text(source.raw)
@@ -98,7 +98,7 @@ def clean_copy(source: Readable) -> dict[str, Any]:
     return public_json(clean_json(source.value, MAX_CHARS), source.source.url)  # guard: own-document
 
 
-def model(service: Service, url: str) -> Model:
+def model(service: Service, url: str) -> ReadModel:
     """Return the leaves of a service; places of capabilities are those in the document at `url`."""
     value = to_json(service)
     places = [place_of(origins, url) for origins in map(origins_of, service.capabilities)]
@@ -110,7 +110,7 @@ def model(service: Service, url: str) -> Model:
     _drop(value, _OURS)
     _drop(value.get("identity", {}), ("signed",))
     leaves = [leaves_of(capability) for capability in capabilities]
-    return Model(leaves_of(value), tuple(zip(places, leaves, strict=True)))
+    return ReadModel(leaves_of(value), tuple(zip(places, leaves, strict=True)))
 
 
 def origins_of(capability: Any) -> list[Origin]:

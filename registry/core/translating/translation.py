@@ -14,15 +14,14 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from registry.core.format_support.format import Format
-from registry.core.format_support.writing.task import CannotWrite, Loss, Task, Writer, Written
+from registry.core.format_support.writing.task import CannotWrite, Loss, Task, Writer, WrittenDocument
 from registry.core.formats import FORMATS
 from registry.core.model.services import Service
-from registry.core.translating.compare import IN_ENVELOPE, compare
-from registry.core.translating.read_back import read_back
-from registry.core.translating.source_losses import Received, compare_sources, private_addresses, received_of
+from registry.core.translating.compare import IN_ENVELOPE, compare, read_back
+from registry.core.translating.source_losses import ReadBack, compare_sources, private_addresses, received_of
 from registry.core.translating.sources import (
     Readable,
-    Source,
+    SourceDocument,
     clean_copy,
     model,
     origins_of,
@@ -73,7 +72,7 @@ def translate(
     seen_at: datetime,
     score: int,
     detail_url: Callable[[str], str] | None = None,
-    sources: Sequence[Source] = (),
+    sources: Sequence[SourceDocument] = (),
     version: str | None = None,
 ) -> Translation | Untranslatable:
     """Return the service as a document of the format `target`, or why there is none.
@@ -100,7 +99,7 @@ def translate(
     service = replace(service, version=service.version or version)
     try:
         task, written, received, document = _written(service, target, writer, host, seen_at, score, detail_url)
-    except _Refused as refusal:
+    except _WriteRefusal as refusal:
         return Untranslatable(refusal.reasons, refusal.losses)
     note_count = len(task.losses)
     compare(task, written, received)
@@ -129,7 +128,7 @@ def declare(service: Service, target: str, *, host: str) -> Translation:
     return Translation(written.document, tuple(task.losses), form.media_types[0], form.paths[0])
 
 
-class _Refused(Exception):
+class _WriteRefusal(Exception):
     """No document could be written, with native members or without."""
 
     def __init__(self, reasons: tuple[str, ...], losses: tuple[Loss, ...]) -> None:
@@ -146,7 +145,7 @@ def _written(
     seen_at: datetime,
     score: int,
     detail_url: Callable[[str], str] | None,
-) -> tuple[Task, Written, Service, dict[str, Any]]:
+) -> tuple[Task, WrittenDocument, Service, dict[str, Any]]:
     """Return the written document with its task and what a client reads in it. Raise _Refused.
 
     Members that only this format knows are written back; if the document is not valid with them, it has none.
@@ -158,7 +157,7 @@ def _written(
             document = {**written.document, **_marks(target, _confidence(service, written, score), seen_at)}
             received = read_back(task, target, document, written)
         except CannotWrite as refusal:
-            refused = _Refused(refusal.reasons, tuple(task.losses))
+            refused = _WriteRefusal(refusal.reasons, tuple(task.losses))
             if candidate == service and _has_native(service, target):
                 continue
             raise refused from None
@@ -193,7 +192,7 @@ def _without_copies(service: Service, sources: Sequence[Readable]) -> list[Reada
 
 
 def _losses(
-    service: Service, of_model: Sequence[Loss], note_count: int, client: Received, sources: Sequence[Readable]
+    service: Service, of_model: Sequence[Loss], note_count: int, client: ReadBack, sources: Sequence[Readable]
 ) -> list[Loss]:
     """Return the losses against the sources, then what only the model shows: substituted texts, and losses of what
     comes from documents that have no keys. The first `note_count` losses `of_model` are notes of the writer."""
@@ -233,7 +232,7 @@ def _without_native(service: Service, target: str) -> Service:
     return replace(service, native=others(service.native), capabilities=capabilities)
 
 
-def _confidence(service: Service, written: Written, score: int) -> float:
+def _confidence(service: Service, written: WrittenDocument, score: int) -> float:
     share = len(written.sources) / len(service.capabilities) if service.capabilities else 1.0
     source_confidence = service.confidence if service.synthetic and service.confidence is not None else 1.0
     return round(score / 100 * share * source_confidence, 2)

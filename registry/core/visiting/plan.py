@@ -10,13 +10,11 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from registry.core.format_support.probing import ABSENT
-from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.names.domains import host_of
-from registry.core.visiting import known, probes, robots_record, rotation, tool_lists
-from registry.core.visiting.following import DETAIL_REL
+from registry.core.visiting import limits, probes, results, robots_record, tool_lists
 from registry.core.visiting.limits import NO_BUDGET, OTHER_HOST, RequestBudget, StopPolicy
-from registry.core.visiting.pointers import CandidateHosts, PointerQueue
-from registry.core.visiting.redirects import Follow, Stop, redirect
+from registry.core.visiting.pointers import DETAIL_REL, CandidateHosts, Follow, PointerQueue, Stop, redirect
 from registry.core.visiting.results import VisitResults
 from registry.core.visiting.robots import Robots
 from registry.core.visiting.robots_cache import RobotsCache
@@ -27,8 +25,8 @@ MAX_PENDING: Final = 500
 
 _RESUMABLE: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER, Purpose.DETAIL})
 
-_Walk: TypeAlias = Generator[Probe, Fetched, None]
-_Request: TypeAlias = Generator[Probe, Fetched, ProbeResult | None]
+_Walk: TypeAlias = Generator[Probe, FetchResult, None]
+_Request: TypeAlias = Generator[Probe, FetchResult, ProbeResult | None]
 
 
 class HostPlan:
@@ -95,7 +93,7 @@ class HostPlan:
             return False
         return self._pointers.is_empty and not self._results.leads_on
 
-    def take(self, probe: Probe, fetched: Fetched) -> None:
+    def take(self, probe: Probe, fetched: FetchResult) -> None:
         """Take the answer to the probe that `next` returned. Raise ValueError for any other probe."""
         if probe is not self._current_probe and probe != self._current_probe:
             raise ValueError("not the probe that is waiting for an answer")
@@ -200,7 +198,7 @@ class HostPlan:
         control = yield from self._request(probes.control_probe(host, f"/.well-known/{self._nonce}.json"))
         self._recognise_alias(home, control)
         if self._job.short:
-            yield from self._request_steps(rotation.short_list(host), final=not self._job.further)
+            yield from self._request_steps(limits.short_list(host), final=not self._job.further)
             return
         yield from self._request_steps([step for step in probes.STEPS if step.stage in ("S1", "S2")])
         if not only_refusals(self._results.answers):
@@ -229,7 +227,7 @@ class HostPlan:
 
     def _request_further(self) -> _Walk:
         """Request what a first bulk visit leaves out: all of it from a named host, else the paths whose turn it is."""
-        steps = rotation.steps_of(self._job)
+        steps = limits.steps_of(self._job)
         for step in steps:
             if self._results.has_found(step.fallback_of):
                 continue
@@ -246,7 +244,7 @@ class HostPlan:
                 if self._job.whole_plan:
                     self._pointers.details.append(probes.detail_probe(document.url, document.via))
             elif document.outcome in (Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED):
-                yield from self._request(known.probe_for(self._job.host, document))
+                yield from self._request(results.probe_for(self._job.host, document))
 
     def _request_conditional(self) -> _Walk:
         """Stage S4: docs/probe-plan.md, "Conditions"."""
@@ -268,7 +266,7 @@ class HostPlan:
             listed = yield from tool_lists.listed(url, via, self._exchange)
             self._results.answers.append(tool_lists.answer(url, via, listed, self._now))
 
-    def _exchange(self, probe: Probe) -> Generator[Probe, Fetched, Fetched | None]:
+    def _exchange(self, probe: Probe) -> Generator[Probe, FetchResult, FetchResult | None]:
         """Return the answer to one message; None where it was not sent. The same URL gets several messages."""
         if self._stop.ended:
             return None
@@ -276,7 +274,7 @@ class HostPlan:
         if robots is None or not self._budget.allows(probe.purpose):
             return None
         if not robots.allowed(probe.url):  # guard: robots-of-tools
-            return Fetched(
+            return FetchResult(
                 probe.url, probe.url, self._now, failure=Outcome.DISALLOWED, reason=robots.reason or "robots"
             )
         fetched = yield probe
@@ -306,11 +304,11 @@ class HostPlan:
         self._visited[probe.url] = None
         if not robots.allowed(probe.url):  # guard: robots-rules
             reason = robots.reason or "robots"
-            refusal = Fetched(probe.url, probe.url, self._now, failure=Outcome.DISALLOWED, reason=reason)
+            refusal = FetchResult(probe.url, probe.url, self._now, failure=Outcome.DISALLOWED, reason=reason)
             return self._record(probe, refusal, requests=0)
         if self._results.known:
             known_document = self._results.known.get(probe.url)
-            probe = known.with_validators(probe, known_document, whole_plan=self._job.whole_plan)
+            probe = results.with_validators(probe, known_document, whole_plan=self._job.whole_plan)
         fetched = yield probe
         answer = self._record(probe, fetched, 1 + len(fetched.hops))
         if self._deferred and probe.url in self._deferred:
@@ -321,7 +319,7 @@ class HostPlan:
             yield from self._request_control_like(probe, answer, fetched)
         return answer
 
-    def _rules_for(self, url: str) -> Generator[Probe, Fetched, Robots | None]:
+    def _rules_for(self, url: str) -> Generator[Probe, FetchResult, Robots | None]:
         """Return the rules of a host's robots.txt, which is requested if it was not yet; None: it was not read."""
         host = self._host(url)
         if self._robots.get(host) is None:
@@ -339,7 +337,7 @@ class HostPlan:
         self._record(probe, fetched, 1 + len(fetched.hops))
         self._robots.add(host, self._host(fetched.final_url) or host, fetched)
 
-    def _request_control_like(self, probe: Probe, answer: ProbeResult, fetched: Fetched) -> _Walk:
+    def _request_control_like(self, probe: Probe, answer: ProbeResult, fetched: FetchResult) -> _Walk:
         """Request a second or third control when the verdict depends on it (docs/probe-plan.md, "Controls")."""
         if self._results.known.get(probe.url) and not self._job.whole_plan:
             return  # it was compared with a control when it was found
@@ -351,7 +349,7 @@ class HostPlan:
         if (yield from self._request(probes.control_probe(self._job.host, control))) is not None:
             self._results.reassess(answer, fetched)
 
-    def _record(self, probe: Probe, fetched: Fetched, requests: int) -> ProbeResult:
+    def _record(self, probe: Probe, fetched: FetchResult, requests: int) -> ProbeResult:
         self._budget.spend(probe.purpose, requests)
         answer = self._results.add(probe, fetched)
         if fetched.hops:

@@ -1,17 +1,99 @@
-"""What a visit learns about other documents and hosts: pointers to follow, and hosts to seed later."""
+"""What a visit learns about other documents and hosts: pointers to follow, and hosts to seed later.
 
-from collections.abc import Collection, Mapping
+What to do with a pointer: request it now, seed another host, or ignore it (docs/probe-plan.md, "Pointers").
+
+Where a redirect may lead (docs/probe-plan.md, "Redirects"): a pure decision, made at every hop.
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from registry.core.assessing.assess import assess
 from registry.core.assessing.controls import Controls
-from registry.core.model.documents import Outcome, Probe, Purpose
+from registry.core.assessing.mining import EXPECTED
+from registry.core.assessing.verdicts import is_home
+from registry.core.format_support.probing import JSON_CAP
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose, Via
 from registry.core.model.services import Pointer
-from registry.core.names.domains import InvalidName, canonical_host, host_of, registrable_domain
+from registry.core.names.domains import (
+    MAX_URL_CHARS,
+    InvalidName,
+    Url,
+    canonical_host,
+    host_of,
+    parse_https,
+    parse_url,
+    registrable_domain,
+    same_site,
+)
+from registry.core.names.inside import inside_host
 from registry.core.visiting import probes
-from registry.core.visiting.following import DETAIL_REL, MAX_INLINE, Elsewhere, Request, follow, inline
+from registry.core.visiting.probes import detail_probe, pointer_probe
 from registry.core.visiting.results import VisitResults
 from registry.core.visiting.visits import HostCandidate, ProbeResult
+
+DETAIL_REL: Final = "detail_url"
+MAX_INLINE: Final = 20  # payloads of one visit that are assessed without a request
+
+_FOLLOWED = frozenset({*EXPECTED, "agentmap", "agentic-manifest", "service-meta", "alternative", "entry", "item"})
+_TEMPLATE = re.compile(r"[{}]|%7[bd]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowNow:
+    """Request it in this visit: it is on the same registrable domain as the document that names it."""
+
+    probe: Probe
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another host, which must serve the document itself. `document` is the URL of the document that names it."""
+
+    host: str
+    rel: str
+    document: str
+
+
+def follow(pointer: Pointer, document: str) -> FollowNow | Elsewhere | None:
+    """Decide about one pointer of `document`, the final URL of the document that holds it. None: never requested.
+
+    Endpoints, status pages and templates are never requested: only URLs that promise a document, by its format or by a
+    relation in _FOLLOWED. Capability details must be on the registrable domain that serves their manifest.
+    """
+    if pointer.url is None or _TEMPLATE.search(pointer.url):
+        return None
+    url = parse_https(pointer.url, document)
+    host, home = host_of(url or ""), host_of(document)
+    if url is None or host is None or home is None:
+        return None
+    if not same_site(host, home):  # guard: pointer-same-site
+        return None if pointer.rel == DETAIL_REL else Elsewhere(host, pointer.rel, document)
+    via = Via(document, pointer.pointer, pointer.rel, pointer.expected)
+    if pointer.rel == DETAIL_REL:
+        return FollowNow(detail_probe(url, via))
+    if pointer.expected is not None or pointer.rel in _FOLLOWED:
+        return FollowNow(pointer_probe(url, via, pointer.expected))
+    return Elsewhere(host, pointer.rel, document) if host != home else None
+
+
+def inline(pointer: Pointer, document: str, at: datetime) -> tuple[Probe, FetchResult] | None:
+    """Return a document inside another, as if fetched from the outer URL with the JSON Pointer as fragment."""
+    try:
+        body = json.dumps(pointer.payload, ensure_ascii=False, separators=(",", ":")).encode()
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if len(body) > JSON_CAP:
+        return None
+    url = f"{document}#{pointer.pointer}"
+    via = Via(document, pointer.pointer, pointer.rel, pointer.expected)
+    probe = Probe(url, Purpose.POINTER, "S5", "application/json", JSON_CAP, via)
+    return probe, FetchResult(url, url, at, 200, {"content-type": "application/json"}, body)
+
 
 SUB_HOSTS: Final = ("docs", "api", "mcp")
 MAX_CANDIDATES: Final = 100
@@ -92,7 +174,9 @@ class PointerQueue:
         match follow(pointer, document):
             case Elsewhere(host, rel, named_by):
                 self._candidates.add(host, rel, named_by)
-            case Request(probe) if depth <= probes.MAX_DEPTH and probe.url not in self._visited:  # guard: pointer-depth
+            case FollowNow(probe) if (
+                depth <= probes.MAX_DEPTH and probe.url not in self._visited
+            ):  # guard: pointer-depth
                 host = host_of(probe.url) or ""
                 if host != self._host:
                     self._candidates.add(host, pointer.rel, document)
@@ -129,3 +213,62 @@ class PointerQueue:
 def _is_known_detail(pointer: Pointer, known: Mapping[str, object]) -> bool:
     """True for a capability detail of an earlier visit: it is requested again only when its manifest changed."""
     return pointer.rel == DETAIL_REL and pointer.url in known
+
+
+STATUSES: Final = frozenset({301, 302, 303, 307, 308})
+MAX_HOPS: Final = 3
+MAX_HOPS_ROBOTS: Final = 5  # RFC 9309 section 2.3.1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """Request `url` next: canonical, https, port 443, within the registrable domain of the request."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Do not follow; the answer ends with this outcome. `target` is the host of the location, if it has one."""
+
+    outcome: Outcome
+    reason: str
+    target: str | None = None
+
+
+def redirect(from_url: str, location: str | None, hops: Sequence[str], purpose: Purpose) -> Follow | Stop:
+    """Decide about a `Location` that came with one of STATUSES.
+
+    `from_url` is the URL that answered, `hops` the URLs requested before it, in order. The address of the target is not
+    checked here but when it is dialled.
+    """
+    if not location or not location.strip():
+        return Stop(Outcome.SERVER_ERROR, "redirect_without_location")
+    url = parse_https(location, from_url)
+    if url is None:
+        target = parse_url(location[: 4 * MAX_URL_CHARS], from_url)
+        return Stop(Outcome.REFUSED_ADDRESS, _refusal_reason(target), host_of(target.href) if target else None)
+    from_host, target_host = host_of(from_url) or "", host_of(url) or ""
+    if not same_site(from_host, target_host):  # guard: redirect-same-site
+        # clients read the reason, and are not told names of private networks
+        named = target_host if inside_host(url) is None else "no public host"  # guard: private-redirect
+        return Stop(Outcome.REDIRECTED_AWAY, f"to {named}", target_host)
+    if purpose not in (Purpose.HOME, Purpose.ROBOTS) and is_home(url):
+        return Stop(Outcome.ABSENT, "redirect_home", target_host)
+    limit = MAX_HOPS_ROBOTS if purpose is Purpose.ROBOTS else MAX_HOPS
+    if url == from_url or url in hops or len(hops) >= limit:  # guard: redirect-limit
+        return Stop(Outcome.SERVER_ERROR, "redirect_loop", target_host)
+    return Follow(url)
+
+
+def _refusal_reason(target: Url | None) -> str:
+    """Return the rule of parse_https that a target broke, for the ledger."""
+    if target is None:
+        return "redirect_unreadable"
+    if target.scheme != "https":
+        return "redirect_http" if target.scheme == "http" else "redirect_scheme"
+    if not target.is_name:
+        return "redirect_address"
+    if target.has_user:
+        return "redirect_userinfo"
+    return "redirect_port" if target.port else "redirect_name"

@@ -2,9 +2,15 @@
 
 A visit lasts for minutes and thousands run at once, so memory per visit counts: only bodies that will be stored are
 kept, and equal parts of answers are shared.
+
+What the answers of a visit show about a document beyond its own bytes and header fields.
+
+Nothing is requested for this: revisits are conditional anyway, and the front page is part of every whole plan.
+
+The requests for documents of earlier visits.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -12,12 +18,50 @@ from typing import Final
 
 from registry.core.assessing.assess import Assessment, assess, keeps_body, sample
 from registry.core.assessing.controls import Controls
-from registry.core.assessing.links import MAX_HEADER
+from registry.core.assessing.mining import MAX_HEADER, header_targets
 from registry.core.assessing.verdicts import READ, retry_after
-from registry.core.model.documents import NO_HEADERS, Fetched, Outcome, Probe, Purpose
+from registry.core.model.documents import NO_HEADERS, FetchResult, Observation, Outcome, Probe, Purpose, Via
+from registry.core.names.domains import host_of, parse_https
 from registry.core.visiting import probes
-from registry.core.visiting.observing import MANIFEST_RELATION
 from registry.core.visiting.visits import HostJob, KnownDocument, ProbeResult
+
+MANIFEST_RELATION: Final = "agent-manifest"  # ATP 0.1 section 2.2
+
+
+def observed(answers: Iterable[ProbeResult], url: str, before: Collection[Observation] = ()) -> frozenset[Observation]:
+    """Return what is known of the document requested at `url` after these answers, given what was known before."""
+    known = set(before)
+    answers = list(answers)
+    urls = {url, *(answer.fetched.final_url for answer in answers if answer.probe.url == url)}
+    for answer in answers:
+        if answer.probe.url == url:
+            _update(known, Observation.NOT_REVALIDATED, _ignores_validator(answer.probe, answer.fetched))
+        elif answer.probe.purpose is Purpose.HOME:
+            _update(known, Observation.NO_HOME_LINK, _lacks_link(answer.fetched, urls))
+    return frozenset(known)
+
+
+def _update(known: set[Observation], observation: Observation, is_seen: bool | None) -> None:
+    if is_seen is not None:
+        (known.add if is_seen else known.discard)(observation)
+
+
+def _ignores_validator(probe: Probe, fetched: FetchResult) -> bool | None:
+    """Return whether a current ETag was sent in vain (RFC 9110 section 13.1.2); None if the answer does not show it."""
+    if probe.etag is None:
+        return None
+    if fetched.status == 304:
+        return False
+    return True if fetched.status == 200 and fetched.headers.get("etag") == probe.etag else None
+
+
+def _lacks_link(fetched: FetchResult, urls: Collection[str]) -> bool | None:
+    """Return whether a front page of the document's own host names none of the URLs; None if it was not answered."""
+    hosts = {host_of(url) for url in urls}
+    if fetched.failure is not None or fetched.status != 200 or host_of(fetched.final_url) not in hosts:
+        return None
+    return not any(target in urls for target in header_targets(fetched.final_url, fetched.headers, MANIFEST_RELATION))
+
 
 _STORED_HEADERS: Final = (
     "link", "content-type", "content-language", "cache-control", "access-control-allow-origin", "etag", "last-modified",
@@ -62,7 +106,7 @@ class VisitResults:
         """True when an answer so far causes further requests: a document was found, or pointers."""
         return any(map(_leads_on, self.answers))
 
-    def add(self, probe: Probe, fetched: Fetched) -> ProbeResult:
+    def add(self, probe: Probe, fetched: FetchResult) -> ProbeResult:
         """Judge and keep one answer."""
         last_dropped = self.answers[-1].fetched.dropped if self.answers else None  # most "not found" pages are the same
         result = _reduced(probe, fetched, self._judge(probe, fetched), last_dropped)
@@ -76,7 +120,7 @@ class VisitResults:
             self.retry_after = max(seconds, self.retry_after or 0)
         return result
 
-    def reassess(self, doubted: ProbeResult, fetched: Fetched) -> None:
+    def reassess(self, doubted: ProbeResult, fetched: FetchResult) -> None:
         """Judge again after one more control: `doubted`, whose whole answer is `fetched`, and all found manifests.
 
         A found document may turn out to be a soft 404; an absence stays one.
@@ -102,7 +146,7 @@ class VisitResults:
         known = self.known.get(f"https://{self._host}{path}")
         return self.outcome_of(path) is Outcome.FOUND or (known is not None and known.outcome is Outcome.FOUND)
 
-    def _judge(self, probe: Probe, fetched: Fetched) -> Assessment:
+    def _judge(self, probe: Probe, fetched: FetchResult) -> Assessment:
         assessment = assess(probe, fetched, self._controls)
         known = self.known.get(probe.url) if assessment.reason == "unchanged" else None
         if known is not None:
@@ -116,7 +160,7 @@ def _leads_on(answer: ProbeResult) -> bool:
 
 
 def _reduced(
-    probe: Probe, fetched: Fetched, assessment: Assessment, like: tuple[int, bytes] | None = None
+    probe: Probe, fetched: FetchResult, assessment: Assessment, like: tuple[int, bytes] | None = None
 ) -> ProbeResult:
     """Return the answer with the headers needed later, and with its body only if that is stored.
 
@@ -139,3 +183,29 @@ def _reduced(
 @lru_cache(maxsize=256)  # nearly all answers have one of a few types
 def _content_type_only(content_type: str | None) -> Mapping[str, str]:
     return NO_HEADERS if content_type is None else MappingProxyType({"content-type": content_type[:200]})
+
+
+_VALIDATED: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE})
+
+
+def probe_for(host: str, document: KnownDocument) -> Probe:
+    """Return the request for a known document, as a path of the plan or as a pointer."""
+    url = parse_https(document.url) or document.url
+    for step in probes.STEPS:
+        if url == f"https://{host}{step.path}":
+            return probes.manifest_probe(host, step)
+    expected = document.via.expected if document.via else document.format
+    return probes.pointer_probe(url, document.via or Via(url, "", "known", expected), expected)
+
+
+def with_validators(probe: Probe, known: KnownDocument | None, *, whole_plan: bool) -> Probe:
+    """Add the validators of a known document (RFC 9110 section 13).
+
+    Not in a whole plan: pointers, conditions and controls depend on the body, so it is fetched again.
+    """
+    if known is None or known.outcome not in _VALIDATED:
+        return probe
+    via = probe.via or known.via
+    if whole_plan:
+        return probe._replace(via=via)
+    return probe._replace(etag=known.etag, last_modified=known.last_modified, via=via)

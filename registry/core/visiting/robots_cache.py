@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from registry.core.model.documents import Fetched
+from registry.core.model.documents import FetchResult
 from registry.core.visiting import robots_record
 from registry.core.visiting.robots import Robots
 from registry.core.visiting.visits import RobotsRecord
@@ -29,7 +29,7 @@ class RobotsCache:
         self._by_host[host] = robots_record.rules_of(self.record)
         return True
 
-    def add(self, host: str, final_host: str, fetched: Fetched) -> None:
+    def add(self, host: str, final_host: str, fetched: FetchResult) -> None:
         """Read the answer to a request for the file of `host`, which `final_host` served in the end.
 
         It counts for both hosts: apex and `www.` usually share one file.

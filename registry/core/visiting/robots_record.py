@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from registry.core.model.documents import Fetched, Outcome
+from registry.core.model.documents import FetchResult, Outcome
 from registry.core.names.authority import is_own_answer
 from registry.core.visiting.robots import Robots, is_page
 from registry.core.visiting.visits import RobotsRecord
@@ -12,7 +12,7 @@ from registry.core.visiting.visits import RobotsRecord
 FRESH: Final = timedelta(hours=24)  # RFC 9309 section 2.4
 
 
-def keep(fetched: Fetched, host: str) -> RobotsRecord:
+def keep(fetched: FetchResult, host: str) -> RobotsRecord:
     """Return the record of an answer to a request for the file of `host`. Status None: not reachable.
 
     A redirect that leads nowhere is a missing file (RFC 9309, 2.3.1.2). The body of a web page in the file's place is

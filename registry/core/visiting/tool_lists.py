@@ -2,22 +2,166 @@
 
 A conversation with one endpoint is a generator that yields requests and is sent answers, None for a request that was
 not made. It ends with a document that holds the tools, or with the reason why there are none.
+
+Requests to an MCP endpoint and the replies to them: JSON-RPC 2.0 over streamable HTTP.
+
+Model Context Protocol 2026-07-28 (stateless: every request carries its version) and 2025-11-25 (a handshake, and a
+session that the server may name in a header). Only the methods of `Method` exist; tools are never called.
 """
 
-from collections.abc import Callable, Generator, Iterable
+import json
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Final, NamedTuple, TypeAlias
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.assessing.verdicts import by_status
 from registry.core.format_support.manifest import list_of, map_of
 from registry.core.format_support.probing import CARD_CAP
 from registry.core.formats import mcp_json, mcp_server_card, mcp_server_json, mcp_tools_list
-from registry.core.model.documents import Fetched, Json, Outcome, Probe, Purpose, Via
+from registry.core.model.documents import FetchResult, Json, Outcome, Post, Probe, Purpose, Via
 from registry.core.model.services import Protocol
 from registry.core.names.domains import host_of, parse_https, same_site
-from registry.core.visiting.mcp_messages import STATELESS, Endpoint, Method, Reply, reply_in, server_info
+from registry.core.reading.reader import Unreadable, read_json
+from registry.core.visiting.robots import PRODUCT
 from registry.core.visiting.visits import ProbeResult
+
+STATELESS: Final = "2026-07-28"
+"""The first version without a handshake."""
+LEGACY: Final = "2025-11-25"
+"""The version that the handshake offers; the server may answer with an older one."""
+
+NOTIFICATION_CAP: Final = 1024
+EVENT_STREAM: Final = "text/event-stream"
+
+_META: Final = "io.modelcontextprotocol/"
+_CLIENT: Final[Mapping[str, Json]] = {"name": PRODUCT, "version": "1"}
+_ACCEPT: Final = "application/json, text/event-stream"
+_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}")
+_SESSION = re.compile(r"[\x21-\x7e]{1,512}")
+_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+class Method(StrEnum):
+    DISCOVER = "server/discover"
+    INITIALIZE = "initialize"
+    INITIALIZED = "notifications/initialized"
+    LIST_TOOLS = "tools/list"
+
+
+class McpReply(NamedTuple):
+    """A JSON-RPC reply: `result`, or None and the `code` of its error; both None for an answer that is no reply."""
+
+    result: dict[str, Json] | None = None
+    code: int | None = None
+
+
+class McpEndpoint:
+    """Makes the requests to one endpoint. `url`: where to; after a redirect, where the first answer came from.
+
+    `session_id` and `version` are those that the handshake agreed on.
+    """
+
+    def __init__(self, url: str, via: Via) -> None:
+        self.url, self._via = url, via
+        self.version = STATELESS
+        self.session_id: str | None = None
+        self.last_id = 0
+
+    def request(self, method: Method, cap: int, params: Mapping[str, Json] | None = None) -> Probe:
+        """Return the POST of one request; the reply to it has the id `last_id`."""
+        self.last_id += 1
+        members: dict[str, Any] = dict(params or {})
+        if self.version == STATELESS:
+            members["_meta"] = {
+                f"{_META}protocolVersion": STATELESS,
+                f"{_META}clientCapabilities": {},
+                f"{_META}clientInfo": _CLIENT,
+            }
+        return self._probe(method, {"id": self.last_id, "params": members} if members else {"id": self.last_id}, cap)
+
+    def handshake(self, cap: int) -> Probe:
+        """Return the `initialize` of the versions before STATELESS."""
+        self.version = LEGACY
+        params: dict[str, Json] = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": dict(_CLIENT)}
+        return self.request(Method.INITIALIZE, cap, params)
+
+    def notification(self) -> Probe:
+        """Return `notifications/initialized`, which has no reply."""
+        return self._probe(Method.INITIALIZED, {}, NOTIFICATION_CAP)
+
+    def agree(self, result: Mapping[str, Json], headers: Mapping[str, str]) -> bool:
+        """Take version and session from the answer to the handshake; False when either is not usable."""
+        version, session_id = result.get("protocolVersion"), headers.get("mcp-session-id")
+        if not isinstance(version, str) or not _VERSION.fullmatch(version):
+            return False
+        if session_id is not None and not _SESSION.fullmatch(session_id):  # guard: session-id-syntax
+            return False
+        self.version, self.session_id = version, session_id
+        return True
+
+    def _probe(self, method: Method, members: Mapping[str, Any], cap: int) -> Probe:
+        body = json.dumps({"jsonrpc": "2.0", **members, "method": method.value}).encode()
+        headers = [("Content-Type", "application/json")]
+        if method is not Method.INITIALIZE:
+            headers.append(("MCP-Protocol-Version", self.version))
+        if self.version == STATELESS:
+            headers.append(("Mcp-Method", method.value))
+        if self.session_id is not None:
+            headers.append(("Mcp-Session-Id", self.session_id))
+        post = Post(method.value, body, tuple(headers), self.last_id if "id" in members else None)
+        return Probe(self.url, Purpose.RPC, "S6", _ACCEPT, cap, self._via, post=post)
+
+
+def reply_in(fetched: FetchResult, request_id: int) -> McpReply:
+    """Return the reply to a request, from a JSON body or an event stream, whatever the status. Never raises."""
+    media_type = fetched.headers.get("content-type", "").partition(";")[0].strip().lower()
+    parts = events_in(fetched.body) if media_type == EVENT_STREAM else (fetched.body,)
+    for part in parts:
+        reply = reply_of(part, request_id)
+        if reply is not None:
+            return reply
+    return McpReply()
+
+
+def events_in(stream: bytes) -> Iterator[bytes]:
+    """Yield the data of each event of a stream that a blank line ends (HTML standard, "Server-sent events")."""
+    for event in _BLANK_LINE.split(stream):
+        if data := data_of(event):
+            yield data
+
+
+def data_of(event: bytes) -> bytes:
+    """Return the lines of one event's `data` fields."""
+    lines = (line for line in _LINE_END.split(event) if line.startswith(b"data:"))
+    return b"\n".join(line[5:].removeprefix(b" ") for line in lines)
+
+
+def reply_of(message: bytes, request_id: int) -> McpReply | None:
+    """Return the message as the reply to this request; None for any other message."""
+    try:
+        value = read_json(message)
+    except Unreadable:
+        return None
+    for item in value if isinstance(value, list) else (value,):
+        if not isinstance(item, dict) or "method" in item:
+            continue
+        result, error = item.get("result"), item.get("error")
+        if item.get("id") == request_id and isinstance(result, dict):
+            return McpReply(result)
+        if isinstance(error, dict) and item.get("id") in (request_id, None):
+            code = error.get("code")
+            return McpReply(None, code if isinstance(code, int) else 0)
+    return None
+
+
+def server_info(result: dict[str, Json]) -> Json:
+    """Return what the server says of itself: `serverInfo` of the handshake, in `_meta` since STATELESS."""
+    return result.get("serverInfo") or map_of(map_of(result, "_meta"), f"{_META}serverInfo")
+
 
 REL: Final = "tools/list"
 MAX_SERVERS: Final = 2  # of one host and visit
@@ -34,16 +178,16 @@ _TRY_HANDSHAKE: Final = frozenset({400, 406, 415, 422})
 """Statuses with which a server before STATELESS refuses a request without a session."""
 
 
-class Listed(NamedTuple):
+class ToolListResult(NamedTuple):
     """How a conversation ended. `document` holds the tools; None unless FOUND. `last`: the last answer, if any."""
 
     outcome: Outcome
     reason: str
     document: bytes | None = None
-    last: Fetched | None = None
+    last: FetchResult | None = None
 
 
-Conversation: TypeAlias = Generator[Probe, Fetched | None, Listed]
+Conversation: TypeAlias = Generator[Probe, FetchResult | None, ToolListResult]
 
 
 def endpoints(host: str, documents: Iterable[ProbeResult]) -> list[tuple[str, Via]]:
@@ -64,11 +208,11 @@ def endpoints(host: str, documents: Iterable[ProbeResult]) -> list[tuple[str, Vi
     return list(named.items())[:MAX_SERVERS]
 
 
-Exchange: TypeAlias = Callable[[Probe], Generator[Probe, Fetched, Fetched | None]]
+Exchange: TypeAlias = Callable[[Probe], Generator[Probe, FetchResult, FetchResult | None]]
 """Sends one message, as a generator that yields it for its answer; it returns None if the message may not be sent."""
 
 
-def listed(url: str, reference: Via, exchange: Exchange) -> Generator[Probe, Fetched, Listed]:
+def listed(url: str, reference: Via, exchange: Exchange) -> Generator[Probe, FetchResult, ToolListResult]:
     """Hold the conversation with one endpoint."""
     talk = conversation(url, reference)
     probe = next(talk)
@@ -77,15 +221,15 @@ def listed(url: str, reference: Via, exchange: Exchange) -> Generator[Probe, Fet
         try:
             probe = talk.send(fetched)
         except StopIteration as end:
-            ending: Listed = end.value
+            ending: ToolListResult = end.value
             return ending
 
 
-def answer(url: str, reference: Via, listed: Listed, now: datetime) -> ProbeResult:
+def answer(url: str, reference: Via, listed: ToolListResult, now: datetime) -> ProbeResult:
     """Return the end of a conversation as the answer at the endpoint's URL."""
     probe = Probe(url, Purpose.TOOLS, "S6", _JSON, CARD_CAP, reference)
     last = listed.last
-    fetched = Fetched(
+    fetched = FetchResult(
         url,
         url,
         now if last is None else last.at,
@@ -119,28 +263,28 @@ def _listable(host: str, protocol: Protocol) -> str | None:
 
 def conversation(url: str, reference: Via) -> Conversation:
     """Ask one endpoint for its tools. Requests are `server/discover` or the older handshake, then pages of tools."""
-    endpoint = Endpoint(url, reference)
+    endpoint = McpEndpoint(url, reference)
     answer = yield endpoint.request(Method.DISCOVER, HANDSHAKE_CAP)
     reply = _reply(answer, endpoint)
-    if isinstance(reply, Listed) or answer is None:
-        return reply if isinstance(reply, Listed) else _no_reply(answer)
+    if isinstance(reply, ToolListResult) or answer is None:
+        return reply if isinstance(reply, ToolListResult) else _no_reply(answer)
     endpoint.url = answer.final_url
     if reply.result is None or not _is_stateless(reply.result):
-        if reply == Reply() and answer.status not in _TRY_HANDSHAKE:
+        if reply == McpReply() and answer.status not in _TRY_HANDSHAKE:
             return _no_reply(answer)
         answer = yield endpoint.handshake(HANDSHAKE_CAP)
         reply = _reply(answer, endpoint)
-        if isinstance(reply, Listed):
+        if isinstance(reply, ToolListResult):
             return reply
         if reply.result is None or answer is None or not endpoint.agree(reply.result, answer.headers):
             return _no_reply(answer, reply)
         yield endpoint.notification()
     if "tools" not in map_of(reply.result, "capabilities"):
-        return Listed(Outcome.NOT_A_MANIFEST, "no_tools", last=answer)
+        return ToolListResult(Outcome.NOT_A_MANIFEST, "no_tools", last=answer)
     return (yield from _pages(endpoint, server_info(reply.result)))
 
 
-def _pages(endpoint: Endpoint, server: Json) -> Conversation:
+def _pages(endpoint: McpEndpoint, server: Json) -> Conversation:
     """Request the pages of tools. Pages after one that cannot be read are missing, which the document states."""
     tools: list[Json] = []
     cursors: list[str] = []
@@ -149,10 +293,10 @@ def _pages(endpoint: Endpoint, server: Json) -> Conversation:
         params: dict[str, Json] = {"cursor": cursors[-1]} if cursors else {}
         answer = yield endpoint.request(Method.LIST_TOOLS, room, params)
         reply = _reply(answer, endpoint)
-        page = None if isinstance(reply, Listed) or reply.result is None else reply.result.get("tools")
-        if answer is None or isinstance(reply, Listed) or reply.result is None or not isinstance(page, list):
+        page = None if isinstance(reply, ToolListResult) or reply.result is None else reply.result.get("tools")
+        if answer is None or isinstance(reply, ToolListResult) or reply.result is None or not isinstance(page, list):
             if not tools:
-                return reply if isinstance(reply, Listed) else _no_reply(answer, reply)
+                return reply if isinstance(reply, ToolListResult) else _no_reply(answer, reply)
             break
         last = answer
         tools += page[: MAX_TOOLS - len(tools)]
@@ -165,7 +309,7 @@ def _pages(endpoint: Endpoint, server: Json) -> Conversation:
             break
         cursors.append(cursor)
     document = mcp_tools_list.compose(tools, server=server, version=endpoint.version, complete=complete)
-    return Listed(Outcome.FOUND, "", document, last)
+    return ToolListResult(Outcome.FOUND, "", document, last)
 
 
 def _is_stateless(result: dict[str, Json]) -> bool:
@@ -174,28 +318,28 @@ def _is_stateless(result: dict[str, Json]) -> bool:
     return not versions or STATELESS in versions
 
 
-def _reply(answer: Fetched | None, endpoint: Endpoint) -> Reply | Listed:
+def _reply(answer: FetchResult | None, endpoint: McpEndpoint) -> McpReply | ToolListResult:
     """Return the reply in an answer, or how the conversation ends: no answer, or one that needs credentials.
 
     Of other errors the body is read: before STATELESS, errors of JSON-RPC came with 400.
     """
     if answer is None:
-        return Listed(Outcome.SKIPPED, "visit_budget")
+        return ToolListResult(Outcome.SKIPPED, "visit_budget")
     if answer.failure is not None or answer.status is None:
-        return Listed(answer.failure or Outcome.UNREACHABLE, answer.reason, last=answer)
+        return ToolListResult(answer.failure or Outcome.UNREACHABLE, answer.reason, last=answer)
     ending = by_status(answer.status)
     if ending is not None and ending[0] not in _MAY_HOLD_REPLY:
-        return Listed(*ending, last=answer)
+        return ToolListResult(*ending, last=answer)
     return reply_in(answer, endpoint.last_id)
 
 
 _MAY_HOLD_REPLY: Final = frozenset({Outcome.ABSENT, Outcome.NOT_A_MANIFEST})
 
 
-def _no_reply(answer: Fetched | None, reply: Reply | None = None) -> Listed:
+def _no_reply(answer: FetchResult | None, reply: McpReply | None = None) -> ToolListResult:
     """Return the end of a conversation with an endpoint that speaks no MCP, or refuses the method."""
     if reply is not None and reply.code is not None:
-        return Listed(Outcome.NOT_A_MANIFEST, f"rpc_error_{reply.code}", last=answer)
+        return ToolListResult(Outcome.NOT_A_MANIFEST, f"rpc_error_{reply.code}", last=answer)
     status = None if answer is None else answer.status
     outcome, reason = (status and by_status(status)) or (Outcome.NOT_A_MANIFEST, "no_rpc_reply")
-    return Listed(outcome, reason, last=answer)
+    return ToolListResult(outcome, reason, last=answer)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from registry.core.assessing.assess import Assessment
-from registry.core.model.documents import Fetched, Outcome, Probe, Via
+from registry.core.model.documents import FetchResult, Outcome, Probe, Via
 from registry.core.visiting.shares import Spent, Standing
 
 _NO_ADDRESS: Final = frozenset({"nxdomain", "no_address", "dns_bad_name"})
@@ -79,7 +79,7 @@ class ProbeResult(NamedTuple):
     """One probe, its answer, and the judgement of it."""
 
     probe: Probe
-    fetched: Fetched
+    fetched: FetchResult
     assessment: Assessment
 
 

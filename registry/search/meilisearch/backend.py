@@ -20,13 +20,12 @@ import structlog
 from registry.core.model.listing import Filters, SearchUnavailable
 from registry.core.ranking import CorpusStats, ParsedQuery
 from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, WriterBusy
-from registry.search.corpus_counts import IndexOutdated, read_stats
+from registry.search.column_store import OutdatedIndex, read_stats
 from registry.search.meilisearch import hits, layout, queries
-from registry.search.meilisearch.admin import Admin, Keys
+from registry.search.meilisearch.admin import Admin, Keys, QueryResult
 from registry.search.meilisearch.index_build import IndexBuild
 from registry.search.meilisearch.index_writer import IndexWriter
 from registry.search.meilisearch.query_client import EmbedderMissing, IndexMissing, QueryClient, deadline
-from registry.search.meilisearch.responses import QueryResult
 
 log = structlog.get_logger(__name__)
 
@@ -156,7 +155,7 @@ class MeiliBackend:
         except IndexMissing:
             return IndexHealth(IndexState.MISSING)
         except SearchUnavailable as error:
-            outdated = isinstance(error.__cause__, IndexOutdated)
+            outdated = isinstance(error.__cause__, OutdatedIndex)
             return IndexHealth(IndexState.OUTDATED if outdated else IndexState.AWAY)
 
     async def hashes(self) -> AsyncIterator[tuple[str, bytes]]:
@@ -194,7 +193,7 @@ class MeiliBackend:
             build_id = uuid.uuid4().hex[:12]
             build = await asyncio.to_thread(IndexBuild, self._admin, self._index, build_id, self._model, self._dims)
             try:
-                yield _Threaded(build, self._forget_feeder)
+                yield _ThreadedBuild(build, self._forget_feeder)
             finally:
                 await asyncio.to_thread(build.drop)
         finally:
@@ -234,7 +233,7 @@ class MeiliBackend:
                 raise IndexMissing("the index has not been built yet")
             try:
                 self._feeder = IndexWriter(self._admin, self._index, self._model)
-            except IndexOutdated as error:
+            except OutdatedIndex as error:
                 raise SearchUnavailable("the index has to be built again") from error
         return self._feeder
 
@@ -252,7 +251,7 @@ class MeiliBackend:
         self._version_checked = True
 
 
-class _Threaded:
+class _ThreadedBuild:
     """See `registry.search.backend.Build`."""
 
     def __init__(self, build: IndexBuild, on_swap: Callable[[], None]) -> None:
@@ -270,7 +269,7 @@ class _Threaded:
 def _generation(result: QueryResult) -> str:
     """Return the generation of the index. Raise SearchUnavailable when this version of waypost did not build it."""
     if not result.hits or result.hits[0].h != layout.LAYOUT:
-        raise SearchUnavailable("the index has to be built again") from IndexOutdated("another layout")
+        raise SearchUnavailable("the index has to be built again") from OutdatedIndex("another layout")
     return result.hits[0].g
 
 
@@ -279,6 +278,6 @@ def _read_statistics(result: QueryResult) -> _Known:
     hit = result.hits[0]
     try:
         _, stats = read_stats(hit.r, layout.LAYOUT)
-    except IndexOutdated as error:
+    except OutdatedIndex as error:
         raise SearchUnavailable("the index has to be built again") from error
     return _Known(generation, hit.model, stats, layout.copied_from(hit.copied))

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.ranking import CandidateSet, Capabilities, CorpusStats, ParsedQuery, browse, rank
-from registry.core.ranking.copies import SHOWN_COPIES, Copies, FoldedHosts, Standing, Standings
+from registry.core.ranking.copies import SHOWN_COPIES, Copies, CopyStanding, FoldedHosts, Standings
 from registry.core.ranking.naming import MOST_NAMED
 from registry.core.ranking.record import Parts, parts
 from registry.search.backend import Pool
+from registry.search.meilisearch.admin import QueryResult, ResponseHit
 from registry.search.meilisearch.layout import standing_from
-from registry.search.meilisearch.responses import QueryResult, ResponseHit
 
 _NOT_COPIED: Final = FoldedHosts()
 
@@ -129,7 +129,7 @@ def _level(hit: ResponseHit) -> int:
     return _standing(hit).level
 
 
-def _standing(hit: ResponseHit) -> Standing:
+def _standing(hit: ResponseHit) -> CopyStanding:
     return standing_from(hit.copy_key, hit.offered, hit.listed)
 
 

@@ -12,9 +12,9 @@ import structlog
 
 from registry.core.model.listing import SearchUnavailable
 from registry.core.ranking.copies import standing_of
-from registry.core.scheduling.bisection import Bisection
+from registry.core.scheduling.jobs import Bisection
 from registry.search.backend import SearchDocument
-from registry.search.corpus_counts import CorpusCounts
+from registry.search.column_store import CorpusCounts
 from registry.search.meilisearch import layout
 from registry.search.meilisearch.admin import Admin, TaskFailure, line
 from registry.search.meilisearch.index_writer import BATCH, BATCH_BYTES, MAX_QUARANTINED

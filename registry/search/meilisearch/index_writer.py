@@ -17,9 +17,9 @@ import structlog
 from registry.core.model.listing import SearchUnavailable
 from registry.core.ranking import Record
 from registry.core.ranking.copies import standing_of
-from registry.core.scheduling.bisection import Bisection
+from registry.core.scheduling.jobs import Bisection
 from registry.search.backend import SearchDocument
-from registry.search.corpus_counts import CorpusCounts, IndexOutdated
+from registry.search.column_store import CorpusCounts, OutdatedIndex
 from registry.search.meilisearch import layout, queries
 from registry.search.meilisearch.admin import Admin, TaskFailure, line
 
@@ -198,7 +198,7 @@ def read_corpus_counts(admin: Admin, index: str, model: str) -> tuple[str, Corpu
     fields = ["h", "g", "model", "copied", "r"]
     found = list(admin.documents(index, fields, ids=[layout.STATISTICS_ID]))
     if not found or found[0].get("model") != model:
-        raise IndexOutdated("the index has vectors of another model")
+        raise OutdatedIndex("the index has vectors of another model")
     counts = CorpusCounts.decode(base64.b64decode(found[0]["r"]), layout.LAYOUT)
     return str(found[0]["g"]), counts, layout.copied_from(base64.b64decode(found[0]["copied"]))
 

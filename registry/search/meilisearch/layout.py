@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.ranking import RANKER_VERSION, Record
-from registry.core.ranking.copies import Standing, standing_of
+from registry.core.ranking.copies import CopyStanding, standing_of
 from registry.search.backend import SearchDocument
 from registry.search.facets import FACETS, NAMES, NUMBERS
 
@@ -101,10 +101,10 @@ def copy_key(offer: int, level: int) -> str:
     return f"{offer:016x}-{level}"
 
 
-def standing_from(copy: str | None, offered: int, listed: int) -> Standing:
+def standing_from(copy: str | None, offered: int, listed: int) -> CopyStanding:
     """Return the standing in a document. Raise ValueError for another `copy` than `copy_key` or nothing."""
     offer, _, level = (copy or "").partition("-")
-    return Standing(int(offer, 16), int(level), offered, listed) if copy else Standing(0, 0, offered, listed)
+    return CopyStanding(int(offer, 16), int(level), offered, listed) if copy else CopyStanding(0, 0, offered, listed)
 
 
 def service_document(document: SearchDocument, model: str) -> Json:

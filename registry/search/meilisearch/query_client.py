@@ -16,7 +16,7 @@ import structlog
 from pydantic import ValidationError
 
 from registry.core.model.listing import SearchUnavailable
-from registry.search.meilisearch.responses import MultiSearchResponse, QueryResult
+from registry.search.meilisearch.admin import MultiSearchResponse, QueryResult
 
 log = structlog.get_logger(__name__)
 

@@ -5,12 +5,7 @@ blocks (by day), job runs, reference data, webhooks, API keys, the state of a mi
 (by client), lists of submitted hosts (by their id), and causes of other trust (by a number).
 """
 
-from registry.store.tables.api_keys import ApiKeyRow
-from registry.store.tables.audit import AuditRow
 from registry.store.tables.base import Base
-from registry.store.tables.blocks import BlockDayRow
-from registry.store.tables.claims import ClaimRow, OwnerSettingRow
-from registry.store.tables.documents import BodyRow, DocumentHistoryRow, DocumentRow
 from registry.store.tables.frontier import (
     CandidateRow,
     DomainRow,
@@ -19,22 +14,46 @@ from registry.store.tables.frontier import (
     OptOutRow,
     SubmissionRow,
 )
-from registry.store.tables.holds import ListingHoldRow
-from registry.store.tables.ledger import ChangeRow, FeedHeadRow, VisitRow
-from registry.store.tables.mcp_servers import McpLeftOutRow, McpServerRow
-from registry.store.tables.mirror import MirroredRow, MirrorRow
+from registry.store.tables.ledger import (
+    ChangeRow,
+    FeedHeadRow,
+    JobRunRow,
+    MirroredRow,
+    MirrorRow,
+    ReferenceRow,
+    VisitRow,
+)
 from registry.store.tables.operators import (
+    ApiKeyRow,
+    AuditRow,
+    BlockDayRow,
+    ClaimRow,
     FilingRow,
+    ListingHoldRow,
+    OwnerSettingRow,
     RecheckRow,
     ReportRow,
     SubmissionListRow,
     SubmittedHostRow,
     TurnRow,
+    WebhookChallengeRow,
+    WebhookDeliveryRow,
+    WebhookRow,
 )
-from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
-from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow, TrustCauseRow
-from registry.store.tables.upkeep import JobRunRow, ReferenceRow
-from registry.store.tables.webhooks import WebhookChallengeRow, WebhookDeliveryRow, WebhookRow
+from registry.store.tables.services import (
+    BodyRow,
+    CapabilityRow,
+    DocumentHistoryRow,
+    DocumentRow,
+    FindingRow,
+    McpLeftOutRow,
+    McpServerRow,
+    ScoreRow,
+    SearchDirtyRow,
+    SearchTargetRow,
+    ServiceRow,
+    TrustCauseRow,
+)
 
 __all__ = [
     "ApiKeyRow",

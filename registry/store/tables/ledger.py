@@ -1,8 +1,13 @@
-"""The ledger: one row per visit. The change feed: one row per event, and its head."""
+"""The ledger: one row per visit. The change feed: one row per event, and its head.
+
+What a mirror knows of its origin. Empty in a registry that crawls.
+
+Runs of the recurring jobs, and the reference data that one of them fetches.
+"""
 
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Index, Integer, Sequence, text
+from sqlalchemy import BigInteger, Boolean, Index, Integer, Sequence, SmallInteger, text
 from sqlalchemy.dialects.postgresql import UUID as PgUUID
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -75,3 +80,64 @@ class FeedHeadRow(Base):
     latest_at: Mapped[Moment | None]  # when the latest event happened
     pruned_seq: Mapped[int] = mapped_column(BigInteger)  # the last place that was deleted; 0: none yet
     pruned_id: Mapped[UUID] = mapped_column(PgUUID(as_uuid=True))  # the nil UUID: none yet
+
+
+class MirrorRow(Base):
+    """The only row (`id` is 1) makes this database a mirror. Progress is written with the records that it is about."""
+
+    __tablename__ = "mirror"
+
+    id: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
+    origin: Mapped[str]  # URL of the registry
+    phase: Mapped[str]  # "loading" a dump, "following" the feed
+    manifest: Mapped[JsonB | None]  # of the dump that is loaded, or was loaded last
+    part: Mapped[int] = mapped_column(Integer)  # parts of it that are loaded
+    line: Mapped[int] = mapped_column(Integer)  # lines of the next part that are loaded
+    cursor: Mapped[str | None]  # of the feed: what follows it is not applied yet
+    sequence: Mapped[int] = mapped_column(BigInteger)  # the latest position that is known to be applied
+    without_restricted: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
+    refused: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))  # lines without a valid host
+    behind_s: Mapped[int | None] = mapped_column(Integer)  # age of the first event that is not applied; 0: none
+    contact_at: Mapped[Moment | None]  # last answer of the origin
+
+
+class MirroredRow(Base):
+    """What the origin said last of a host. `snapshot`: the dump that named it last, or the one before the event."""
+
+    __tablename__ = "mirrored"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    state: Mapped[str]  # "listed", "opted_out", "blocked", "absent", "refused", "left_out"
+    reason: Mapped[str] = mapped_column(server_default="")  # why it was refused or left out
+    sequence: Mapped[int] = mapped_column(BigInteger)  # position of the feed that the state is as of
+    snapshot: Mapped[str]
+    robots: Mapped[str | None]  # what robots.txt of the host says about training (core/merging/usage.py)
+
+
+class JobRunRow(Base):
+    """One run of a recurring job. Not sharded: a handful of rows a day."""
+
+    __tablename__ = "job_runs"
+
+    job: Mapped[str] = mapped_column(primary_key=True)
+    started_at: Mapped[Moment] = mapped_column(primary_key=True)
+    finished_at: Mapped[Moment | None]
+    outcome: Mapped[str]  # jobs.RunOutcome; "running" also for a run whose process has died since
+    figures: Mapped[JsonB]
+    error: Mapped[str | None]
+
+
+class ReferenceRow(Base):
+    """Reference data newer than the copy that this program was shipped with. Every process reads it."""
+
+    __tablename__ = "reference_data"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    body: Mapped[Bytes]
+    sha256: Mapped[Bytes]
+    url: Mapped[str]
+    etag: Mapped[str | None]
+    last_modified: Mapped[str | None]
+    fetched_at: Mapped[Moment]  # when this body was fetched
+    checked_at: Mapped[Moment]  # when the publisher last confirmed it as current

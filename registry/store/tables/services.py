@@ -1,6 +1,16 @@
-"""Services as merged from the current documents of their hosts, with capabilities, findings and scores."""
+"""Services as merged from the current documents of their hosts, with capabilities, findings and scores.
 
-from sqlalchemy import BigInteger, Identity, Index, Text, text
+What hosts served: each body once per domain, the current answer of each URL, and every change of it.
+
+Search targets (indexes), and the services that each has yet to index again.
+
+Triggers on `services` and on the canonical hosts of `owner_settings` write the rows of `search_dirty` (see the first
+migration and 2c7e95b0d4a1), so that no code path can forget it.
+
+Records of the MCP registry's API, made of services when these are recorded.
+"""
+
+from sqlalchemy import BigInteger, Identity, Index, Integer, Sequence, Text, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -101,3 +111,127 @@ class ScoreRow(Base):
     value: Mapped[Small]
     rubric_version: Mapped[str]
     breakdown: Mapped[JsonB]  # sections, lines and facts
+
+
+class BodyRow(Base):
+    """Raw bytes, never cast to jsonb: a body may hold numbers or nesting that cannot be decoded again."""
+
+    __tablename__ = "bodies"
+
+    domain: Mapped[DomainKey]
+    sha256: Mapped[Bytes] = mapped_column(primary_key=True)
+    body: Mapped[Bytes]
+
+
+class DocumentRow(Base):
+    """The current answer of one URL. The key holds a hash: a URL may be longer than a btree entry."""
+
+    __tablename__ = "documents"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    url_hash: Mapped[Bytes] = mapped_column(primary_key=True)  # sha256 of `url`
+    url: Mapped[str]  # as requested
+    final_url: Mapped[str]  # after redirects
+    purpose: Mapped[str]
+    outcome: Mapped[str]
+    reason: Mapped[str]
+    format: Mapped[str | None]
+    dialect: Mapped[str | None]
+    status: Mapped[Small | None]
+    media_type: Mapped[str | None]
+    etag: Mapped[str | None]
+    last_modified: Mapped[str | None]
+    headers: Mapped[JsonB]
+    size: Mapped[int] = mapped_column(Integer)
+    sha256: Mapped[Bytes]
+    has_body: Mapped[bool]
+    via: Mapped[JsonB | None]
+    alias_of: Mapped[str | None]  # URL of the same bytes at a more preferred path
+    findings: Mapped[JsonB]
+    rubric_version: Mapped[str]
+    first_seen_at: Mapped[Moment]
+    changed_at: Mapped[Moment]
+    seen_at: Mapped[Moment]
+    missed_at: Mapped[Moment | None]  # first visit that did not find it again; a second one decides
+    transport: Mapped[JsonB | None]  # how it was fetched when this row was written whole; see core/evidence
+
+
+class DocumentHistoryRow(Base):
+    """One row per version of a document, the first included."""
+
+    __tablename__ = "document_history"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    url_hash: Mapped[Bytes] = mapped_column(primary_key=True)
+    changed_at: Mapped[Moment] = mapped_column(primary_key=True)
+    url: Mapped[str]
+    outcome: Mapped[str]
+    reason: Mapped[str]
+    format: Mapped[str | None]
+    dialect: Mapped[str | None]
+    status: Mapped[Small | None]
+    size: Mapped[int] = mapped_column(Integer)
+    sha256: Mapped[Bytes]
+
+
+# Versions come from a sequence, not a counter per row: a row deleted and noted again never repeats an earlier version.
+DIRTY_VERSIONS = Sequence("search_dirty_versions", metadata=Base.metadata, data_type=BigInteger)
+
+
+class SearchTargetRow(Base):
+    __tablename__ = "search_target"
+
+    target: Mapped[str] = mapped_column(primary_key=True)  # "embedded:<uuid>", "meilisearch"
+    created_at: Mapped[Moment]
+    seen_at: Mapped[Moment]
+
+
+class SearchDirtyRow(Base):
+    """No foreign key to services: a deleted service must be removed from the index as well."""
+
+    __tablename__ = "search_dirty"
+
+    target: Mapped[str] = mapped_column(primary_key=True)
+    host: Mapped[str] = mapped_column(primary_key=True)
+    domain: Mapped[str]
+    version: Mapped[int] = mapped_column(BigInteger)
+    noted_at: Mapped[Moment]  # of the oldest change that the target has not seen
+
+
+class McpServerRow(Base):
+    """A version of a server, with its name and version in byte order, as the API lists them.
+
+    `status`: active, deprecated, or deleted (no longer served; without `server` and `notes`, kept as long as the change
+    feed). A trigger on `services` sets `deleted`, so that no code path can forget it.
+    """
+
+    __tablename__ = "mcp_servers"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    name: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    version: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    status: Mapped[str]
+    is_latest: Mapped[bool]
+    server: Mapped[JsonB | None]  # server.json
+    notes: Mapped[JsonB | None]  # server_records.ServerRecord.notes
+    published_at: Mapped[Moment]
+    updated_at: Mapped[Moment]  # last change of anything but `is_latest`
+    status_changed_at: Mapped[Moment]
+
+    __table_args__ = (
+        Index("ix_mcp_servers_name", "name", "version"),
+        Index("ix_mcp_servers_updated_at", "updated_at"),
+    )
+
+
+class McpLeftOutRow(Base):
+    """A service that is an MCP server but has no record, and why (server_records.LEFT_OUT)."""
+
+    __tablename__ = "mcp_left_out"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    reason: Mapped[str]

@@ -1,8 +1,8 @@
 """What happens to services and hosts is told by events: with the state, and with what changed."""
 
 from registry.actions.maintenance.forget import forget
+from registry.actions.recording.record import tell_stale
 from registry.actions.recording.rescore import rescore
-from registry.actions.recording.staleness import tell_stale
 from registry.core.changes.versions import MAX_NAMED
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import registrable_domain

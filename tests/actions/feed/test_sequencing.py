@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from registry.actions.feed.reading import CursorExpired, FeedPage, latest, page
-from registry.actions.feed.sequencing import sequence, state
+from registry.actions.feed import EventPage, ExpiredCursor, latest, page, sequence, state
 from registry.actions.maintenance.prune import prune
 from registry.core.changes.kinds import KINDS, Types
 from registry.store import feed
@@ -35,8 +34,8 @@ async def add(store: Store, *changes: ChangeRecord) -> None:
         await uow.ledger.add_changes(changes)
 
 
-async def read_all(store: Store, limit: int = 3, types: Types | None = None) -> list[FeedPage]:
-    pages: list[FeedPage] = []
+async def read_all(store: Store, limit: int = 3, types: Types | None = None) -> list[EventPage]:
+    pages: list[EventPage] = []
     after: Place | None = None
     while not pages or pages[-1].has_more:
         pages.append(await page(store, after, types or Types(), limit))
@@ -44,7 +43,7 @@ async def read_all(store: Store, limit: int = 3, types: Types | None = None) -> 
     return pages
 
 
-def hosts(pages: Sequence[FeedPage]) -> list[str]:
+def hosts(pages: Sequence[EventPage]) -> list[str]:
     return [event.host for one in pages for event in one.events]
 
 
@@ -201,7 +200,7 @@ async def test_a_place_that_was_pruned_is_expired_and_the_one_at_the_edge_is_not
     pages = await read_all(store, limit=1)
     assert await prune(store, KEEP, now=NOW) == {"changes": 2}
     for expired in (pages[0].place, 1, 0, BEGINNING):
-        with pytest.raises(CursorExpired) as refused:
+        with pytest.raises(ExpiredCursor) as refused:
             await page(store, expired)
         assert refused.value.ends.pruned == pages[1].place
     for kept in (pages[1].place, 2, None):
@@ -229,10 +228,10 @@ async def test_a_place_from_before_a_restore_is_expired(store: Store) -> None:
             "UPDATE feed_head SET latest_seq = 1, latest_id = (SELECT event_id FROM changes)"
         )
     lost = Place(2, feed._NIL)
-    with pytest.raises(CursorExpired):
+    with pytest.raises(ExpiredCursor):
         await page(store, lost)
     await add(store, event("c.example"))
-    with pytest.raises(CursorExpired):
+    with pytest.raises(ExpiredCursor):
         await page(store, lost)  # another event has this place now
     assert hosts(await read_all(store)) == ["a.example", "c.example"]
 

@@ -1,9 +1,7 @@
 """A host whose owner lets another one stand for it is in no index while that one is listed."""
 
-from registry.actions.indexing.drain import drain
-from registry.actions.indexing.reindex import reindex
-from registry.actions.indexing.verify import verify
-from registry.actions.maintenance.holds import hold, release
+from registry.actions.indexing import drain, reindex, verify
+from registry.actions.maintenance.forget import hold, release
 from registry.actions.ownership import owning
 from registry.actions.queries.discover import discover
 from registry.core.access.tokens import Token

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from registry.actions.ownership import checking, claiming
-from registry.actions.ownership.checking import MOST_OF_NETWORK
+from registry.actions.ownership import claiming
 from registry.actions.ownership.claiming import (
     CHECKS_OF_DOMAIN,
     CHECKS_OF_NETWORK,
+    MOST_OF_NETWORK,
     MOST_OPEN,
     MOST_OPEN_OF_DOMAIN,
     MOST_OPEN_OF_HOST,
@@ -115,6 +115,6 @@ async def test_networks_take_turns(store: Store) -> None:
         await claiming.ask(store, token, now=NOW)
     _, mine = await claimed(store, HOST, client="203.0.113.8", now=NOW + MINUTE)
     await claiming.ask(store, mine, now=NOW + MINUTE)
-    taken = await checking.take(store, limit=2, now=NOW + MINUTE)
+    taken = await claiming.take(store, limit=2, now=NOW + MINUTE)
     assert mine.id in {check.claim for check in taken}, "a /48 is one network"
-    assert len(await checking.take(store, limit=100, now=NOW + MINUTE)) == MOST_OF_NETWORK - 1
+    assert len(await claiming.take(store, limit=100, now=NOW + MINUTE)) == MOST_OF_NETWORK - 1

@@ -6,14 +6,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from registry.actions.feed.reading import page
+from registry.actions.feed import page
 from registry.actions.frontier.submit import REMEMBERED, erase_clients
 from registry.actions.maintenance.forget import forget
 from registry.actions.maintenance.opt_out import Proof, ask_at_once
 from registry.actions.maintenance.opt_out import settle as settle_opt_out
 from registry.actions.maintenance.prune import prune
-from registry.actions.ownership import checking, claiming, leaving, notifying, owning, rechecking
-from registry.actions.ownership.authorising import MOST_CHANGES, NotAnOwner, OtherHost
+from registry.actions.ownership import claiming, owning
 from registry.actions.ownership.claiming import (
     CHECKS_OF_NETWORK,
     MOST_OPEN,
@@ -23,16 +22,15 @@ from registry.actions.ownership.claiming import (
     claim_token,
     owner_token,
 )
-from registry.actions.ownership.overview import overview
+from registry.actions.ownership.owning import MOST_CHANGES, NotAnOwner, OtherHost, overview
 from registry.actions.queries import inspect
 from registry.actions.recording.rescore import rescore
-from registry.actions.webhooks.subscribing import BadReceiver
+from registry.actions.webhooks import BadReceiver
 from registry.core.access.claims import OPEN_FOR, Answer, Method, Scope
 from registry.core.access.tokens import Token
-from registry.core.changes.kinds import ALL
-from registry.core.changes.payloads import payload_of
+from registry.core.changes.kinds import ALL, payload_of
 from registry.core.model.listing import Filters
-from registry.core.scheduling.retention import INDEX_FORGOTTEN_AFTER
+from registry.core.scheduling.jobs import INDEX_FORGOTTEN_AFTER
 from registry.store.unit_of_work import Store
 from tests.actions.test_prune import KEEP
 from tests.support.builders import DAY, HOUR, NOW, adp_site, again, crawl
@@ -58,7 +56,7 @@ async def claimed(
     *,
     client: str = "203.0.113.7",
     now: datetime = NOW,
-) -> tuple[claiming.Claimed, Token]:
+) -> tuple[claiming.ClaimView, Token]:
     token = claim_token(f"{next(_numbers):016x}", secret())
     claim = await claiming.claim(store, host, method, scope, token=token, client=client, now=now, exempt={host})
     return claim, token
@@ -66,8 +64,8 @@ async def claimed(
 
 async def checked(store: Store, token: Token, answer: Answer, now: datetime = NOW) -> None:
     await claiming.ask(store, token, now=now)
-    for check in await checking.take(store, limit=100, now=now):
-        await checking.settle(store, check.claim, answer, every=EVERY, now=now)
+    for check in await claiming.take(store, limit=100, now=now):
+        await claiming.settle(store, check.claim, answer, every=EVERY, now=now)
 
 
 async def owner_of(
@@ -81,8 +79,8 @@ async def owner_of(
 
 
 async def verified(store: Store, answer: Answer, now: datetime) -> None:
-    for check in await checking.take(store, limit=100, now=now):
-        await checking.settle(store, check.claim, answer, every=EVERY, now=now)
+    for check in await claiming.take(store, limit=100, now=now):
+        await claiming.settle(store, check.claim, answer, every=EVERY, now=now)
 
 
 async def listed(store: Store) -> list[str]:
@@ -134,8 +132,8 @@ async def test_a_claim_expires(store: Store) -> None:
     _, token = await claimed(store)
     await claiming.ask(store, token, now=NOW)
     late = NOW + 7 * DAY
-    assert await checking.take(store, limit=10, now=late) == []
-    await checking.settle(store, token.id, "published", every=EVERY, now=late)
+    assert await claiming.take(store, limit=10, now=late) == []
+    await claiming.settle(store, token.id, "published", every=EVERY, now=late)
     assert (await claiming.status(store, token, now=late)).state == "expired"
 
 
@@ -207,7 +205,7 @@ async def test_a_later_proof_transfers_the_host(store: Store) -> None:
 async def test_a_proof_of_the_domain_has_its_hosts_verified(store: Store) -> None:
     await owner_of(store, API)
     await owner_of(store, HOST, "domain", now=NOW + HOUR)
-    assert [check.host for check in await checking.take(store, limit=10, now=NOW + HOUR)] == [API]
+    assert [check.host for check in await claiming.take(store, limit=10, now=NOW + HOUR)] == [API]
 
 
 async def test_a_hidden_host_is_visited_and_not_listed_until_shown(store: Store) -> None:
@@ -233,7 +231,7 @@ async def test_a_token_is_valid_for_its_host_only(store: Store) -> None:
         with pytest.raises(OtherHost):
             await owning.hide(store, owner, host, now=NOW)
         with pytest.raises(OtherHost):
-            await leaving.opt_out(store, owner, host, now=NOW)
+            await owning.opt_out(store, owner, host, now=NOW)
         with pytest.raises(OtherHost):
             await overview(store, owner, host)
     with pytest.raises(NotAnOwner):
@@ -304,14 +302,14 @@ async def test_a_replaced_token_is_no_longer_valid(store: Store) -> None:
 async def test_an_owner_opts_out_and_only_an_owner_returns(store: Store) -> None:
     await crawl(store, SITES)
     owner = await owner_of(store)
-    await leaving.opt_out(store, owner, HOST, now=NOW)
+    await owning.opt_out(store, owner, HOST, now=NOW)
     assert await listed(store) == [OTHER], "the apex covers all hosts below it"
     with pytest.raises(NotAnOwner):
         await overview(store, owner, HOST)
     request = await ask_at_once(store, HOST, "in", now=NOW)
     assert await settle_opt_out(store, request, Proof(), now=NOW) == "by_owner"
     back = await owner_of(store, now=NOW + HOUR)
-    await leaving.come_back(store, back, HOST, now=NOW + HOUR)
+    await owning.come_back(store, back, HOST, now=NOW + HOUR)
     await again(store, SITES, NOW + HOUR)
     assert HOST in await listed(store)
 
@@ -354,19 +352,19 @@ async def test_the_change_feed_tells_the_life_of_an_ownership(store: Store) -> N
 async def test_an_owner_has_a_host_visited_at_once_unless_it_is_closed(store: Store) -> None:
     await crawl(store, SITES)
     owner = await owner_of(store)
-    assert (await rechecking.recheck(store, owner, HOST, now=NOW + HOUR)).state == "queued"
+    assert (await owning.recheck(store, owner, HOST, now=NOW + HOUR)).state == "queued"
     due = await rows(store, f"SELECT next_visit_why FROM hosts WHERE host = '{HOST}'")
     assert due == [("asked",)]
     await forget(store, HOST, now=NOW, opt_out="operator")
     back = await owner_of(store, now=NOW + HOUR)
-    assert (await rechecking.recheck(store, back, HOST, now=NOW + HOUR)).state == "opted_out"
+    assert (await owning.recheck(store, back, HOST, now=NOW + HOUR)).state == "opted_out"
 
 
 async def test_a_webhook_is_replaced_removed_and_ends_with_the_ownership(store: Store) -> None:
     owner = await owner_of(store)
 
     async def webhook(url: str) -> str:
-        record = await notifying.set_webhook(store, owner, HOST, url, ALL, now=NOW, exempt=())
+        record = await owning.set_webhook(store, owner, HOST, url, ALL, now=NOW, exempt=())
         assert record.verified_at is None, "nothing is told before a challenge was answered"
         return record.id
 
@@ -375,8 +373,8 @@ async def test_a_webhook_is_replaced_removed_and_ends_with_the_ownership(store: 
     await webhook("https://hooks.pigeons.com/a")
     second = await webhook("https://hooks.pigeons.com/b")
     assert await rows(store, "SELECT id, hosts FROM webhooks") == [(second, [HOST])]
-    assert await notifying.remove_webhook(store, owner, HOST, now=NOW)
-    assert not await notifying.remove_webhook(store, owner, HOST, now=NOW)
+    assert await owning.remove_webhook(store, owner, HOST, now=NOW)
+    assert not await owning.remove_webhook(store, owner, HOST, now=NOW)
     await webhook("https://hooks.pigeons.com/c")
     await owning.give_up(store, owner, HOST, now=NOW)
     assert await rows(store, "SELECT id FROM webhooks") == []

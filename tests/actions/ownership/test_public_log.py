@@ -1,6 +1,6 @@
 """What everybody reads in the audit log of owners."""
 
-from registry.actions.access.audit import decisions
+from registry.actions.access import decisions
 from registry.actions.ownership import owning
 from registry.store.unit_of_work import Store
 from tests.actions.ownership.test_ownership import API, HOST, SITES, owner_of

@@ -4,10 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from registry.actions.ownership import leaving, owning
-from registry.actions.ownership.authorising import MOST_CHANGES, NotAnOwner
+from registry.actions.ownership import owning
 from registry.actions.ownership.claiming import owner_token
-from registry.actions.ownership.overview import overview
+from registry.actions.ownership.owning import MOST_CHANGES, NotAnOwner, overview
 from registry.core.access.claims import MOST_FAILURES
 from registry.store.unit_of_work import Store
 from tests.actions.ownership.test_ownership import API, HOST, OTHER, SITES, audit, listed, owner_of, secret, verified
@@ -27,7 +26,7 @@ async def test_what_protects_an_owner_is_never_refused_for_a_limit(store: Store)
     assert len(await audit(store)) == entries, "repeating it costs nothing"
     new = owner_token(owner.id, secret())
     await owning.rotate(store, owner, HOST, new, now=NOW)
-    await leaving.opt_out(store, new, HOST, now=NOW)
+    await owning.opt_out(store, new, HOST, now=NOW)
     assert HOST not in await listed(store)
     other = await owner_of(store, OTHER)
     for _ in range(MOST_CHANGES):
@@ -39,10 +38,10 @@ async def test_an_opt_out_spares_no_host_but_those_of_other_owners(store: Store)
     await crawl(store, SITES)
     apex, api = await owner_of(store), await owner_of(store, API)
     with pytest.raises(owning.BadSetting, match=API):
-        await leaving.opt_out(store, apex, HOST, now=NOW)
+        await owning.opt_out(store, apex, HOST, now=NOW)
     assert await listed(store) == sorted(SITES)
     await owning.give_up(store, api, API, now=NOW)
-    await leaving.opt_out(store, apex, HOST, now=NOW)
+    await owning.opt_out(store, apex, HOST, now=NOW)
     assert await listed(store) == [OTHER]
 
 
@@ -50,7 +49,7 @@ async def test_the_owner_of_a_domain_opts_out_for_all_its_hosts(store: Store) ->
     await crawl(store, SITES)
     domain = await owner_of(store, HOST, "domain")
     await owner_of(store, API)
-    await leaving.opt_out(store, domain, HOST, now=NOW)
+    await owning.opt_out(store, domain, HOST, now=NOW)
     assert await listed(store) == [OTHER]
 
 

@@ -6,12 +6,21 @@ from datetime import datetime
 
 from registry.actions.frontier.submit import REMEMBERED, erase_clients
 from registry.actions.maintenance.forget import forget
-from registry.actions.reports.filing import KIND, MOST_OF_CLIENT, MOST_OF_REPORT, WINDOW, Filing, file_report
-from registry.actions.reports.reading import filed, page, reports_of
-from registry.actions.reports.resolving import resolve_report
+from registry.actions.reports import (
+    KIND,
+    MOST_OF_CLIENT,
+    MOST_OF_REPORT,
+    WINDOW,
+    Filing,
+    file_report,
+    filed,
+    page,
+    reports_of,
+    resolve_report,
+)
 from registry.core.access.audit import ANONYMOUS, OPERATOR
 from registry.core.access.tokens import Token
-from registry.core.model.reports import Code
+from registry.core.model.listing import Code
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import HOUR, NOW, adp_site, crawl

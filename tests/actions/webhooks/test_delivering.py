@@ -8,16 +8,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from registry.actions.feed.cursors import decode
-from registry.actions.feed.reading import page
-from registry.actions.feed.sequencing import sequence
+from registry.actions import webhooks
+from registry.actions.feed import decode, page, sequence
 from registry.actions.maintenance.prune import prune
-from registry.actions.webhooks import delivering, subscribing
-from registry.actions.webhooks.delivering import Outgoing
-from registry.actions.webhooks.subscribing import BadReceiver
+from registry.actions.webhooks import BadReceiver, Outgoing
 from registry.core.changes.kinds import ALL, Types
 from registry.core.names.domains import InvalidName
-from registry.core.webhooks.schedule import DELAYS, GATHER, Attempt, Delivered, Disable, Retry, Verdict
+from registry.core.webhooks import DELAYS, GATHER, Attempt, DeliveryState, Disable, Retry, Verdict
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store
 from registry.store.webhooks import MOST_DELIVERIES, WebhookCounts, WebhookRecord
@@ -30,7 +27,7 @@ FAILED, DONE = Attempt(500, "http_500", duration_ms=7), Attempt(200)
 
 
 async def subscribe(store: Store, types: Types = ALL, hosts: tuple[str, ...] = ()) -> str:
-    webhook = await subscribing.add(store, URL, types, hosts, now=NOW, exempt={"receiver.example"})
+    webhook = await webhooks.add(store, URL, types, hosts, now=NOW, exempt={"receiver.example"})
     return webhook.id
 
 
@@ -48,15 +45,15 @@ async def happen(store: Store, *hosts: str, kind: str = "service.changed") -> No
 
 
 async def due(store: Store, now: datetime = NOW, limit: int = 10, busy: Collection[str] = ()) -> list[Outgoing]:
-    return await delivering.due(store, BASE, limit=limit, busy=busy, now=now)
+    return await webhooks.due(store, BASE, limit=limit, busy=busy, now=now)
 
 
 async def record(store: Store, outgoing: Outgoing, attempt: Attempt, now: datetime = NOW) -> Verdict | None:
-    return await delivering.record(store, outgoing, attempt, disable_after=timedelta(days=5), chance=0.5, now=now)
+    return await webhooks.record(store, outgoing, attempt, disable_after=timedelta(days=5), chance=0.5, now=now)
 
 
 async def stored(store: Store) -> WebhookRecord:
-    [webhook] = await subscribing.webhooks(store)
+    [webhook] = await webhooks.webhooks(store)
     return webhook
 
 
@@ -108,7 +105,7 @@ async def test_a_message_stays_as_it_is_until_it_is_delivered_and_one_tells_the_
     assert await due(store) == []
     later = NOW + DELAYS[0]
     assert await due(store, later) == [first]
-    assert await record(store, first, DONE, later) == Delivered(later + GATHER)
+    assert await record(store, first, DONE, later) == DeliveryState(later + GATHER)
     assert await due(store, later) == [], "events gather"
     [second] = await due(store, later + GATHER)
     assert data_of(second)["events"] == 2 and second.message.id != first.message.id
@@ -141,7 +138,7 @@ async def test_410_and_days_of_failures_disable_until_an_operator_enables(store:
     assert await record(store, message, Attempt(410, "http_410")) == Disable("gone")
     assert await due(store, NOW + timedelta(days=9)) == []
     assert (await stored(store)).disabled_reason == "gone"
-    assert await subscribing.enable(store, webhook, now=NOW) is not None
+    assert await webhooks.enable(store, webhook, now=NOW) is not None
     [challenge] = await due(store)
     assert challenge.message.purpose == "challenge", "the address may have another owner by now"
     await record(store, challenge, DONE)
@@ -155,7 +152,7 @@ async def test_410_and_days_of_failures_disable_until_an_operator_enables(store:
         now = verdict.at
     assert verdict == Disable("failed for 5 days: http_500")
     assert timedelta(days=5) <= now - NOW <= timedelta(days=6)
-    assert await subscribing.counts(store) == WebhookCounts(active=0, unverified=0, disabled=1, pending=0, failing=0)
+    assert await webhooks.counts(store) == WebhookCounts(active=0, unverified=0, disabled=1, pending=0, failing=0)
 
 
 async def test_counts_by_state(store: Store) -> None:
@@ -164,31 +161,31 @@ async def test_counts_by_state(store: Store) -> None:
     [message] = await due(store)
     await record(store, message, FAILED)
     await subscribe(store)
-    assert await subscribing.counts(store) == WebhookCounts(active=1, unverified=1, disabled=0, pending=1, failing=1)
+    assert await webhooks.counts(store) == WebhookCounts(active=1, unverified=1, disabled=0, pending=1, failing=1)
 
 
 async def test_both_secrets_sign_until_a_rotation_ends(store: Store) -> None:
     webhook = await subscribe(store)
     old = (await stored(store)).secret
-    rotated = await subscribing.rotate(store, webhook, overlap=timedelta(hours=1), now=NOW)
+    rotated = await webhooks.rotate(store, webhook, overlap=timedelta(hours=1), now=NOW)
     assert rotated is not None and rotated.secret != old
     [outgoing] = await due(store)
     assert outgoing.secrets == (rotated.secret, old)
     [outgoing] = await due(store, NOW + timedelta(hours=1))
     assert outgoing.secrets == (rotated.secret,)
-    again = await subscribing.rotate(store, webhook, overlap=timedelta(), now=NOW)
+    again = await webhooks.rotate(store, webhook, overlap=timedelta(), now=NOW)
     assert again is not None and again.secrets(NOW) == (again.secret,)
-    assert await subscribing.rotate(store, "wh_none", overlap=timedelta(), now=NOW) is None
+    assert await webhooks.rotate(store, "wh_none", overlap=timedelta(), now=NOW) is None
 
 
 async def test_an_attempt_of_a_webhook_that_was_removed_is_not_stored(store: Store) -> None:
     webhook = await verified(store)
     await happen(store, "a.example")
     [message] = await due(store)
-    assert await subscribing.remove(store, webhook)
-    assert not await subscribing.remove(store, webhook)
+    assert await webhooks.remove(store, webhook)
+    assert not await webhooks.remove(store, webhook)
     assert await record(store, message, DONE) is None
-    assert await delivering.deliveries(store, webhook, limit=10) == []
+    assert await webhooks.deliveries(store, webhook, limit=10) == []
 
 
 async def test_attempts_are_listed_and_a_message_can_be_sent_again(store: Store) -> None:
@@ -197,15 +194,15 @@ async def test_attempts_are_listed_and_a_message_can_be_sent_again(store: Store)
     [message] = await due(store)
     await record(store, message, FAILED, NOW + timedelta(seconds=1))
     await record(store, message, DONE, NOW + timedelta(seconds=9))
-    attempts = await delivering.deliveries(store, webhook, limit=2)
+    attempts = await webhooks.deliveries(store, webhook, limit=2)
     assert [(one.status, one.reason, one.duration_ms) for one in attempts] == [(200, "", 0), (500, "http_500", 7)]
-    again = await delivering.again(store, webhook, message.message.id, now=NOW)
+    again = await webhooks.again(store, webhook, message.message.id, now=NOW)
     assert again == message
     before = await stored(store)
     assert await record(store, message, FAILED, NOW + timedelta(minutes=1)) is None, "it is not pending any more"
     assert await stored(store) == before
-    assert await delivering.again(store, webhook, "msg_none", now=NOW) is None
-    trial = await delivering.trial(store, webhook, BASE, now=NOW)
+    assert await webhooks.again(store, webhook, "msg_none", now=NOW) is None
+    trial = await webhooks.trial(store, webhook, BASE, now=NOW)
     assert trial is not None and await record(store, trial, Attempt(410, "http_410")) is None
 
 
@@ -215,9 +212,9 @@ async def test_only_the_latest_attempts_are_kept(store: Store) -> None:
     for number in range(MOST_DELIVERIES + 5):
         for one in outgoing if number < 2 else [one for one in outgoing if one.webhook == webhook]:
             await record(store, one, replace(FAILED, duration_ms=number), NOW + timedelta(seconds=number))
-    kept = await delivering.deliveries(store, webhook, limit=1_000)
+    kept = await webhooks.deliveries(store, webhook, limit=1_000)
     assert [one.duration_ms for one in kept] == list(range(MOST_DELIVERIES + 4, 4, -1))
-    assert len(await delivering.deliveries(store, other, limit=1_000)) == 2
+    assert len(await webhooks.deliveries(store, other, limit=1_000)) == 2
 
 
 async def test_events_that_were_pruned_before_they_were_told(store: Store) -> None:
@@ -239,10 +236,10 @@ async def test_events_that_were_pruned_before_they_were_told(store: Store) -> No
 )  # fmt: skip
 async def test_addresses_that_cannot_be_receivers_are_refused(store: Store, url: str) -> None:
     with pytest.raises(BadReceiver):
-        await subscribing.add(store, url, ALL, (), now=NOW, exempt={"receiver.example"})
+        await webhooks.add(store, url, ALL, (), now=NOW, exempt={"receiver.example"})
 
 
 @pytest.mark.parametrize("url", ["https://localhost/", "https://hook.internal/", "https://receiver.example/"])
 async def test_names_that_are_not_public_are_refused(store: Store, url: str) -> None:
     with pytest.raises(InvalidName):
-        await subscribing.add(store, url, ALL, (), now=NOW, exempt=())
+        await webhooks.add(store, url, ALL, (), now=NOW, exempt=())

@@ -5,15 +5,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from registry.actions.maintenance.forget import forget
-from registry.actions.maintenance.holds import hold
-from registry.actions.ownership import notifying, owning
+from registry.actions import webhooks
+from registry.actions.maintenance.forget import forget, hold
+from registry.actions.ownership import owning
 from registry.actions.ownership.claiming import TooMany
-from registry.actions.webhooks import delivering, subscribing
-from registry.actions.webhooks.subscribing import ClosedReceiver, ForeignReceiver
+from registry.actions.webhooks import ClosedReceiver, ForeignReceiver
 from registry.core.access.tokens import Token
 from registry.core.changes.kinds import ALL
-from registry.core.webhooks.schedule import DELAYS, MAX_CHALLENGES_OF_DOMAIN, MAX_CHALLENGES_OF_HOST, Attempt
+from registry.core.webhooks import DELAYS, MAX_CHALLENGES_OF_DOMAIN, MAX_CHALLENGES_OF_HOST, Attempt
 from registry.store.unit_of_work import Store
 from registry.store.webhooks import WebhookRecord
 from tests.actions.ownership.test_ownership import owner_of
@@ -37,7 +36,7 @@ async def put(
     receiver_token: Token | None = None,
     now: datetime = NOW,
 ) -> WebhookRecord:
-    return await notifying.set_webhook(
+    return await owning.set_webhook(
         store, owner, host, f"https://{receiver}{path}", ALL, receiver_token=receiver_token, now=now, exempt=()
     )
 
@@ -110,25 +109,25 @@ async def test_hosts_that_left_are_no_receivers(store: Store, left: str) -> None
     with pytest.raises(ClosedReceiver):
         await put(store, owner, BELOW)
     with pytest.raises(ClosedReceiver):
-        await subscribing.add(store, f"https://{BELOW}/", ALL, (), now=NOW, exempt=())
+        await webhooks.add(store, f"https://{BELOW}/", ALL, (), now=NOW, exempt=())
     assert await due(store) == []
 
 
 @pytest.mark.parametrize("left", [BELOW, HOST, APEX])
 async def test_an_opt_out_ends_deliveries_that_an_operator_set_up(store: Store, left: str) -> None:
-    webhook = await subscribing.add(store, f"https://{BELOW}/", ALL, (), now=NOW, exempt=())
+    webhook = await webhooks.add(store, f"https://{BELOW}/", ALL, (), now=NOW, exempt=())
     await confirm(store)
     await happen(store, "a.example")
     [message] = await due(store)
     await forget(store, left, now=NOW, opt_out="operator")
     assert await due(store) == []
     assert ((await stored(store)).state, (await stored(store)).disabled_reason) == ("disabled", str(ClosedReceiver()))
-    assert await subscribing.enable(store, webhook.id, now=NOW)
+    assert await webhooks.enable(store, webhook.id, now=NOW)
     assert await due(store) == [], "not even a challenge"
     for send in (
-        delivering.challenge(store, webhook.id, now=NOW),
-        delivering.trial(store, webhook.id, "https://registry.example", now=NOW),
-        delivering.again(store, webhook.id, message.message.id, now=NOW),
+        webhooks.challenge(store, webhook.id, now=NOW),
+        webhooks.trial(store, webhook.id, "https://registry.example", now=NOW),
+        webhooks.again(store, webhook.id, message.message.id, now=NOW),
     ):
         with pytest.raises(ClosedReceiver):
             await send
@@ -174,7 +173,7 @@ async def test_challenges_to_a_host_are_bounded_over_all_addresses(store: Store)
         await put(store, owner, HOST, path=f"/{number}")
         assert await fail(store) == 1
         if number % 2:
-            assert await notifying.remove_webhook(store, owner, HOST, now=NOW)
+            assert await owning.remove_webhook(store, owner, HOST, now=NOW)
     with pytest.raises(TooMany) as refused:
         await put(store, owner, HOST, path="/last")
     assert refused.value.retry_after == DAY
@@ -191,7 +190,7 @@ async def test_challenges_to_a_domain_are_bounded_over_all_owners_and_operators(
         await put(store, await owner_of(store, host, client=f"203.0.113.{number}"), host, host=host)
         sent += await fail(store)
     for number in range(MAX_CHALLENGES_OF_DOMAIN):
-        await subscribing.add(store, f"https://v{number}.{APEX}/", ALL, (), now=NOW, exempt=())
+        await webhooks.add(store, f"https://v{number}.{APEX}/", ALL, (), now=NOW, exempt=())
         sent += await fail(store)
     assert sent == MAX_CHALLENGES_OF_DOMAIN
     owner = await owner_of(store, HOST)

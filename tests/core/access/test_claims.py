@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.access.claims import MOST_FAILURES, Answer, Standing, challenge, covers, is_published, lines_of
+from registry.core.access.claims import MOST_FAILURES, Answer, ProofStanding, challenge, covers, is_published, lines_of
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -23,8 +23,8 @@ def test_a_value_is_bound_to_claim_host_scope_and_claimant() -> None:
     assert len(values) == 5
 
 
-def standing_after(*answers: Answer) -> Standing:
-    standing = Standing()
+def standing_after(*answers: Answer) -> ProofStanding:
+    standing = ProofStanding()
     for day, answer in enumerate(answers):
         standing = standing.after(answer, NOW + day * DAY)
     return standing

@@ -25,7 +25,7 @@ import yaml
 
 from registry.core.assessing.assess import assess_body
 from registry.core.formats import FORMAT_BY_SLUG
-from registry.core.merging.held import Held
+from registry.core.merging.held import HeldDocument
 from registry.core.merging.merge import merge
 from registry.core.model.documents import Via
 from tests.core.calling.calls import made_record
@@ -93,17 +93,19 @@ def count(corpus: Path) -> Counts:
     counts = Counts()
     for host, documents in hosts(corpus):
         bodies: dict[str, bytes] = {}
-        held: list[Held] = []
+        held: list[HeldDocument] = []
         for slug, path, file in documents:
             url, raw = f"https://{host}{path}", file.read_bytes()
             bodies[url] = raw
             expected = slug if slug == DETAILS else None
-            held.append(Held(url, url, assess_body(raw, url, None, {}, expected=expected), sha256(raw).digest(), NOW))
+            held.append(
+                HeldDocument(url, url, assess_body(raw, url, None, {}, expected=expected), sha256(raw).digest(), NOW)
+            )
         _count(counts, host, _linked(held), bodies)
     return counts
 
 
-def _linked(held: list[Held]) -> list[Held]:
+def _linked(held: list[HeldDocument]) -> list[HeldDocument]:
     """Return the documents; details as if requested by the manifest that names a capability of their name."""
     details = {one.assessment.service.capabilities[0].name: one for one in held if _is_detail(one)}
     linked = [one for one in held if not _is_detail(one)]
@@ -114,15 +116,17 @@ def _linked(held: list[Held]) -> list[Held]:
                 if capability.name in details and origin is not None:
                     via = Via(origin.document, f"{origin.pointer}/detail_url", "detail_url", DETAILS)
                     detail = details.pop(capability.name)
-                    linked.append(Held(detail.url, detail.requested, detail.assessment, detail.sha256, NOW, via))
+                    linked.append(
+                        HeldDocument(detail.url, detail.requested, detail.assessment, detail.sha256, NOW, via)
+                    )
     return linked
 
 
-def _is_detail(one: Held) -> bool:
+def _is_detail(one: HeldDocument) -> bool:
     return one.assessment.format == DETAILS and one.assessment.service is not None
 
 
-def _count(counts: Counts, host: str, held: list[Held], bodies: dict[str, bytes]) -> None:
+def _count(counts: Counts, host: str, held: list[HeldDocument], bodies: dict[str, bytes]) -> None:
     service = merge(host, held).service
     for capability in service.capabilities if service is not None else ():
         record = json.loads(json.dumps(made_record(service, capability)))

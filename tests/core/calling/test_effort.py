@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from registry.core.calling import pattern_work as patterns_of
 from registry.core.calling import patterns, schemas
-from registry.core.calling.arguments import TOO_LONG, arguments_of
 from registry.core.calling.call import call_of, examples_of
 from registry.core.calling.effort import MAX_VALUE_WEIGHT, Effort, weight_of
+from registry.core.calling.http import TOO_LONG, arguments_of
 from registry.core.calling.pattern_work import MAX_PATTERN_WORK, pattern_work
 from registry.core.model.services import Capability, Invocation, Service
 from tests.core.calling.hostile_schemas import WORST, enum_and_items, hostile_schemas, slow_patterns

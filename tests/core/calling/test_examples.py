@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.calling import patterns
-from registry.core.calling.arguments import NOT_DESCRIBED, arguments_of
 from registry.core.calling.effort import Effort
+from registry.core.calling.http import NOT_DESCRIBED, arguments_of
 from registry.core.calling.schemas import Root, fault, is_checkable, keywords
 from tests.core.manifests import json_values
 

@@ -7,7 +7,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.changes.difference import MAX_OPERATIONS, MAX_VALUE_BYTES, Operation, difference
+from registry.core.changes.versions import MAX_OPERATIONS, MAX_VALUE_BYTES, Operation, difference
 
 KEYS = st.sampled_from(["a", "b", "/", "~", "~1", "", "ä"])
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["x", "y"])

@@ -8,7 +8,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.changes.fingerprints import canonical, fingerprint
+from registry.core.changes.versions import canonical, fingerprint
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 EXACT = st.integers(-(2**53) + 1, 2**53 - 1)

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.evidence.uptime import Check, percentage, series, status_of
-from registry.core.evidence.versions import compared
-from registry.core.evidence.wishes import forbids_copies
+from registry.core.evidence import UptimeCheck, compared, forbids_copies, percentage, series, status_of
 from registry.core.model.documents import Outcome
 
 
@@ -32,7 +30,7 @@ def test_wishes_about_copies(headers: dict[str, str], caching: str | None, expec
 @given(st.lists(st.tuples(st.integers(0, 200), st.sampled_from(["up", "degraded", "down"])), max_size=30))
 def test_a_series_counts_each_check_of_its_days_once(found: list[tuple[int, Any]]) -> None:
     today = datetime(2026, 11, 26, tzinfo=UTC)
-    checks = [Check(today - timedelta(days=age), status, 5) for age, status in found]
+    checks = [UptimeCheck(today - timedelta(days=age), status, 5) for age, status in found]
     days = series(checks, today.date(), 90)
     assert len(days) == 90 and sum(day.checks for day in days) == sum(age < 90 for age, _ in found)
     assert all((percentage(day.checks, day.down) is None) is (day.checks == 0) for day in days)

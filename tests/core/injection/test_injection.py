@@ -13,7 +13,7 @@ from hypothesis.strategies import characters, from_regex, text
 
 from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.assessing.mining import SCANNED_CHARS
-from registry.core.merging.merge import Held, Merged, merge
+from registry.core.merging.merge import HeldDocument, MergeResult, merge
 from registry.core.model.documents import Via
 from registry.core.model.findings import Severity, rules_in
 from registry.core.reading import injection, injection_rules
@@ -283,13 +283,13 @@ def test_thousands_of_poisoned_capabilities_are_all_flagged_and_few_findings_kep
     assert set(flags(assessment).values()) == {("injection.override",)}
 
 
-def merged(*documents: Held) -> Merged:
+def merged(*documents: HeldDocument) -> MergeResult:
     return merge(HOST, documents)
 
 
-def held(assessment: Assessment, path: str = ADP, via: Via | None = None) -> Held:
+def held(assessment: Assessment, path: str = ADP, via: Via | None = None) -> HeldDocument:
     url = f"https://{HOST}{path}"
-    return Held(url, url, assessment, path.encode(), NOW, via)
+    return HeldDocument(url, url, assessment, path.encode(), NOW, via)
 
 
 def test_a_poisoned_detail_flags_its_capability_and_the_service() -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.core.merging.merge import Held, merge
+from registry.core.merging.merge import HeldDocument, merge
 from registry.core.model.services import AuthScheme, Service
 from tests.support.holding import held
 
@@ -22,22 +22,22 @@ API: dict[str, Any] = {
 }
 
 
-def resource(url: str = RESOURCE, *issuers: str) -> Held:
+def resource(url: str = RESOURCE, *issuers: str) -> HeldDocument:
     servers = list(issuers) or [f"https://{HOST}"]
     body = {"resource": url, "authorization_servers": servers, "scopes_supported": ["coins"]}
     return held(HOST, "/.well-known/oauth-protected-resource", body)
 
 
-def server(issuer: str = f"https://{HOST}") -> Held:
+def server(issuer: str = f"https://{HOST}") -> HeldDocument:
     urls = {"authorization_endpoint": f"https://{HOST}/authorize", "token_endpoint": f"https://{HOST}/token"}
     return held(HOST, "/.well-known/oauth-authorization-server", {"issuer": issuer, **urls})
 
 
-def card(**members: Any) -> Held:
+def card(**members: Any) -> HeldDocument:
     return held(HOST, "/.well-known/mcp/server-card.json", SERVER_CARD | members)
 
 
-def merged(*documents: Held) -> Service:
+def merged(*documents: HeldDocument) -> Service:
     service = merge(HOST, documents).service
     assert service is not None
     return service

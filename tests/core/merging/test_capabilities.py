@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from registry.core.assessing.assess import Assessment
 from registry.core.merging.capabilities import merged
-from registry.core.merging.merge import Held, merge
+from registry.core.merging.merge import HeldDocument, merge
 from registry.core.model.documents import Outcome
 from registry.core.model.services import Capability, Invocation, InvocationKind, Origin, Service
 from tests.support.holding import NOW
@@ -35,7 +35,7 @@ capabilities = st.builds(
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> list[Held]:
+def documents(draw: st.DrawFn) -> list[HeldDocument]:
     found = []
     for index, slug in enumerate(draw(st.lists(st.sampled_from(FORMATS), min_size=1, max_size=4))):
         url = f"https://{HOST}/{index}"
@@ -49,7 +49,7 @@ def documents(draw: st.DrawFn) -> list[Held]:
         )
         service = Service(name=draw(st.sampled_from(["n", "m"])), capabilities=placed)
         judged = Assessment(Outcome.FOUND, format=slug, service=service)
-        found.append(Held(url, url, judged, bytes([index]), NOW))
+        found.append(HeldDocument(url, url, judged, bytes([index]), NOW))
     return found
 
 
@@ -63,7 +63,7 @@ def keys(service: Service) -> set[tuple[str, str | None, str | None, str | None]
 
 @settings(max_examples=150, deadline=None)
 @given(documents(), st.randoms(use_true_random=False))
-def test_order_and_repetition_do_not_matter(held_documents: list[Held], random: object) -> None:
+def test_order_and_repetition_do_not_matter(held_documents: list[HeldDocument], random: object) -> None:
     expected = merge(HOST, held_documents)
     shuffled = [*held_documents, *held_documents]
     random.shuffle(shuffled)  # type: ignore[attr-defined]  # random.Random
@@ -72,7 +72,7 @@ def test_order_and_repetition_do_not_matter(held_documents: list[Held], random: 
 
 @settings(max_examples=150, deadline=None)
 @given(documents())
-def test_no_invocation_is_lost_or_invented(held_documents: list[Held]) -> None:
+def test_no_invocation_is_lost_or_invented(held_documents: list[HeldDocument]) -> None:
     service = merge(HOST, held_documents).service
     expected = set().union(
         *(keys(document.assessment.service) for document in held_documents if document.assessment.service)
@@ -85,7 +85,7 @@ def test_no_invocation_is_lost_or_invented(held_documents: list[Held]) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(documents())
-def test_merging_again_changes_nothing(held_documents: list[Held]) -> None:
+def test_merging_again_changes_nothing(held_documents: list[HeldDocument]) -> None:
     service = merge(HOST, held_documents).service
     if service is not None:
         assert merged([service]) == service.capabilities
@@ -93,7 +93,7 @@ def test_merging_again_changes_nothing(held_documents: list[Held]) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(documents())
-def test_names_are_unique_and_sources_are_known(held_documents: list[Held]) -> None:
+def test_names_are_unique_and_sources_are_known(held_documents: list[HeldDocument]) -> None:
     service = merge(HOST, held_documents).service
     found = service.capabilities if service else ()
     assert len({capability.name for capability in found}) == len(found)

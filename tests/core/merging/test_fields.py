@@ -6,7 +6,7 @@ from typing import Any
 from registry.core.format_support.security import NOTHING_NEEDED
 from registry.core.merging import rules as merging_rules
 from registry.core.merging.fields import united
-from registry.core.merging.merge import PRECEDENCE, Held, merge
+from registry.core.merging.merge import PRECEDENCE, HeldDocument, merge
 from registry.core.model.services import Auth, Capability, Invocation, Origin, Service
 from tests.support.holding import findings_of, held
 from tests.support.shared import ROOT
@@ -62,7 +62,7 @@ CARD: dict[str, Any] = {
 }
 
 
-def all_documents() -> list[Held]:
+def all_documents() -> list[HeldDocument]:
     return [
         held(HOST, "/.well-known/agent.json", ATP),
         held(HOST, "/openapi.json", API),

@@ -10,9 +10,9 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from registry.core.format_support.signatures import canonical
 from registry.core.formats.a2a import rules as a2a_rules
 from registry.core.merging import rules as merging_rules
-from registry.core.merging.merge import Held, Merged, merge
+from registry.core.merging.merge import HeldDocument, MergeResult, merge
 from registry.core.model.services import from_json, to_json
-from registry.core.visiting.following import Request, follow
+from registry.core.visiting.pointers import FollowNow, follow
 from tests.support.holding import findings_of, held
 from tests.support.shared import shared
 
@@ -43,17 +43,17 @@ def signed(card: dict[str, Any], **header: Any) -> dict[str, Any]:
     }
 
 
-def card(value: dict[str, Any]) -> Held:
+def card(value: dict[str, Any]) -> HeldDocument:
     return held(HOST, "/.well-known/agent-card.json", value)
 
 
-def key_set(host: str = HOST, **members: str) -> Held:
+def key_set(host: str = HOST, **members: str) -> HeldDocument:
     public = b64(KEY.public_key().public_bytes_raw())
     key = {"kty": "OKP", "crv": "Ed25519", "kid": "k1", "x": public, **members}
     return held(host, "/.well-known/jwks.json", {"keys": [key]})
 
 
-def verified(merged: Merged) -> list[bool | None]:
+def verified(merged: MergeResult) -> list[bool | None]:
     assert merged.service is not None
     return [signature.verified for signature in merged.service.identity.signatures]
 
@@ -75,7 +75,7 @@ def test_a_changed_card_does_not_verify() -> None:
 
 
 @pytest.mark.parametrize("others", [[], [key_set("other.example")], [key_set(kid="k2")]], ids=["no", "away", "named"])
-def test_a_signature_without_a_key_of_the_host_is_undecided(others: list[Held]) -> None:
+def test_a_signature_without_a_key_of_the_host_is_undecided(others: list[HeldDocument]) -> None:
     merged = merge(HOST, [card(signed(CARD)), *others])
     assert verified(merged) == [None]
     assert len(findings_of(merged, merging_rules.SIGNATURE_NO_KEY)) == 1
@@ -107,7 +107,7 @@ def test_the_key_set_is_requested_on_the_same_site_only(jku: Any, urls: list[str
     assessment = card(signed(CARD, jku=jku)).assessment
     assert [target.url for target in assessment.pointers] == urls
     for pointer in assessment.pointers:
-        assert isinstance(follow(pointer, f"https://{HOST}/.well-known/agent-card.json"), Request)
+        assert isinstance(follow(pointer, f"https://{HOST}/.well-known/agent-card.json"), FollowNow)
 
 
 def test_an_invalid_signature_is_a_finding_of_the_card() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from registry.core.merging import rules
-from registry.core.merging.merge import Held, Merged, merge
+from registry.core.merging.merge import HeldDocument, MergeResult, merge
 from registry.core.model.findings import Rule
 from tests.core.merging.test_referrals import HOST, entry, via
 from tests.support.holding import held, missed
@@ -29,16 +29,16 @@ AWP: dict[str, Any] = {
 }
 
 
-def card(**members: Any) -> Held:
+def card(**members: Any) -> HeldDocument:
     return held(HOST, "/.well-known/agent-card.json", {**CARD, **members})
 
 
-def catalogue(*entries: dict[str, Any]) -> Held:
+def catalogue(*entries: dict[str, Any]) -> HeldDocument:
     document = {"specVersion": "1.0", "host": {"displayName": "Lamps"}, "entries": list(entries)}
     return held(HOST, "/.well-known/ard.json", document)
 
 
-def reasons(merged: Merged) -> list[Rule]:
+def reasons(merged: MergeResult) -> list[Rule]:
     return [located.finding.rule for located in merged.findings if located.finding.rule in rules.NOT_LISTED]
 
 
@@ -54,7 +54,7 @@ def reasons(merged: Merged) -> list[Rule]:
                    | {"identifier": "urn:air:other.example.net:x:far"}), rules.ONLY_ELSEWHERE),
     ],
 )  # fmt: skip
-def test_not_listed(document: Held, reason: Rule) -> None:
+def test_not_listed(document: HeldDocument, reason: Rule) -> None:
     merged = merge(HOST, [document])
     assert merged.service is None
     assert reasons(merged) == [reason]
@@ -72,7 +72,7 @@ def test_a_host_without_documents_has_no_reason() -> None:
         held(HOST, "/.well-known/x402", {"name": "Lamps", "pricing": {"light": {"amount": 0.01, "unit": "USDC"}}}),
     ],
 )
-def test_listed(document: Held) -> None:
+def test_listed(document: HeldDocument) -> None:
     merged = merge(HOST, [document])
     assert merged.service is not None
     assert reasons(merged) == []

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from registry.core.merging import rules as merging_rules
-from registry.core.merging.merge import Held, Merged, merge
+from registry.core.merging.merge import HeldDocument, MergeResult, merge
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.services import Capability, Protocol, Service
 from tests.support.holding import findings_of, held, missed
@@ -43,7 +43,7 @@ def entry(name: str, kind: str, **members: Any) -> dict[str, Any]:
     }
 
 
-def catalogue(*entries: dict[str, Any]) -> Held:
+def catalogue(*entries: dict[str, Any]) -> HeldDocument:
     return held(HOST, "/.well-known/ard.json", {"specVersion": "1.0", "entries": list(entries)})
 
 
@@ -51,12 +51,12 @@ def via(index: int, member: str = "url", expected: str | None = None) -> Via:
     return Via(CATALOGUE, f"/entries/{index}/{member}", "entry", expected)
 
 
-def service_of(merged: Merged) -> Service:
+def service_of(merged: MergeResult) -> Service:
     assert merged.service is not None
     return merged.service
 
 
-def only_capability(merged: Merged) -> Capability:
+def only_capability(merged: MergeResult) -> Capability:
     (capability,) = service_of(merged).capabilities
     return capability
 

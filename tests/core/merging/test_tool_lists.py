@@ -6,7 +6,7 @@ from typing import Any
 
 from registry.core.assessing.assess import assess_body
 from registry.core.formats import mcp_tools_list
-from registry.core.merging.merge import Held, Merged, merge
+from registry.core.merging.merge import HeldDocument, MergeResult, merge
 from registry.core.visiting import tool_lists
 
 HOST = "lamps.example"
@@ -19,23 +19,23 @@ TOOLS = [
 ]
 
 
-def held(url: str, body: bytes, **reference: Any) -> Held:
+def held(url: str, body: bytes, **reference: Any) -> HeldDocument:
     assessment = assess_body(body, url, "application/json", {}, **reference)
-    return Held(url, url, assessment, body, NOW, reference.get("via"))
+    return HeldDocument(url, url, assessment, body, NOW, reference.get("via"))
 
 
-def card(endpoint: str = ENDPOINT, **more: Any) -> Held:
+def card(endpoint: str = ENDPOINT, **more: Any) -> HeldDocument:
     remotes = [{"type": "streamable-http", "url": endpoint}]
     value = {"name": "example.lamps/shop", "version": "1.0.0", "description": "Sells lamps.", "remotes": remotes}
     return held(CARD_URL, json.dumps(value | more).encode())
 
 
-def tools(items: list[Any], url: str = ENDPOINT) -> Held:
+def tools(items: list[Any], url: str = ENDPOINT) -> HeldDocument:
     body = mcp_tools_list.compose(items, server=None, version="2026-07-28", complete=True)
     return held(url, body, via=tool_lists.via(CARD_URL))
 
 
-def ids(merged: Merged) -> list[str]:
+def ids(merged: MergeResult) -> list[str]:
     return [] if merged.service is None else [capability.id for capability in merged.service.capabilities]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.core.merging.usage import Training, usage_of
+from registry.core.merging.merge import Training, usage_of
 from registry.core.model.services import Policies
 
 

@@ -8,7 +8,7 @@ import pytest
 from registry.core.format_support.format import Role
 from registry.core.formats import FORMATS
 from registry.core.model.documents import Outcome
-from registry.core.visiting import probes, rotation
+from registry.core.visiting import limits, probes
 from registry.core.visiting.visits import HostJob
 from tests.core.plan.sites import HOME, HOST, known, paths
 from tests.support.web import Web, page, visit
@@ -100,13 +100,13 @@ def test_turns_go_to_the_paths_that_were_never_requested_then_to_the_oldest() ->
     old, recent = (TODAY - timedelta(days=200)).isoformat(), (TODAY - timedelta(days=100)).isoformat()
     asked = dict.fromkeys(FURTHER, recent) | {FURTHER[3]: old}
     del asked[FURTHER[7]]
-    steps = rotation.further_steps(HOST, short=False)
-    assert [step.path for step in rotation.in_turn(steps, asked, (), TODAY)] == [FURTHER[7], FURTHER[3]]
-    assert rotation.in_turn(steps, asked, {FURTHER[3], FURTHER[7]}, TODAY) == []
+    steps = limits.further_steps(HOST, short=False)
+    assert [step.path for step in limits.in_turn(steps, asked, (), TODAY)] == [FURTHER[7], FURTHER[3]]
+    assert limits.in_turn(steps, asked, {FURTHER[3], FURTHER[7]}, TODAY) == []
 
 
 def test_a_sub_host_takes_turns_with_everything_that_its_short_list_leaves_out() -> None:
     short_list = [step.path for step in probes.SHORT["api"]]
-    further = [step.path for step in rotation.further_steps("api.shop.example", short=True)]
+    further = [step.path for step in limits.further_steps("api.shop.example", short=True)]
     assert set(further) | set(short_list) == {step.path for step in (*probes.STEPS, *probes.FURTHER)}
     assert not set(further) & set(short_list)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.names.domains import host_of, same_site
 from registry.core.visiting import probes
 from registry.core.visiting.plan import HostPlan
@@ -19,7 +19,7 @@ def test_taking_another_probe_is_an_error() -> None:
     assert first is not None and plan.next() == first
     other = first._replace(url=f"{HOME}/else")
     with pytest.raises(ValueError, match="not the probe"):
-        plan.take(other, Fetched(other.url, other.url, NOW, 404))
+        plan.take(other, FetchResult(other.url, other.url, NOW, 404))
 
 
 def test_a_visit_that_never_began_has_an_outcome() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.model.documents import Fetched, Outcome
+from registry.core.model.documents import FetchResult, Outcome
 from registry.core.visiting import tool_lists
-from registry.core.visiting.mcp_messages import Method, Reply, events_in, reply_of
+from registry.core.visiting.tool_lists import McpReply, Method, events_in, reply_of
 from tests.core.manifests import json_values
 from tests.support.web import NOW
 
@@ -32,10 +32,12 @@ answers = st.lists(
 )
 
 
-def fetched(status: int, is_stream: bool, reply: Any) -> Fetched:
+def fetched(status: int, is_stream: bool, reply: Any) -> FetchResult:
     body = json.dumps(reply).encode()
     media_type = "text/event-stream" if is_stream else "application/json"
-    return Fetched(URL, URL, NOW, status, {"content-type": media_type}, b"data: %s\n\n" % body if is_stream else body)
+    return FetchResult(
+        URL, URL, NOW, status, {"content-type": media_type}, b"data: %s\n\n" % body if is_stream else body
+    )
 
 
 @given(answers)
@@ -63,17 +65,17 @@ def test_any_answers_end_a_conversation(given_answers: Sequence[tuple[int, bool,
 
 @given(st.binary(max_size=200) | json_values.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes_are_a_reply_or_none(message: bytes) -> None:
-    assert isinstance(reply_of(message, 1), Reply | None)
+    assert isinstance(reply_of(message, 1), McpReply | None)
 
 
 def test_only_the_reply_to_the_request_counts() -> None:
     def message(**changes: Any) -> bytes:
         return json.dumps({"jsonrpc": "2.0", "id": 2, "result": {}} | changes).encode()
 
-    assert reply_of(message(), 2) == Reply({})
-    assert reply_of(b"[" + message(id=1) + b"," + message() + b"]", 2) == Reply({})
+    assert reply_of(message(), 2) == McpReply({})
+    assert reply_of(b"[" + message(id=1) + b"," + message() + b"]", 2) == McpReply({})
     assert reply_of(message(id=1), 2) is reply_of(message(method="ping"), 2) is reply_of(message(result=[]), 2) is None
-    assert reply_of(b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600}}', 2) == Reply(None, -32600)
+    assert reply_of(b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600}}', 2) == McpReply(None, -32600)
     assert reply_of(b'{"jsonrpc": "2.0", "id": 3, "error": {"code": -32600}}', 2) is None
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from registry.core.model.listing import Listing
 from registry.core.ranking import CorpusStats, Ranking, answers, explain, make_record, parse_query, rank
-from registry.core.ranking.actions import Action, action_of_capability, action_of_question, head_verb
-from registry.core.ranking.closer import close_look
+from registry.core.ranking.actions import RequestedAction, action_of_capability, action_of_question, head_verb
+from registry.core.ranking.capabilities import close_look
 from registry.core.ranking.rank import TOGETHER
 from registry.core.wording.text import directions, sentences
 from tests.search.listings import listing
@@ -86,24 +86,26 @@ def test_rows_far_below_the_first_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("text", "action", "verb"),
     [
-        ("please delete my account", Action.REMOVE, "delete"),
-        ("create invoice", Action.CREATE, "create"),
+        ("please delete my account", RequestedAction.REMOVE, "delete"),
+        ("create invoice", RequestedAction.CREATE, "create"),
         ("I want to rent a van", None, "rent"),
         ("job postings", None, None),
-        ("the schedule of the meeting", Action.SCHEDULE, "schedule"),
+        ("the schedule of the meeting", RequestedAction.SCHEDULE, "schedule"),
         ("", None, None),
     ],
 )
-def test_the_action_of_a_question_is_its_first_verb(text: str, action: Action | None, verb: str | None) -> None:
+def test_the_action_of_a_question_is_its_first_verb(
+    text: str, action: RequestedAction | None, verb: str | None
+) -> None:
     assert (action_of_question(text), head_verb(text)) == (action, verb)
 
 
 def test_the_action_of_a_capability_is_in_its_name() -> None:
     names = ("invoices_create", "deleteInvoice", "Get weather", "weather", "")
     assert [action_of_capability(name) for name in names] == [
-        Action.CREATE,
-        Action.REMOVE,
-        Action.READ,
+        RequestedAction.CREATE,
+        RequestedAction.REMOVE,
+        RequestedAction.READ,
         None,
         None,
     ]

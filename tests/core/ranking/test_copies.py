@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.ranking.copies import Copies, Folded, Standing, Standings
+from registry.core.ranking.copies import Copies, CopyStanding, FoldedCopies, Standings
 
 VERIFIED, COMMUNITY, UNVERIFIED = range(3)
 
 
-def copies_of(standings: Sequence[Standing], scores: Sequence[int] | None = None) -> Copies:
+def copies_of(standings: Sequence[CopyStanding], scores: Sequence[int] | None = None) -> Copies:
     return Copies(
         Standings.of(standings),
         np.array(scores or [50] * len(standings)),
@@ -21,14 +21,16 @@ def copies_of(standings: Sequence[Standing], scores: Sequence[int] | None = None
     )
 
 
-def shown(standings: Sequence[Standing], scores: Sequence[int] | None = None, only: Sequence[int] = ()) -> list[int]:
+def shown(
+    standings: Sequence[CopyStanding], scores: Sequence[int] | None = None, only: Sequence[int] = ()
+) -> list[int]:
     passing = np.isin(np.arange(len(standings)), only) if only else np.ones(len(standings), np.bool_)
     folded = copies_of(standings, scores).folded(passing)
     return sorted(set(np.flatnonzero(passing).tolist()) - set(folded.positions.tolist()))
 
 
-def copy(level: int, offered: int, offer: int = 7) -> Standing:
-    return Standing(offer, level, offered, offered)
+def copy(level: int, offered: int, offer: int = 7) -> CopyStanding:
+    return CopyStanding(offer, level, offered, offered)
 
 
 def test_the_oldest_of_equally_proven_copies_is_shown() -> None:
@@ -61,7 +63,7 @@ def test_services_without_a_fingerprint_are_all_shown() -> None:
 
 def test_the_folded_are_listed_behind_the_best_proven_one() -> None:
     standings = [copy(VERIFIED, 3), copy(VERIFIED, 1), copy(COMMUNITY, 2), copy(VERIFIED, 2, offer=8)]
-    folded: Folded = copies_of(standings).folded(np.ones(4, np.bool_))
+    folded: FoldedCopies = copies_of(standings).folded(np.ones(4, np.bool_))
     assert [folded.behind(position).tolist() for position in range(4)] == [[], [0, 2], [], []]
 
 
@@ -69,7 +71,7 @@ def test_the_folded_are_listed_behind_the_best_proven_one() -> None:
 def test_one_row_per_level_at_most_and_never_without_the_oldest(
     drawn: list[tuple[int, int, int]], dice: random.Random
 ) -> None:
-    standings = [Standing(offer, level, age, age) for offer, level, age in drawn]
+    standings = [CopyStanding(offer, level, age, age) for offer, level, age in drawn]
     only = [position for position in range(len(standings)) if dice.random() < 0.7] or list(range(len(standings)))
     kept = shown(standings, only=only)
     for offer in {standings[position].offer for position in only} - {0}:

@@ -3,7 +3,7 @@
 import pytest
 
 from registry.core.model.listing import Listing
-from registry.core.wording.fingerprint import fingerprint
+from registry.core.wording.fields import fingerprint
 from tests.search.listings import listing
 
 TEXT = "Pigeon Post: Books, prices and tracks parcels with local couriers. See https://pigeons.example/docs."

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.naming import addressed, names_in, sought
-from registry.core.ranking.record import make_record
+from registry.core.ranking.record import CorpusStats, make_record
 from registry.core.wording.text import query_terms
 from tests.search.listings import listing
 

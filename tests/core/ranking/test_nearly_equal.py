@@ -8,7 +8,7 @@ import pytest
 from registry.core.model.listing import Listing
 from registry.core.ranking import CorpusStats, Ranking, collapse, make_record, parse_query, rank
 from registry.core.ranking.collapsing import PER_OFFER
-from registry.core.ranking.copies import Standing, standing_of
+from registry.core.ranking.copies import CopyStanding, standing_of
 from tests.search.listings import listing
 from tests.support.candidates import Candidate, side_by_side
 
@@ -96,4 +96,4 @@ def test_different_services_of_one_field_are_not_alike() -> None:
 
 
 def test_no_standing_is_no_copy() -> None:
-    assert Standing(0, 0, 0, 0) == standing_of(listing("a.example"))
+    assert CopyStanding(0, 0, 0, 0) == standing_of(listing("a.example"))

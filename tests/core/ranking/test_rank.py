@@ -20,8 +20,7 @@ from registry.core.ranking import (
     term_ids,
     texts_of,
 )
-from registry.core.ranking.corpus import LENGTH_COUNTED
-from registry.core.ranking.record import MOST_COUNTED
+from registry.core.ranking.record import LENGTH_COUNTED, MOST_COUNTED
 from registry.core.ranking.signals import words
 from registry.core.wording.fields import (
     CAPABILITIES,

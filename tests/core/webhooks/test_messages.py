@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.changes.kinds import ALL, Types
-from registry.core.webhooks.messages import answers_challenge, challenge_body, events_body
+from registry.core.webhooks import answers_challenge, challenge_body, events_body
 
 NOW = datetime(2026, 11, 24, 12, 0, 0, 250_000, tzinfo=UTC)
 TOKEN = "dG9rZW4-_x"

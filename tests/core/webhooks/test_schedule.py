@@ -4,17 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from registry.core.webhooks.schedule import (
-    DELAYS,
-    GATHER,
-    Attempt,
-    Delivered,
-    Disable,
-    Retry,
-    Verdict,
-    judge,
-    reason_of,
-)
+from registry.core.webhooks import DELAYS, GATHER, Attempt, DeliveryState, Disable, Retry, Verdict, judge, reason_of
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -38,7 +28,7 @@ def test_only_2xx_is_a_delivery(status: int, reason: str) -> None:
 
 
 def test_after_a_delivery_events_gather_for_a_while() -> None:
-    assert judged(Attempt(200), failures=7, since=6 * WEEK) == Delivered(NOW + GATHER)
+    assert judged(Attempt(200), failures=7, since=6 * WEEK) == DeliveryState(NOW + GATHER)
 
 
 def test_waits_follow_the_schedule_and_the_last_one_repeats() -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from registry.core.webhooks.signing import secret_of, signed_headers
+from registry.core.webhooks import secret_of, signed_headers
 
 OLD, NEW = secret_of(b"o" * 32), secret_of(b"n" * 32)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crawler.seeds import ard
 from crawler.seeds.ard import PAGE_SIZE, QUESTIONS, base_of, catalogue_names, registry_names
-from crawler.seeds.online import NotRead
+from crawler.seeds.online import ReadError
 from crawler.seeds.source import BROKEN_OFF
 from registry.core.names.seeds import Refusal, Seed
 from tests.crawler.seeds.online import gathered, reader, registry
@@ -198,7 +198,7 @@ _JSON = st.recursive(
 def test_any_value_is_read(value: Any) -> None:
     try:
         _, entries = ard._listed(json.dumps(value).encode(), "items", "")
-    except NotRead:
+    except ReadError:
         return
     found = list(entries)
     assert all(isinstance(name, Seed | Refusal) for name in ard._hosts(ard._with_inner(found, 3)))

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from crawler.seeds.online import NotRead, Reader
+from crawler.seeds.online import Reader, ReadError
 from crawler.seeds.pages import FOLDER, Bounds, Page, Progress, paged
 from crawler.seeds.source import BROKEN_OFF
 from registry.actions.frontier.seed import seed
@@ -42,7 +42,7 @@ class Origin:
     async def read(self, place: str) -> Page:
         self.asked.append(place)
         if status := (self.refuses or {}).get(place):
-            raise NotRead(f"the answer was {status}", status)
+            raise ReadError(f"the answer was {status}", status)
         self.reader.received += 1_000
         number = int(place or 0)
         return Page([Seed(f"site{number}.com")], str(number + 1) if number + 1 < self.size else "")

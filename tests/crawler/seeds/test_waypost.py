@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from crawler.seeds.online import NotRead, Reader
+from crawler.seeds.online import Reader, ReadError
 from crawler.seeds.pages import Since
 from crawler.seeds.source import BROKEN_OFF
 from crawler.seeds.waypost import OVERLAP, PAGE_SIZE, base_of, names
@@ -34,7 +34,7 @@ class List:
         offset = int(url.rpartition("offset=")[2])
         if (body := self.odd.get(f"at_{offset}")) is not None:
             if body == "404":
-                raise NotRead("the answer was 404", 404)
+                raise ReadError("the answer was 404", 404)
             return url, body.encode()
         return url, json.dumps({"data": self.rows[offset : offset + PAGE_SIZE]}).encode()
 

@@ -33,7 +33,7 @@ from crawler.session import FetchSession
 from crawler.visit import Visitor
 from registry.api.app import create_app
 from registry.cli.check import CheckOptions, check_targets
-from registry.cli.check_result import Checked
+from registry.cli.check_result import CheckResult
 from registry.core.model.documents import Outcome, Probe, Purpose
 from registry.settings import Settings
 from registry.store.embedded_postgres import server as embedded
@@ -318,10 +318,10 @@ async def _accepted_by_check(settings: Settings, tried_urls: Sequence[str]) -> l
     results = await asyncio.to_thread(lambda: list(check_targets([*tried_urls, *names], options)))
     not_refused: list[str] = []
     for checked in results[:-2]:
-        if isinstance(checked, Checked) and (PUBLIC not in checked.target or checked.outcome is Outcome.FOUND):
+        if isinstance(checked, CheckResult) and (PUBLIC not in checked.target or checked.outcome is Outcome.FOUND):
             not_refused.append(f"checked: {checked.target!r} {checked.outcome.value}")
     last_outcomes = [
-        (result.outcome, bool(result.reason)) if isinstance(result, Checked) else None for result in results[-2:]
+        (result.outcome, bool(result.reason)) if isinstance(result, CheckResult) else None for result in results[-2:]
     ]
     if last_outcomes[0] != (Outcome.REFUSED_ADDRESS, True):
         not_refused.append(f"checked: {names[0]} {last_outcomes[0]}")

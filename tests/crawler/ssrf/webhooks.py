@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from crawler.webhooks import WebhookSender
-from registry.actions.webhooks.delivering import Outgoing
-from registry.core.webhooks.messages import Message
-from registry.core.webhooks.signing import secret_of
+from registry.actions.webhooks import Outgoing
+from registry.core.webhooks import Message, secret_of
 from registry.settings import Settings
 from tests.crawler.namespace import NameServer, Records, Wire, enclose
 from tests.crawler.ssrf.spellings import REFUSED

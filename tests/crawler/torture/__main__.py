@@ -28,7 +28,7 @@ from uuid import UUID
 import typer
 
 from crawler.run import crawl
-from registry.actions.recording.record import Recorded
+from registry.actions.recording.record import RecordCounts
 from registry.core.visiting.visits import FinishedDomain
 from registry.settings import Settings
 from registry.store.embedded_postgres import server as embedded
@@ -148,7 +148,7 @@ def _database() -> Iterator[str]:
 class DiscardingLeases(Leases):
     """Leases that drop the bodies of recorded visits, as the database does."""
 
-    async def record_all(self, finished: Sequence[tuple[UUID, FinishedDomain]]) -> Recorded:
+    async def record_all(self, finished: Sequence[tuple[UUID, FinishedDomain]]) -> RecordCounts:
         result = await super().record_all(finished)
         self.recorded = [FinishedDomain(finished_domain.domain, ()) for finished_domain in self.recorded]
         return result

@@ -33,7 +33,7 @@ _AGENT_MEMBERS: Final = ("a2aEndpoint", "a2aUrl", "agentEndpoint", "jsonrpcEndpo
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class A2aInterface:
     address: Endpoint
     binding: str
     version: str | None
@@ -55,7 +55,7 @@ def endpoint_pointer(card: Object) -> str:
     return "/supportedInterfaces" if "supportedInterfaces" in card else "/url"
 
 
-def interfaces_of(card: Object, document: Document, notes: Notes) -> list[Interface]:
+def interfaces_of(card: Object, document: Document, notes: Notes) -> list[A2aInterface]:
     """Return the callable interfaces in order of preference; addresses that are not public are left out.
 
     `url` is left out too where it is only a page or a site, and another member names the address of the agent.
@@ -74,7 +74,7 @@ def interfaces_of(card: Object, document: Document, notes: Notes) -> list[Interf
             is_doubtful = _is_doubtful(address.url, document.url)
             if is_doubtful:
                 notes.add(rules.ENDPOINT_DOUBTFUL, pointer, target)
-            interfaces.append(Interface(address, binding, version, pointer, is_doubtful))
+            interfaces.append(A2aInterface(address, binding, version, pointer, is_doubtful))
     named = [one for one in interfaces if not one.is_doubtful and one.pointer.startswith(_DECIDING)]
     return [one for one in interfaces if not (named and one.is_doubtful and one.pointer == "/url")]
 
@@ -82,7 +82,7 @@ def interfaces_of(card: Object, document: Document, notes: Notes) -> list[Interf
 _DECIDING: Final = ("/supportedInterfaces", *(f"/{key}" for key in _AGENT_MEMBERS))
 
 
-def home_of(card: Object, interfaces: list[Interface], document: Document) -> str | None:
+def home_of(card: Object, interfaces: list[A2aInterface], document: Document) -> str | None:
     """Return `url` where it is the site of the publisher, because the agent answers elsewhere or at no address."""
     address = callable_url(text_of(card, "url") or "", document.url, document.url) if text_of(card, "url") else None
     if address is None or not _is_bare_site(address.url):
@@ -138,7 +138,7 @@ def _is_bare_site(url: str) -> bool:
     return re.split(r"[?#]", url, maxsplit=1)[0].partition("://")[2].rstrip("/").count("/") == 0
 
 
-def protocols_of(interfaces: list[Interface], card: Object, document: Document) -> Iterator[Protocol]:
+def protocols_of(interfaces: list[A2aInterface], card: Object, document: Document) -> Iterator[Protocol]:
     """Yield a protocol for each interface, then for each address in a member that no version of A2A defines."""
     found: set[str | None] = set()
     for interface in interfaces:

@@ -29,8 +29,8 @@ from registry.core.format_support.manifest import (
     with_provenance,
 )
 from registry.core.format_support.named_addresses import named_documents
-from registry.core.format_support.prose import says_no_auth, stated_pricing
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth, required_auth, schemes_of
+from registry.core.format_support.shapes import says_no_auth, stated_pricing
 from registry.core.format_support.signatures import canonical, header_of, signatures_of
 from registry.core.formats.a2a import rules
 from registry.core.formats.a2a.addresses import (

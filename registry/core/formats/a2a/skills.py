@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support.endpoints import endpoint
-from registry.core.format_support.loose import pricing_of
-from registry.core.format_support.loose_schemas import first_parameters, first_result
+from registry.core.format_support.loose import first_parameters, first_result, pricing_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
     Notes,
@@ -25,7 +24,7 @@ from registry.core.format_support.manifest import (
 from registry.core.format_support.security import loose_auth, operation_auth, schemes_of
 from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.a2a import rules
-from registry.core.formats.a2a.addresses import SLUG, Interface, camel
+from registry.core.formats.a2a.addresses import SLUG, A2aInterface, camel
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Pricing
 from registry.core.reading.json_pointer import at
@@ -44,7 +43,7 @@ _READ: Final = frozenset({
 
 
 def skills_of(
-    card: Object, version: str, interfaces: list[Interface], document: Document, notes: Notes
+    card: Object, version: str, interfaces: list[A2aInterface], document: Document, notes: Notes
 ) -> Iterator[Capability]:
     seen: set[str] = set()
     schemes = schemes_of(card.get("securitySchemes"), document.url)
@@ -97,7 +96,7 @@ def _as_objects(card: Object, notes: Notes) -> list[Json]:
 def _calls(
     item: Object,
     identifier: str,
-    interfaces: list[Interface],
+    interfaces: list[A2aInterface],
     schemes: dict[str, AuthScheme],
     document: Document,
     pointer: str,

@@ -9,9 +9,12 @@ from typing import Any, Final
 
 from registry.core.format_support.manifest import NAME_CHARS
 from registry.core.format_support.writing.calls import callable_address
-from registry.core.format_support.writing.native import with_native
-from registry.core.format_support.writing.task import CannotWrite, EntrySource, Task, Writer, Written
-from registry.core.format_support.writing.texts import (
+from registry.core.format_support.writing.task import (
+    CannotWrite,
+    EntrySource,
+    Task,
+    Writer,
+    WrittenDocument,
     capability_description,
     capability_name,
     clean_text,
@@ -19,6 +22,7 @@ from registry.core.format_support.writing.texts import (
     service_description,
     service_name,
     unique,
+    with_native,
 )
 from registry.core.formats.a2a.addresses import SLUG
 from registry.core.model.services import Auth, AuthScheme, Capability, Protocol, Service
@@ -35,7 +39,7 @@ _WRAPPED: Final = {
 }
 
 
-def write(task: Task) -> Written:
+def write(task: Task) -> WrittenDocument:
     service = task.service
     interfaces = [
         protocol
@@ -66,7 +70,7 @@ def write(task: Task) -> Written:
         "skills": skills,
     }
     members = {key: value for key, value in card.items() if value is not None}
-    return Written(with_native(SLUG, service, members), sources)
+    return WrittenDocument(with_native(SLUG, service, members), sources)
 
 
 def _interfaces(protocols: list[Protocol]) -> dict[str, Any]:

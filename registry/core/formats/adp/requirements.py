@@ -4,15 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from registry.core.format_support.requirements import (
-    CALLER,
-    LIMIT,
-    MUST,
-    RECOMMENDED,
-    REQUIRED,
-    Requirement,
-    ours,
-)
+from registry.core.format_support.format import CALLER, LIMIT, MUST, RECOMMENDED, REQUIRED, Requirement, ours
 
 # fmt: off
 REQUIREMENTS: Final = (

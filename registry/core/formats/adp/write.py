@@ -15,9 +15,11 @@ from registry.core.format_support.writing.calls import (
     auth_of_call,
     callable_address,
 )
-from registry.core.format_support.writing.native import with_native
-from registry.core.format_support.writing.task import EntrySource, Task, Writer, Written
-from registry.core.format_support.writing.texts import (
+from registry.core.format_support.writing.task import (
+    EntrySource,
+    Task,
+    Writer,
+    WrittenDocument,
     capability_description,
     clean_text,
     cut,
@@ -25,6 +27,7 @@ from registry.core.format_support.writing.texts import (
     service_name,
     snake_case,
     unique,
+    with_native,
 )
 from registry.core.formats import adp
 from registry.core.formats.adp.detail_view import adp_detail
@@ -50,7 +53,7 @@ class _Entry:
         return self.capability.invocations[self.source.invocation]
 
 
-def write(task: Task) -> Written:
+def write(task: Task) -> WrittenDocument:
     entries = list(_entries(task))
     auth = _auth(task.service, entries)
     capabilities: list[dict[str, Any]] = []
@@ -82,7 +85,7 @@ def write(task: Task) -> Written:
     if task.service.pricing.model != "unknown":
         document["pricing"] = adp_pricing(task.service)
     document = with_native(SLUG, task.service, {**document, "capabilities": capabilities})
-    return Written(document, sources, details)
+    return WrittenDocument(document, sources, details)
 
 
 def _entries(task: Task) -> Iterator[_Entry]:

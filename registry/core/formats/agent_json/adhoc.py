@@ -33,8 +33,8 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.named_addresses import is_protocol_member, named_documents, named_protocols
 from registry.core.format_support.offers import Offer, capabilities_of, offers_in, target_of
-from registry.core.format_support.prose import says_no_auth, stated_pricing
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth, schemes_of
+from registry.core.format_support.shapes import says_no_auth, stated_pricing
 from registry.core.formats.agent_json import rules
 from registry.core.model.documents import Document
 from registry.core.model.services import Auth, Capability, InvocationKind, Pricing, Protocol, Service

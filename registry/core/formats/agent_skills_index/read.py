@@ -5,8 +5,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support.endpoints import link
-from registry.core.format_support.loose import homepage_of, license_of, provider_of, repository_of
-from registry.core.format_support.loose_schemas import first_parameters, first_result
+from registry.core.format_support.loose import (
+    first_parameters,
+    first_result,
+    homepage_of,
+    license_of,
+    provider_of,
+    repository_of,
+)
 from registry.core.format_support.manifest import (
     ID_CHARS,
     NAME_CHARS,

@@ -9,8 +9,8 @@ from registry.core.formats.atp.capabilities import SLUG
 from registry.core.formats.atp.read import dialect, lax_dialect, read
 from registry.core.formats.atp.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
 from registry.core.formats.atp.write import WRITER
+from registry.core.model.documents import Observation
 from registry.core.model.findings import rules_in
-from registry.core.model.observations import Observation
 
 __all__ = ["FORMAT", "dialect", "lax_dialect"]
 

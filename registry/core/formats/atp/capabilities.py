@@ -24,7 +24,7 @@ from registry.core.format_support.params import Definitions, list_schema
 from registry.core.format_support.vocabulary import ACTION_METHODS, SAFE_METHODS, http_method
 from registry.core.formats.atp import rules
 from registry.core.formats.atp.checks import check_capability
-from registry.core.formats.atp.schemas import Schemas
+from registry.core.formats.atp.schemas import AtpSchemas
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import SEMANTIC_TYPE, Capability, Confirmation, Invocation, Origin
 from registry.core.reading.json_pointer import at
@@ -44,7 +44,7 @@ def capabilities(body: Object, document: Document, notes: Notes) -> Iterator[Cap
     if not isinstance(entries, list):
         notes.add(rules.CAPABILITIES, "/capabilities", body.get("capabilities", ""))
         return
-    schemas = Schemas(Definitions(map_of(body, "schemas")), notes)
+    schemas = AtpSchemas(Definitions(map_of(body, "schemas")), notes)
     seen: set[str] = set()
     for pointer, entry in members(entries, "/capabilities", rules.CAPABILITY, notes):
         missing = [key for key in REQUIRED if not text_of(entry, key)]
@@ -81,7 +81,7 @@ def _check(entry: Object, name: str, pointer: str, notes: Notes) -> None:
 
 
 def _capability(
-    entry: Object, name: str, pointer: str, document: Document, schemas: Schemas, notes: Notes
+    entry: Object, name: str, pointer: str, document: Document, schemas: AtpSchemas, notes: Notes
 ) -> Capability:
     method = http_method(entry)
     address = endpoint(entry["endpoint"], document.url, document, at(pointer, "endpoint"), notes)
@@ -110,14 +110,14 @@ def _capability(
     )
 
 
-def _params(parameters: Json, pointer: str, schemas: Schemas) -> dict[str, Any] | None:
+def _params(parameters: Json, pointer: str, schemas: AtpSchemas) -> dict[str, Any] | None:
     if not isinstance(parameters, list):
         return None
     resolved = schemas.resolved(parameters, pointer)
     return list_schema(resolved if isinstance(resolved, list) else [])
 
 
-def _result(response: Json, pointer: str, schemas: Schemas) -> dict[str, Any] | None:
+def _result(response: Json, pointer: str, schemas: AtpSchemas) -> dict[str, Any] | None:
     resolved = schemas.resolved(response, pointer) if isinstance(response, dict) and response else None
     return resolved if isinstance(resolved, dict) and resolved else None
 

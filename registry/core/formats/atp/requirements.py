@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from registry.core.format_support.requirements import (
+from registry.core.format_support.format import (
     AUTHOR,
     CALLER,
     LIMIT,

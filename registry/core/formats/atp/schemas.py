@@ -18,7 +18,7 @@ PREFIX: Final = "#/schemas/"
 
 
 @dataclass(frozen=True, slots=True)
-class Schemas:
+class AtpSchemas:
     """The schemas that the document defines."""
 
     definitions: Definitions

@@ -6,11 +6,21 @@ from typing import Any, Final
 
 from registry.core.format_support.manifest import MAX_TEXTS, NAME_CHARS
 from registry.core.format_support.vocabulary import ACTION_METHODS
-from registry.core.format_support.writing.calls import HttpCall, auth_of_call, http_call
-from registry.core.format_support.writing.native import with_native
-from registry.core.format_support.writing.parameters import Parameter, parameters, self_contained
-from registry.core.format_support.writing.task import CannotWrite, EntrySource, Task, Writer, Written, call_at
-from registry.core.format_support.writing.texts import (
+from registry.core.format_support.writing.calls import (
+    HttpCall,
+    WrittenParameter,
+    auth_of_call,
+    http_call,
+    parameters,
+    self_contained,
+)
+from registry.core.format_support.writing.task import (
+    CannotWrite,
+    EntrySource,
+    Task,
+    Writer,
+    WrittenDocument,
+    call_at,
     capability_description,
     capability_name,
     clean_text,
@@ -18,6 +28,7 @@ from registry.core.format_support.writing.texts import (
     service_description,
     service_name,
     unique,
+    with_native,
 )
 from registry.core.formats.atp.capabilities import SLUG
 from registry.core.model.services import (
@@ -38,7 +49,7 @@ _KEY_LOCATIONS: Final = ("header", "query", "cookie")
 _FLOWS: Final = ("authorizationCode", "clientCredentials")
 
 
-def write(task: Task) -> Written:
+def write(task: Task) -> WrittenDocument:
     capabilities: list[dict[str, Any]] = []
     sources: list[EntrySource] = []
     used_names: set[str] = set()
@@ -72,7 +83,7 @@ def write(task: Task) -> Written:
         "policies": _policies(service) or None,
     }
     members = {key: value for key, value in document.items() if value is not None}
-    return Written(with_native(SLUG, service, members), sources)
+    return WrittenDocument(with_native(SLUG, service, members), sources)
 
 
 # --- the manifest ---------------------------------------------------------------------------------------------------
@@ -213,7 +224,7 @@ def _confirmation(capability: Capability) -> dict[str, Any] | None:
     return {"required": confirmation.required, **({"message": message} if message else {})}
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter(parameter: WrittenParameter) -> dict[str, Any]:
     """Return a parameter as section 3.5.1 writes it."""
     entry = {
         "name": parameter.name,

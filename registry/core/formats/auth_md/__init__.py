@@ -7,7 +7,7 @@ from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes
 from registry.core.format_support.probing import ProbePath, Topic
-from registry.core.format_support.texts import TEXT_TYPES
+from registry.core.format_support.shapes import TEXT_TYPES
 from registry.core.model.documents import Document
 from registry.core.model.services import Service
 

@@ -12,8 +12,8 @@ from registry.core.formats.awas.page_hint import has_page_hint
 from registry.core.formats.awas.read import OWN_PATHS, read, weak_dialect
 from registry.core.formats.awas.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
 from registry.core.formats.awas.write import WRITER
+from registry.core.model.documents import Observation
 from registry.core.model.findings import rules_in
-from registry.core.model.observations import Observation
 
 __all__ = ["FORMAT", "OWN_PATHS", "PUBLISHED", "weak_dialect"]
 

@@ -4,17 +4,26 @@ import re
 from typing import Any, Final
 
 from registry.core.format_support.vocabulary import METHODS, SAFE_METHODS
-from registry.core.format_support.writing.calls import HttpCall, callable_address, http_call
-from registry.core.format_support.writing.native import with_native
-from registry.core.format_support.writing.parameters import Parameter, parameters
-from registry.core.format_support.writing.task import Task, Writer, Written, capability_pointer, short_name
-from registry.core.format_support.writing.texts import (
+from registry.core.format_support.writing.calls import (
+    HttpCall,
+    WrittenParameter,
+    callable_address,
+    http_call,
+    parameters,
+)
+from registry.core.format_support.writing.task import (
+    Task,
+    Writer,
+    WrittenDocument,
     capability_description,
     capability_name,
+    capability_pointer,
     plain_id,
     service_description,
     service_name,
+    short_name,
     unique,
+    with_native,
 )
 from registry.core.formats.awas.actions import SLUG
 from registry.core.model.services import Auth, AuthType, Capability, RateLimit, Service
@@ -28,7 +37,7 @@ _VALIDATION: Final = ("minLength", "maxLength", "minimum", "maximum", "minItems"
 _MAX_SCHEMES: Final = 10
 
 
-def write(task: Task) -> Written:
+def write(task: Task) -> WrittenDocument:
     base_url = _base_url(task)
     origin = "/".join(base_url.split("/", 3)[:3])
     used_names: set[str] = set()
@@ -54,7 +63,7 @@ def write(task: Task) -> Written:
         "actions": actions,
     }
     members = {key: value for key, value in document.items() if value is not None}
-    return Written(with_native(SLUG, task.service, members), sources)
+    return WrittenDocument(with_native(SLUG, task.service, members), sources)
 
 
 def _base_url(task: Task) -> str:
@@ -128,7 +137,7 @@ def _extensions(capability: Capability, method: str) -> dict[str, Any]:
     return extensions
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter(parameter: WrittenParameter) -> dict[str, Any]:
     """Return a parameter (section Parameter Object Structure); the name replaces a missing description."""
     validation: dict[str, Any] = {key: parameter.number(key) for key in _VALIDATION}
     validation["pattern"] = parameter.text("pattern")

@@ -11,17 +11,29 @@ from typing import Any, Final
 
 from registry.core.format_support.manifest import ID_CHARS, MAX_TEXTS, NAME_CHARS
 from registry.core.format_support.vocabulary import ACTION_METHODS, SAFE_METHODS
-from registry.core.format_support.writing.calls import HttpCall, auth_of_call, callable_address, http_call
-from registry.core.format_support.writing.native import with_native
-from registry.core.format_support.writing.parameters import Parameter, certain_type, parameters
-from registry.core.format_support.writing.task import EntrySource, Task, Writer, Written, call_at, capability_pointer
-from registry.core.format_support.writing.texts import (
+from registry.core.format_support.writing.calls import (
+    HttpCall,
+    WrittenParameter,
+    auth_of_call,
+    callable_address,
+    certain_type,
+    http_call,
+    parameters,
+)
+from registry.core.format_support.writing.task import (
+    EntrySource,
+    Task,
+    Writer,
+    WrittenDocument,
+    call_at,
     capability_description,
+    capability_pointer,
     clean_text,
     plain_id,
     service_description,
     snake_case,
     unique,
+    with_native,
 )
 from registry.core.formats.awp.actions import SLUG
 from registry.core.model.services import Auth, AuthType, Capability, Invocation, Protocol, RateLimit, Service
@@ -52,7 +64,7 @@ class _Surface:
     entities: dict[str, dict[str, Any]] = field(default_factory=dict)  # name -> fields
 
 
-def write(task: Task) -> Written:
+def write(task: Task) -> WrittenDocument:
     surface = _Surface(task, _protocols(task))
     used_names: set[str] = set()
     actions: list[dict[str, Any]] = []
@@ -78,7 +90,7 @@ def write(task: Task) -> Written:
     if surface.entities:
         document["entities"] = {name: {"fields": fields} for name, fields in surface.entities.items()}
     document["actions"] = actions
-    return Written(with_native(SLUG, task.service, {**document, **_relations(surface)}), sources)
+    return WrittenDocument(with_native(SLUG, task.service, {**document, **_relations(surface)}), sources)
 
 
 # --- protocols and authentication -----------------------------------------------------------------------------------
@@ -209,7 +221,7 @@ def _sensitivity(capability: Capability, method: str | None) -> str | None:
     return "destructive" if capability.side_effects and (hidden or method == "DELETE") else None
 
 
-def _input(surface: _Surface, parameter: Parameter) -> dict[str, Any]:
+def _input(surface: _Surface, parameter: WrittenParameter) -> dict[str, Any]:
     kind = _type(surface, parameter.name, parameter.rules, parameter.type)
     options = parameter.choices
     entry = {
@@ -222,7 +234,7 @@ def _input(surface: _Surface, parameter: Parameter) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value is not None}
 
 
-def _output(surface: _Surface, parameter: Parameter) -> Any:
+def _output(surface: _Surface, parameter: WrittenParameter) -> Any:
     """Return the name of the type, or an object where there is a description or no type."""
     kind, description = _type(surface, parameter.name, parameter.rules, parameter.type), parameter.text("description")
     if kind is not None and description is None:

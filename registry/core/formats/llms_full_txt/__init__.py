@@ -3,7 +3,7 @@
 from typing import Final
 
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.texts import TEXT_TYPES, read_empty_service
+from registry.core.format_support.shapes import TEXT_TYPES, read_empty_service
 
 __all__ = ["FORMAT"]
 

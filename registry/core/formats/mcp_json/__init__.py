@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from registry.core.format_support import mcp_rules
+from registry.core.format_support import mcp_parts
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import CARD_CAP, HostFacts, ProbePath, Topic, never
 from registry.core.formats.mcp_json import rules
@@ -27,7 +27,7 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
-    rules=(*rules_in(rules), mcp_rules.NOTHING, mcp_rules.NO_REMOTE, mcp_rules.REMOTE, mcp_rules.TOOL),
+    rules=(*rules_in(rules), mcp_parts.NOTHING, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),
     cap=CARD_CAP,
     probe_paths=(
         ProbePath("S3", 30, "/.well-known/mcp.json", fallback_of=_CARD),

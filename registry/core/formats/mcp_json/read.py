@@ -8,7 +8,7 @@ one site are what the host offers, servers of several other sites are only point
 from collections.abc import Iterator
 from typing import Any, Final
 
-from registry.core.format_support import common_rules, mcp_rules
+from registry.core.format_support import common_rules, mcp_parts
 from registry.core.format_support.endpoints import Endpoint, link
 from registry.core.format_support.manifest import (
     MAX_TEXTS,
@@ -124,7 +124,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     is_shown_whole = not offered or (not tool_capabilities and keeps_tools_to_itself(value))
     whole = _whole_servers(value, described, own, chosen, servers, document) if is_shown_whole else ()
     if not own and not servers:
-        notes.add(mcp_rules.NO_REMOTE if entries or described["packages"] else mcp_rules.NOTHING, "/endpoint")
+        notes.add(mcp_parts.NO_REMOTE if entries or described["packages"] else mcp_parts.NOTHING, "/endpoint")
     service = Service(
         **described,
         capabilities=(*whole, *offered),

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from registry.core.format_support import mcp_rules
+from registry.core.format_support import mcp_parts
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import CARD_CAP, ProbePath, never
 from registry.core.formats.mcp_server_card import rules
@@ -22,11 +22,11 @@ FORMAT: Final = Format(
     read=read,
     rules=(
         *rules_in(rules),
-        mcp_rules.REQUIRED,
-        mcp_rules.NOTHING,
-        mcp_rules.NO_REMOTE,
-        mcp_rules.REMOTE,
-        mcp_rules.TOOL,
+        mcp_parts.REQUIRED,
+        mcp_parts.NOTHING,
+        mcp_parts.NO_REMOTE,
+        mcp_parts.REMOTE,
+        mcp_parts.TOOL,
     ),
     asks=frozenset({"service.unnamed", "service.unversioned", "capability.without_params"}),
     promised_paths=("/.well-known/mcp/server-card.json", "/.well-known/mcp-server-card.json"),

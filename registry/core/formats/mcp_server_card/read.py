@@ -7,7 +7,7 @@ of both; each is read wherever it stands.
 import re
 from typing import Any, Final
 
-from registry.core.format_support import common_rules, mcp_rules
+from registry.core.format_support import common_rules, mcp_parts
 from registry.core.format_support.endpoints import Endpoint, claim, link
 from registry.core.format_support.manifest import (
     Notes,
@@ -102,7 +102,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if not endpoints.protocols and not _names_an_address(card):
         is_empty = dialect == _SEP1649 and not offered and not service.packages
         kind = map_of(card, "transport").get("type", "")
-        notes.add(mcp_rules.NOTHING if is_empty else mcp_rules.NO_REMOTE, _place_of_address(dialect), kind)
+        notes.add(mcp_parts.NOTHING if is_empty else mcp_parts.NO_REMOTE, _place_of_address(dialect), kind)
     origin = offered[0].invocations[0].origin if offered else None
     capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else _info(card)
     return with_provenance(service, document, SLUG, {**_sources(card, dialect), "capabilities": capabilities_pointer})
@@ -177,7 +177,7 @@ _MEMBERS = {
 def _grade(card: Object, notes: Notes) -> None:
     for key in ("name", "version", "description"):
         if not text_of(card, key):
-            notes.add(mcp_rules.REQUIRED, f"/{key}")
+            notes.add(mcp_parts.REQUIRED, f"/{key}")
     for key, max_chars in _LONGEST.items():
         value = card.get(key)
         if isinstance(value, str) and len(value) > max_chars:

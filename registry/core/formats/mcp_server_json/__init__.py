@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from registry.core.format_support import mcp_rules
+from registry.core.format_support import mcp_parts
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath, never
 from registry.core.formats.mcp_server_json import rules
@@ -19,7 +19,7 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
-    rules=(*rules_in(rules), mcp_rules.REQUIRED, mcp_rules.NO_REMOTE, mcp_rules.REMOTE, mcp_rules.TOOL),
+    rules=(*rules_in(rules), mcp_parts.REQUIRED, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),
     asks=frozenset({"service.unnamed", "service.undescribed", "service.unversioned"}),
     probe_paths=(ProbePath("S4", 200, "/server.json", when=never),),
     precedence=100,

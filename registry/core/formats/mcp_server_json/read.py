@@ -6,7 +6,7 @@ Only `remotes` can be called; callers install `packages` themselves, so those yi
 import re
 from typing import Final
 
-from registry.core.format_support import common_rules, mcp_rules
+from registry.core.format_support import common_rules, mcp_parts
 from registry.core.format_support.endpoints import Endpoint, page
 from registry.core.format_support.loose import license_of, provider_of, repository_of
 from registry.core.format_support.manifest import (
@@ -22,9 +22,8 @@ from registry.core.format_support.manifest import (
     texts_of,
     with_provenance,
 )
-from registry.core.format_support.mcp_packages import argument_details, packages_of
 from registry.core.format_support.mcp_parts import listed_tools, remote_cards, tool_entries, whole_server
-from registry.core.format_support.mcp_remotes import other_remote_members, remotes
+from registry.core.format_support.mcp_remotes import argument_details, other_remote_members, packages_of, remotes
 from registry.core.formats.mcp_server_json import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Capability, Origin, Service
@@ -119,13 +118,13 @@ def _grade(value: Object, notes: Notes) -> None:
     for key in _REQUIRED:
         if not text_of(value, key):
             is_blank = key != "name" and isinstance(value.get(key), str)
-            notes.add(rules.BLANK if is_blank else mcp_rules.REQUIRED, f"/{key}")
+            notes.add(rules.BLANK if is_blank else mcp_parts.REQUIRED, f"/{key}")
     if _version(value) is None:
-        notes.add(mcp_rules.REQUIRED, "/version")
+        notes.add(mcp_parts.REQUIRED, "/version")
     if "version_detail" in value or _is_old(list_of(value, "packages")):
         notes.add(rules.OLD_RECORD, "/version_detail" if "version_detail" in value else "/packages")
     if not list_of(value, "remotes") and not list_of(value, "packages"):
-        notes.add(mcp_rules.NO_REMOTE, "/remotes")
+        notes.add(mcp_parts.NO_REMOTE, "/remotes")
     placeholder = _first_placeholder(value)
     if placeholder is not None:
         notes.add(common_rules.TEMPLATE, *placeholder)

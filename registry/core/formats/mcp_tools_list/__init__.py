@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from registry.core.format_support import mcp_rules
+from registry.core.format_support import mcp_parts
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import CARD_CAP
 from registry.core.formats.mcp_tools_list.document import METHOD, compose
@@ -18,7 +18,7 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.ENRICHER,
     read=read,
-    rules=(mcp_rules.TOOL,),
+    rules=(mcp_parts.TOOL,),
     cap=CARD_CAP,
     precedence=105,
 )

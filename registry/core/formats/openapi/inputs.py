@@ -22,7 +22,7 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.params import MAX_PARAMS, object_schema
 from registry.core.formats.openapi.keywords import in_json_schema
-from registry.core.formats.openapi.schemas import Schemas
+from registry.core.formats.openapi.schemas import OpenApiSchemas
 from registry.core.model.documents import Json
 from registry.core.model.services import ParameterPlace
 from registry.core.reading.plain_text import line
@@ -67,7 +67,9 @@ class Inputs:
             self.required += [name] if required else []
 
 
-def inputs_of(root: Object, path_item: Object, operation: Object, url: str, variables: Object, s: Schemas) -> Inputs:
+def inputs_of(
+    root: Object, path_item: Object, operation: Object, url: str, variables: Object, s: OpenApiSchemas
+) -> Inputs:
     """Return what the operation takes. `url` is its address, `variables` those of its server."""
     inputs = Inputs()
     parameters = sorted(_parameters(path_item, operation, s), key=lambda parameter: parameter["in"] != "path")
@@ -106,7 +108,7 @@ def chosen_content(holder: Json) -> tuple[str | None, Object | None]:
     return (None, None) if kind is None else (line(kind, NAME_CHARS), map_of(content, kind))
 
 
-def _parameters(path_item: Object, operation: Object, s: Schemas) -> Iterator[Object]:
+def _parameters(path_item: Object, operation: Object, s: OpenApiSchemas) -> Iterator[Object]:
     """Yield the parameters of the operation, then those of its path that it does not replace."""
     seen: set[tuple[Json, Json]] = set()
     for item in (*list_of(operation, "parameters"), *list_of(path_item, "parameters"))[:MAX_PARAMS]:
@@ -117,7 +119,7 @@ def _parameters(path_item: Object, operation: Object, s: Schemas) -> Iterator[Ob
             yield parameter
 
 
-def _add_parameter(parameter: Object, inputs: Inputs, s: Schemas) -> None:
+def _add_parameter(parameter: Object, inputs: Inputs, s: OpenApiSchemas) -> None:
     name, place = short_text_of(parameter, "name"), _PLACES.get(str(parameter.get("in")))
     if name is None or place is None or (place == "header" and name.lower() in _OF_REQUEST):
         return
@@ -131,7 +133,7 @@ def _add_parameter(parameter: Object, inputs: Inputs, s: Schemas) -> None:
         inputs.styles[name] = styles
 
 
-def _parameter_schema(parameter: Object, s: Schemas) -> dict[str, Any]:
+def _parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, Any]:
     """Return the schema of one parameter: with its own description, example and mark of deprecation."""
     held = parameter.get("schema")
     if "content" in parameter:
@@ -170,7 +172,7 @@ def _variable_schema(variable: Object) -> dict[str, Any]:
     return schema
 
 
-def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs: Inputs, s: Schemas) -> None:
+def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs: Inputs, s: OpenApiSchemas) -> None:
     """Add the members of a body that is an object, or the body as one property."""
     schema = s.whole(held)
     if schema is None:
@@ -199,14 +201,14 @@ def _is_spreadable(schema: dict[str, Any], members: dict[str, Any], others: dict
     return is_object and bool(members) and not demands and not members.keys() & others.keys()
 
 
-def _with_example(schema: dict[str, Any], example: Json, s: Schemas) -> dict[str, Any]:
+def _with_example(schema: dict[str, Any], example: Json, s: OpenApiSchemas) -> dict[str, Any]:
     if example is None or "examples" in schema or "default" in schema:
         return schema
     written = s.whole({"examples": [example]})
     return {**schema, **written} if written else schema
 
 
-def _outline(schema: Object, s: Schemas) -> dict[str, Any]:
+def _outline(schema: Object, s: OpenApiSchemas) -> dict[str, Any]:
     """Return the names and types of a body that is too large to be written in full."""
     members = map_of(schema, "properties")
     names: Sequence[str] = list(members)[:MAX_PARAMS]

@@ -25,8 +25,8 @@ from registry.core.format_support.security import operation_auth
 from registry.core.formats.openapi import rules
 from registry.core.formats.openapi.inputs import inputs_of
 from registry.core.formats.openapi.outputs import errors_of, result_of
-from registry.core.formats.openapi.schemas import Schemas
-from registry.core.formats.openapi.servers import Base, list_base
+from registry.core.formats.openapi.schemas import OpenApiSchemas
+from registry.core.formats.openapi.servers import BaseAddress, list_base
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import AuthScheme, Capability, Confirmation, Invocation, Origin, Plan, Pricing
 from registry.core.reading.json_pointer import at
@@ -52,18 +52,18 @@ _READ: Final = frozenset(
 
 
 def read(
-    value: Object, base: Base, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
+    value: Object, base: BaseAddress, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
 ) -> tuple[Capability, ...]:
     """Return one capability for each of the first MAX_OPERATIONS operations."""
     return tuple(_operations(value, base, auth_schemes, document, notes))
 
 
 def _operations(
-    value: Object, base: Base, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
+    value: Object, base: BaseAddress, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
 ) -> Iterator[Capability]:
     ids: set[str] = set()
     operations = list(_listed_operations(value))
-    schemas = Schemas(value, notes, min(len(operations), MAX_OPERATIONS))
+    schemas = OpenApiSchemas(value, notes, min(len(operations), MAX_OPERATIONS))
     if len(operations) > MAX_OPERATIONS:
         notes.add(common_rules.TOO_MANY_CAPABILITIES, "/paths", len(operations))
     for path, method, path_item, operation in operations[:MAX_OPERATIONS]:
@@ -131,7 +131,9 @@ def _path_item(value: Object, item: Object) -> Object:
     return {**map_of(map_of(map_of(value, "components"), "pathItems"), key), **item}
 
 
-def _called(path: str, path_item: Object, operation: Object, base: Base, document: Document, notes: Notes) -> Base:
+def _called(
+    path: str, path_item: Object, operation: Object, base: BaseAddress, document: Document, notes: Notes
+) -> BaseAddress:
     """Return the server of an operation: its own, else that of its path, else that of the whole description."""
     for holder in (operation, path_item):
         if servers := list_of(holder, "servers"):
@@ -166,7 +168,7 @@ def _price(value: Json) -> str | None:
     return " ".join((" to ".join(parts), *((currency,) if currency else ()))) if parts else None
 
 
-def _native(operation: Object, styles: Mapping[str, Any], schemas: Schemas) -> dict[str, dict[str, Any]]:
+def _native(operation: Object, styles: Mapping[str, Any], schemas: OpenApiSchemas) -> dict[str, dict[str, Any]]:
     """Return the extensions of an operation and how values of its parameters are written, as far as affordable."""
     members = {} if operation.keys() <= _READ else other_members(operation, _READ, _NATIVE_CHARS)
     if styles:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from registry.core.format_support.manifest import Object, map_of, text_of
 from registry.core.formats.openapi.inputs import chosen_content
-from registry.core.formats.openapi.schemas import Schemas
+from registry.core.formats.openapi.schemas import OpenApiSchemas
 from registry.core.model.documents import Json
 
 MAX_ERRORS: Final = 20
@@ -12,7 +12,7 @@ ERROR_CHARS: Final = 300
 _CODE_CHARS: Final = 3  # "404", or "4XX" for a class
 
 
-def result_of(operation: Object, s: Schemas) -> tuple[dict[str, Any] | None, str | None]:
+def result_of(operation: Object, s: OpenApiSchemas) -> tuple[dict[str, Any] | None, str | None]:
     """Return the schema of the first successful (2xx) answer, or of the default one, and what is said of it."""
     responses = map_of(operation, "responses")
     code = min((code for code in responses if code.startswith("2") and len(code) == _CODE_CHARS), default=None)
@@ -28,7 +28,7 @@ def result_of(operation: Object, s: Schemas) -> tuple[dict[str, Any] | None, str
     return schema, s.text(text_of(response, "description"))
 
 
-def errors_of(operation: Object, s: Schemas) -> dict[str, str]:
+def errors_of(operation: Object, s: OpenApiSchemas) -> dict[str, str]:
     """Return what the description says of the answers of class 4xx and 5xx, by code."""
     responses = map_of(operation, "responses")
     codes = [code for code in responses if code.startswith(("4", "5")) and len(code) == _CODE_CHARS][:MAX_ERRORS]

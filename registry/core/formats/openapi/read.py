@@ -19,8 +19,8 @@ from registry.core.format_support.manifest import (
     texts_of,
     with_provenance,
 )
-from registry.core.format_support.prose import says_no_auth
 from registry.core.format_support.security import NOTHING_NEEDED, required_auth, schemes_of
+from registry.core.format_support.shapes import says_no_auth
 from registry.core.formats.openapi import operations, rules
 from registry.core.formats.openapi.servers import root_base
 from registry.core.model.documents import Document

@@ -57,7 +57,7 @@ _Left = tuple[int, int]
 """How many references inside references are still resolved, and how many that lead back into a circle."""
 
 
-class Schemas:
+class OpenApiSchemas:
     """Resolves references within the budget. Only local ones (`#/a/b`) are followed; others are noted, not fetched.
 
     A schema is cleaned once, and written once for each depth; the operations that name it share the result. Its size

@@ -13,14 +13,14 @@ _MOST: Final = 20  # servers of one list that are looked at
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseAddress:
     """The address that paths are appended to as text, None if clients may not call it, and its variables."""
 
     address: Endpoint | None
     variables: Object = field(default_factory=dict)
 
 
-def root_base(value: Object, document: Document, notes: Notes) -> Base:
+def root_base(value: Object, document: Document, notes: Notes) -> BaseAddress:
     """Return the address of the API as a whole; the root of the host where the description names none."""
     if "swagger" in value:
         return _base(_swagger_url(value, document), {}, "/host", document, notes)
@@ -29,7 +29,7 @@ def root_base(value: Object, document: Document, notes: Notes) -> Base:
     )
 
 
-def list_base(servers: list[Json], pointer: str, document: Document, notes: Notes) -> Base | None:
+def list_base(servers: list[Json], pointer: str, document: Document, notes: Notes) -> BaseAddress | None:
     """Return the first of `servers` that clients may call, else the first; None if none is named.
 
     A description often lists a server on its author's machine first. `pointer` leads to the holder of the list.
@@ -44,13 +44,13 @@ def list_base(servers: list[Json], pointer: str, document: Document, notes: Note
     return _base(text_of(server, "url"), map_of(server, "variables"), at_url, document, notes)
 
 
-def _base(target: str | None, variables: Object, pointer: str, document: Document, notes: Notes) -> Base:
+def _base(target: str | None, variables: Object, pointer: str, document: Document, notes: Notes) -> BaseAddress:
     if target is None or not target.startswith("http") or "{" in target:
         notes.add(rules.SERVER, pointer, target or "")
     resolved = endpoint(target or "/", document.url, document, pointer, notes)
     if resolved is None:
-        return Base(None, variables)
-    return Base(Endpoint(resolved.url.partition("?")[0].rstrip("/"), resolved.templated), variables)
+        return BaseAddress(None, variables)
+    return BaseAddress(Endpoint(resolved.url.partition("?")[0].rstrip("/"), resolved.templated), variables)
 
 
 def _swagger_url(value: Object, document: Document) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from registry.core.format_support.requirements import (
+from registry.core.format_support.format import (
     CALLER,
     LIMIT,
     MUST,
@@ -104,7 +104,7 @@ REQUIREMENTS: Final = (
     Requirement("woa-8.2-private", "8.2", SHOULD, "nothing is sent to private addresses automatically",
                 ours("No agent is invoked, and the crawler dials public addresses only (crawler/guards.py).")),
     Requirement("woa-8.2-redirects", "8.2", SHOULD, "redirects to another authority are handled with caution",
-                ours("A redirect off the site ends the request (registry/core/visiting/redirects.py).")),
+                ours("A redirect off the site ends the request (registry/core/visiting/pointers.py).")),
     Requirement("woa-8.2-target", "8.2", SHOULD, "the target of a redirect is validated",
                 ours("Each hop passes the same guards (crawler/guards.py).")),
     Requirement("woa-8.3-untrusted", "8.3", MUST, "names and descriptions are untrusted to language models",

@@ -9,18 +9,18 @@ from typing import Any, Final
 import jsonschema_rs
 
 from registry.core.format_support.manifest import NAME_CHARS
-from registry.core.format_support.writing.calls import agent_and_operation, callable_address
-from registry.core.format_support.writing.native import with_native
-from registry.core.format_support.writing.parameters import self_contained
+from registry.core.format_support.writing.calls import agent_and_operation, callable_address, self_contained
 from registry.core.format_support.writing.task import (
     CannotWrite,
     EntrySource,
     Task,
     Writer,
-    Written,
+    WrittenDocument,
+    capability_description,
     capability_pointer,
+    clean_text,
+    with_native,
 )
-from registry.core.format_support.writing.texts import capability_description, clean_text
 from registry.core.formats.woa.agents import SLUG
 from registry.core.model.services import Capability
 
@@ -31,7 +31,7 @@ _DRAFT_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
 _ANY_OBJECT: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 
 
-def write(task: Task) -> Written:
+def write(task: Task) -> WrittenDocument:
     template, base, path = _transport(task)
     agents: dict[str, dict[str, Any]] = {}
     sources: dict[str, list[EntrySource]] = {}
@@ -63,7 +63,7 @@ def write(task: Task) -> Written:
         "transports": {"rest": {"base": base, "invoke_path": path}},
     }
     document = with_native(SLUG, task.service, document)
-    return Written(document, [source for agent_id in agents for source in sources[agent_id]])
+    return WrittenDocument(document, [source for agent_id in agents for source in sources[agent_id]])
 
 
 def _transport(task: Task) -> tuple[str, str, str]:

@@ -43,7 +43,7 @@ from registry.core.format_support.offers import (
     resolved,
     target_of,
 )
-from registry.core.format_support.prose import stated_pricing
+from registry.core.format_support.shapes import stated_pricing
 from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.x402 import rules
 from registry.core.model.documents import Document, Json

@@ -1,0 +1,171 @@
+"""Reads the audit log: whole for operators, and the decisions about hosts for everybody.
+
+Makes, lists, revokes and checks the API keys of this registry's operators. They are made on its own machine only.
+
+Pages of rows in the order of their ids, the latest first. A cursor is the id of the last row of a page.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Protocol, TypeVar
+from uuid import UUID
+
+from registry.core.access.audit import OPERATOR, PUBLIC_SUBJECTS, AuditEvent, concerns_below, shown_reason
+from registry.core.access.tokens import KEY, MOST_NAME_CHARS, SCOPES, ApiKey, Scope, Token
+from registry.core.names.authority import names_above
+from registry.core.names.domains import registrable_domain
+from registry.store.api_keys import AuditRecord as AuditRecord  # interfaces name it
+from registry.store.unit_of_work import Store, UnitOfWork
+
+
+class BadCursor(ValueError):
+    """It was not made by this registry."""
+
+
+class HasId(Protocol):
+    @property
+    def id(self) -> UUID: ...
+
+
+Row = TypeVar("Row", bound=HasId)
+
+
+def before(cursor: str | None) -> UUID | None:
+    """Return the id that the rows of the page come before; None: of the first page. Raise BadCursor."""
+    try:
+        return None if cursor is None else UUID(hex=cursor)
+    except ValueError:
+        raise BadCursor("not a cursor of this registry") from None
+
+
+def page_of(rows: Sequence[Row], limit: int) -> tuple[Sequence[Row], str | None]:
+    """Return at most `limit` rows and the cursor of the next page, None where more were not found. `rows`: up to one
+    more than `limit`."""
+    shown = rows[:limit]
+    return shown, shown[-1].id.hex if shown and len(rows) > limit else None
+
+
+MOST_PUBLIC: Final = 100
+"""Decisions of a host that are shown; older ones are in the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Entries, the latest first. `cursor`: of the page after it; None: there is none."""
+
+    entries: Sequence[AuditRecord]
+    cursor: str | None
+
+
+async def page(store: Store, *, limit: int, cursor: str | None = None, host: str | None = None) -> AuditPage:
+    """Return at most `limit` entries, of a host and those above it in its domain if given. Raise BadCursor."""
+    hosts = None if host is None else names_above(host, registrable_domain(host))
+    async with store.begin() as uow:
+        entries = await uow.audit.latest(limit=limit + 1, before=before(cursor), hosts=hosts)
+    return AuditPage(*page_of(entries, limit))
+
+
+async def public_page(store: Store, *, limit: int, cursor: str | None = None) -> AuditPage:
+    """Return at most `limit` of the entries that everybody may know of, as `_shown` says. Raise BadCursor."""
+    async with store.begin() as uow:
+        entries, following = page_of(await _public(uow, limit=limit + 1, before=before(cursor)), limit)
+    return AuditPage([_shown(entry) for entry in entries], following)
+
+
+async def decisions(store: Store, host: str) -> Sequence[AuditRecord]:
+    """Return what was decided about a host, as `_shown` says, the latest first; MOST_PUBLIC at most.
+
+    Decisions about hosts above it are among them, when they concern those below.
+    """
+    async with store.begin() as uow:
+        found = await _public(uow, limit=2 * MOST_PUBLIC, hosts=names_above(host, registrable_domain(host)))
+    concerning = [entry for entry in found if entry.host == host or concerns_below(entry.action, entry.detail)]
+    return [_shown(entry) for entry in concerning[:MOST_PUBLIC]]
+
+
+async def _public(
+    uow: UnitOfWork, *, limit: int, before: UUID | None = None, hosts: Collection[str] | None = None
+) -> Sequence[AuditRecord]:
+    # guard: audit-public
+    return await uow.audit.latest(limit=limit, before=before, hosts=hosts, subjects=PUBLIC_SUBJECTS)
+
+
+def _shown(entry: AuditRecord) -> AuditRecord:
+    """Return what everybody may know of an entry: of the actor its kind, no details, and the reason of some actions."""
+    return AuditRecord(
+        entry.id, entry.at, entry.actor.partition(":")[0], entry.action, entry.domain, entry.host,
+        shown_reason(entry.action, entry.reason), {},
+    )  # fmt: skip
+
+
+MOST_DAYS: Final = 3_650
+
+
+class BadKey(ValueError):
+    """The name, the scopes or the time of a new key; the message says what is wrong."""
+
+
+class UnknownKey(Exception):
+    """There is no such key, or its secret is another, or it was revoked, or it has expired. Which is not told."""
+
+
+class MissingScope(Exception):
+    """The key is valid, and may not do this."""
+
+
+async def make(
+    store: Store, name: str, scopes: Collection[str], *, key: str, secret: str, days: int | None, now: datetime
+) -> tuple[ApiKey, Token]:
+    """Store a new key and return it with its token, of which nothing but the digest is stored.
+
+    `key`, `secret`: random, as the parts of a token. `days` until it expires; None: never. Raise BadKey.
+    """
+    if not name.strip() or len(name) > MOST_NAME_CHARS or not name.isprintable():
+        raise BadKey(f"a name has 1 to {MOST_NAME_CHARS} printable characters")
+    if not scopes or not set(scopes) <= set(SCOPES):
+        raise BadKey(f"scopes are one or more of {', '.join(SCOPES)}")
+    if days is not None and not 0 < days <= MOST_DAYS:
+        raise BadKey(f"a key expires after 1 to {MOST_DAYS} days")
+    token = Token(KEY, key, secret)
+    expires_at = None if days is None else now + timedelta(days=days)
+    made = ApiKey(key, name.strip(), tuple(sorted(set(scopes))), token.digest, now, expires_at)
+    async with store.begin() as uow:
+        await uow.api_keys.add(made)
+        await uow.audit.add(AuditEvent(OPERATOR, "key.made", detail=_facts(made)), now=now)
+    return made, token
+
+
+async def keys(store: Store) -> Sequence[ApiKey]:
+    """Return all keys, revoked ones too, the oldest first."""
+    async with store.begin() as uow:
+        return await uow.api_keys.all()
+
+
+async def revoke(store: Store, key: str, *, now: datetime) -> ApiKey | None:
+    """Revoke the key with this id at once; None when it is unknown or revoked already."""
+    async with store.begin() as uow:
+        revoked = await uow.api_keys.revoke(key, now=now)
+        if revoked is not None:
+            await uow.audit.add(AuditEvent(OPERATOR, "key.revoked", detail=_facts(revoked)), now=now)
+        return revoked
+
+
+async def check(store: Store, token: Token, scope: Scope, *, now: datetime) -> ApiKey:
+    """Return the key of the token, which may do what `scope` names. Raise UnknownKey and MissingScope."""
+    async with store.begin() as uow:
+        key = await uow.api_keys.get(token.id)
+        if not (key or _NO_KEY).admits(token, now) or key is None:  # guard: key-valid
+            raise UnknownKey
+        if not key.may(scope):
+            raise MissingScope
+        await uow.api_keys.used(key.id, today=now.date())
+        return key
+
+
+def _facts(key: ApiKey) -> dict[str, object]:
+    return {"key": key.id, "name": key.name, "scopes": list(key.scopes)}
+
+
+# What an unknown id is compared with, so that it takes as long as a wrong secret.
+_NO_KEY: Final = ApiKey("", "", (), bytes(32), datetime.min)

@@ -1,0 +1,310 @@
+"""Writes a dump of everything public, as of one moment, with the position of the change feed at that moment.
+
+All rows and the position are read in one transaction (REPEATABLE READ). The feed has an event for every later change,
+so a reader that loads the dump and then follows the feed from the position misses nothing.
+
+Returns the records of single hosts as they are now, for mirrors that read of them in the change feed.
+
+The position of the change feed in a transaction: with REPEATABLE READ, that of everything else read there.
+
+An event becomes visible with its place only after the transaction that it tells of has been committed, so what a
+snapshot with the place contains is at least as new as the event (docs/adr/0030, docs/adr/0032).
+
+One service as a JSON object that contains everything public about it: a line of a dump, an entry of an answer.
+
+`registry/actions/mirroring/received.py` reads it.
+"""
+
+import asyncio
+import base64
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+import orjson
+
+from registry.actions.feed import encode, sequence
+from registry.core.changes.kinds import ALL
+from registry.core.merging.merge import Usage, usage_of
+from registry.core.model.services import Policies, from_json
+from registry.core.names.domains import registrable_domain
+from registry.core.reading.foreign_lists import RECORD_VALUES, count_values
+from registry.store.dump_files import FRAME_BYTES, LINE_BYTES, PART_BYTES, DumpFileManifest
+from registry.store.dump_writer import DumpWriter
+from registry.store.mirroring import ORIGIN_BLOCK
+from registry.store.public_records import PublicRecord
+from registry.store.unit_of_work import Store, UnitOfWork
+
+
+class DumpPosition(NamedTuple):
+    """`sequence`: the latest place; `cursor`: where the unfiltered feed continues after it."""
+
+    sequence: int
+    cursor: str
+
+
+async def position(uow: UnitOfWork) -> DumpPosition:
+    latest = (await uow.feed.state()).ends.latest
+    return DumpPosition(latest.seq, encode(latest, ALL))
+
+
+BODIES_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of bodies in one record; further ones are left out."""
+
+OptOutState = Literal["opted_out", "blocked"]
+
+
+def usage_of_record(record: PublicRecord) -> Usage:
+    """Return what the site says about the use of its texts."""
+    try:
+        policies = from_json({"policies": orjson.loads(record.policies)}).policies if record.policies else Policies()
+    except ValueError:
+        policies = Policies(training="unreadable")
+    return usage_of(policies, record.visit["robots_body"], record.robots_usage)
+
+
+def encoded(record: PublicRecord, usage: Usage, bodies: Mapping[bytes, bytes] | None = None) -> bytes:
+    """Return the JSON of a record. `bodies`: of its documents, by SHA-256, which are added as base64."""
+    service, visit = record.service, record.visit
+    left = BODIES_BYTES
+    documents = []
+    for document in record.documents:
+        entry = {**document, "sha256": document["sha256"].hex()}
+        body = (bodies or {}).get(document["sha256"])
+        if body is not None and len(body) <= left:
+            left -= len(body)
+            entry["body"] = base64.b64encode(body).decode()
+        documents.append(entry)
+    score = record.score
+    return orjson.dumps(
+        {
+            "kind": "service",
+            "host": service["host"],
+            "domain": service["domain"],
+            "name": service["name"],
+            "description": service["description"],
+            "base_url": service["base_url"],
+            "manifest_url": service["well_known_url"],
+            "trust_level": service["trust_level"],
+            "score": service["score"],
+            "formats": service["formats"],
+            "injection_flags": service["injection_flags"],
+            "crawl_failures": service["crawl_failures"],
+            "rubric_version": service["rubric_version"],
+            "created_at": service["created_at"],
+            "updated_at": service["updated_at"],
+            "seen_at": service["seen_at"],
+            "visit": {
+                "outcome": visit["outcome"],
+                "reason": visit["reason"] or "",
+                "last_visit_at": visit["last_visit_at"],
+                "last_found_at": visit["last_found_at"],
+                "response_ms": visit["response_ms"],
+            },
+            "usage": usage.to_json(),
+            "model": orjson.Fragment(service["model"]),
+            "capabilities": [
+                {"name": name, "data": orjson.Fragment(data)}
+                | ({} if detail is None else {"detail": orjson.Fragment(detail)})
+                for name, data, detail in record.capabilities
+            ],
+            "listing": orjson.Fragment(service["listing"]),
+            "findings": [
+                {"reason": reason, "document": document, "pointer": pointer, "evidence": evidence}
+                for reason, document, pointer, evidence in record.findings
+            ],
+            "grade": None
+            if score is None
+            else {
+                "value": score[0],
+                "rubric_version": score[1],
+                "scored_at": score[2],
+                "breakdown": orjson.Fragment(score[3]),
+            },
+            "documents": documents,
+            "untrusted_text": True,
+        }
+    )
+
+
+def tombstone(host: str, state: str, covering: Mapping[str, str] | None = None) -> bytes:
+    """Return the JSON of a host without a service: `state` is opted_out, blocked or absent.
+
+    `covering`: the opt-outs that cover it, host -> state.
+    """
+    told = [{"host": name, "kind": kind} for name, kind in covering.items()] if covering else None
+    return orjson.dumps({"kind": state, "host": host} | ({"covering": told} if told else {}))
+
+
+def state_of_opt_out(how: str) -> OptOutState:
+    """Return what the public is told of an opt-out: the site's own wish, or a decision of an operator."""
+    return "blocked" if how in ("operator", ORIGIN_BLOCK) else "opted_out"
+
+
+PAGE: Final = 100
+"""Records in memory at once."""
+
+TERMS: Final = (
+    "The texts are those of the sites, which keep their rights; this dump grants none. `usage` of each record states "
+    "what its site says about training and attribution: whoever uses a record must honour it. Hosts that opted out are "
+    "listed by name only, so that copies delete them. Texts are data, never instructions."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DumpFigures:
+    """Figures of a dump. `counts`: as in its manifest; `bytes`: of all parts, compressed."""
+
+    snapshot: str
+    counts: dict[str, int]
+    parts: int
+    bytes: int
+
+
+async def export(
+    store: Store,
+    folder: Path,
+    *,
+    registry: str,
+    now: datetime,
+    keep: int,
+    terms_url: str | None = None,
+    with_documents: bool = False,
+    without_restricted: bool = False,
+    part_bytes: int = PART_BYTES,
+    frame_bytes: int = FRAME_BYTES,
+) -> DumpFigures:
+    """Write a dump into `folder` and make it the newest; the `keep` newest stay. Memory does not grow with its size.
+
+    `without_restricted`: leave out services whose site forbids training or makes it conditional. Cancelling it leaves
+    no trace. Raise DumpRunning, DumpFailed and StoreUnavailable; earlier dumps then stay as they are.
+    """
+    await sequence(store)  # so that the position is near the end of the feed
+    snapshot = now.strftime("%Y%m%dT%H%M%SZ")
+    counts = Counter[str]()
+    with DumpWriter(folder, snapshot, part_bytes=part_bytes, frame_bytes=frame_bytes) as writer:
+        async with store.snapshot() as uow:
+            at = await position(uow)
+            async for lines in _pages(uow, counts, with_documents, without_restricted):
+                await asyncio.to_thread(_add_all, writer, lines)
+        parts = await asyncio.to_thread(writer.finish)
+        manifest = _manifest(snapshot, registry, now, at, counts, without_restricted, terms_url)
+        await asyncio.to_thread(writer.publish, manifest.with_parts(parts), keep=keep)
+    return DumpFigures(snapshot, dict(counts), len(parts), sum(part.bytes for part in parts))
+
+
+def _manifest(
+    snapshot: str,
+    registry: str,
+    now: datetime,
+    at: DumpPosition,
+    counts: Counter[str],
+    without_restricted: bool,
+    terms_url: str | None,
+) -> DumpFileManifest:
+    return DumpFileManifest(
+        snapshot=snapshot,
+        created_at=now.isoformat(),
+        registry=registry,
+        cursor=at.cursor,
+        sequence=at.sequence,
+        restricted=not without_restricted,
+        terms={"text": TERMS, "url": terms_url},
+        counts={name: counts[name] for name in sorted(counts)},
+    )
+
+
+def _add_all(writer: DumpWriter, lines: list[tuple[str, bytes]]) -> None:
+    for key, line in lines:
+        writer.add(key, line)
+
+
+async def _pages(
+    uow: UnitOfWork, counts: Counter[str], with_documents: bool, without_restricted: bool
+) -> AsyncIterator[list[tuple[str, bytes]]]:
+    """Yield lines with their keys, page by page: first the services, then the opt-outs."""
+    counts.update(services=0, opted_out=0, blocked=0, training_restricted=0, attribution_required=0)
+    after = ("", "")
+    while records := await uow.records.page(after, limit=PAGE):
+        lines = []
+        for record in records:
+            usage = usage_of_record(record)
+            if without_restricted and usage.is_restricted:
+                counts["left_out_restricted"] += 1
+                continue
+            bodies = await uow.records.bodies(record.key) if with_documents else None
+            line = await asyncio.to_thread(encoded, record, usage, bodies)
+            if len(line) >= LINE_BYTES or count_values(line) > RECORD_VALUES:  # guard: dump-lines
+                counts["left_out_too_large"] += 1
+                continue
+            counts["services"] += 1
+            counts["training_restricted"] += usage.is_restricted
+            counts["attribution_required"] += usage.attribution
+            lines.append((" ".join(record.key), line))
+        yield lines
+        after = records[-1].key
+    after = ("", "")
+    while rows := await uow.records.opt_outs(after, limit=10 * PAGE):
+        lines = []
+        for domain, host, how, _ in rows:
+            state = state_of_opt_out(how)
+            counts[state] += 1
+            lines.append((f"{domain} {host}", tombstone(host, state)))
+        yield lines
+        after = (rows[-1][0], rows[-1][1])
+
+
+MOST_HOSTS: Final = 50
+ANSWER_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of records after which the rest of the hosts is left for another question. One record is always returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLookup:
+    """`records`: JSON objects, one per host. `left`: hosts for which there was no room.
+
+    `sequence`: the position of the feed that all of them are at least as new as.
+    """
+
+    sequence: int
+    cursor: str
+    records: tuple[bytes, ...]
+    left: tuple[str, ...]
+    size: int
+
+
+async def lookup(store: Store, hosts: Collection[str]) -> RecordLookup:
+    """Return what is public of at most MOST_HOSTS hosts in canonical spelling, also that there is nothing.
+
+    All are read in one snapshot. Raise StoreUnavailable.
+    """
+    keys = [(registrable_domain(host), host) for host in dict.fromkeys(hosts)]
+    async with store.snapshot() as uow:
+        at = await position(uow)
+        limits = await uow.holds.limits({domain for domain, _ in keys})
+        found: list[bytes] = []
+        left: list[str] = []
+        size = 0
+        for domain, host in keys:
+            if found and size > ANSWER_BYTES:
+                left.append(host)
+                continue
+            states = {name: state_of_opt_out(how) for name, how in limits[domain].told_closed(host).items()}
+            if states:
+                raw = tombstone(host, states[min(states, key=len)], states)
+            else:
+                raw = await _record(uow, (domain, host))
+            found.append(raw)
+            size += len(raw)
+    return RecordLookup(at.sequence, at.cursor, tuple(found), tuple(left), size)
+
+
+async def _record(uow: UnitOfWork, key: tuple[str, str]) -> bytes:
+    records = await uow.records.of([key])
+    if not records:
+        return tombstone(key[1], "absent")
+    record = records[0]
+    return await asyncio.to_thread(encoded, record, usage_of_record(record))

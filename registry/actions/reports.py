@@ -1,0 +1,168 @@
+"""Reports about hosts, filed by anybody. They are signals for the operator of this registry: nothing counts them to
+hide or to rank anything.
+
+What several clients file about a host for the same reason is one report while it is not decided. Each of them gets a
+secret address at which it can read the answer. Beyond MOST_OF_REPORT they are only counted, so that what is stored is
+bounded, and nobody can use up what others need to report the same host.
+
+Reads reports: for who filed one, for the owner of the host, and for the operator of this registry.
+
+The registry's operator takes a report into review, accepts or rejects it, and answers it.
+
+Accepting a report changes nothing else: what follows from it, such as blocking a host, is an action of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from registry.actions.access import BadCursor as BadCursor  # interfaces name it
+from registry.actions.access import before, page_of
+from registry.actions.mirroring.apply import refuse_in_mirror
+from registry.core.access.audit import ANONYMOUS, AuditEvent
+from registry.core.access.tokens import Token
+from registry.core.model.listing import ANSWER_CHARS, Code, ReportState
+from registry.core.names.authority import is_covered
+from registry.core.names.domains import registrable_domain
+from registry.store.reports import FilingRecord as FilingRecord  # interfaces name it
+from registry.store.reports import ReportRecord as ReportRecord  # interfaces name it
+from registry.store.unit_of_work import Store
+from registry.store.values import clean, ordered_id
+
+KIND: Final = "report"
+"""The kind of the tokens."""
+
+WINDOW: Final = timedelta(days=1)
+MOST_OF_CLIENT: Final = 10
+"""Reports that one client files in WINDOW."""
+
+MOST_OF_REPORT: Final = 50
+"""Filings of one report that are stored with their texts and secret addresses; further ones are counted. A host has at
+most one open report for each code."""
+
+FilingState = Literal["filed", "repeated", "counted", "unknown", "client_budget"]
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """`state`: filed (`token` opens its status), repeated (this client filed the same before: it has that token),
+    counted (MOST_OF_REPORT clients filed the same before), unknown host, or client_budget: refused until `retry_at`."""
+
+    state: FilingState
+    token: Token | None = None
+    retry_at: datetime | None = None
+
+
+async def file_report(
+    store: Store, host: str, code: Code, reason: str, *, client: str, token: Token, now: datetime
+) -> Filing:
+    """Store a report about a known host in canonical spelling. `token`: new, of KIND. Raise DecidedAtOrigin."""
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        await refuse_in_mirror(uow, host)
+        is_out = is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ()))
+        if is_out or await uow.hosts.get(domain, host) is None:  # guard: report-known
+            return Filing("unknown")
+        await uow.domains.lock([domain])
+        since = now - WINDOW
+        by_client = await uow.reports.of_client(client, since=since)
+        if by_client.since is not None and by_client.number >= MOST_OF_CLIENT:  # guard: reports-of-client
+            return Filing("client_budget", retry_at=by_client.since + WINDOW)
+        report = await uow.reports.open_of(domain, host, code)
+        if report is not None and await uow.reports.has_filed(client, report):  # guard: report-once
+            return Filing("repeated")
+        if report is not None and report.filings >= MOST_OF_REPORT:  # guard: filings-of-report
+            await uow.reports.count_filing(report)
+            return Filing("counted")
+        if report is None:
+            report = ReportRecord(domain, host, ordered_id(now), code, "open", "", now, now)
+            await uow.reports.add(report)
+        filing = FilingRecord(domain, host, token.id, token.digest, report.id, reason, now)
+        await uow.reports.add_filing(filing, client=client)
+        # Not the text: it may name people, and the log is never changed.
+        detail = {"report": str(report.id), "code": code}
+        await uow.audit.add(AuditEvent(ANONYMOUS, "report.filed", domain, host, detail=detail), now=now)
+    return Filing("filed", token)
+
+
+MOST_REPORTS: Final = 100
+MOST_TEXTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class OwnReport:
+    """A report as one of those who filed it may see it: with its own words, not with those of others."""
+
+    report: ReportRecord
+    filing: FilingRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPage:
+    """Reports, the latest first. `texts`: what was written, the first MOST_TEXTS of each, by the id of the report.
+    `cursor`: of the page after it; None: there is none."""
+
+    reports: Sequence[ReportRecord]
+    texts: Mapping[UUID, Sequence[str]]
+    cursor: str | None
+
+
+async def filed(store: Store, token: Token) -> OwnReport | None:
+    """Return the report that a token opens; None for a token that was never issued, or whose report was deleted."""
+    async with store.begin() as uow:
+        filing = await uow.reports.filing(token.id)
+        if filing is None or not token.matches(filing.digest):  # guard: report-token
+            return None
+        report = await uow.reports.get(filing.report)
+    return None if report is None else OwnReport(report, filing)
+
+
+async def reports_of(store: Store, host: str, *, limit: int = MOST_REPORTS) -> Sequence[ReportRecord]:
+    """Return the reports about a host in canonical spelling, the latest first: for its owner. Who filed them and their
+    texts are not part of it."""
+    async with store.begin() as uow:
+        return await uow.reports.of_host(registrable_domain(host), host, limit=limit)
+
+
+async def page(
+    store: Store, states: Sequence[ReportState], *, limit: int = MOST_REPORTS, cursor: str | None = None
+) -> ReportPage:
+    """Return at most `limit` reports in one of these states, with what was written. Raise BadCursor."""
+    async with store.begin() as uow:
+        found = await uow.reports.latest(states, limit=limit + 1, before=before(cursor))
+        reports, following = page_of(found, limit)
+        texts = await uow.reports.texts(reports, most=MOST_TEXTS)
+    return ReportPage(reports, texts, following)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDecision:
+    """`is_changed`: False when the report had this state and this answer before; then nothing was written."""
+
+    report: ReportRecord
+    is_changed: bool
+
+
+async def resolve_report(
+    store: Store, report_id: UUID, state: ReportState, answer: str, *, actor: str, now: datetime
+) -> ReportDecision | None:
+    """Store the new state and the answer, and who gave it; return the report as it is then, None if there is none.
+
+    The owner of the host and everyone who filed the report can read the answer.
+    """
+    answer = clean(answer, ANSWER_CHARS)
+    async with store.begin() as uow:
+        if (found := await uow.reports.get(report_id)) is None:
+            return None
+        await uow.domains.lock([found.domain])
+        if (report := await uow.reports.get(report_id)) is None:
+            return None
+        if (report.state, report.answer) == (state, answer):  # guard: report-resolved-once
+            return ReportDecision(report, is_changed=False)
+        await uow.reports.resolve(report, state, answer, now=now)
+        detail = {"report": str(report.id), "code": report.code, "from": report.state, "to": state}
+        entry = AuditEvent(actor, "report.resolved", report.domain, report.host, answer, detail)
+        await uow.audit.add(entry, now=now)
+    return ReportDecision(replace(report, state=state, answer=answer, updated_at=now), is_changed=True)

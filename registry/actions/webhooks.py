@@ -1,0 +1,376 @@
+"""What is to be sent to receivers of webhooks, and what follows from an attempt.
+
+A message is stored before it is sent, and is the pending one of its webhook until an attempt to deliver it is recorded
+as successful. So a process that is killed in between leaves a message that is sent again with the same id: at least
+once. Events that happen meanwhile are told by the next message.
+
+Subscriptions to webhooks, by operators of this registry and by owners of hosts, and who may receive messages.
+"""
+
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from registry.actions import feed
+from registry.actions.feed import encode
+from registry.core.changes.kinds import Types
+from registry.core.names.authority import Relation, relation
+from registry.core.names.domains import canonical_host, host_of, host_syntax, parse_https, registrable_domain
+from registry.core.webhooks import (
+    DAY,
+    SECRET_BYTES,
+    TOKEN_BYTES,
+    Attempt,
+    DeliveryState,
+    Disable,
+    Message,
+    Retry,
+    Verdict,
+    challenge_at,
+    challenge_body,
+    events_body,
+    judge,
+    secret_of,
+    test_body,
+)
+from registry.store.claims import ClaimRecord
+from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.values import ordered_id
+from registry.store.webhooks import DeliveryRecord as DeliveryRecord  # interfaces name it
+from registry.store.webhooks import PendingMessage
+from registry.store.webhooks import WebhookCounts as WebhookCounts  # interfaces name it
+from registry.store.webhooks import WebhookRecord as WebhookRecord  # interfaces name it
+
+OVERLAP: Final = timedelta(hours=24)
+"""How long the previous secret signs too, unless the operator says otherwise."""
+
+
+class BadReceiver(ValueError):
+    """Nothing can be sent to this address; the message says why."""
+
+
+class ForeignReceiver(BadReceiver):
+    """The receiver is on a host that the ownership does not cover."""
+
+    def __init__(self) -> None:
+        super().__init__("the receiver is neither on the owned host nor below it, and its host is not proven")
+
+
+class ClosedReceiver(BadReceiver):
+    """The host of the receiver gets no requests."""
+
+    def __init__(self) -> None:
+        super().__init__("the receiver's host opted out, or is blocked")
+
+
+async def add(
+    store: Store, url: str, types: Types, hosts: Sequence[str], *, now: datetime, exempt: Collection[str]
+) -> WebhookRecord:
+    """Store a subscription to all events from now on and return it, with its secret. It is told nothing before it has
+    answered a challenge.
+
+    `hosts`: only events of these hosts and all below them; a registrable domain means all its hosts. `exempt`: names
+    that may be special-use names. Raise BadReceiver, InvalidName and StoreUnavailable.
+    """
+    canonical = receiver_url(url, exempt=exempt)
+    webhook = new_webhook(canonical, types, hosts, seq=await feed.pulse(store), now=now)
+    async with store.begin() as uow:
+        await refuse_receiver(uow, canonical, None)
+        await uow.webhooks.put(webhook)
+    return webhook
+
+
+def receiver_url(url: str, *, exempt: Collection[str]) -> str:
+    """Return the canonical URL of a receiver. Raise BadReceiver and InvalidName."""
+    canonical = parse_https(url)
+    if canonical is None:
+        raise BadReceiver("a receiver is an https URL on port 443 of a host with a name, without user and password")
+    canonical_host(_host(canonical), exempt=exempt)
+    return canonical
+
+
+def new_webhook(
+    url: str, types: Types, hosts: Sequence[str], *, seq: int, now: datetime, claim: str | None = None
+) -> WebhookRecord:
+    """Return a subscription with a new secret. `seq`: place in the feed from which events are told. `claim`: the
+    ownership that covers the receiver. Raise InvalidName."""
+    return WebhookRecord(
+        id=f"wh_{secrets.token_hex(6)}",
+        url=url,
+        types=types.patterns,
+        hosts=tuple(sorted({host_syntax(host) for host in hosts})),
+        secret=_new_secret(),
+        created_at=now,
+        seq=seq,
+        due_at=now,
+        claim=claim,
+    )
+
+
+async def refuse_receiver(uow: UnitOfWork, url: str, claim: ClaimRecord | None) -> None:
+    """Raise BadReceiver for a receiver that may get no message. `claim`: the ownership that has to cover it; None where
+    an operator named the receiver."""
+    host = _host(url)
+    if claim is not None and (not claim.is_owner or relation(claim.host, host) < Relation.BELOW):
+        raise ForeignReceiver  # guard: webhook-foreign-receiver
+    domain = registrable_domain(host)
+    if not (await uow.holds.limits([domain]))[domain].may_be_visited(host):
+        raise ClosedReceiver  # guard: webhook-closed-receiver
+
+
+async def next_challenge_at(uow: UnitOfWork, url: str, now: datetime) -> datetime:
+    """Return when a receiver may get a challenge; `now` if at once."""
+    host = _host(url)
+    sent = await uow.webhooks.challenges(registrable_domain(host), since=now - DAY)
+    return challenge_at(host, sent, now)
+
+
+async def count_challenge(uow: UnitOfWork, url: str, now: datetime) -> None:
+    host = _host(url)
+    await uow.webhooks.add_challenge(registrable_domain(host), host, now=now, before=now - DAY)
+
+
+async def webhooks(store: Store) -> Sequence[WebhookRecord]:
+    """Return all subscriptions, the oldest first. Raise StoreUnavailable."""
+    async with store.read() as uow:
+        return await uow.webhooks.all()
+
+
+async def counts(store: Store) -> WebhookCounts:
+    """Return how many subscriptions there are, by state. Raise StoreUnavailable."""
+    async with store.read() as uow:
+        return await uow.webhooks.counts()
+
+
+async def rotate(store: Store, webhook: str, *, overlap: timedelta, now: datetime) -> WebhookRecord | None:
+    """Give a subscription a new secret and return it; None if it does not exist. For `overlap`, messages are signed
+    with both secrets. A second rotation within that time ends the oldest secret at once. Raise StoreUnavailable."""
+    async with store.begin() as uow:
+        row = await uow.webhooks.locked(webhook)
+        if row is None:
+            return None
+        row = with_new_secret(row, overlap, now)
+        await uow.webhooks.put(row)
+        return row
+
+
+def with_new_secret(webhook: WebhookRecord, overlap: timedelta, now: datetime) -> WebhookRecord:
+    previous = (webhook.secret, now + overlap) if overlap else (None, None)
+    return replace(webhook, secret=_new_secret(), previous_secret=previous[0], previous_until=previous[1])
+
+
+async def enable(store: Store, webhook: str, *, now: datetime) -> WebhookRecord | None:
+    """Begin anew with a subscription: it has to answer a challenge, then gets what it was not told. Return it, or None
+    if it does not exist. Raise StoreUnavailable."""
+    async with store.begin() as uow:
+        row = await uow.webhooks.locked(webhook)
+        if row is None:
+            return None
+        row = enabled(row, now)
+        await uow.webhooks.put(row)
+        return row
+
+
+def enabled(webhook: WebhookRecord, now: datetime) -> WebhookRecord:
+    """Return a subscription that has to answer a challenge again."""
+    return replace(
+        webhook, verified_at=None, disabled_at=None, disabled_reason=None, failures=0, first_failure_at=None, due_at=now
+    )
+
+
+async def remove(store: Store, webhook: str) -> bool:
+    """Delete a subscription, its message and its attempts; return whether it existed. Raise StoreUnavailable."""
+    async with store.begin() as uow:
+        return await uow.webhooks.remove(webhook)
+
+
+def _host(url: str) -> str:
+    return host_of(url) or ""
+
+
+def _new_secret() -> str:
+    return secret_of(secrets.token_bytes(SECRET_BYTES))
+
+
+_MOST_FAILURES: Final = 10_000
+"""The count of failures stays in its column; the schedule looks at the first few only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message, where it goes, and the secrets that sign it."""
+
+    webhook: str
+    url: str
+    message: Message
+    secrets: tuple[str, ...]
+
+
+async def due(store: Store, base: str, *, limit: int, busy: Collection[str], now: datetime) -> list[Outgoing]:
+    """Return at most `limit` messages to send now, at most one for each webhook: a challenge to one that is not
+    verified, else its pending message, else a new one if there are new events for it, which then is the pending one.
+    Disable webhooks whose receiver may get no message any more: it opted out, say.
+
+    `base`: URL of this registry. `busy`: webhooks to leave out, because something is being sent to them. Only for the
+    process that holds the right to deliver. Raise StoreUnavailable.
+    """
+    latest = await feed.pulse(store)
+    outgoing = []
+    async with store.begin() as uow:
+        for row in await uow.webhooks.due(latest, limit=limit, busy=busy, now=now):
+            try:
+                await _refuse_receiver(uow, row)
+            except BadReceiver as refusal:
+                await uow.webhooks.put(replace(row, disabled_at=now, disabled_reason=str(refusal)))
+                continue
+            message = await _next_message(uow, row, base, now)
+            if message is not None:
+                outgoing.append(Outgoing(row.id, row.url, message, row.secrets(now)))
+    return outgoing
+
+
+async def challenge(store: Store, webhook: str, *, now: datetime) -> Outgoing | None:
+    """Return a challenge to a webhook; None if it does not exist. An operator asks for it, so that no bound refuses it;
+    it counts all the same. Raise BadReceiver and StoreUnavailable."""
+    async with store.begin() as uow:
+        row = await _receiving(uow, webhook)
+        if row is None:
+            return None
+        await count_challenge(uow, row.url, now)
+    return Outgoing(row.id, row.url, _challenge(now), row.secrets(now))
+
+
+async def trial(store: Store, webhook: str, base: str, *, now: datetime) -> Outgoing | None:
+    """Return a message that tells of nothing; None if the webhook does not exist. Raise BadReceiver and
+    StoreUnavailable."""
+    async with store.begin() as uow:
+        row = await _receiving(uow, webhook)
+    message = Message(_message_id(now), "test", test_body(base, now))
+    return None if row is None else Outgoing(row.id, row.url, message, row.secrets(now))
+
+
+async def again(store: Store, webhook: str, message_id: str, *, now: datetime) -> Outgoing | None:
+    """Return an earlier message about events, as it was; None if it is not kept. Raise BadReceiver and
+    StoreUnavailable."""
+    async with store.begin() as uow:
+        row = await _receiving(uow, webhook)
+        attempts = await uow.webhooks.deliveries(webhook, limit=1, message_id=message_id)
+    if row is None or not attempts or attempts[0].purpose != "events":
+        return None
+    return Outgoing(row.id, row.url, Message(message_id, "events", attempts[0].body), row.secrets(now))
+
+
+async def record(
+    store: Store, outgoing: Outgoing, attempt: Attempt, *, disable_after: timedelta, chance: float, now: datetime
+) -> Verdict | None:
+    """Store an attempt and return what follows from it for its webhook; None if nothing does.
+
+    Nothing follows from a test, from a message that is not pending any more, and when the webhook was removed or
+    disabled meanwhile. `chance`: a random number from 0 to 1. Raise StoreUnavailable.
+    """
+    message = outgoing.message
+    async with store.begin() as uow:
+        row = await uow.webhooks.locked(outgoing.webhook)
+        if row is None:
+            return None
+        await uow.webhooks.add_delivery(
+            DeliveryRecord(
+                row.id, message.id, message.purpose, message.body, now, attempt.status, attempt.reason,
+                attempt.duration_ms,
+            )
+        )  # fmt: skip
+        if row.disabled_at is not None or not _is_awaited(row, message):
+            return None
+        verdict = judge(
+            attempt,
+            failures=row.failures,
+            first_failure_at=row.first_failure_at,
+            now=now,
+            disable_after=disable_after,
+            chance=chance,
+        )
+        await uow.webhooks.put(_after(row, message, verdict, now))
+        return verdict
+
+
+async def deliveries(store: Store, webhook: str, *, limit: int) -> Sequence[DeliveryRecord]:
+    """Return attempts, the latest first. Raise StoreUnavailable."""
+    async with store.read() as uow:
+        return await uow.webhooks.deliveries(webhook, limit=limit)
+
+
+async def _receiving(uow: UnitOfWork, webhook: str) -> WebhookRecord | None:
+    """Return and lock a webhook; None if it does not exist. Raise BadReceiver if its receiver may get no message."""
+    row = await uow.webhooks.locked(webhook)
+    if row is not None:
+        await _refuse_receiver(uow, row)
+    return row
+
+
+async def _refuse_receiver(uow: UnitOfWork, row: WebhookRecord) -> None:
+    owner = row.claim or await uow.webhooks.owner(row.id)
+    claim = None if owner is None else await uow.claims.get(owner)
+    if owner is not None and claim is None:
+        raise ForeignReceiver
+    await refuse_receiver(uow, row.url, claim)
+
+
+async def _next_message(uow: UnitOfWork, row: WebhookRecord, base: str, now: datetime) -> Message | None:
+    if row.verified_at is None:  # guard: webhook-challenge
+        at = await next_challenge_at(uow, row.url, now)
+        if at > now:  # guard: webhook-challenges
+            await uow.webhooks.put(replace(row, due_at=at))
+            return None
+        await count_challenge(uow, row.url, now)
+        return _challenge(now)
+    pending = row.message
+    if pending is None:
+        pending, seen_seq = await _new_message(uow, row, base, now)
+        await uow.webhooks.put(replace(row, seq=seen_seq).with_message(pending))
+    return None if pending is None else Message(pending.id, "events", pending.body)
+
+
+async def _new_message(
+    uow: UnitOfWork, row: WebhookRecord, base: str, now: datetime
+) -> tuple[PendingMessage | None, int]:
+    """Return a message about the events after those that the webhook was told; None if no event passes its filter. And
+    the place up to which events need not be looked at again."""
+    types = Types(row.types)
+    stretch = await uow.feed.after(row.seq, (), limit=1)  # its ends alone
+    count = await uow.webhooks.matching(row.seq, stretch.end.seq, types.kinds, row.hosts)
+    if not count:
+        return None, stretch.end.seq
+    since, until = encode(stretch.after, types), encode(stretch.end, types)
+    body = events_body(base, types, count=count, since=since, until=until, now=now)
+    return PendingMessage(_message_id(now), body, stretch.end.seq), row.seq
+
+
+def _is_awaited(row: WebhookRecord, message: Message) -> bool:
+    if message.purpose == "challenge":
+        return row.verified_at is None
+    return message.purpose == "events" and row.message_id == message.id
+
+
+def _after(row: WebhookRecord, message: Message, verdict: Verdict, now: datetime) -> WebhookRecord:
+    match verdict:
+        case DeliveryState(next_at):
+            row = replace(row, failures=0, first_failure_at=None)
+            if message.purpose == "challenge":
+                return replace(row, verified_at=now, due_at=now)
+            return replace(row, seq=row.message_seq or row.seq, due_at=next_at).with_message(None)
+        case Retry(at):
+            failures = min(row.failures + 1, _MOST_FAILURES)
+            return replace(row, failures=failures, first_failure_at=row.first_failure_at or now, due_at=at)
+        case Disable(reason):
+            return replace(row, disabled_at=now, disabled_reason=reason)
+
+
+def _challenge(now: datetime) -> Message:
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    return Message(_message_id(now), "challenge", challenge_body(token, now), token)
+
+
+def _message_id(now: datetime) -> str:
+    return f"msg_{ordered_id(now).hex}"

@@ -1,0 +1,133 @@
+"""Whether a host was up, by its visits: as single checks, and as a series of days.
+
+What changed between two versions of a document, as operations with JSON Pointers.
+
+Whether a site allows that copies of its documents are shown.
+
+Two sources: `X-Robots-Tag` of the document (`noarchive`, `none`), and the word that its documents use for caching
+(`policies.caching`, ATP 0.1 section 3.8). What a site says about training is passed on with the bytes, not judged here.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from statistics import median
+from typing import Final, Literal, NamedTuple
+
+from registry.core.changes.versions import Difference, difference
+from registry.core.model.documents import Outcome
+from registry.core.reading.reader import Unreadable, read_json
+
+Status = Literal["up", "degraded", "down"]
+
+SLOW_MS: Final = 5_000
+"""A host whose check took longer counts as degraded, as in the ADP registry. Milliseconds."""
+
+DOWN: Final = frozenset({Outcome.UNREACHABLE, Outcome.SERVER_ERROR, Outcome.TLS_ERROR})
+NOT_MEASURED: Final = frozenset({Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED, Outcome.RATE_LIMITED})
+"""Outcomes that say nothing about the service: nothing was requested, or the host asked for a later visit."""
+
+
+class UptimeCheck(NamedTuple):
+    """One visit that measured something. `ms`: the median of its answers; None: there was no answer."""
+
+    at: datetime
+    status: Status
+    ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The checks of one day in UTC. `ms`: the median of their response times in milliseconds."""
+
+    day: date
+    up: int = 0
+    degraded: int = 0
+    down: int = 0
+    ms: int | None = None
+
+    @property
+    def checks(self) -> int:
+        return self.up + self.degraded + self.down
+
+
+def status_of(outcome: Outcome, ms: int | None) -> Status | None:
+    """Return what a visit says of the service; None when it measured nothing."""
+    if outcome in NOT_MEASURED:  # guard: uptime-unmeasured
+        return None
+    if outcome in DOWN:
+        return "down"
+    return "up" if outcome is Outcome.FOUND and (ms is None or ms <= SLOW_MS) else "degraded"
+
+
+def percentage(checks: int, down: int) -> float | None:
+    """Return the percentage of checks that were not down; None when there was no check: absence is no uptime."""
+    return None if checks == 0 else round(100 * (checks - down) / checks, 2)
+
+
+def first_day(today: date, days: int) -> date:
+    return today - timedelta(days=max(1, days) - 1)
+
+
+def series(checks: Iterable[UptimeCheck], today: date, days: int) -> list[Day]:
+    """Return each of the last `days` days, today included and the earliest first; days without a check have none."""
+    by_day: dict[date, list[UptimeCheck]] = {}
+    for check in checks:
+        by_day.setdefault(check.at.astimezone(UTC).date(), []).append(check)
+    first = first_day(today, days)
+    return [
+        _day(day, by_day.get(day, [])) for day in (first + timedelta(days=number) for number in range(max(1, days)))
+    ]
+
+
+def _day(day: date, checks: list[UptimeCheck]) -> Day:
+    states = [check.status for check in checks]
+    times = [check.ms for check in checks if check.ms is not None]
+    return Day(
+        day, states.count("up"), states.count("degraded"), states.count("down"), round(median(times)) if times else None
+    )
+
+
+What = Literal["first", "content", "outcome", "reading"]
+WhyNot = Literal["first", "no_document", "same_bytes", "not_kept", "forbidden", "too_large", "not_json_objects"]
+
+WHY_NOT: Final[Mapping[WhyNot, str]] = {
+    "first": "There is no earlier version to compare with.",
+    "no_document": "One of the two versions is no document: it was absent, or the host did not answer.",
+    "same_bytes": "The bytes are the same; this registry reads them in another way.",
+    "not_kept": "The bytes of one of the two versions are not kept any more.",
+    "forbidden": "The site asks that no copies of its documents are shown.",
+    "too_large": "The two versions are too large to be compared here.",
+    "not_json_objects": "One of the two versions is not a JSON object.",
+}
+"""Why there is no difference, by code, in one sentence."""
+
+_BODIES: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
+
+
+def has_bytes(outcome: Outcome, reason: str) -> bool:
+    """Return whether the bytes of such a version are stored for some time (`assess.keeps_body`)."""
+    return outcome in _BODIES or (outcome is Outcome.NOT_A_MANIFEST and reason.startswith("foreign:"))
+
+
+def compared(before: bytes, after: bytes) -> Difference | WhyNot:
+    """Return what makes `after` of `before`, or why that cannot be said."""
+    try:
+        old, new = read_json(before), read_json(after)
+    except Unreadable:
+        return "not_json_objects"
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return "not_json_objects"
+    return difference(old, new)
+
+
+_NO_COPIES: Final = frozenset({"noarchive", "none"})
+_REFUSED: Final = frozenset({"forbidden", "disallowed", "prohibited", "denied", "no", "none", "no-store", "never"})
+_BETWEEN: Final = re.compile(r"[\s,;:]+")
+
+
+def forbids_copies(headers: Mapping[str, str], caching: str | None) -> bool:
+    """Return whether the bytes of a document must not be shown. `headers`: as it was served, by lower-case name."""
+    directives = _BETWEEN.split(headers.get("x-robots-tag", "").lower())
+    return not _NO_COPIES.isdisjoint(directives) or (caching or "").strip().lower() in _REFUSED

@@ -1,1 +1,0 @@
-"""What this registry can show of what it saw: differences of documents, wishes about copies, availability by day."""
