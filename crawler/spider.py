@@ -121,7 +121,7 @@ class WaypostSpider(Spider):
 
         Only the last request of a lease is yielded, the others are handed to the engine: Scrapy waits for three turns
         of the event loop after each request that is yielded. On a busy loop too few domains would then be in flight,
-        and every request of theirs would cost more (docs/performance.md).
+        and every request of theirs would cost more (docs/adr/0003).
         """
         self._holder.stop_when(self.crawler.engine.needs_backout)
         async for lease in self._leases():

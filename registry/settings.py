@@ -174,7 +174,7 @@ class Settings(BaseSettings):
         ge=1,
         le=10_000,
         description="Requests to one registrable domain in 24 hours, over all its hosts; hosts of which little is "
-        'known may spend a part of them (docs/politeness.md, "Shares").',
+        'known may spend a part of them (docs/crawler.md, "Shares").',
     )
     block_connections: int = Field(
         default=64,

@@ -46,7 +46,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sizes", metavar="N,N", help="--list growth: numbers of domains (1000,10000,30000)")
     parser.add_argument("--where", action="store_true", help="where each contestant's CPU goes, by room and function")
     parser.add_argument("--json", action="store_true", help="every run as one line of JSON")
-    parser.add_argument("--markdown", action="store_true", help="tables as they stand in docs/performance.md")
+    parser.add_argument("--markdown", action="store_true", help="tables as they stand in benchmarks/README.md")
     parser.add_argument("--page", type=Path, metavar="FILE", help="also write the tables into their place on that page")
     return parser.parse_args()
 

@@ -86,7 +86,7 @@ class Trial:
 
     @property
     def key(self) -> str:
-        """The mark in docs/performance.md that encloses the tables of this benchmark."""
+        """The mark in benchmarks/README.md that encloses the tables of this benchmark."""
         parts = (self.options.list, str(self.options.paths or ""), "where" if self.options.where else "")
         return "-".join(part for part in parts if part)
 

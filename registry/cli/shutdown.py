@@ -1,7 +1,8 @@
 """Stop long-running commands on a signal, within ten seconds, whatever they are doing.
 
 Normally the work in flight is finished or released. Two cases exit immediately, which is as safe as a kill
-(docs/crash-safety.md): the parent process died before any work began, and a shutdown that takes too long.
+(docs/operations.md, "When processes die"): the parent process died before any work began, and a shutdown that takes too
+long.
 
 Standard library only: a worker starts to watch its parent before its own imports, which take ten seconds on a busy
 machine.

@@ -3,7 +3,7 @@
 The model is in a package (int8 ONNX, Apache-2.0) and runs in this process; nothing is downloaded. A text's vector is
 the normalised sum of the table's vector and the model's, which can be added because the table was fitted in a subspace
 of the model's space. The model uses word order, the table only which words occur, and their errors mostly concern
-different texts, so the sum finds more than either alone (docs/search-lab.md, "MiniLM").
+different texts, so the sum finds more than either alone (benchmarks/search-lab.md, "MiniLM").
 
 Encoding a sentence takes milliseconds of CPU with the model and about 0.1 ms with the table.
 """

@@ -33,7 +33,7 @@ from tests.support.database import new_database, on
 from tests.support.sites import LOOPBACK, Exchange, Reply, Site, Sites, raw_port
 
 PROMISED: Final = 15.0
-"""Seconds, for an honest opt-out beside 1,000 hostile requests of 20 clients (docs/politeness.md)."""
+"""Seconds, for an honest opt-out beside 1,000 hostile requests of 20 clients (docs/crawler.md)."""
 
 FILE: Final = "/.well-known/waypost-optout.txt"
 

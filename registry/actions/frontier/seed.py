@@ -39,7 +39,7 @@ SUBMISSION_HEAD_START: Final = timedelta(days=730)
 
 
 SUB_HOST: Final = "sub-host"
-"""Relation and source of hosts queued because their domain served a document (docs/probe-plan.md, "Sub-hosts")."""
+"""Relation and source of hosts queued because their domain served a document (docs/crawler.md, "Sub-hosts")."""
 
 OPTED_OUT: Final = "the site opted out"
 _REFUSED_AS: Final = {"opted_out": OPTED_OUT, "blocked": "an operator of this registry blocked it"}

@@ -87,7 +87,7 @@ def _build(generation: str) -> str:
 
 POOL: Final = 100
 """Candidates by words that are ranked, beside those by vectors. Twice as many change no figure of relevance, and cost
-a fifth of the time (docs/search-lab.md)."""
+a fifth of the time (benchmarks/search-lab.md)."""
 
 MAX_DEPTH: Final = 1_000
 """How deep a client may page, and how many candidates are fetched when browsing."""

@@ -62,7 +62,7 @@ Key = tuple[str, str]
 
 FAILING_TIMES: Final = 3
 FAILING_AFTER: Final = timedelta(days=3)
-"""A service is marked failing after so many soft failures in a row over so long (docs/probe-plan.md, "Outcomes")."""
+"""A service is marked failing after so many soft failures in a row over so long (docs/crawler.md, "Outcomes")."""
 
 NAMELESS_TIMES: Final = 3
 """Visits in a row, over SECOND_LOOK at least, with no such name, after which the host and its documents are gone."""

@@ -2,7 +2,7 @@
 
 A document stays listed until its absence is confirmed. A 410 confirms it at once; any other negative answer needs a
 second one at least SECOND_LOOK later; refusals, failures and spent budgets leave it unchanged
-(docs/probe-plan.md, "Outcomes").
+(docs/crawler.md, "Outcomes").
 """
 
 from collections.abc import Collection, Sequence

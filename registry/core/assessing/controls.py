@@ -1,6 +1,6 @@
 """Controls: answers to random names, which cannot exist, and the comparison of other answers with them (soft 404).
 
-Four of five hosts that answer 2xx at a well-known path serve something else there (docs/probe-plan.md, "Controls"). An
+Four of five hosts that answer 2xx at a well-known path serve something else there (docs/crawler.md, "Controls"). An
 answer that equals the answer to a random name is an absence.
 """
 

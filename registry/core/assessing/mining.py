@@ -78,7 +78,7 @@ EXPECTED: Final[Mapping[str, str | None]] = MappingProxyType(
         **{relation: form.slug for form in FORMATS for relation in form.link_relations},
     }
 )
-"""The link relations that are followed (docs/probe-plan.md, "Pointers"), and the format each promises."""
+"""The link relations that are followed (docs/crawler.md, "Pointers"), and the format each promises."""
 
 _JSON_LD = "application/ld+json"
 _LINK_VALUE = re.compile(

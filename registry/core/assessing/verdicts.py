@@ -1,4 +1,4 @@
-"""Outcomes decided before a body is read: statuses, challenges (docs/probe-plan.md, "Controls" and "Outcomes").
+"""Outcomes decided before a body is read: statuses, challenges (docs/crawler.md, "Controls" and "Outcomes").
 
 For manifests the status decides first: a 404 with a JSON body is a 404.
 

@@ -32,7 +32,7 @@ class HostFacts:
 
 @dataclass(frozen=True, slots=True)
 class ProbePath:
-    """A path that is requested although no document points to it (docs/probe-plan.md, "Paths").
+    """A path that is requested although no document points to it (docs/crawler.md, "Paths").
 
     Each costs one request to every visited host, unless it is a fallback or has a condition. Within a stage, paths are
     requested in ascending `order`. Paths with a condition whose format can describe or name a service are requested

@@ -44,7 +44,7 @@ _NEAR_FROM: Final = 0.9
 
 _GROUPS: Final = 256
 """Groups of words, by hash, that are compared instead of the words when hits of several owners are: all pairs in a few
-operations. The similarity becomes 0.001 higher on average (docs/search-lab.md, "Copies")."""
+operations. The similarity becomes 0.001 higher on average (benchmarks/search-lab.md, "Copies")."""
 
 _MOST_IN_A_GROUP: Final = 0xFFFF
 

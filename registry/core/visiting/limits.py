@@ -1,4 +1,4 @@
-"""When a visit ends: docs/probe-plan.md, "Budgets" and "Stop rules".
+"""When a visit ends: docs/crawler.md, "Budgets" and "Stop rules".
 
 A name that does not resolve, a failed connection, a bad certificate and a bot check end the visit of a host at once;
 timeouts and 429 do after a few in a row. A host that asks for long pauses gets several short visits.

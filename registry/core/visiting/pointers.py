@@ -1,8 +1,8 @@
 """What a visit learns about other documents and hosts: pointers to follow, and hosts to seed later.
 
-What to do with a pointer: request it now, seed another host, or ignore it (docs/probe-plan.md, "Pointers").
+What to do with a pointer: request it now, seed another host, or ignore it (docs/crawler.md, "Pointers").
 
-Where a redirect may lead (docs/probe-plan.md, "Redirects"): a pure decision, made at every hop.
+Where a redirect may lead (docs/crawler.md, "Redirects"): a pure decision, made at every hop.
 """
 
 import json

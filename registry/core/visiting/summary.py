@@ -1,6 +1,6 @@
 """The result of a visit as a whole: documents found, an alias or a move, and one outcome.
 
-The order of outcomes is docs/probe-plan.md, "Outcomes".
+The order of outcomes is docs/crawler.md, "Outcomes".
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Stage S6: the tools of the MCP servers that a host's cards name, by `tools/list` (docs/probe-plan.md, "Tools").
+"""Stage S6: the tools of the MCP servers that a host's cards name, by `tools/list` (docs/crawler.md, "Tools").
 
 A conversation with one endpoint is a generator that yields requests and is sent answers, None for a request that was
 not made. It ends with a document that holds the tools, or with the reason why there are none.

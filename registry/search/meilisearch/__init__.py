@@ -11,5 +11,5 @@
     index_build.py   an index built beside the live one, then swapped
     keys.py          the least privileged keys and their files
 
-Reasons and measurements: docs/adr/0012-how-meilisearch-is-asked.md, docs/search-lab.md.
+Reasons and measurements: docs/adr/0012-how-meilisearch-is-asked.md, benchmarks/search-lab.md.
 """

@@ -3,7 +3,7 @@
 The engine has no "any of these words": a query demands all words and drops words from its end. But the statistics hold
 how many services have each word. Rare words are queried one by one, rarest first, as long as all their services
 together fit into the pool; that is exact. The remaining words are common: one query for the rarest words together, and
-the vector query, find the relevant services among them (docs/search-lab.md has the figures).
+the vector query, find the relevant services among them (benchmarks/search-lab.md has the figures).
 
 Copies count in the statistics, but must take no place in the pool and make no rare word common. So the engine returns
 one of equally proven copies only, and counts what is left of a word that seems common (docs/adr/0026).

@@ -1,4 +1,4 @@
-"""docs/probe-plan.md lists the same paths as the code."""
+"""docs/crawler.md lists the same paths as the code."""
 
 import re
 
@@ -16,7 +16,7 @@ def row(stage: str, step: Step) -> Row:
 
 
 def rows(heading: str) -> list[Row]:
-    page = (ROOT / "docs" / "probe-plan.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "crawler.md").read_text(encoding="utf-8")
     section = page.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
     return [(stage, path, form, "is absent" in condition) for stage, path, form, condition in _ROW.findall(section)]
 
