@@ -1,7 +1,7 @@
 """What a person takes from a document, and whether the API says it too: `python -m tests.flow.fidelity`.
 
 The demo crawls the documents of the shared corpus that a person labelled, laid out as web sites, and serves the API.
-The shared tool asks it for each labelled value, and prints the table of docs/fidelity.md with every miss.
+The shared tool asks it for each labelled value, and prints a table with every miss.
 """
 
 import json

@@ -3,7 +3,7 @@
 The command starts itself again in a network namespace of its own (`tests.crawler.namespace`), where every address is
 local: `waypost serve` with its worker and its embedded database, a web of honest, silent and missing hosts, and clients
 with addresses of their own. First honest clients alone (`--calm` seconds), then all attacks at once (`--seconds`). It
-prints a table for docs/safety.md and exits with 1 when a bound is broken.
+prints a table and exits with 1 when a bound is broken.
 
 Reads are timed in a process of their own. That of the attackers has the lowest priority, because in life they run on
 other machines. Longer than other modules, because the web, the clients, the attacks and the table belong to this one
@@ -407,7 +407,7 @@ def broken_bounds(measured: dict[str, Any]) -> list[str]:
 
 
 def table(measured: dict[str, Any]) -> str:
-    """Return the figures as the tables of docs/safety.md."""
+    """Return the figures as tables in Markdown."""
     rows = [
         ("reads of `/api/discover`, not answered", "reads", "failed"),
         ("reads, p50 and p99 in ms", "read_p50_ms", "read_p99_ms"),
