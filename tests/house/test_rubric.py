@@ -13,13 +13,17 @@ from tests.support.shared import ROOT
 def _defined() -> Iterator[tuple[tuple[str, str], Rule]]:
     """Yield every rule that a module of the core defines, by module and name."""
     for module in modules("registry/core"):
-        if module.name.endswith("rules.py"):
+        if "Rule(" in module.text:
             name = module.name.removesuffix(".py").replace("/", ".")
-            yield from (
-                ((name, key), value)
-                for key, value in vars(importlib.import_module(name)).items()
-                if isinstance(value, Rule)
-            )
+            targets = (target for node in module.tree.body for target in _targets(node))
+            values = vars(importlib.import_module(name))
+            yield from (((name, key), values[key]) for key in targets if isinstance(values.get(key), Rule))
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    """Return the names that a statement assigns."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 DEFINED = dict(_defined())
