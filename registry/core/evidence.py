@@ -1,11 +1,7 @@
-"""Whether a host was up, by its visits: as single checks, and as a series of days.
+"""Evidence about a host: its uptime by checks and days, changes of its documents, and whether copies may be shown.
 
-What changed between two versions of a document, as operations with JSON Pointers.
-
-Whether a site allows that copies of its documents are shown.
-
-Two sources: `X-Robots-Tag` of the document (`noarchive`, `none`), and the word that its documents use for caching
-(`policies.caching`, ATP 0.1 section 3.8). What a site says about training is passed on with the bytes, not judged here.
+A site forbids copies with `X-Robots-Tag` of the document (`noarchive`, `none`) or with `policies.caching` in its
+documents (ATP 0.1 section 3.8). Its wishes about training are passed on with the bytes, not judged here.
 """
 
 import re

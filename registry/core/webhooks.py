@@ -39,7 +39,7 @@ class Message:
 
 
 def events_body(base: str, types: Types, *, count: int, since: str, until: str, now: datetime) -> str:
-    """Return the body that tells of new events. `since`, `until`: cursors of the feed before and after them, for the
+    """Return the body that announces new events. `since`, `until`: cursors of the feed before and after them, for the
     filter `types`. `base`: URL of this registry."""
     query = {"cursor": since} | ({"types": ",".join(types.patterns)} if types.patterns else {})
     data = {"cursor": until, "events": count, "url": f"{base.rstrip('/')}/api/feed?{urlencode(query, safe='*,')}"}
@@ -85,7 +85,7 @@ all tried at the same moment."""
 RETRY_AFTER_MOST: Final = timedelta(hours=24)
 
 GATHER: Final = timedelta(seconds=10)
-"""Minimum time between two messages to one receiver. Events in between are told by one message."""
+"""Minimum time between two messages to one receiver. One message announces all events in between."""
 
 GONE: Final = 410
 
@@ -129,8 +129,8 @@ Verdict: TypeAlias = DeliveryState | Retry | Disable
 
 
 def reason_of(status: int) -> str:
-    """Return why an answer of this status is not a delivery; empty when it is one. Redirects are never followed: what
-    was verified is this address."""
+    """Return why an answer with this status is not a delivery; empty for a delivery. Redirects are never followed,
+    because only this address was verified."""
     if 200 <= status < 300:
         return ""
     return "redirect" if 300 <= status < 400 else f"http_{status}"
@@ -185,8 +185,8 @@ def secret_of(random: bytes) -> str:
 
 def signed_headers(secrets: Sequence[str], message_id: str, body: str, now: datetime) -> dict[str, str]:
     """Return the three header fields of a message. `now`: when this attempt is made, which receivers compare with their
-    clock. With several secrets there are several signatures, of which one has to match: so a receiver may change its
-    secret at any time during a rotation."""
+    clock. Each secret makes one signature, and one has to match, so a receiver may change its secret at any time during
+    a rotation."""
     signatures = [Webhook(secret).sign(message_id, now, body) for secret in secrets]
     return {
         "webhook-id": message_id,

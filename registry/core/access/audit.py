@@ -29,7 +29,7 @@ PUBLIC_SUBJECTS: Final = frozenset({"host", "ownership"})
 """Subjects of actions that everybody may know of: decisions about a host, and who speaks for it."""
 
 PUBLIC_REASONS: Final = frozenset({"host.blocked", "host.unblocked", "host.quarantined", "host.released"})
-"""Actions whose reasons are shown to everybody; who gives one is told so. Other reasons may name persons."""
+"""Actions with public reasons; the form says so. Other reasons may name persons."""
 
 _OF_ONE_HOST: Final = frozenset(
     {

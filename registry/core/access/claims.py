@@ -1,7 +1,7 @@
 """Claims of ownership: what a claimant publishes to prove that a host is theirs, and for how long the proof counts.
 
-Each claim has its own value, so that a value that somebody has published proves nothing for another claimant or
-another host. An ownership lasts as long as its value stays published: it is verified again on a schedule.
+Each claim has its own value, so a published value proves nothing for another claimant or another host. An ownership
+lasts as long as its value stays published: it is verified again on a schedule.
 """
 
 import base64
@@ -26,7 +26,7 @@ OwnershipState = Literal[
     "proven",
     "ended",
     "none",  # never proven
-    "at_origin",  # this registry is a mirror: the one that it mirrors knows
+    "at_origin",  # this registry is a mirror: the origin knows
 ]
 
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
@@ -80,8 +80,8 @@ class ProofStanding:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Who owns a host, as everybody sees it. `since`: when it was proven; `checked_at`: when it was verified last,
-    whatever came of it. All of them are None where nobody has ever proven it here."""
+    """The public record of who owns a host. `since`: when it was proven; `checked_at`: when it was last verified, with
+    any result. A host without a proof has None in all fields."""
 
     state: OwnershipState = "none"
     method: Method | None = None

@@ -11,7 +11,7 @@ NETWORK_FACTOR: Final = 16
 
 @lru_cache(10_000)
 def network_of(client: str) -> str:
-    """Return the IPv6 /48 of a client, which is a /64; any other client is a network of its own."""
+    """Return the IPv6 /48 that contains a client's /64; return any other client unchanged."""
     if ":" not in client:
         return client
     return str(IPv6Network(client).supernet(new_prefix=NETWORK_BITS))

@@ -61,7 +61,7 @@ class Limits:
         return not self.has_opted_out(host) and "blocked" not in self.kinds(host)  # guard: hold-blocked-visits
 
     def may_be_listed(self, host: str) -> bool:
-        """Return whether the service of a host may be shown, whatever was found on it."""
+        """Return whether a host's service may be shown. What was found on the host does not matter here."""
         return not self.has_opted_out(host) and not self.of(host)  # guard: hold-listing
 
     def state(self, host: str) -> Withheld | None:

@@ -38,7 +38,7 @@ class Assessment:
     """The judgement of one answer.
 
     `reason` refines the outcome ("html", "foreign:ahp", "control_equal", "depth" ...). `format` and `dialect` are set
-    for FOUND, and `format` for NEGATIVE if the file states which protocol is absent. `service` is None unless FOUND.
+    for FOUND, and `format` for NEGATIVE if the file states which protocol is absent. `service` is set only for FOUND.
     """
 
     outcome: Outcome

@@ -15,7 +15,7 @@ from registry.core.names.domains import InvalidName, canonical_host, host_of
 from registry.core.reading.reader import Unreadable, read_json
 
 UNKNOWN_HOST: Final = "unknown.invalid"
-"""Used for a document that does not name its host: special-use (RFC 6761), so it belongs to nobody."""
+"""The host of a document that does not name its host. The name is special-use (RFC 6761), so it has no owner."""
 
 _OWN_NAMES: Final = ("domain", "base_url", "baseUrl", "url", "origin")
 _WITHOUT_POINTER: Final = ("adp-detail", "openapi")
@@ -26,7 +26,8 @@ _UNKNOWN: Final = frozenset({"unrecognised", "text"})
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """`host` is None if the document names no host that could serve it; `url` is then on UNKNOWN_HOST."""
+    """A document that is not yet published. `host`: None if the document names no possible host; `url` is then on
+    UNKNOWN_HOST."""
 
     host: str | None
     url: str
@@ -58,8 +59,8 @@ def judge_draft(
 def _prescribed_path(raw: bytes, media_type: str | None, expected: str | None) -> str:
     """Return the preferred path of the format that the content shows, "/" for an unknown or pathless format.
 
-    Of the formats that only count at their own paths, AWAS is tried as well: its published versions are distinct
-    enough for a document that somebody asks about, though not for one that a crawler finds anywhere.
+    AWAS otherwise counts only at its own path. It is tried here as well, because its published versions are distinct
+    enough for a document that a user submits, though not for a document that a crawler finds anywhere.
     """
     assessment = _assessed(raw, None, "/", media_type, expected)
     if assessment.format is not None:

@@ -1,11 +1,8 @@
-"""Find the URLs of manifests in texts, and the format that each promises.
+"""Find the URLs of manifests in texts and home pages, and the format that each promises.
 
-Whole path segments are compared, because `ard.json` is also the end of `agent-card.json`.
-
-Pointers of a home page: HTTP `Link` fields (RFC 8288), `<link rel>` and JSON-LD in the HTML head.
-
-Hostile input is expected: every scan moves forward only, so the work is linear in the bytes, and results are capped.
-The HTML is not parsed into a tree; a head does not need one.
+Whole path segments are compared, because `ard.json` is also the end of `agent-card.json`. Home pages point with HTTP
+`Link` fields (RFC 8288), and with `<link rel>` and JSON-LD in the head. Input may be hostile: every scan moves forward
+only, so the work is linear in the bytes, and results are capped. The HTML is not parsed into a tree.
 """
 
 import html

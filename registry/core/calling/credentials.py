@@ -38,7 +38,7 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}")
 class Credential:
     """A credential in a request. `place` None: it is not carried as a value, or no document says where; see `note`.
 
-    `issuers`: the hosts that issue it, so that nobody takes a token of one site for a credential of another.
+    `issuers`: the hosts that issue it, so that a token of one site is not taken for a credential of another.
     """
 
     type: AuthType
@@ -107,10 +107,10 @@ def credentials_of(service: Service, call: Invocation) -> Credentials:
 
 
 def with_parameters(credentials: Credentials, places: Iterable[tuple[str, str]]) -> Credentials:
-    """Return credentials of which an API key without a known place is the parameter that is named like one.
+    """Return the credentials; an API key without a known place gets the place of the parameter named like a key.
 
-    `places` are names and places of the parameters. Formats without a word for keys in a path or query list the key
-    among the parameters.
+    `places` are names and places of the parameters. Formats that cannot declare a key in a path or query list the key
+    as a parameter.
     """
     keys = [(name, place) for name, place in places if place in _PLACES and _KEY_NAME.fullmatch(name)]
     if len(keys) != 1:
@@ -152,7 +152,7 @@ def input_value(item: Input) -> str:
     """Return what an example carries for a value of the caller: the fixed one, the default, or a placeholder."""
     if item.value and "{" not in item.value:
         return item.value
-    if item.value:  # fixed but for variables, such as "Bearer {token}"
+    if item.value:  # fixed except for variables, such as "Bearer {token}"
         return re.sub(r"\{([^{}]*)\}", lambda match: placeholder(match[1]), item.value)
     return item.default or (item.choices[0] if item.choices else placeholder(item.name))
 

@@ -90,7 +90,7 @@ def weight_of(value: object, most: int) -> int:
 
 
 def patterns_work(schema: object) -> int:
-    """Return the work of estimating all patterns of a settled schema, and of compiling those that are compiled."""
+    """Return the work of estimating all patterns of a settled schema and of compiling the patterns in use."""
     return sum(len(pattern) + (pattern_work(pattern) or 0) for pattern in _patterns(schema))
 
 

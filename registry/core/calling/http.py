@@ -74,8 +74,8 @@ def no_arguments(why: str) -> Arguments:
 def arguments_of(params: Mapping[str, Any] | None, effort: Effort, given: Mapping[str, Any] | None = None) -> Arguments:
     """Return the arguments of an example call under `params`, a JSON Schema of an object.
 
-    `given` are values by name from an example request of the document: used where they are valid. Without enough
-    effort there are none, and `missing` says so.
+    `given` are values by name from an example request of the document: used where they are valid. When the effort is
+    used up, the result has no values, and `missing` says so.
     """
     if params is None:
         return no_arguments(NOT_DESCRIBED)
@@ -110,7 +110,7 @@ def _arguments_of(params: Mapping[str, Any], effort: Effort, given: Mapping[str,
 
 
 def _required(rules: Mapping[str, Any], filler: Filler, given: Mapping[str, Any]) -> Arguments:
-    """Return values of the required properties alone, each by itself, and of those that are given."""
+    """Return values of the required and the given properties, each made separately."""
     properties = rules.get("properties", {})
     values, derived, missing = {}, [], []
     known = {name: value for name, value in given.items() if filler.fits(properties.get(name, False), value)}
@@ -225,7 +225,7 @@ def finished(
 
 
 def _line(request: ExampleRequest) -> dict[str, str]:
-    """Return the request as a line of `curl`, or why there is none."""
+    """Return the request as a `curl` line, or why it cannot be written as a line."""
     try:
         return {"curl": request.curl()}
     except Unquotable as error:
@@ -290,7 +290,7 @@ def filled(
 
 
 def add_credentials(request: ExampleRequest, credentials: Credentials) -> list[Missing]:
-    """Add the credentials of the example; return those that cannot be placed."""
+    """Add the credentials to the example; return the credentials without a known place."""
     missing = []
     for credential in credentials.chosen:
         if credential.is_outside:
@@ -307,8 +307,8 @@ def add_credentials(request: ExampleRequest, credentials: Credentials) -> list[M
 def add_variables(request: ExampleRequest, derived: Collection[str] = ()) -> None:
     """Fill the variables of the address that have no value with placeholders.
 
-    In the host, also those whose value was made, because it would name somebody else's site, and all if their values
-    name a host that is not public.
+    In the host, invented values are replaced as well, because they would name a stranger's site. If the values give a
+    host that is not public, all of them are replaced.
     """
     host = request.address.url.partition("://")[2].partition("/")[0]
     in_host = [name for name in request.address.variables if f"{{{name}}}" in host]

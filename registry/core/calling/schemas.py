@@ -250,7 +250,7 @@ def _is_count(value: object) -> bool:
 
 
 def _is_bound(value: object) -> bool:
-    """Return whether a number is one that every calculation with it can represent."""
+    """Return whether every calculation with the number can represent the result."""
     return is_number(value) and isinstance(value, int | float) and abs(value) <= _MAX_NUMBER
 
 

@@ -74,7 +74,7 @@ class Types:
 
     @property
     def kinds(self) -> frozenset[str] | None:
-        """The kinds that it lets through; None: all, also those that a later version of this program writes."""
+        """Return the kinds that pass; None: all, including kinds that a later version of this program writes."""
         if not self.patterns:
             return None
         groups = {pattern.removesuffix("*") for pattern in self.patterns if pattern.endswith("*")}

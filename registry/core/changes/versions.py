@@ -1,12 +1,9 @@
-"""What a service is at one time, as one JSON object, and what changed between two of them.
+"""Versions of a service: the JSON object of one version, its fingerprint, and the difference between two.
 
 The object has the members of the common model (docs/architecture.md), the facts that this registry adds (score, trust,
-state ...), and `capabilities` by name. Left out is what changes without the service: dates, and where in which document
-a value stands. So a document that is only sorted anew changes nothing.
-
-Fingerprints: SHA-256 over the canonical JSON of RFC 8785 (JCS), so that anybody can compute them again.
-
-The difference between two JSON objects, as operations with JSON Pointers, bounded in number and size.
+state ...), and `capabilities` by name. Dates and positions in documents are left out, so sorting a document again
+changes nothing. Fingerprints are SHA-256 over canonical JSON (RFC 8785, JCS), so that every reader can compute them.
+Differences are operations with JSON Pointers, bounded in number and size.
 """
 
 import hashlib

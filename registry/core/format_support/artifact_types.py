@@ -29,7 +29,7 @@ _WITHOUT_TYPE: Final = (
     "acp", "adp", "agent-json", "agent-skills-index", "agents-json", "ai-plugin", "aid", "anp", "atp", "awas", "awp",
     "ucp", "x402",
 )  # fmt: skip
-"""Formats without a media type of their own: plain JSON, told apart by the parameter `profile` (RFC 6906)."""
+"""Formats without a registered media type: plain JSON, distinguished by the parameter `profile` (RFC 6906)."""
 
 TYPE_OF: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -80,7 +80,7 @@ _OPENAPI: Final = re.compile(
     r"application/((vnd\.oai\.openapi|openapi)\b.*|rest-api\+json.*"
     r"|(x-openapi|vnd\.openapi|swagger|vnd\.swagger)([+.-](json|yaml))?)|text/openapi"
 )
-"""With whatever follows the common names: a version, another suffix."""
+"""The common names, each with an optional version or suffix."""
 
 _SKILL: Final = re.compile(r"application/(?:ai|agent)-?skills?(?:\+(?P<packing>md|zip|gzip))?")
 _SKILL_PROFILES: Final = frozenset({"urn:air:agent-skills", "urn:ai:agent-skills", "agent-skills", "ai-skill"})

@@ -1,4 +1,4 @@
-"""Resolve the URLs that a document names, and refuse those that outside clients cannot or should not call.
+"""Resolve the URLs that a document names, and refuse URLs that outside clients cannot or should not call.
 
 A private address in an answer would direct clients at their own networks (docs/safety.md, "Threats and where they
 end"). Nothing is fetched here.
@@ -36,9 +36,9 @@ class Endpoint:
 def endpoint(target: Json, base: str, document: Document, pointer: str, notes: Notes) -> Endpoint | None:
     """Return `target` resolved against `base` (RFC 3986 section 5), or None when clients may not call it.
 
-    A value that is not a text, or is blank, is skipped without a finding. A finding is added for a placeholder, for an
-    invalid URL, for one with a user name, and for one that is not https or wss or not public. The site that served the
-    document counts as public, because the crawler's address checks let the request through.
+    A value that is not a text, or is blank, is skipped without a finding. A finding is added for placeholders, invalid
+    URLs, URLs with a user name, other schemes than https and wss, and addresses that are not public. The site that
+    served the document counts as public, because the crawler's address checks let the request through.
     """
     if not isinstance(target, str) or not target.strip():
         return None
@@ -82,7 +82,7 @@ def link(target: Json, base: str) -> str | None:
 
 
 def page(target: Json, base: str) -> str | None:
-    """Return `target` as `link` does, with its fragment: for pages that people read and nobody fetches here."""
+    """Return `target` as `link` does, with its fragment. For pages that people read and the crawler does not."""
     url = link(target, base)
     parsed = parse_url(target.strip(), base) if url is not None and isinstance(target, str) else None
     fragment = parsed.href.partition("#")[2] if parsed is not None else ""

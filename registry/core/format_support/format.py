@@ -35,7 +35,7 @@ MUST, SHOULD, RECOMMENDED, REQUIRED, LIMIT = RequirementLevel
 
 
 class RequirementVerdict(StrEnum):
-    """Why no finding reports a requirement, or whom it binds instead of the site."""
+    """Why no finding reports a requirement. OURS and CALLERS bind another party than the site."""
 
     OURS = "binds us"  # clients and registries: waypost keeps to it
     CALLERS = "binds callers"  # agents that call the service: waypost calls none
@@ -71,7 +71,7 @@ def not_graded(text: str) -> Remark:
 class Requirement:
     """One requirement of one specification, paraphrased.
 
-    `section` is the section number or, where the text has none, the heading. `remark` is None where rules check it.
+    `section` is the section number or, where the text has none, the heading. `remark`: None if rules check it.
     """
 
     id: str
@@ -132,7 +132,7 @@ class Format:
     media_types: tuple[str, ...]
     role: Role
     read: Read
-    rules: tuple[Rule, ...] = ()  # those that its reader checks, without the rules common to all formats
+    rules: tuple[Rule, ...] = ()  # checked by its reader, without the rules common to all formats
     requirements: tuple[Requirement, ...] = ()  # every demand of the specification; empty if not itemised
     checked_by_general_rules: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """Ids of requirements that the rules common to all formats check, by rule code."""
@@ -158,8 +158,8 @@ class Format:
     names_documents: bool = False  # True: its text is searched for pointers
     page_hint: PageHint | None = None
     marks: frozenset[str] = frozenset()
-    """Members at the top of a document that state only its format and the version of that; those that recognition needs
-    count without being listed."""
+    """Top-level members that state only the format and its version. The members that recognition needs count without
+    being listed."""
     absence_member: str | None = None
     """The member whose `"available": false` declares that the site does not offer the protocol."""
     follows_redirects: bool = True  # False: a document that was reached through a redirect does not count
@@ -172,8 +172,8 @@ class Format:
     def judge(self, document: Document, dialect: str) -> tuple[Service, tuple[Finding, ...]]:
         """Return the service that the document describes, and the findings about it, from a single read.
 
-        Addresses that are not public are left out, whatever the reader kept. A variable in an endpoint is no finding
-        where the capability describes it as a parameter.
+        Addresses that are not public are left out, even if the reader kept them. A variable in an endpoint is no
+        finding where the capability describes it as a parameter.
         """
         notes = Notes()
         service = public_service(self.read(document, dialect, notes), document, notes)

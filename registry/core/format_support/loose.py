@@ -1,11 +1,8 @@
-"""Read members that documents of many formats carry although no specification defines them in this way.
+"""Read members that documents of many formats carry although no specification defines them in this form.
 
-Publishers write who they are, what they charge and where their source is in a handful of spellings that resemble each
-other. Each function takes the value as it stands and returns a part of the model, or None; none of them raises.
-
-Read parameters and results that publishers describe in forms of their own into JSON Schema, as data.
-
-Nothing is compiled, resolved or matched. Each function returns None where the value describes nothing.
+Publishers write their name, prices and source code in a handful of similar spellings, and describe parameters and
+results in their own forms, which are turned into JSON Schema. Each function takes the raw value and returns a part of
+the model, or None if the value describes nothing. No function raises, and no schema is compiled, resolved or matched.
 """
 
 import re
@@ -351,7 +348,7 @@ def parameters_of(value: Json) -> dict[str, Any] | None:
 
 
 def _is_schema(value: Object) -> bool:
-    """Return whether an object is a JSON Schema itself, not a map of parameters one of which is called `type`."""
+    """Return whether an object is a JSON Schema itself, not a map with a parameter that is called `type`."""
     if isinstance(value.get("properties"), dict) or any(isinstance(value.get(key), list) for key in ("oneOf", "anyOf")):
         return True
     kind = value.get("type")
@@ -375,7 +372,7 @@ def _property(item: Json) -> dict[str, Any]:
 
 
 def _worded(text: str) -> dict[str, Any]:
-    """Return the schema of a parameter of which only a text is said: the name of a type, else a description."""
+    """Return the schema of a parameter that has only a text: the name of a type, else a description."""
     words = line(text, TEXT_CHARS)
     bare = _MARKED.sub("", words).strip()
     is_type = bare.lower().removesuffix("[]") in _TYPE_WORDS

@@ -53,7 +53,7 @@ class Notes:
             self._findings[rule].append(Finding(rule, pointer, evidence_text(evidence)))
 
     def refuses(self, pointer: str, value: str) -> bool:
-        """Return whether a finding says already why this value, or what it is a part of, is left out."""
+        """Return whether a finding already says why this value, or an object around it, is left out."""
         return any(value in evidence and f"{pointer}/".startswith(f"{place}/") for place, evidence in self._refused)
 
     def withdraw(self, rule: Rule, places: Collection[str]) -> None:

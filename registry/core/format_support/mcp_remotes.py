@@ -1,12 +1,8 @@
-"""Read the addresses of MCP servers, with the headers, variables and credentials that each demands.
+"""Read the remotes and the packages of MCP servers: addresses with headers, variables and credentials; how to start.
 
-Sources: server card v1 (SEP-2127) and server.json, `Remote`; lists of servers, and `mcpServers` of client
-configurations, which publishers also serve as descriptions of their own servers.
-
-Read how MCP servers are installed and started: packages of registries, and bare commands.
-
-Sources: server.json, `Package` and `Argument`, in its dated schemas and in the shape of May 2025; the configuration
-files of clients (`command`, `args`, `env`). Nothing here is ever run.
+Sources: server card v1 (SEP-2127); server.json, `Remote`, `Package` and `Argument`, in its dated schemas and in the
+shape of May 2025; lists of servers; `mcpServers` of client configurations (`command`, `args`, `env`), which publishers
+also serve as descriptions of their own servers. Nothing here is ever run.
 """
 
 import re
@@ -73,7 +69,7 @@ class Remote:
 
 @dataclass(frozen=True, slots=True)
 class Remotes:
-    """The endpoints of a server. `address` is the first one that can be called."""
+    """The endpoints of a server. `address` is the first callable one."""
 
     protocols: tuple[Protocol, ...]
     auth: Auth
@@ -114,8 +110,8 @@ def remote_of(item: Object, key: str, pointer: str, document: Document, notes: N
 
 
 def described_remotes(value: Object, document: Document, notes: Notes) -> list[Remote]:
-    """Return the addresses that a document without `remotes` names, each once: a member of its own, `transport`,
-    `transports` or `endpoints`. The version and the transport of the document are those of its first address."""
+    """Return the addresses that a document without `remotes` names, each once. They are in a separate member,
+    `transport`, `transports` or `endpoints`. The document's version and transport belong to its first address."""
     found: list[Remote] = []
     key = next((k for k in TOP_KEYS if isinstance(value.get(k), str) and str(value[k]).strip()), None)
     places: list[tuple[str, Object, str]] = [("", value, key)] if key is not None else []
@@ -251,7 +247,7 @@ _ARGUMENT_CHARS: Final = 2_000
 
 
 def packages_of(holder: Object, base: str) -> tuple[Package, ...]:
-    """Return `packages[]`, without those that name neither an identifier nor a command."""
+    """Return `packages[]`, without packages that name neither an identifier nor a command."""
     found = (package_of(item, base) for item in list_of(holder, "packages")[:MAX_PACKAGES] if isinstance(item, dict))
     return tuple(dict.fromkeys(package for package in found if package.identifier or package.command))
 

@@ -61,7 +61,7 @@ class Offer:
     pointer: str
     key: str | None
     holder: Object
-    is_bare: bool = False  # a text instead of an object: its place is that of the entry
+    is_bare: bool = False  # a text instead of an object: it has the place of the entry
 
 
 def offers_in(value: Object, members: tuple[str, ...], prefix: str = "") -> list[Offer]:
@@ -92,7 +92,7 @@ def is_address(text: str) -> bool:
 
 
 def _route(text: str) -> tuple[str | None, str]:
-    """Return method and address of `POST /path`; the method is None where the text does not begin with one."""
+    """Return method and address of `POST /path`; without a method at the beginning, return None and the text."""
     match = _ROUTE.fullmatch(text.strip())
     if match is None or match[1].upper() not in METHODS or not is_address(match[2]):
         return None, text
@@ -100,7 +100,7 @@ def _route(text: str) -> tuple[str | None, str]:
 
 
 def target_of(holder: Object) -> tuple[str | None, str | None, str]:
-    """Return (address as written, method stated beside it, its member); the address is None where there is none."""
+    """Return (address as written or None, the method stated beside it, the member of the address)."""
     for key in ADDRESS_MEMBERS:
         value = holder.get(key)
         if isinstance(value, str) and value.strip():
@@ -148,7 +148,7 @@ def capabilities_of(
 ) -> Iterator[Capability]:
     """Yield the capability of an entry, one for each method. `fallback` is where entries without an address are called.
 
-    `kind` is that of calls to `fallback`; calls to an address of the entry's own are HTTP requests.
+    Calls to `fallback` are of `kind`; calls to the entry's own address are HTTP requests.
     """
     holder = offer.holder
     if has_template(holder, (*_NAMES[:2], "description"), offer.pointer, notes):

@@ -1,10 +1,9 @@
-"""The gate for every address that leaves the registry: what documents say, without addresses of private networks.
+"""Remove every address that clients outside must not call from a model: private ones, and ambiguous ones.
 
-An answer with such an address would direct clients at their own networks (docs/safety.md, "Threats and where they
-end"). Addresses in which two parsers read different hosts are left out as well. The gate walks whatever dataclasses,
-mappings and lists the model consists of, so that no reader, no interface and no new field has to remember it. It stands
-in two places: behind each reader, so that a merge can choose the public address of another document and the finding
-names the member; and behind the merge, where nothing gets past it.
+A private address in an answer would direct clients at their own networks (docs/safety.md, "Threats and where they
+end"). In an ambiguous address two parsers read different hosts. The gate walks all dataclasses, mappings and lists of
+the model, so readers, interfaces and new fields need not remember it. It runs twice: after each reader, so that a
+merge can choose another document's public address and the finding names the member; and after the merge, for all.
 
 - A value or a key counts as a whole: a sentence that mentions an address is a text, and stays as it is.
 - The site that served the document counts as public: the crawler's address checks let the request through.
@@ -44,7 +43,7 @@ _NEEDED: Final = frozenset(
 )  # fmt: skip
 """Fields that nothing else can be used without, although they may be absent."""
 _NOT_SHOWN: Final = frozenset({(Pointer, "payload"), (Identity, "signed")})
-"""Fields that the merge drops: a document inside a document, which is read as one of its own, and a signed text."""
+"""Fields that the merge drops: a document inside a document, which is read separately, and a signed text."""
 
 _MAX_NAMED: Final = 1_000  # addresses of one document that are located; a longer list says nothing more
 _AUTHORITY = re.compile(rb"//([^/\s\"'`?#<>()\\|,;]+)")
@@ -121,7 +120,7 @@ def _may_name_private(raw: bytes, gate: "_Gate") -> bool:
 
 
 class _Gate:
-    """Judges addresses for one document. `left_out` are those that `public` removed."""
+    """Judges addresses for one document. `left_out` are the addresses that `public` removed."""
 
     __slots__ = ("_own", "_room", "host", "left_out")
 
@@ -233,7 +232,7 @@ def is_address_key(key: str) -> bool:
 
 
 class _Field(NamedTuple):
-    """A field that may hold a text, and what it is without its value; _GONE: the object is left out with it."""
+    """A field that may hold a text, and the value that replaces a removed one; _GONE: the object is removed as well."""
 
     name: str
     is_address: bool

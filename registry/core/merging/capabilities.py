@@ -18,16 +18,15 @@ def merged(services: Sequence[Service]) -> tuple[Capability, ...]:
     """Return the capabilities of all services. The same call, or the same id AND name, is one capability; a shared name
     alone is not (docs/merge.md).
 
-    No invocation is lost: two capabilities of one document stay two, whatever they share. Names are unique.
+    No invocation is lost: two capabilities of one document stay separate, even with the same call. Names are unique.
     """
     return _with_unique_names([_with_path_variables(capability) for capability in _united(services)[0]])
 
 
 def with_known_ids(relations: Relations, services: Sequence[Service]) -> Relations:
-    """Return relations that refer to capabilities by ids that they have after `merged`.
+    """Return relations with the capability ids of the merged service.
 
-    A capability that two documents describe keeps the id of the first; what the second document says of its own id
-    is said of that one.
+    A capability that two documents describe keeps the first one's id; relations of the second document are renamed.
     """
     ids = {name: kept for name, kept in _united(services)[1].items() if name != kept}
     if not ids:
@@ -47,7 +46,7 @@ def with_known_ids(relations: Relations, services: Sequence[Service]) -> Relatio
 def _united(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str]]:
     """Return the capabilities, and for each id in any document the id of the capability that it became.
 
-    An id that a capability kept stays what it is, even where another document uses it for another capability.
+    A kept id keeps its meaning, even where another document uses the same id for another capability.
     """
     ids: dict[str, str] = {}
     result: list[Capability] = []

@@ -88,7 +88,7 @@ def first_sentence(text: str) -> str:
 
 
 def slugs_in(text: str) -> tuple[str, ...]:
-    """Return the slugs of which the text holds a word or phrase, in the singular or plural, in order of mention."""
+    """Return the slugs with a word or phrase in the text (singular or plural), in order of mention."""
     words = _WORD.findall(_CAMEL.sub(" ", text[:MAX_CHARS].replace("_", " ")).lower())
     return tuple(dict.fromkeys(_SLUG[phrase] for phrase in _phrases(words) if phrase in _SLUG))
 

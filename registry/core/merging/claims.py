@@ -1,11 +1,8 @@
-"""What the documents of a host say about other sites: names that are theirs, and well-known names that are used.
+"""Find claims about other sites in a host's documents: names, well-known names, endpoints; verify signatures.
 
-Nobody may list a service under the name of another site. A name that speaks of another site gives way to the serving
-host, and the claim is a finding; the claims in other members are findings of the readers (endpoints.claim).
-
-Endpoints on other sites: a host speaks only for itself, so a call to another site is a finding.
-
-Verify the signatures of documents with keys in documents of the same host (A2A 1.0 section 8.4).
+No host may list a service under another site's name. Such a name is replaced by the serving host, and the claim is a
+finding; the readers report claims in other members (endpoints.claim). A host speaks only for itself, so a call to
+another site is a finding. Signatures are verified with keys in documents of the same host (A2A 1.0 section 8.4).
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
-"""ADP sections 5 and 7: join the detail documents of capabilities, and report those that did not answer.
+"""Join the details of capabilities: ADP's detail documents (sections 5 and 7), and the tools of MCP servers.
 
-Join the tools that MCP servers list themselves: only of servers that another document of the host names.
+A detail document that did not answer is a finding. Tools count only if another document of the host names the server.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -103,7 +103,7 @@ def is_host_name(origin: Origin, name: str | None) -> bool:
 
 
 def _real_names_first(parts: Parts) -> list[tuple[Origin, Service]]:
-    """Return the parts in order, those with a real name before those with that of a host or with none to be shown."""
+    """Return the parts in order; parts named like a host, or without a showable name, come last."""
     return sorted(
         parts,
         key=lambda part: is_host_name(part[0], part[1].name) or _own_name(part[0], part[1].name) != part[1].name,
@@ -111,7 +111,7 @@ def _real_names_first(parts: Parts) -> list[tuple[Origin, Service]]:
 
 
 def relation_in(origin: Origin, name: str | None) -> Relation:
-    """Return the relation of the serving host to the remotest host in a name; SAME if there is none."""
+    """Return the relation of the serving host to the remotest host in a name; SAME if the name has no host."""
     serving_host = host_of(origin.document)
     relations = (relation(serving_host, host) for host in hosts_in(name or "")) if serving_host else ()
     return min(relations, default=Relation.SAME)
@@ -196,7 +196,7 @@ def _completed(first: Protocol, second: Protocol) -> Protocol:
 
 
 def _pointers(services: Iterable[Service]) -> tuple[Pointer, ...]:
-    """Return all pointers once, without payloads: each payload is a document of its own by now."""
+    """Return all pointers once, without payloads: each payload has become a separate document by now."""
     pointers = {
         (pointer.url, pointer.rel, pointer.pointer): pointer for service in services for pointer in service.pointers
     }

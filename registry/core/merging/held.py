@@ -52,7 +52,7 @@ class LocatedFinding:
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """`service` is None if no document makes the host a service. `formats` are slugs, in order of precedence."""
+    """The merged service; None if no document describes one. `formats` are slugs, in order of precedence."""
 
     service: Service | None
     findings: tuple[LocatedFinding, ...]
@@ -139,7 +139,7 @@ def path_of(url: str) -> str:
 def _rank(document: HeldDocument) -> tuple[bool, int, int, int, str]:
     """Return the sort key: native before synthetic (AWP section 14), then PRECEDENCE, then preferred paths.
 
-    A document of a format's path in a shape of its own comes after all that follow a specification, before texts.
+    A document at a format's path in an unspecified shape comes after all that follow a specification, before texts.
     """
     slug = document.assessment.format or ""
     form = FORMAT_BY_SLUG.get(slug)

@@ -1,18 +1,9 @@
-"""The documents of one host -> one service with per-field provenance (docs/merge.md).
+"""Merge the documents of one host into one service with per-field provenance (docs/merge.md).
 
-Every finding that needs two documents is made here: missing capability details and pointer targets, contradictions,
-signatures, endpoints on another site, names of others. Documents come in with their assessments; nothing is read or
-fetched. Each question has its own module in `merging/`.
-
-Contradictions between the documents of one host: precedence decides, and a finding informs the operator.
-
-Every finding names the documents, by their paths, and what each states.
-
-What a site says about further use of its texts: training of models, attribution. For copies of the registry.
-
-Two sources: `policies` of its documents (ATP 0.1 section 3.8), and the preferences in its robots.txt: `Content-Usage`
-(draft-ietf-aipref-attach, category `train-ai`) and `Content-Signal` (`ai-train`). A refusal in either holds. A word
-that is not known is no permission.
+Findings that need two documents are made in `merging/`; each contradiction names the documents, by path, and what each
+states. Documents come with their assessments; nothing is read or fetched. A site's wishes about training and
+attribution come from `policies` (ATP 0.1 section 3.8) and from robots.txt: `Content-Usage` (draft-ietf-aipref-attach,
+category `train-ai`) and `Content-Signal` (`ai-train`). A refusal in either holds. An unknown word is no permission.
 """
 
 import re

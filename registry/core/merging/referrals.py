@@ -133,11 +133,11 @@ def _url(capability: Capability) -> str | None:
 
 
 def _is_own(capability: Capability, context: _HostContext) -> bool:
-    """True when the entry is the host's own.
+    """Return whether the entry is the host's own.
 
-    Beside other documents of the host, that is an entry for something on this host that is not known to be missing. A
-    catalogue that stands alone says itself what its publisher offers: all entries of its registrable domain, by their
-    address or their publisher's name, and those that it describes in full.
+    If the host has other documents, an own entry is on this host and not known to be missing. A catalogue that stands
+    alone states itself what its publisher offers: its own are the entries of its registrable domain, by their address
+    or their publisher's name, and entries that it describes in full.
     """
     if any(call.kind not in _REFERRING for call in capability.invocations):
         return True
@@ -157,12 +157,13 @@ def _is_own(capability: Capability, context: _HostContext) -> bool:
 
 
 def _is_carried(document: HeldDocument) -> bool:
-    """True for the value of an entry, which is judged as a document of its own; its URL has a fragment."""
+    """Return whether the document is an entry's value, which is judged as a separate document; its URL has a fragment.
+    """
     return document.via is not None and "#" in document.url
 
 
 def _card_protocol(capability: Capability) -> tuple[Protocol, ...]:
-    """Return the protocol of an entry that names a card or a registry, where nothing else tells of it."""
+    """Return the protocol of an entry that names only a card or a registry."""
     kind = next((str(kind) for key in ("type", "mediaType") if (kind := _entry_members(capability).get(key))), "")
     url = _url(capability)
     protocol = next((protocol for word, protocol in _CARD_TYPES if word in kind.lower()), None)

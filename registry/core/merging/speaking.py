@@ -1,7 +1,7 @@
-"""For whom the documents of a host speak beyond it, and what other records must say before it is `verified`.
+"""Find the other hosts that a host's documents speak for, and the confirmations that `verified` needs.
 
-A host speaks for itself and for hosts below it. Whatever it says of its parent or a sibling needs a confirmation, and
-so do access tokens of a site that is listed itself (docs/adr/0045-who-speaks-for-whom.md).
+A host speaks for itself and for hosts below it. Statements about its parent or a sibling need a confirmation, and so
+do access tokens of a site that is listed itself (docs/adr/0045-who-speaks-for-whom.md).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

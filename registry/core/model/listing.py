@@ -24,9 +24,9 @@ class TrustLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resemblance:
-    """A well-known name that is used on a host of somebody else. `domain`: the best known of its owner's.
+    """A well-known name that is used on another owner's host. `domain`: the best known domain of the name's owner.
 
-    `seen_in`: what uses it. `provider` is the name or address of who is said to run the service.
+    `seen_in`: what uses it. `provider`: the claimed operator's name or address.
     """
 
     name: str
@@ -72,8 +72,8 @@ class Listing:
     `languages` are those the documents were served in (Content-Language), lower case, each with its primary language.
     `keywords` as in ListedCapability, of the service as a whole.
     `trust_reasons` are codes of `merging.trust`: why the level is not higher. Empty, as `resembles`, in older listings.
-    `listed_since`: when the host was first listed. `offered_since`: since when it offers what it offers now, by its
-    fingerprint (wording/fingerprint.py); a host that changes what it says begins anew. None: not recorded.
+    `listed_since`: when the host was first listed. `offered_since`: since when its offer is unchanged, by the
+    fingerprint of wording/fields.py; a changed offer sets it again. None: not recorded.
     """
 
     domain: str
@@ -108,9 +108,9 @@ class Filters:
     values of each filter that is set.
 
     `trust_levels` override `include_unverified`. `side_effects` and `semantic_types` also filter the capabilities
-    shown: only those to which both apply, by what the documents say; nothing inferred counts. `hosts` are exact names,
-    `domains` registrable domains, `tlds` last labels of hosts. `unique`: of copies among the listings that pass, only
-    those in front (ranking/copies.py), and those that the question names.
+    shown: both must apply, by what the documents say; nothing inferred counts. `hosts` are exact names, `domains`
+    registrable domains, `tlds` last labels of hosts. `unique`: of copies among the listings that pass, only the first
+    ones (ranking/copies.py) and the ones the question names.
     """
 
     include_unverified: bool = False

@@ -119,7 +119,7 @@ class Invocation:
     """One way to call a capability. `endpoint` is absolute https/wss, or None if only the client knows it.
 
     `places` pairs names of the capability's parameters with where the request carries them; empty: the document does
-    not say. `media_type` is that of the body. `headers` are fixed by the document and carry no credential.
+    not say. `media_type`: of the body. `headers` are fixed by the document and carry no credential.
     """
 
     kind: InvocationKind

@@ -1,14 +1,10 @@
-"""IP addresses that may not be dialled, with the reason.
+"""Refuse IP addresses that may not be dialled, and read new refusals from IANA's special-purpose registries (CSV).
 
 `ipaddress.is_global` is the wrong test: it lets through multicast, IPv4-compatible and translated addresses, NAT64,
-site-local and unallocated space, and differs between Python versions. So the IANA special-purpose registries are kept
-here as data. A row refuses a block even if the registry calls it globally reachable: no web site lives on an anycast
-service address. IPv6 is allowed only inside 2000::/3, the space IANA allocates from.
-
-The IANA special-purpose address registries as IANA publishes them (CSV): parse, check, and reduce to new rows.
-
-Refreshed data only ever ADDS refused blocks to the table of `addresses.py`; it cannot allow what that table refuses. A
-download that would refuse very large blocks, or well-known public addresses, is rejected.
+site-local and unallocated space, and differs between Python versions. A row refuses its block even if IANA calls it
+globally reachable: no web site lives on an anycast service address. IPv6 is allowed only inside 2000::/3, the space
+IANA allocates from. Refreshed data only ADDS refused blocks. A download that would refuse very large blocks, or
+well-known public addresses, is rejected.
 """
 
 import csv

@@ -31,7 +31,7 @@ def air_urn(host: str, slug: str) -> str:
 
 
 def is_air_urn(text: str) -> bool:
-    """Return whether the text is an identifier by the syntax of ARD, from whatever registry."""
+    """Return whether the text is an identifier by the syntax of ARD, from any registry."""
     return len(text) <= MAX_CHARS and _URN.fullmatch(text) is not None
 
 

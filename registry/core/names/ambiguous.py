@@ -1,6 +1,6 @@
-"""Tell addresses that two parsers read differently: one host by RFC 3986, another (or none) by the WHATWG URL standard.
+"""Detect addresses that two parsers read differently: one host by RFC 3986, another (or none) by the WHATWG standard.
 
-Whoever checks such an address with one parser and calls it with another calls somebody else:
+A client that checks such an address with one parser and calls it with another calls the wrong host:
 `https://good.test\\@127.0.0.1/` is good.test for a browser and 127.0.0.1 for programs that split at the `@`. Ada reads
 by the URL standard; the other readings are the grammar of RFC 3986 with hosts as of RFC 3987, and Python's `urlsplit`.
 """

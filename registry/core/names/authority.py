@@ -1,15 +1,11 @@
-"""Who may speak for whom. Claims, opt-outs, names, endpoints, issuers, pins and webhooks all ask `relation`.
+"""Decide which host may speak for another one (`relation`), and read the opt-outs that hosts declare.
 
-A host proves nothing about its parent or its siblings: `u1.platform.example` may belong to a customer of a platform
-that the Public Suffix List does not know. A parent controls the DNS of the hosts below it. The `www.` of a name counts
-as the name itself (docs/adr/0045-who-speaks-for-whom.md).
+Claims, opt-outs, names, endpoints, issuers, pins and webhooks all ask `relation`. A host proves nothing about its
+parent or siblings: `u1.platform.example` may belong to a customer of a platform that the Public Suffix List lacks. A
+parent controls the DNS of the hosts below it. `www.` is dropped from names (docs/adr/0045-who-speaks-for-whom.md).
 
-Opt-outs: what one covers, and the two ways to declare it besides robots.txt.
-
-A site opts out with a file `https://<host>/.well-known/waypost-optout.txt` or a TXT record at `_waypost.<host>` whose
-first word is `opt-out`. Both are read only on request: reading them in every visit would cost every site an HTTP
-request and a DNS query. Being able to publish either proves control of the site or its names, and no other proof is
-needed. The text after the first word is ignored.
+A file or a TXT record opts a site out; to publish either proves control of the site or its names. Both are read only
+on request: reading them in every visit would cost every site an HTTP request and a DNS query.
 """
 
 from collections.abc import Collection, Iterable

@@ -170,7 +170,7 @@ def use_suffixes(suffixes: SuffixList) -> None:
 def is_public_name(host: str) -> bool:
     """Return whether a host of a parsed URL is a name of the public internet: known suffix, no special use.
 
-    The spelling of its labels is not judged: names with underscores, say, resolve although nobody may register them.
+    The spelling of its labels is not judged: names with underscores, say, resolve although they cannot be registered.
     """
     labels = host.split(".")
     if len(labels) == 1 or labels[-1] in SPECIAL_USE:  # guard: private-name

@@ -1,11 +1,9 @@
-"""Uses of known names, in host names and in what services call themselves, in any spelling that reads the same.
+"""Find host names in texts, and known names in host names and service names, in any spelling that reads the same.
 
 Such spellings are letters of other scripts, digits for letters (`paypa1`), capitals (`PayPaI`), `rn` for `m`, and
 single letters with spaces between them. A name that is also an ordinary word counts only if it is the whole name, alone
-or with words that its owner would add (`Apple Support`). What others make for a known name ("Gmail integration") is
+or with words that its owner would add (`Apple Support`). Products of others for a known name ("Gmail integration") are
 found too, because no text shows who wrote it.
-
-Host names in foreign text: which sites a claimed identity or a name speaks of, however they are spelt.
 """
 
 import re
@@ -43,8 +41,8 @@ def claimed_hosts(text: str) -> tuple[str, ...]:
 def hosts_in(text: str) -> tuple[str, ...]:
     """Return the canonical host names among the words of a text, once each; also those in URLs and DIDs.
 
-    Spellings of one name are one: percent signs, full width, invisible characters, trailing dots, any case. A name
-    under a top level that does not exist is none (`Node.js`).
+    All spellings of a name count once: percent signs, full width, invisible characters, trailing dots, any case. Words
+    under a top level that does not exist (`Node.js`) are not names.
     """
     return tuple(dict.fromkeys(_hosts_in(text)))
 
@@ -128,7 +126,7 @@ def known_name_in(text: str) -> KnownName | None:
 def known_name_in_host(host: str) -> KnownName | None:
     """Return the first known name in the labels of a canonical host below its public suffix.
 
-    A label that is only an ordinary word (`target.shop.example`) is none.
+    An ordinary word as a label (`target.shop.example`) does not count.
     """
     for label in host.split(".")[: -registrable_domain(host).count(".") or None]:
         words = _words(_unicode_label(label).replace("-", " "))

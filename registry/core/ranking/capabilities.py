@@ -1,9 +1,7 @@
-"""Which capabilities of a service answer the query: those that hold its words and whose vectors are near it.
+"""Find the capabilities of a service that answer the query, and look closely at one candidate.
 
-A closer look at one candidate: which words of the query stand together in one of its places.
-
-A service of fifty capabilities holds most words somewhere. What it can do for the query is what one capability, or the
-service's own description, says with the query's words together.
+A capability answers if it holds the query's words and its vector is near. A service of fifty capabilities holds most
+words somewhere, so the closer look asks which words stand together in one capability or in the description.
 """
 
 from collections.abc import Collection, Sequence
@@ -79,7 +77,7 @@ _UNASKED_WORDS: Final = 4
 special case of `geocode`."""
 
 _MARKS: Final = 1e9
-"""Marks are integers: equal texts must stay equal, in whatever order numbers were added up."""
+"""Marks are integers: equal texts must stay equal, in any order of addition."""
 
 _SHOWN: Final = 10.0**DECIMALS
 """Factor for rounding: `round(number, DECIMALS)` costs five times as much, because it goes through decimal digits."""
@@ -131,8 +129,8 @@ def matching_capabilities(
 
 
 def _factors(question: ParsedQuery, names: Sequence[str]) -> list[float]:
-    """Return the factor of each capability: more for the action that the question asks for, less for another one, for
-    removing something when nobody asked for that, and for words in the name that the question lacks."""
+    """Return the factor of each capability: more for the requested action; less for another action, for an unrequested
+    removal, and for words in the name that the question lacks."""
     asked, likely = action_of_question(question.text), likely_action(question.text)
     asked_terms = _terms_of(question.text)
     factors: list[float] = []
@@ -161,7 +159,7 @@ def _terms_of(question: str) -> frozenset[str]:
 
 @lru_cache(maxsize=10_000)
 def _objects_of_name(name: str) -> frozenset[str]:
-    """Return the stems of a name's words but for verbs of APIs."""
+    """Return the stems of a name's words, without verbs of APIs."""
     return frozenset(stemmed([word for word in words(split_name(name)) if word_action(word) is None]))
 
 

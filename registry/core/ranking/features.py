@@ -26,8 +26,8 @@ its share of the query's weight."""
 
 
 class CloseLook(NamedTuple):
-    """What closer.py sees in a candidate. `covers` (places,): the share of the query's weight that each place's words
-    match, the service's own text first, then its capabilities.
+    """The closer look at a candidate (capabilities.py). `covers` (places,): the share of the query's weight that each
+    place's words match: first the service's own text, then its capabilities.
     """
 
     capabilities: Capabilities
@@ -72,8 +72,8 @@ class Features:
     nearest row, at least 0; `need`: the same with the nearest of the query's sentences; `topic`: the cosine of its
     first row, that of the whole service; `parts`: its rows after the first one; `sentence_covers`: the best cover of
     one of several sentences, 0 if there is only one; `both_ends`: whether it holds both words of a direction of the
-    query; `on_object`: whether it holds one of the query's `objects`, or there are none. `looks`: candidate -> the
-    closer look at it, for those that were looked at (closer.py).
+    query; `on_object`: whether it holds one of the query's `objects`, also if the query has no objects. `looks`: a
+    candidate's closer look, for the first candidates (capabilities.py).
     """
 
     question: ParsedQuery

@@ -43,11 +43,11 @@ class Embedder(Protocol):
 class ParsedQuery:
     """`terms`: stem -> the user's word. `whole` (dims,) is the text's vector, `needs` (k, dims) those of its sentences.
 
-    Both are None without an embedder, or if it knows no token of the text; `model` is then empty. `ways` are pairs of
-    stems, what becomes what (text.directions). `sentences` holds the stems of each, if there are several.
+    Without an embedder, or if it knows no token of the text, the vectors are None, and `model` is empty. `ways` are
+    pairs of stems, what becomes what (text.directions). `sentences`: the stems of each sentence, if there are several.
     `is_name`: the embedder has a vector, but knows none of the words as a whole, as with most names of services.
-    `objects`: stems of which an answer must hold one, see `objects_of`; empty if any other will do. `names`: what may
-    be names of hosts (naming.py).
+    `objects`: an answer must hold one of these stems, see `objects_of`; empty: no such condition. `names`: possible
+    names of hosts (naming.py).
     """
 
     text: str

@@ -1,16 +1,10 @@
-"""The order of the candidates: signals, each divided by the best value in the pool, squared, weighted and summed.
+"""Order the candidates by a sum of weighted signals, and decide whether a hit answers the query at all.
 
-A sum of max-normalised scores (a weighted CombSUM, Fox and Shaw 1994) keeps the distances between candidates, which a
-fusion of ranks discards. It is squared because cosines are close together, and a value far from the best says little.
-
-The first candidates are then looked at closely (closer.py), and the part `together` is added: an absolute value, so
-that a service that holds all words of a short question in one place comes before one that holds the rarest often.
-
-Decide whether a hit answers the query at all. The relevance cannot: the best candidate has a high one for nonsense.
-
-Absolute values can: the share of the query's weight that the candidate's words match, and its cosines. Neither does
-alone. Of a request in words of its own, a service holds few; and the nearest vector is near for many a question that it
-does not answer. Their geometric mean asks for both.
+Each signal is divided by the best value in the pool and squared. A sum of max-normalised scores (a weighted CombSUM,
+Fox and Shaw 1994) keeps the distances that a fusion of ranks discards; squaring separates cosines, which are close
+together. The first candidates get the absolute part `together` (capabilities.py) for words in one place. Relevance
+cannot tell an answer: the best candidate for nonsense has a high one. The geometric mean of the share of matched words
+and of the cosines can; neither suffices alone, because users choose other words and vectors are often near.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +48,7 @@ _DECIMALS = 9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """`order`: positions in `features.candidates`, best first, without those that do not match.
+    """`order`: positions in `features.candidates`, best first; candidates that do not match are left out.
 
     `relevance` (n,), 0 to 1, is the sum of `parts`, which has the names of SIGNALS and TOGETHER as keys. `alike`:
     position -> hosts folded into that hit (collapsing.py).
@@ -185,10 +179,10 @@ class MatchEvidence(NamedTuple):
 
 
 def evidence(features: Features, candidate: int) -> MatchEvidence:
-    """Return the evidence that the candidate answers the query. One that says the reverse ("X to Y") does not.
+    """Return the evidence that the candidate answers the query. A candidate for the reverse ("X to Y") does not.
 
-    Words count only if one of them is what the question is about, not what is to be done with it. A service whose host
-    the question names answers it.
+    Words count only if one of them is an object of the question, not its action. A service whose host the question
+    names answers it.
     """
     cover, similarity = float(features.covers[candidate]), float(features.nearest[candidate])
     candidates = features.candidates

@@ -1,11 +1,9 @@
-"""What the ranker keeps of one service: numbers, read once from its texts, in a few hundred bytes.
+"""What the ranker reads: the record of one service, columns of the candidates, statistics of the collection.
 
-Words are identified by a 32-bit hash of their stem. Of a million words a few hundred share their hash with another one,
-which changes a document frequency a little. Using such a word gains no more than using the other one.
-
-Statistics of the whole collection of one index generation, never of the candidates.
-
-The services that an engine proposes, as columns, so that numbers that are read together are adjacent in memory.
+A record holds numbers, read once from the texts, in a few hundred bytes. Words are 32-bit hashes of their stems. Of a
+million words a few hundred collide, which changes a document frequency a little and gains an attacker nothing. The
+statistics cover one whole index generation, never only the candidates. Candidates are columns, so that numbers that
+are read together are adjacent in memory.
 """
 
 import hashlib
@@ -85,9 +83,9 @@ class Capabilities:
 class Record:
     """`terms` (ascending) and `counts` are parallel; counts and `length` are weighted, in halves.
 
-    `vectors` are the rows of `texts_of`: whole service, own text, capabilities. Without an embedder there are none, and
-    `model` is empty. `spread` is the length of the sum of all rows but the first, each of length 1. `words` are those
-    of the texts as written, for the collection's vocabulary; they are not encoded.
+    `vectors` are the rows of `texts_of`: whole service, own text, capabilities. Without an embedder `vectors` and
+    `model` are empty. `spread` is the length of the sum of all rows except the first, each of length 1. `words` are
+    the words of the texts as written, for the collection's vocabulary; they are not encoded.
     """
 
     length: int

@@ -1,4 +1,4 @@
-"""The words of a collection as they are written, and those that are spelt nearly like another word.
+"""The words of a collection as written, and a search for words with nearly the same spelling.
 
 The statistics know words only by the hashes of their stems; the spelling of a word cannot be corrected without the
 words themselves. Distance: optimal string alignment (Levenshtein's distance with swaps of neighbouring letters).
@@ -15,7 +15,7 @@ from rapidfuzz.distance import OSA
 
 SHORTEST: Final = 3
 LONGEST: Final = 20
-"""Letters of the words that are kept, and of those that can be corrected."""
+"""Maximum letters of a kept word, and of a word that can be corrected."""
 
 MOST_WORDS: Final = 200_000
 """Words of one collection; further ones are not kept."""

@@ -1,12 +1,9 @@
 """Detect known patterns of prompt injection and tool poisoning in a text. Texts are never changed.
 
-A phrase is looked for in a folded copy of the text: compatibility forms, look-alike letters, case, accents, invisible
-characters, punctuation and white space do not matter. Characters that nobody sees are looked for in the text itself.
-
-No quantifier of a pattern is unbounded, so that the work at each character has a constant limit and that of a text
-is linear in its length.
-
-Longer than others, because all patterns stand together with what is tested before they are tried.
+Phrases are searched in a folded copy of the text: compatibility forms, look-alike letters, case, accents, invisible
+characters, punctuation and white space do not matter. Invisible characters are searched in the text itself. All
+quantifiers are bounded, so the work at each character has a constant limit and the work for a text is linear in its
+length. All patterns and their quick pre-checks are in this module.
 """
 
 import re
@@ -121,9 +118,9 @@ _WORD_OR_LIST: Final = (
 
 
 def _needed(phrase: str) -> tuple[frozenset[str], ...]:
-    """Return sets of words of which every match has one each, the set whose words are longest first: likely the rarest.
+    """Return sets of words; every match holds a word of each set. Sets of long words, likely the rarest, come first.
 
-    Only what is easy to see is read: a word between blanks, and a list of alternatives, of each its longest word.
+    Only simple parts of the phrase are read: words between blanks, and the longest word of each alternative.
     """
     needed = []
     for part in re.findall(_PARTS, phrase):
@@ -308,7 +305,7 @@ _DATA_LINK: Final = re.compile(
 _ENCODED: Final = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/]{120}")
 _BLOCK_CHARS: Final = 60
 _BLOCK: Final = re.compile(rf"[A-Za-z0-9+/]{{{_BLOCK_CHARS}}}")
-"""A run of twice this length covers one that begins at a multiple of its length."""
+"""A run of twice this length covers a block that begins at a multiple of its length."""
 
 _WORD: Final = re.compile(r"(?:^|\s)[A-Za-z]{2,20}(?=[\s,.:;!?]|$)")
 _PROSE_WORDS: Final = 5
@@ -375,7 +372,7 @@ def _find_data_link(text: "_Text") -> Iterator[str]:
 
 
 class _Text:
-    """A text as written, without what nobody sees, and as folded words."""
+    """A text as written, without its invisible characters, and as folded words."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw

@@ -29,7 +29,7 @@ class Position:
 
 
 START = Position()
-"""Position of findings about a whole document, and of those that cannot be located."""
+"""The position of findings about a whole document, and of findings that cannot be located."""
 
 _FROM_YAML = frozenset({rules.NOT_YAML, rules.DUPLICATE_KEY})
 """Rules that the YAML reader reports with a line."""

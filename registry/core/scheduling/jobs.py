@@ -1,15 +1,8 @@
-"""When a recurring job is due: a pure policy over its interval, how its last runs ended, and now.
+"""Decide when jobs are due, which work is late or failed, which rows are old, and which items make a batch fail.
 
-One run makes up for all missed ones: the next is due an interval after the start of the last.
-
-Incidents: which work of this registry is late or has failed, judged from what is stored. Pure.
-
-Retention: the times before which each kind of row may be deleted. Pure; used by actions/maintenance/prune.py.
-
-Never deleted: domains, hosts, current documents with their bodies, services, opt-outs, the last score and the last
-visits of every host. With those every verdict that is shown can be explained.
-
-Find the items that make a batch fail: try the batch, then its halves, until each failing item is alone.
+One run makes up for all missed runs: the next is due an interval after the start of the last. Incidents are judged
+from stored times. Retention (actions/maintenance/prune.py) never deletes domains, hosts, current documents with their
+bodies, services, opt-outs, or the last score and visits of a host: they explain every verdict that is shown.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +30,7 @@ BROKEN: Final = frozenset({RunOutcome.FAILED, RunOutcome.LOST})
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """A run as it is stored. `finished_at` is None while it runs."""
+    """A stored run of a job. `finished_at`: None during the run."""
 
     started_at: datetime
     finished_at: datetime | None
@@ -94,8 +87,8 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`runs`: the latest runs of each job that ever ran, the newest first. `intervals`: of the jobs; zero: it does not
-    run by itself. The times are None where nothing waits, and where no host was ever visited."""
+    """The stored state of all work. `runs`: the latest runs of each job, the newest first. `intervals` by job; zero:
+    never started automatically. A time is None without waiting work, or without any visit."""
 
     runs: Mapping[str, Sequence[JobRun]]
     intervals: Mapping[str, timedelta]
@@ -140,7 +133,7 @@ def _of_job(job: str, runs: Sequence[JobRun], interval: timedelta, now: datetime
 
 
 MIN_LEDGER_AGE: Final = timedelta(days=2)
-"""Visits newer than this are never deleted, whatever the setting: budgets count those of the last 24 hours."""
+"""Visits newer than this are never deleted, under any setting: budgets count the visits of the last 24 hours."""
 
 INDEX_FORGOTTEN_AFTER: Final = timedelta(days=7)
 """An index that was not updated for this long is forgotten: no more changes are queued for it until it comes back."""

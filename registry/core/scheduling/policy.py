@@ -1,17 +1,9 @@
-"""When a host is visited again: a pure policy over its last outcome and its history (docs/revisit.md).
+"""Decide when a host is visited again and say why (docs/revisit.md); read declared lifetimes (RFC 9111 section 4.2.1).
 
-The wait is spread by up to a tenth either way, always the same for the same host, so that hosts seeded together do not
-stay together. Second looks and unfinished visits come sooner, but not before `earliest`; the code that records a visit
-schedules those.
-
-How long an answer may be kept, as its sender declares (RFC 9111 section 4.2.1).
-
-`s-maxage` is ignored: it addresses the sender's own delivery network, which is notified of changes.
-
-Why the next visit of a host is when it is: the kind of reason, stored with the time, and its sentence.
-
-The time is decided once, when a visit is recorded (`policy.next_visit`, and what may bring it forward). Readers see
-what was decided then; it is not computed again by newer rules.
+The wait is spread by up to a tenth either way, always equally for the same host, so that hosts seeded together drift
+apart. Second looks and unfinished visits come sooner, but not before `earliest`; the code that records a visit
+schedules them. Time and reason are decided once, when a visit is recorded; newer rules do not change them. `s-maxage`
+is ignored: it addresses the sender's own delivery network, which is notified of changes.
 """
 
 import hashlib
@@ -95,8 +87,8 @@ _EQUIVALENT: Final = (
     frozenset({Outcome.ABSENT, Outcome.NOT_A_MANIFEST}),
     frozenset({Outcome.UNREACHABLE, Outcome.TLS_ERROR}),
 )
-"""Outcomes that are the same to the back-off: a host that answers 404 today and its front page tomorrow has nothing,
-and one that times out today and does not resolve tomorrow is down."""
+"""Outcomes that are equal for the back-off: a host that answers 404 today and its front page tomorrow has nothing. A
+host that times out today and does not resolve tomorrow is down."""
 
 _FIRST_ERRORS: Final = (_HOUR, 6 * _HOUR)
 _LATER_ERRORS: Final = Wait(_DAY, 30 * _DAY)
@@ -160,7 +152,7 @@ def _spread_factor(host: str) -> float:
 
 
 LONGEST: Final = timedelta(days=365)
-"""Longer lifetimes are cut to this (RFC 9111 requires nobody to send more than a year)."""
+"""Longer lifetimes are cut to this: earlier versions of HTTP allowed one year at most (RFC 9111 section 5.3)."""
 
 _KEEP_NOTHING = re.compile(r"(?:^|[\s,])no-(?:store|cache)(?![\w-])", re.IGNORECASE)
 _MAX_AGE = re.compile(r'(?:^|[\s,])max-age="?([0-9]+)', re.IGNORECASE)

@@ -1,7 +1,7 @@
-"""What a merged service does not state, as findings: the part of the score that no single document can be blamed for.
+"""Report what a merged service does not state: the part of the score that no single document is to blame for.
 
-A service is graded by the specifications of its own documents. What at least one of their formats asks for, and no
-document states, costs points; everything else that is missing is a note.
+A service is graded by the specifications of its documents. A missing fact costs points if at least one of their
+formats asks for it; else it is a note.
 
 Only presence, structure and shares count. No text raises a score by its wording: stuffing a description gains nothing.
 """
@@ -33,7 +33,7 @@ ADVICE: Final[Mapping[Rule, Rule]] = MappingProxyType(
         rules.CAPABILITY_UNCONFIRMED: rules.ADVICE_UNCONFIRMED,
     }
 )
-"""For each rule whose price depends on the formats: the note for services of which no format asks for it."""
+"""For each rule whose price depends on the formats: the note that replaces it if no format of the service asks."""
 
 
 def gaps(service: Service) -> tuple[Finding, ...]:

@@ -23,9 +23,9 @@ _CAPABILITY = re.compile(r"/capabilities/(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One reason the score is not 100. `points` are those lost (0 if the rule costs none); `count` findings share it.
+    """One reason why the score is not 100. `points`: the loss (0 if the rule costs nothing). `count` findings share it.
 
-    `pointer` and `evidence` are those of the first finding, in `document`. If that is None, no single document is to
+    `pointer` and `evidence` are from the first finding, in `document`. Without `document`, no single document is to
     blame, and the pointer is into the common model.
     """
 
@@ -57,7 +57,7 @@ class Score:
     facts: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-ready: what is stored and shown, so that the breakdown shown is the one that was computed."""
+        """Return the breakdown as JSON-ready values. It is stored, so that readers see exactly what was computed."""
         return {
             "value": self.value, "sections": dict(self.sections), "lines": [line.to_json() for line in self.lines],
             "version": self.version, "facts": self.facts,
@@ -100,7 +100,7 @@ def _with_origin(line: Line, service: Service) -> Line:
 def _share(findings: Sequence[Finding], total: int, *, is_dropped: bool) -> float:
     """Return how much of the service a reason affects: all, or the share of its capabilities, at least a quarter.
 
-    `total` is the number of capabilities left; those that an error dropped are added to it.
+    `total`: the number of capabilities that remain. Capabilities that an error dropped are added to it.
     """
     matches = [_PART.match(finding.pointer) for finding in findings]
     parts = {match.group() for match in matches if match}

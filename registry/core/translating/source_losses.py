@@ -82,7 +82,7 @@ class ReadBack:
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A scalar of the source document; `capability` is the index of the one that it describes, None for others."""
+    """A scalar of the source document. `capability`: the index of the described capability, or None."""
 
     place: Place
     value: Scalar
@@ -115,9 +115,9 @@ class _Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What is different in the model without some members of the document: leaves that are gone and that are added.
+    """The difference in the model without some members of the document: leaves that are gone and that are added.
 
-    `capabilities`: by index, None for one that its reader leaves out. `shared`: the capabilities that lost a leaf.
+    `capabilities`: by index, None if the reader left it out. `shared`: the capabilities that lost a leaf.
     """
 
     service: tuple[frozenset[Leaf], frozenset[Leaf]]
@@ -340,9 +340,11 @@ def received_of(title: str, service: Service, written: Mapping[str, Any]) -> Rea
 
 
 def _nearest(member: _Member, leaves: Iterable[Leaf], others: frozenset[Scalar] | None = None) -> list[Leaf]:
-    """Return the leaves that the member itself states, of those that depend on it and on others like it: those with its
-    value, or named after it; else those that hold it; else those without the value of any of the `others`. Of these
-    the ones of the same parameter, then of the same key."""
+    """Return the leaves that the member itself states, out of leaves that depend on it and on similar members.
+
+    Preferred are leaves with its value or named after it; else leaves that contain its value; else leaves without the
+    value of any of the `others`. Among these, leaves of the same parameter come first, then of the same key.
+    """
     found = list(leaves)
     near = [leaf for leaf in found if leaf[1] == member.value or member.value[1] in leaf[0]]
     near = near or [leaf for leaf in found if _holds(leaf[1][1], member.value[1])]

@@ -75,7 +75,7 @@ def translate(
     sources: Sequence[SourceDocument] = (),
     version: str | None = None,
 ) -> Translation | Untranslatable:
-    """Return the service as a document of the format `target`, or why there is none.
+    """Return the service as a document of the format `target`, or why it cannot be written.
 
     `target` is one of TARGETS; KeyError for another. Never raises on a service made by a reader or the merge.
     `host`: canonical, the host the service was found on. `seen_at` (aware): when its documents were last seen, the

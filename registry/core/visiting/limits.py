@@ -1,13 +1,10 @@
-"""When a visit ends: docs/probe-plan.md, "Budgets" and "Stop rules".
+"""Decide when a visit ends (docs/probe-plan.md, "Budgets", "Stop rules"), and which paths it leaves for later visits.
 
-A name that does not resolve, a failed connection, a bad certificate and a bot check end the visit of a host at once;
-timeouts and 429 do after a few in a row. A host that asks for long pauses gets several short visits.
-
-The paths that a bulk visit leaves for later, and the order in which later visits request them.
-
-A first bulk visit requests only stages S1 to S3, so that a host without documents costs twenty requests. The further
-paths (`probes.FURTHER`; for sub-hosts also what their short list leaves out) are requested from hosts that somebody
-named, all at once, and from others a few in each revisit, those first that were never requested.
+A name that does not resolve, a failed connection, a bad certificate and a bot check end a visit at once; timeouts and
+429 end it after a few in a row. A host that asks for long pauses gets several short visits. A first bulk visit
+requests only stages S1 to S3, so a host without documents costs twenty requests. The further paths (`probes.FURTHER`;
+for sub-hosts also the paths missing from their short list) are all requested from named hosts, and from other hosts a
+few in each revisit, beginning with paths that were never requested.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -389,7 +389,7 @@ class HostPlan:
             self._stop.end(Outcome.REDIRECTED_AWAY, "alias")
 
     def _host(self, url: str) -> str:
-        """Return the host of a canonical URL; nearly always the one that is visited."""
+        """Return the host of a canonical URL, nearly always the visited host."""
         return self._job.host if url.startswith(self._home) else host_of(url) or ""
 
 

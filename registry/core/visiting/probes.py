@@ -65,8 +65,8 @@ FURTHER: Final = tuple(
     step for step, _ in CONDITIONAL if FORMAT_BY_SLUG[step.format or ""].role in (Role.SERVICE, Role.POINTERS)
 )
 """Conditional paths whose documents can list a host that serves nothing else. They are requested without a condition
-from hosts that somebody named, and a few in each revisit of others (rotation.py). Texts and enrichers are not: they say
-nothing without a service."""
+from named hosts (submitted, or in a seed), and a few in each revisit of others (limits.py). Texts and enrichers keep
+their condition: they say nothing without a service."""
 
 _TOPICS: Final = tuple(topic for form in FORMATS for topic in form.topics)
 _HOME_TOPICS: Final = tuple(topic for topic in _TOPICS if topic.in_home)
@@ -106,9 +106,9 @@ def control_probe(host: str, path: str) -> Probe:
 
 
 def control_like(url: str, nonce: str) -> str | None:
-    """Return the path of a further control for a URL whose name has no extension, or that of a text; None for others.
+    """Return the path of a further control for a URL without an extension or with a text's extension, or None.
 
-    The name is random, and the same for all URLs of one kind.
+    The name is random, and equal for all URLs of one kind.
     """
     name = url.rpartition("/")[2]
     if name.endswith((".txt", ".md")):

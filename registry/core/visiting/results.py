@@ -1,13 +1,8 @@
-"""The answers of one visit: each is judged against the controls so far, and reduced to what is needed later.
+"""Judge the answers of one visit against its controls, and keep what later steps need.
 
-A visit lasts for minutes and thousands run at once, so memory per visit counts: only bodies that will be stored are
-kept, and equal parts of answers are shared.
-
-What the answers of a visit show about a document beyond its own bytes and header fields.
-
-Nothing is requested for this: revisits are conditional anyway, and the front page is part of every whole plan.
-
-The requests for documents of earlier visits.
+Also here: requests for documents of earlier visits, and observations about a document from the other answers, which
+cost no request of their own. A visit lasts for minutes and thousands run at once, so memory per visit counts: only
+bodies that will be stored are kept, and equal parts of answers are shared.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -66,7 +66,7 @@ class RobotsRule:
 class Robots:
     """The rules of one robots.txt for one product token.
 
-    `rules` are those that apply, the decisive one first. `reachable` False: nothing may be requested. `crawl_delay` is
+    `rules` are the rules that apply, the decisive one first. `reachable` False: request nothing. `crawl_delay` is
     seconds between requests, at most MAX_DELAY. `opted_out`: a group names the token itself and disallows everything.
     """
 

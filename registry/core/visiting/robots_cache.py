@@ -23,7 +23,7 @@ class RobotsCache:
         return self._by_host.get(host)
 
     def use_stored(self, host: str, now: datetime) -> bool:
-        """Use the file of an earlier visit. Return False if there is none for `host`, or it is too old."""
+        """Use the file of an earlier visit. Return False if `host` has no stored file, or it is too old."""
         if host != self._host or self.record is None or not robots_record.fresh(self.record, now):
             return False
         self._by_host[host] = robots_record.rules_of(self.record)

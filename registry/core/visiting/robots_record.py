@@ -27,7 +27,7 @@ def keep(fetched: FetchResult, host: str) -> RobotsRecord:
 
 
 def rules_of(record: RobotsRecord, reason: str = "") -> Robots:
-    """Return the rules of a record. The file of another host is obeyed (RFC 9309 section 2.3.1.2), but opts nobody out:
+    """Return the rules of a record. The file of another host is obeyed (RFC 9309 section 2.3.1.2), but is no opt-out:
     otherwise a host could delete its platform."""
     robots = Robots.from_answer(record.status, record.body, reason)
     return robots if record.is_own else replace(robots, opted_out=False)  # guard: robots-elsewhere

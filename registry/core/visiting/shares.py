@@ -1,8 +1,8 @@
-"""How the hosts of one registrable domain share its daily requests, so that nobody can spend them for somebody else.
+"""Share the daily requests of a registrable domain among its hosts, so that strangers cannot use up a site's share.
 
-Anybody may submit a host or name it in a document, also one of a site that is not theirs, also one that does not exist.
-The less is known of a host, the smaller the part of the day that hosts like it may spend together: what strangers name
-cannot keep the crawler from the hosts of a site that are known. Look-ups of names without an address are bounded the
+Every client may submit a host or name it in a document, including hosts of other sites and hosts that do not exist.
+The less is known of a host, the smaller the part of the day that hosts like it may spend together, so that strangers'
+names cannot keep the crawler from the known hosts of a site. Look-ups of names without an address are bounded in the
 same way, because each is a query to the site's name servers.
 """
 
@@ -22,7 +22,7 @@ class Standing(IntEnum):
 
     KEPT = 0  # the apex, its www, and hosts that served a document
     KNOWN = 1  # other hosts that were reached before, or that the site itself or the operator named
-    SUBMITTED = 2  # never reached; somebody submitted it, and it was not looked up since
+    SUBMITTED = 2  # never reached; submitted by a user, and not looked up since
     NAMED = 3  # never reached; named by a document of another site, or already looked up in vain
 
 

@@ -1,12 +1,9 @@
-"""Stage S6: the tools of the MCP servers that a host's cards name, by `tools/list` (docs/probe-plan.md, "Tools").
+"""Stage S6: ask MCP servers of a host's cards for their tools, by `tools/list` (docs/probe-plan.md, "Tools").
 
-A conversation with one endpoint is a generator that yields requests and is sent answers, None for a request that was
-not made. It ends with a document that holds the tools, or with the reason why there are none.
-
-Requests to an MCP endpoint and the replies to them: JSON-RPC 2.0 over streamable HTTP.
-
-Model Context Protocol 2026-07-28 (stateless: every request carries its version) and 2025-11-25 (a handshake, and a
-session that the server may name in a header). Only the methods of `Method` exist; tools are never called.
+A conversation with one endpoint is a generator: it yields requests and is sent the answers, None for a request that
+was not made. It ends with a document that holds the tools, or with the reason why it has no tools. Requests are
+JSON-RPC 2.0 over streamable HTTP, by Model Context Protocol 2026-07-28 (stateless: every request carries its version)
+or 2025-11-25 (a handshake, and a session that the server may name in a header). Tools are never called.
 """
 
 import json
@@ -60,9 +57,9 @@ class McpReply(NamedTuple):
 
 
 class McpEndpoint:
-    """Makes the requests to one endpoint. `url`: where to; after a redirect, where the first answer came from.
+    """Makes the requests to one endpoint. `url`: its address; after a redirect, the source of the first answer.
 
-    `session_id` and `version` are those that the handshake agreed on.
+    `session_id` and `version`: agreed in the handshake.
     """
 
     def __init__(self, url: str, via: Via) -> None:
@@ -117,7 +114,7 @@ class McpEndpoint:
 
 
 def reply_in(fetched: FetchResult, request_id: int) -> McpReply:
-    """Return the reply to a request, from a JSON body or an event stream, whatever the status. Never raises."""
+    """Return the reply to a request, from a JSON body or an event stream, with any status. Never raises."""
     media_type = fetched.headers.get("content-type", "").partition(";")[0].strip().lower()
     parts = events_in(fetched.body) if media_type == EVENT_STREAM else (fetched.body,)
     for part in parts:
@@ -285,7 +282,7 @@ def conversation(url: str, reference: Via) -> Conversation:
 
 
 def _pages(endpoint: McpEndpoint, server: Json) -> Conversation:
-    """Request the pages of tools. Pages after one that cannot be read are missing, which the document states."""
+    """Request the pages of tools. The first unreadable page ends the list, which the document states."""
     tools: list[Json] = []
     cursors: list[str] = []
     room, complete, last = TOOLS_CAP, False, None
@@ -319,9 +316,9 @@ def _is_stateless(result: dict[str, Json]) -> bool:
 
 
 def _reply(answer: FetchResult | None, endpoint: McpEndpoint) -> McpReply | ToolListResult:
-    """Return the reply in an answer, or how the conversation ends: no answer, or one that needs credentials.
+    """Return the reply in an answer, or how the conversation ends: no answer, or a demand for credentials.
 
-    Of other errors the body is read: before STATELESS, errors of JSON-RPC came with 400.
+    The body of other errors is read, because JSON-RPC errors came with status 400 before STATELESS.
     """
     if answer is None:
         return ToolListResult(Outcome.SKIPPED, "visit_budget")

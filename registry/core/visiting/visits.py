@@ -32,10 +32,10 @@ class KnownDocument:
 
 @dataclass(frozen=True, slots=True)
 class RobotsRecord:
-    """robots.txt as last fetched; `status` is None if it could not be fetched. Cached in the database for 24 h.
+    """robots.txt as last fetched. `status`: None if it could not be fetched. Cached in the database for 24 h.
 
-    `is_own`: the host itself served it. The file of another host, after a redirect, is obeyed in this visit, and opts
-    nobody out; it is read again in the next one.
+    `is_own`: the host itself served it. The file of another host, after a redirect, is obeyed in this visit but is no
+    opt-out; it is read again in the next visit.
     """
 
     status: int | None
@@ -53,9 +53,9 @@ class HostJob:
     robots: RobotsRecord | None = None
     short: bool = False  # a sub-host of a domain that served a document: only the short list of its label
     closed: tuple[str, ...] = ()  # hosts of the domain that opted out: never requested
-    named: bool = False  # somebody named this host: all paths of all formats are requested
+    named: bool = False  # submitted, or in a seed: all paths of all formats are requested
     lists_tools: bool = False  # the tools of its MCP servers may be listed: it was named, submitted, or listed before
-    further: tuple[str, ...] = ()  # paths that a first bulk visit leaves out and this one requests (rotation.py)
+    further: tuple[str, ...] = ()  # paths that a first bulk visit leaves out and this one requests (limits.py)
     standing: Standing = Standing.KEPT  # which part of the domain's daily budget it may spend
 
 

@@ -1,12 +1,9 @@
-"""Which texts of a listing are read: within bounds, so that writing more does not improve the rank.
+"""Choose the texts of a listing that search reads, and compute the fingerprint of its offer.
 
-A fingerprint of what a service offers, wherever it is served: equal for copies, however these are decorated.
-
-Read are the words of name, description and capabilities, within the bounds of fields.py. The order of capabilities,
-case, punctuation, white space, invisible characters, and which hosts and URLs the texts name make no difference.
-
-The label of the service's own domain is a word like all others. If it were left out, a copier could choose domains that
-are named after words of the text: each copy would lack another word, and no two would be equal.
+Texts are bounded, so that writing more does not improve the rank. Copies have equal fingerprints: the order of
+capabilities, case, punctuation, white space, invisible characters, and the hosts and URLs in the texts do not count.
+The label of the service's own domain counts as a word. Otherwise a copier could choose domains named after words of
+the text: each copy would lack another word, and no two would be equal.
 """
 
 import hashlib
@@ -78,7 +75,7 @@ def indexed_text(listing: Listing) -> str:
 def texts_of(listing: Listing) -> list[str]:
     """Return what is embedded, row by row: the whole service, its own text, and capabilities with the service's name.
 
-    The text of a capability alone does not say what it is about ("list": of what?), so the service's name is added.
+    A capability's own text often lacks its subject ("list": of what?), so the service's name is added.
     """
     name, description = own_text(listing)
     name = split_name(name)

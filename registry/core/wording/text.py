@@ -5,11 +5,8 @@ and by "getweather". Terms are Snowball stems of English; a run of a script with
 characters (zero-width, direction marks, soft hyphens) are dropped first, and letters that only look wide or decorated
 become plain ones (NFKC), so that no spelling hides a word from search.
 
-Request words: what people say around what they want. Left out of queries only; documents keep their words.
-
-The list was written from the closed word classes of English grammar and from the phrases of asking and politeness,
-not from any collection of queries. Words that can name a thing or an action of a service (find, search, check,
-create, list, information, tool) are not on it: a query may consist of little else.
+Request words (politeness, pronouns, phrases of asking) are left out of queries, not of documents. Words that can name
+a thing or an action of a service (find, search, list, information, tool) are not request words.
 """
 
 import re
@@ -107,7 +104,7 @@ _BESIDE: Final = 2
 _TOKEN = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+")
 _SENTENCE_TERMS: Final = 5
-"""A sentence of fewer terms names no need of its own."""
+"""A sentence with fewer terms does not count as a separate need."""
 
 
 class _PerThread(threading.local):

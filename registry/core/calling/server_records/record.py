@@ -1,12 +1,8 @@
-"""Make the records of the MCP registry's API (server.json, schema of 2025-12-11) of one service.
+"""Make the MCP registry's records (server.json, schema of 2025-12-11) of one service: remotes, packages, records.
 
-A host may serve several servers; each gets a record. What a record cannot say, or clients of that API would refuse, is
-repaired where the repair adds nothing that no document says; otherwise the remote, package, link or the whole record is
-left out. What was repaired or left out is named, so that nothing is lost silently.
-
-Packages of a server: how it is installed and started on the client's machine.
-
-Remotes of a server: its addresses, their variables, and what clients send along.
+A host may serve several servers; each gets a record. What a record cannot express, or clients of that API would
+refuse, is repaired if the repair invents nothing. Otherwise the remote, package, link or the whole record is
+left out. Every repair and omission is named in the result.
 """
 
 import re
@@ -47,7 +43,7 @@ _AUTHORITY: Final = re.compile(r"https://([^/?#]*)")
 
 
 def remote_of(host: str, service: Service, protocol: Protocol, adjusted: dict[str, None]) -> dict[str, Any] | str:
-    """Return a remote, or the reason why there is none."""
+    """Return a remote, or the reason why it is left out."""
     url = protocol.endpoint or ""
     if not url.startswith("https://"):
         return "transport" if url.startswith(("wss:", "ws:")) else "address"
@@ -234,7 +230,7 @@ MAX_BYTES: Final = 32_768
 
 _SLUG_CHARS: Final = 64
 _RECORDS: Final = frozenset({"mcp-server-json", "mcp-server-card"})
-"""Formats whose `status` is that of the registry's API (server.json up to July 2025)."""
+"""Formats whose `status` has the values of the registry's API (server.json up to July 2025)."""
 _REGISTRY_NAME: Final = re.compile(r"[a-zA-Z0-9.-]+/([a-zA-Z0-9._-]+)")
 _NAMESPACE: Final = re.compile(r"[a-z0-9][a-z0-9.-]*[a-z0-9]")
 _VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]*")
@@ -257,10 +253,10 @@ LEFT_OUT: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ServerRecord:
-    """`server` is a valid server.json but for its version, which is None when no document states a usable one.
+    """One record of the MCP registry. `server` is a valid server.json, except that `version` may be None: unknown.
 
-    `notes` is what the registry says of it: `description` in full where it was cut, `adjusted` (what was repaired),
-    `left_out` (parts, by reason), `off_site` (hosts of remotes on other sites).
+    `notes` is what this registry adds: `description` in full where it was cut, `adjusted` (repairs), `left_out`
+    (parts, by reason), `off_site` (hosts of remotes on other sites).
     """
 
     name: str
@@ -296,7 +292,7 @@ class _Server:
 
 
 def server_records(host: str, service: Service) -> ServerRecords:
-    """Return the records of a merged service; none, without a reason, for one that is no MCP server."""
+    """Return the records of a merged service. A service that is no MCP server has no records and no reasons."""
     protocols = [protocol for protocol in service.protocols if protocol.id == MCP]
     if not any(protocol.endpoint for protocol in protocols) and not service.packages:
         return ServerRecords((), "no_address" if protocols else None)
@@ -335,8 +331,8 @@ def server_records(host: str, service: Service) -> ServerRecords:
 def _servers(host: str, service: Service, protocols: list[Protocol]) -> tuple[list[_Server], dict[str, None]]:
     """Return the servers that can be reached, and why others cannot.
 
-    An address that capabilities are called at is a server of its own; the others are further ways to the one before:
-    a server card lists streamable HTTP and SSE of one server, and only the first is used for its tools.
+    An address at which capabilities are called is a separate server. Any other address is a further remote of the
+    server before it: a server card lists streamable HTTP and SSE, and only the first is used for its tools.
     """
     described = _described(service)
     servers: list[_Server] = []
@@ -398,9 +394,9 @@ def _record(
     slugs: set[str],
     is_only: bool,
 ) -> ServerRecord | str:
-    """Return a record, or the reason why there is none. `slugs`: those taken on this host, to which its own is added.
+    """Return a record, or the reason why it is left out. `slugs`: names in use on this host; the new name is added.
 
-    With several servers on the host, what documents say of the service as a whole is said of the first.
+    If the host has several servers, the first one gets what the documents say about the whole service.
     """
     is_first = not slugs
     label = server.whole.id.removeprefix(WHOLE) if server.whole else None

@@ -284,7 +284,7 @@ def _claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
 
 
 def _pricing(card: Object, document: Document) -> Pricing:
-    """Return what the card says of prices: a member of its own, an extension for payments, or its description.
+    """Return the prices that the card states in a pricing member, a payment extension, or its description.
 
     Pay-per-call pricing of an extension is only a claim of the card.
     """

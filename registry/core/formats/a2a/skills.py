@@ -102,7 +102,7 @@ def _calls(
     pointer: str,
     notes: Notes,
 ) -> Iterator[Invocation]:
-    """Yield the calls of a skill: at an address of its own, where it names one, and at the agent's first interface.
+    """Yield the calls of a skill: at its own address, if it names one, and at the agent's first interface.
 
     JSON-RPC and HTTP+JSON use POST; other bindings have no method.
     """

@@ -1,8 +1,8 @@
 """Write an A2A agent card: the skills of a service that answers the A2A protocol at a known address.
 
 The card has the shape of 1.0 where the service's first interface declares version 1, else the shape that 0.1 to 0.3
-share. An unknown protocol version is left out. The required default modes are those that all skills share; the lists
-are empty where skills differ or no document names modes.
+share. An unknown protocol version is left out. The required default modes are the modes of all skills; the lists are
+empty where skills differ or no document names modes.
 """
 
 from typing import Any, Final
@@ -177,7 +177,7 @@ def _wrapped_scheme(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scheme(scheme: AuthScheme) -> dict[str, Any] | None:
-    """Return the scheme as OpenAPI writes it; None for one that lacks a required member."""
+    """Return the scheme as OpenAPI writes it, or None if a required member is missing."""
     note = {"description": scheme.note} if clean_text(scheme.note) else {}
     if scheme.type == "api_key" and scheme.name and scheme.location:
         return {"type": "apiKey", "in": scheme.location, "name": scheme.name, **note}

@@ -113,7 +113,7 @@ def _served_parameter(source: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _add_examples(detail: dict[str, Any], source: Mapping[str, Any], request: dict[str, Any]) -> list[str]:
-    """Add both examples; return the names of those that are missing in the document."""
+    """Add both examples; return the names of the examples that the document lacks."""
     derived = []
     for key, fallback in (("request_example", request), ("response_example", {})):
         example = source.get(key)
@@ -134,7 +134,7 @@ def preferred_call(capability: Capability) -> Invocation | None:
 
 
 def method_of(call: Invocation) -> str | None:
-    """Return the HTTP method of a call in capitals: the document's, else the one that its protocol fixes."""
+    """Return the HTTP method of a call in capitals: the document's, else the protocol's."""
     method = (call.method or _METHODS.get(call.kind) or "").upper()
     return method if _METHOD.fullmatch(method) else None
 

@@ -103,7 +103,7 @@ def _entries(task: Task) -> Iterator[_Entry]:
 
 
 def _entry(task: Task, index: int, capability: Capability) -> _Entry | str:
-    """Return the entry with the host's own detail, else with this registry's, or the reason why there is none."""
+    """Return the entry with the host's own detail, else with this registry's, or the reason why it is left out."""
     detail = adp_detail(task.host, task.service, capability)
     source = _source(task, index, capability, detail)
     if source is None:

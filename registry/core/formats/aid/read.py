@@ -1,4 +1,4 @@
-"""Read AID records (Agent Identity and Discovery) in JSON, each of which names one address.
+"""Read AID records (Agent Identity and Discovery) in JSON. Each record names one address.
 
 Commands to start locally (docker:, npx:, pip:) are never executed and yield no endpoint.
 """

@@ -180,7 +180,7 @@ def _other_protocol(surface: _Surface, call: Invocation) -> str | None:
 
 
 def _declare_address(surface: _Surface, key: str, url: str) -> str | None:
-    """Return the address that the file declares for the protocol; declare `url` where there is none so far."""
+    """Return the address that the file declares for the protocol; declare `url` if it has none yet."""
     protocol = surface.protocols.get(key, Protocol(key))
     if protocol.endpoint is None:
         protocol = Protocol(key, protocol.version, url, protocol.transport, protocol.card_url)

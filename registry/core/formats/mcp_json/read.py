@@ -168,10 +168,10 @@ def _listed(
 
 
 def _of_one_site(listed: list[Listed], own: list[Remote], document: Document) -> tuple[list[Listed], list[Remote]]:
-    """Return the listed servers that are the host's, and the others: a client's configuration names servers of anybody.
+    """Return the host's own servers and the other ones: a client's configuration lists servers of many owners.
 
-    They are those on the site that serves the document, else on the site of the address that the document names as its
-    own, else all if they are on one site.
+    Own servers are on the site that serves the document, else on the site of the document's own address. A document
+    with no server on its site and no own address owns all servers if they are on one site.
     """
     sites = [_site(remote.address) for _, _, remote in listed]
     serving = host_of(document.url)

@@ -101,7 +101,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
 
 
 def _name(value: Object, notes: Notes) -> str | None:
-    """Return the name of the record; None for that of a template, `io.github.<owner>/<server>`."""
+    """Return the name of the record; None for the name in the template, `io.github.<owner>/<server>`."""
     name = short_text_of(value, "name")
     if name is not None and _ANGLED.search(name):
         notes.add(common_rules.TEMPLATE, "/name", name)

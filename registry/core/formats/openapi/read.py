@@ -143,8 +143,8 @@ def _auth(
 ) -> Auth:
     """Return what every operation needs unless it says otherwise.
 
-    Without `security` for the whole description: "none" where each operation says so itself or a text says it of an API
-    without schemes, else the schemes that are defined, of which some operations may need some.
+    Without a global `security`: "none" if each operation says so, or if a text says so and no scheme is defined. Else
+    the defined schemes; an operation may need some of them.
     """
     stated = required_auth(value.get("security"), auth_schemes)
     if stated is not None:

@@ -131,7 +131,7 @@ class OpenApiSchemas:
         return None
 
     def _flat(self, schema: Object, share: int) -> dict[str, Any] | None:
-        """Return a schema without parts of its own, as those of most parameters are; None for any other."""
+        """Return a schema that has no subschemas, as most parameters' schemas have none; None for any other schema."""
         size = 0
         result: dict[str, Any] = {}
         for key, value in schema.items():
@@ -179,9 +179,9 @@ class OpenApiSchemas:
         return self._value(value, own)
 
     def _marked(self, value: Any, own: _Own, known: int) -> Any:
-        """Return a cleaned value; remember it if it holds references, `known` of which were found before it.
+        """Return a cleaned value; remember it if it holds references. `known` references were found before it.
 
-        A value without any is written once: all that name it share it.
+        A value without references is written once and shared by all schemas that name it.
         """
         if len(own.references) > known:
             self._holders.add(id(value))

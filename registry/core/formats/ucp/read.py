@@ -48,7 +48,7 @@ _CAPABILITY_READ: Final = frozenset({"name", "spec", "title", "description"})
 
 @dataclass(frozen=True, slots=True)
 class _Binding:
-    """One transport of one service, from either shape. `address` is None where it cannot be called."""
+    """One transport of one service, from either shape. `address`: None if it cannot be called."""
 
     namespace: str
     transport: str

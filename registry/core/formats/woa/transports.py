@@ -31,7 +31,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Mcp:
-    """`server` is None where the document has no public URL but an identifier, which only a client can resolve."""
+    """The MCP binding. `server`: None if the document has only an identifier, which only a client can resolve."""
 
     server: str | None
     tool_field: str

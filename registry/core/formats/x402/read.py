@@ -277,7 +277,7 @@ def _with_price(pricing: Pricing | None, accepts: list[Json], holder: Object, va
 
 
 def _pricing(value: Object, capabilities: tuple[Capability, ...], payments: tuple[Payment, ...]) -> Pricing:
-    """Return what the service charges: the prices of its resources, and to whom they are paid."""
+    """Return the prices of the service's resources, and their recipients."""
     plans = tuple(
         replace(plan, name=plan.name or capability.name)
         for capability in capabilities
