@@ -82,7 +82,7 @@ JITTER: Final = 0.2
 """A wait differs from its place in DELAYS by at most this share, so that many receivers behind one broken proxy are not
 all tried at the same moment."""
 
-RETRY_AFTER_MOST: Final = timedelta(hours=24)
+MAX_RETRY_AFTER: Final = timedelta(hours=24)
 
 GATHER: Final = timedelta(seconds=10)
 """Minimum time between two messages to one receiver. One message announces all events in between."""
@@ -166,7 +166,7 @@ def judge(
     if first_failure_at is not None and now - first_failure_at >= disable_after:
         return Disable(f"failed for {disable_after.days} days: {attempt.reason}")
     delay = DELAYS[min(failures, len(DELAYS) - 1)] * (1 - JITTER + 2 * JITTER * chance)
-    requested = min(attempt.retry_after or timedelta(), RETRY_AFTER_MOST)  # guard: webhook-retry-after
+    requested = min(attempt.retry_after or timedelta(), MAX_RETRY_AFTER)  # guard: webhook-retry-after
     return Retry(now + max(delay, requested))
 
 

@@ -45,7 +45,7 @@ PREFIX: Final = "waypost-claim="
 OPEN_FOR: Final = timedelta(days=7)
 """How long a claim can be proven."""
 
-MOST_FAILURES: Final = 3
+MAX_FAILURES: Final = 3
 """Failed verifications in a row that end an ownership."""
 
 PATIENCE: Final = timedelta(days=3)
@@ -75,7 +75,7 @@ class ProofStanding:
 
     @property
     def is_over(self) -> bool:
-        return self.failures >= MOST_FAILURES
+        return self.failures >= MAX_FAILURES
 
 
 @dataclass(frozen=True, slots=True)

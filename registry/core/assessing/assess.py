@@ -85,7 +85,7 @@ def sample(fetched: FetchResult) -> Control:
 
 
 def keeps_body(assessment: Assessment) -> bool:
-    """True when the raw body is stored, so that later rules can judge it again; of others, hash and size are enough.
+    """Return whether the raw body is stored, so that later rules can judge it again. Else hash and size are enough.
 
     This holds for found, malformed and negative documents, and for JSON of foreign schemes, which may become formats.
     """
@@ -127,7 +127,7 @@ def _assess_against(
 
 
 def _is_at_preferred_path(slug: str | None, fetched: FetchResult) -> bool:
-    """True at the format's own path: a real document that a catch-all serves for every name counts once, there."""
+    """Return whether the path is the format's own: a real document that a catch-all serves everywhere counts there."""
     form = FORMAT_BY_SLUG.get(slug or "")
     return form is not None and fetched.final_url.endswith(form.paths[:1])
 

@@ -57,7 +57,7 @@ class Controls:
 
     @property
     def echo(self) -> bool:
-        """True when a random name was answered with JSON: a catch-all that may hide one real document."""
+        """Return whether a random name was answered with JSON: a catch-all that may hide one real document."""
         return any(sample.is_json for sample in self.samples)
 
     def same(self, fetched: FetchResult) -> Control | None:

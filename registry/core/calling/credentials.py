@@ -51,7 +51,8 @@ class Credential:
 
     @property
     def is_outside(self) -> bool:
-        """Whether the first request is complete without it: a payment follows the answer, a certificate the socket."""
+        """Return whether the first request is complete without it: payments come after the answer, certificates with
+        the connection."""
         return self.type in ("payment", "mtls")
 
     @property
@@ -75,7 +76,7 @@ class Credentials:
 
     @property
     def chosen(self) -> tuple[Credential, ...]:
-        """Those of the example: the first alternative whose places are all known; none where none is required."""
+        """Return the credentials of the example: the first alternative with known places; empty if none is required."""
         if self.required is False:
             return ()
         sendable = (one for one in self.alternatives if all(credential.place for credential in one))

@@ -24,7 +24,7 @@ _MAPS: Final = ("properties", "patternProperties", "dependentSchemas")
 _CONDITIONS: Final = ("not", "if", "then", "else")
 _OF_MEMBERS: Final = ("items", "additionalProperties", "propertyNames", "contains", "prefixItems", "patternProperties")
 _FORMAT_WORK: Final = 6  # of an internationalised host name, for each unit of weight
-_TEXTS_MOST: Final = 70_000  # seven texts of a thousand parts
+_MAX_TEXTS_WORK: Final = 70_000  # seven texts of a thousand parts
 _MATCHED: Final = 50  # units of a pattern's work times characters that are one unit: ten million steps take 20 ms
 
 
@@ -62,7 +62,7 @@ class Effort:
         if pattern in known:
             return
         work = pattern_work(pattern)
-        self.spend(2_000 + 30 * len(pattern) + (_TEXTS_MOST if work is None else min(_TEXTS_MOST, 35 * work)))
+        self.spend(2_000 + 30 * len(pattern) + (_MAX_TEXTS_WORK if work is None else min(_MAX_TEXTS_WORK, 35 * work)))
         known.add(pattern)
 
     def spend_check(self, schema: object, value: object) -> None:

@@ -36,7 +36,7 @@ class ProbePath:
 
     Each costs one request to every visited host, unless it is a fallback or has a condition. Within a stage, paths are
     requested in ascending `order`. Paths with a condition whose format can describe or name a service are requested
-    without their condition too: all of them from named hosts (submitted or in a seed), a few in each revisit of others.
+    without their condition too: all of them if a user asked for the host, else a few in each revisit.
     """
 
     stage: str  # "S1" to "S4"

@@ -65,7 +65,7 @@ def resemblance(host: str, service: Service) -> Resemblance | None:
 
 
 def _is_own_host(host: str, name: str) -> bool:
-    """True when the name is a host name of the same site; the labels of the host are judged by themselves."""
+    """Return whether the name is a host name of the same site; the labels of the host are judged by themselves."""
     hosts = hosts_in(name)
     return len(hosts) == 1 and " " not in name.strip() and same_site(hosts[0], host)
 

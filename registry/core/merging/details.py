@@ -142,7 +142,7 @@ def _without_servers(document: HeldDocument, listed: set[str]) -> HeldDocument:
 
 
 def _is_server(capability: Capability, listed: set[str]) -> bool:
-    """True for the capability that `mcp_parts.whole_server` makes of a server whose tools are listed."""
+    """Return whether `mcp_parts.whole_server` made the capability, of a server whose tools are listed."""
     return capability.id.startswith(_WHOLE_SERVER) and any(
         call.kind == "rpc" and call.endpoint is not None and parse_https(call.endpoint) in listed
         for call in capability.invocations

@@ -84,7 +84,7 @@ def united(parts: Parts) -> Service:
 
 
 def _is_open(united_capabilities: Sequence[Capability]) -> bool:
-    """True when every call of every capability says that it needs no credentials: then the service needs none."""
+    """Return whether every call of every capability says that it needs no credentials: then the service needs none."""
     calls = [call for capability in united_capabilities for call in capability.invocations]
     return bool(calls) and all(call.auth is not None and call.auth.required is False for call in calls)
 
@@ -95,7 +95,7 @@ def place(origin: Origin, service: Service, *names: str) -> Origin:
 
 
 def is_host_name(origin: Origin, name: str | None) -> bool:
-    """True when the name is the host's: AWP and WoA have no name for a service, so their readers use it."""
+    """Return whether the name is the host's: AWP and WoA have no name for a service, so their readers use it."""
     return name is not None and name.casefold() in (
         host_of(origin.document),
         registrable_domain(host_of(origin.document) or ""),
@@ -185,7 +185,7 @@ def _protocols(parts: Parts, provenance: dict[str, Origin]) -> tuple[Protocol, .
 
 
 def _agree(first: Protocol, second: Protocol) -> bool:
-    """True when the two entries of one address differ in nothing that both state."""
+    """Return whether the two entries of one address differ in nothing that both state."""
     pairs = ((getattr(first, name), getattr(second, name)) for name in ("version", "transport", "card_url"))
     return all(a is None or b is None or a == b for a, b in pairs)
 

@@ -78,13 +78,13 @@ def _evidence(stated_values: Iterable[tuple[Origin, str]]) -> str:
 
 
 def _is_service_name(origin: Origin, name: str) -> bool:
-    """True unless the name is only the host's, or the title of a text."""
+    """Return whether the name is more than the host's, or the title of a text."""
     form = FORMAT_BY_SLUG.get(origin.format)
     return not is_host_name(origin, name) and form is not None and form.role is not Role.TEXT
 
 
 def _requires_auth(auth: Auth) -> bool | None:
-    """True when a caller has to authenticate, as listed schemes imply; None if the document does not state it."""
+    """Return whether a caller has to authenticate, as listed schemes imply; None if the document does not state it."""
     if auth.required is not None or not auth.schemes:
         return auth.required
     return any(scheme.type != "none" for scheme in auth.schemes)
@@ -144,7 +144,7 @@ def _broken(host_documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
 
 Training = Literal["allowed", "conditional", "forbidden", "unstated"]
 
-_MOST_LINES: Final = 10_000
+_MAX_LINES: Final = 10_000
 _LINE = re.compile(r"\s*(user-agent|content-usage|content-signal|allow|disallow|crawl-delay)\s*:\s*([^#]*)", re.I)
 _TRAINING = re.compile(r"(?:^|[\s,;])(?:train-ai|ai-train|train)\s*=\s*\"?([a-z]+)", re.I)
 _PATH = re.compile(r"(/\S*)\s+(.*)")
@@ -168,7 +168,7 @@ class Usage:
 
     @property
     def is_restricted(self) -> bool:
-        """True unless training is allowed or nothing is said about it."""
+        """Return whether the site says anything about training except that it is allowed."""
         return self.training in ("forbidden", "conditional")
 
     def to_json(self) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _preference(body: bytes) -> str | None:
     groups: dict[bool, list[str]] = {True: [], False: []}  # by whether the group names this crawler
     agents: set[str] = set()
     is_open = False  # whether the last line named an agent, so that the next one belongs to the same group
-    for line in body[:CAP].decode("utf-8", "replace").splitlines()[:_MOST_LINES]:
+    for line in body[:CAP].decode("utf-8", "replace").splitlines()[:_MAX_LINES]:
         match = _LINE.match(line)
         if match is None:
             continue

@@ -111,7 +111,7 @@ def _host_context(documents: Sequence[HeldDocument], host_documents: Sequence[He
 
 
 def _is_referral(document: HeldDocument, capability: Capability) -> bool:
-    """True when a capability only refers to another document. ADP's own details are joined in details.py."""
+    """Return whether a capability only refers to another document. ADP's own details are joined in details.py."""
     if role_of(document) is Role.POINTERS:
         return True
     is_reference = bool(capability.invocations) and all(call.kind == "pointer" for call in capability.invocations)
@@ -157,8 +157,7 @@ def _is_own(capability: Capability, context: _HostContext) -> bool:
 
 
 def _is_carried(document: HeldDocument) -> bool:
-    """Return whether the document is an entry's value, which is judged as a separate document; its URL has a fragment.
-    """
+    """Return whether the document is an entry's value, which is judged as a separate document; its URL has a fragment."""
     return document.via is not None and "#" in document.url
 
 

@@ -213,7 +213,7 @@ CODES: Final[tuple[Code, ...]] = get_args(Code)
 CODE_MEANS: Final[Mapping[Code, str]] = MappingProxyType(
     {
         "spam": "It exists to be found and offers nothing.",
-        "impersonation": "It pretends to be somebody else's service.",
+        "impersonation": "It pretends to be another owner's service.",
         "malware": "It attacks or deceives those who call it.",
         "wrong": "What it says of itself is not true.",
         "dead": "It is not offered any more.",

@@ -346,5 +346,5 @@ def from_json(value: Mapping[str, Any]) -> Service:
 
 
 def is_semantic_type(tag: str) -> bool:
-    """True when a capability's tag is a `namespace:type` (ATP 0.1 section 3.5.2), which means the same everywhere."""
+    """Return whether a tag is a `namespace:type` (ATP 0.1 section 3.5.2), with one meaning for all services."""
     return len(tag) <= 64 and SEMANTIC_TYPE.fullmatch(tag) is not None

@@ -147,7 +147,7 @@ def _refusal_v6(address: IPv6Address) -> str | None:
     return reason
 
 
-MOST_ROWS: Final = 500
+MAX_ROWS: Final = 500
 MIN_PREFIX_LENGTH: Final = {4: 8, 6: 16}
 """Prefix length by IP version: a registry with a new row wider than this is rejected."""
 
@@ -183,7 +183,7 @@ def parse_registry(body: bytes, source: str) -> tuple[RegistryRow, ...]:
         if len(cells) != len(table[0]):
             raise BadReference(f"row {number} of the registry is not whole")
         rows += [_row(block, cells, source, version, number) for block in _FOOTNOTE.sub(" ", cells[0]).split(",")]
-    if len(rows) > MOST_ROWS:  # guard: registry-length
+    if len(rows) > MAX_ROWS:  # guard: registry-length
         raise BadReference(f"the registry has {len(rows)} rows")
     return tuple(rows)
 
@@ -208,7 +208,7 @@ def require_plausible(rows: tuple[RegistryRow, ...], source: str) -> tuple[Regis
 
 
 def _is_new(row: RegistryRow) -> bool:
-    """True unless a row of the shipped table covers the block, or it is IPv6 outside 2000::/3, refused anyway."""
+    """Return whether the shipped table does not refuse the block yet. IPv6 outside 2000::/3 is always refused."""
     network = ip_network(row.prefix)
     if isinstance(network, IPv6Network):
         known6 = (IPv6Network(shipped.prefix) for shipped in V6)

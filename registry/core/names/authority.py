@@ -53,7 +53,7 @@ _HEAD = 200  # bytes of a file or record that are read
 
 
 def is_covered(host: str, opted_out: Collection[str]) -> bool:
-    """True when `opted_out` contains `host` itself or a host above it."""
+    """Return whether `opted_out` contains `host` itself or a host above it."""
     return any(host == opted_out_host or host.endswith("." + opted_out_host) for opted_out_host in opted_out)
 
 
@@ -71,12 +71,12 @@ def names_above(host: str, domain: str) -> tuple[str, ...]:
 
 
 def file_opts_out(body: bytes) -> bool:
-    """True when the body of a well-known file (served with 200) opts out."""
+    """Return whether the body of a well-known file (served with 200) opts out."""
     return _first_word(body.removeprefix(b"\xef\xbb\xbf")) == WORD
 
 
 def record_opts_out(texts: Iterable[bytes]) -> bool:
-    """True when one of the TXT records of a name opts out."""
+    """Return whether one of the TXT records of a name opts out."""
     return any(_first_word(text) == WORD for text in texts)
 
 

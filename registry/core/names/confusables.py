@@ -135,7 +135,7 @@ their words do not."""
 
 
 def looks_alike(labels: Sequence[str]) -> bool:
-    """True when a host can be mistaken for another. `labels` are its U-labels, top level last."""
+    """Return whether a host can be mistaken for another. `labels` are its U-labels, top level last."""
     top_level_scripts = _scripts(labels[-1])
     return any(_mixes_scripts(label) or _is_lookalike(label, top_level_scripts) for label in labels)
 
@@ -146,7 +146,7 @@ def _mixes_scripts(label: str) -> bool:
 
 
 def _is_lookalike(label: str, top_level_scripts: frozenset[str]) -> bool:
-    """True when all non-ASCII letters are look-alikes. A non-Latin label in the script of its top level is exempt."""
+    """Return whether all non-ASCII letters are look-alikes. Labels in the non-Latin script of their top level are exempt."""
     letters = [char for char in label if char.isalpha()]
     non_ascii = [char for char in letters if not char.isascii()]
     if not non_ascii or not all(char in _LOOKALIKES or skeleton(char).isascii() for char in non_ascii):

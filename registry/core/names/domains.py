@@ -135,7 +135,7 @@ def host_syntax(text: str) -> str:
 
 
 def is_confusable(host: str) -> bool:
-    """True when a canonical host can be mistaken for another name; shown wherever the host is shown."""
+    """Return whether a canonical host can be mistaken for another name; shown wherever the host is shown."""
     if "xn--" not in host:
         return False
     try:
@@ -179,7 +179,7 @@ def is_public_name(host: str) -> bool:
 
 
 def same_site(a: str, b: str) -> bool:
-    """True when two canonical hosts share their registrable domain."""
+    """Return whether two canonical hosts share their registrable domain."""
     return a == b or registrable_domain(a) == registrable_domain(b)
 
 

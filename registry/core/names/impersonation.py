@@ -48,7 +48,7 @@ def hosts_in(text: str) -> tuple[str, ...]:
 
 
 def is_namespaced(name: str) -> bool:
-    """True for the name of a server in the MCP registry, `io.github.alice/server`."""
+    """Return whether this is the name of a server in the MCP registry, `io.github.alice/server`."""
     return _NAMESPACE.fullmatch(name) is not None
 
 
@@ -72,21 +72,21 @@ def _hosts_in(text: str) -> Iterator[str]:
 
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_MOST_PIECES: Final = 4
+_MAX_PIECES: Final = 4
 """Pieces of a word that are read as one, between capitals: `BankOfAmerica` has three."""
 
 _PIECE: Final = re.compile(r"[A-Z]*[^A-Z]+|[A-Z]+")
 _DIGITS: Final = str.maketrans("034578", "oeastb")
-_MOST_WORDS: Final = 40
+_MAX_WORDS: Final = 40
 """Words of a text that are read: a name has few."""
 
 _SPELT_OUT: Final = 3
 """From so many words of one letter on, they are read as one word."""
 
-_LEAST_DISGUISED: Final = 5
+_MIN_DISGUISED: Final = 5
 """Letters that an ordinary word must have for another spelling of it to be a disguise (`app1e`, but not `b0x`)."""
 
-_LEAST_ATTACHED: Final = 4
+_MIN_ATTACHED: Final = 4
 """Letters that an ordinary word must have to be seen inside another word (`visalogin`, but not `banking`)."""
 
 _WRITTEN: Final = """
@@ -101,7 +101,7 @@ _OWNERS_WORDS: Final = frozenset(_WRITTEN.split())
 
 _BY_KEY: Final = {known.key: known for known in KNOWN_NAMES}
 _BY_WORDS: Final = {known.words: known for known in KNOWN_NAMES if len(known.words) > 1 and not known.is_word}
-_MOST_NAME_WORDS: Final = max(map(len, _BY_WORDS))
+_MAX_NAME_WORDS: Final = max(map(len, _BY_WORDS))
 
 
 class _Word(NamedTuple):
@@ -138,7 +138,7 @@ def known_name_in_host(host: str) -> KnownName | None:
 @lru_cache(maxsize=1_024)
 def asked_for(question: str) -> frozenset[KnownName]:
     """Return the known names among the words of a question, ordinary words included."""
-    tokens = [word.casefold() for word in _WORD.findall(without_marks(question))[:_MOST_WORDS]]
+    tokens = [word.casefold() for word in _WORD.findall(without_marks(question))[:_MAX_WORDS]]
     joined = ("".join(tokens[start : start + count]) for count in (1, 2, 3) for start in range(len(tokens)))
     return frozenset(_BY_KEY[key] for key in joined if key in _BY_KEY)
 
@@ -154,7 +154,7 @@ def owned_name(host: str) -> KnownName | None:
 def _used(words: Sequence[_Word]) -> KnownName | None:
     """Return the first known name that is no ordinary word, or one in disguise or with an owner's word attached."""
     for position, word in enumerate(words):
-        for count in range(2, _MOST_NAME_WORDS + 1):
+        for count in range(2, _MAX_NAME_WORDS + 1):
             if known := _BY_WORDS.get(tuple(later.text for later in words[position : position + count])):
                 return known
         if word.text in _OWNERS_WORDS:
@@ -167,7 +167,7 @@ def _used(words: Sequence[_Word]) -> KnownName | None:
                 return known
         for key in sorted(word.disguised):
             known = _BY_KEY.get(key) or _attached(key)
-            if known is not None and (not known.is_word or len(known.key) >= _LEAST_DISGUISED):
+            if known is not None and (not known.is_word or len(known.key) >= _MIN_DISGUISED):
                 return known
     return None
 
@@ -177,7 +177,7 @@ def _attached(key: str) -> KnownName | None:
     for cut in range(2, len(key)):
         start, end = key[:cut], key[cut:]
         for known, rest in ((_BY_KEY.get(start), end), (_BY_KEY.get(end), start)):
-            if known is None or (known.is_word and len(known.key) < _LEAST_ATTACHED):
+            if known is None or (known.is_word and len(known.key) < _MIN_ATTACHED):
                 continue
             if rest in _OWNERS_WORDS or (rest == end and rest.isdecimal() and not known.is_word):
                 return known
@@ -199,7 +199,7 @@ def _whole(words: Sequence[_Word], *, alone: bool) -> KnownName | None:
 
 def _words(text: str) -> list[_Word]:
     shown = unicodedata.normalize("NFKC", "".join(char for char in text if unicodedata.category(char) != "Cf"))
-    return [_word(word) for word in _joined_letters(_WORD.findall(shown)[:_MOST_WORDS])]
+    return [_word(word) for word in _joined_letters(_WORD.findall(shown)[:_MAX_WORDS])]
 
 
 def _joined_letters(words: Iterable[str]) -> Iterator[str]:
@@ -225,7 +225,7 @@ def _word(word: str) -> _Word:
 def _pieces(word: str) -> frozenset[str]:
     """Return the word and the runs of a few of its pieces, cut before capitals."""
     pieces = _PIECE.findall(word)
-    runs = (pieces[start : start + count] for start in range(len(pieces)) for count in range(1, _MOST_PIECES + 1))
+    runs = (pieces[start : start + count] for start in range(len(pieces)) for count in range(1, _MAX_PIECES + 1))
     return frozenset((word, *map("".join, runs)))
 
 

@@ -39,7 +39,7 @@ class KnownName:
         return "".join(self.words)
 
     def owns(self, domain: str) -> bool:
-        """True when the registrable domain is the owner's."""
+        """Return whether the registrable domain is the owner's."""
         return domain in self.domains or f".{domain.rpartition('.')[2]}" in self.domains
 
 

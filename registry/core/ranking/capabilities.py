@@ -82,7 +82,7 @@ _MARKS: Final = 1e9
 _SHOWN: Final = 10.0**DECIMALS
 """Factor for rounding: `round(number, DECIMALS)` costs five times as much, because it goes through decimal digits."""
 
-SHOWN_AT_MOST: Final = 3
+MAX_SHOWN: Final = 3
 
 _FIRST_CAPABILITY_ROW: Final = 2
 """Rows of a service's vectors: the whole service, its own text, then the capabilities."""
@@ -92,7 +92,7 @@ def matching_capabilities(
     features: Features,
     candidate: int,
     terms: MatchedTerms,
-    at_most: int = SHOWN_AT_MOST,
+    at_most: int = MAX_SHOWN,
     allowed: Collection[str] | None = None,
 ) -> tuple[CapabilityMatch, ...]:
     """Return the capabilities nearly as good as the best one, best first; only `allowed` names, if given.

@@ -44,7 +44,7 @@ _GROUPS: Final = 256
 """Groups of words, by hash, that are compared instead of the words when hits of several owners are: all pairs in a few
 operations. The similarity becomes 0.001 higher on average (docs/search-lab.md, "Copies")."""
 
-_MOST_IN_A_GROUP: Final = 0xFFFF
+_MAX_GROUP_SIZE: Final = 0xFFFF
 
 
 def collapse(ranking: Ranking, per_domain: int = PER_DOMAIN, *, across_owners: bool = True) -> Ranking:
@@ -158,7 +158,7 @@ def _word_groups(candidates: CandidateSet, hits: Positions) -> NDArray[np.uint16
     counts = np.concatenate([candidates.counts[span] for span in spans])
     row_starts = np.repeat(np.arange(len(hits)) * _GROUPS, [span.stop - span.start for span in spans])
     groups = np.bincount(row_starts + words, counts, len(hits) * _GROUPS)
-    return np.minimum(groups, _MOST_IN_A_GROUP).astype(np.uint16).reshape(len(hits), _GROUPS)
+    return np.minimum(groups, _MAX_GROUP_SIZE).astype(np.uint16).reshape(len(hits), _GROUPS)
 
 
 def _are_alike(candidates: CandidateSet, first: int, second: int) -> bool:

@@ -15,7 +15,7 @@ from registry.core.ranking.actions import head_verb
 from registry.core.ranking.naming import names_in
 from registry.core.wording.text import QUERY_CHARS, directions, name_text, query_terms, sentences, stems, visible
 
-_READ_AT_MOST: Final = 10 * QUERY_CHARS
+_MAX_READ_CHARS: Final = 10 * QUERY_CHARS
 """Invisible characters do not count towards QUERY_CHARS; this bounds them too."""
 
 
@@ -64,7 +64,7 @@ class ParsedQuery:
 
 def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     """Parse a text of any bytes and length; only its first QUERY_CHARS visible characters are read."""
-    visible_text = visible(text[:_READ_AT_MOST])[:QUERY_CHARS]
+    visible_text = visible(text[:_MAX_READ_CHARS])[:QUERY_CHARS]
     parts = sentences(visible_text)
     terms, ways = query_terms(visible_text), directions(visible_text)
     unknown_words = [word for word in terms.values() if not embedder.knows(word)] if embedder else []
@@ -102,13 +102,13 @@ def objects_of(text: str, terms: Mapping[str, str], ways: Sequence[tuple[str, st
     return frozenset(stem for stem, word in terms.items() if word != verb) if verb in terms.values() else frozenset()
 
 
-MOST: Final = 50
+MAX_HIGHLIGHTS: Final = 50
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
 
 
 def highlights(text: str, query_stems: Collection[str]) -> tuple[tuple[int, int], ...]:
-    """Return at most MOST disjoint spans (start, end) of `text`; `query_stems` holds stems as in `ParsedQuery.terms`.
+    """Return up to MAX_HIGHLIGHTS disjoint spans (start, end) of `text`. `query_stems`: as in `ParsedQuery.terms`.
 
     Positions are those of the text as it is shown; `getWeather` is marked as a whole if `weather` is in the query.
     """
@@ -120,6 +120,6 @@ def highlights(text: str, query_stems: Collection[str]) -> tuple[tuple[int, int]
             is_in_query[word] = any(stem in query_stems for stem in stems(name_text(word)))
         if is_in_query[word]:
             spans.append(match.span())
-            if len(spans) == MOST:
+            if len(spans) == MAX_HIGHLIGHTS:
                 break
     return tuple(spans)

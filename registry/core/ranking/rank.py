@@ -39,7 +39,7 @@ sentences."""
 _REVERSED: Final = 0.5
 """Factor for a service whose texts name the direction of the question ("X to Y") only the other way round."""
 
-_LEAST_SHARE: Final = 0.2
+_MIN_SHARE: Final = 0.2
 """Least share of the first one's relevance. docs/search-lab.md has the figures for other shares."""
 
 _DECIMALS = 9
@@ -129,7 +129,7 @@ def answers(ranking: Ranking) -> Ranking:
     if not ranking.order:
         return ranking
     descending = ranking.relevance[list(ranking.order)]
-    kept = int(np.count_nonzero(descending >= _LEAST_SHARE * descending[0]))
+    kept = int(np.count_nonzero(descending >= _MIN_SHARE * descending[0]))
     return replace(ranking, order=ranking.order[:kept])
 
 

@@ -29,7 +29,7 @@ from registry.core.wording.text import RECIPE, directions, name_text, stemmed, s
 RANKER_VERSION: Final = f"4.{RECIPE}"
 """Version of the record and of its counts. Records of another version are never scored; the index is rebuilt."""
 
-MOST_COUNTED: Final = 255
+MAX_COUNT: Final = 255
 """Cap on the count of a word (in halves, as all counts): no honest text uses one so often."""
 
 WAYS: Final = 200
@@ -99,7 +99,7 @@ class Record:
     words: frozenset[str] = frozenset()
 
     def encode(self) -> bytes:
-        """Little-endian: head, terms, scales, counts, vectors, capabilities."""
+        """Return little-endian bytes: head, terms, scales, counts, vectors, capabilities."""
         rows, dims = self.vectors.shape
         model = self.model.encode("ascii")
         head = _HEAD.pack(_MAGIC, self.length, len(self.terms), rows, dims, self.spread, model)
@@ -190,7 +190,7 @@ def make_record(listing: Listing, vectors: NDArray[np.float32] | None = None, mo
         for term, times in Counter(ids).items():
             counts[term] += weight * times
     terms = np.array(sorted(counts), np.uint32)
-    capped_counts = np.array([min(counts[term], MOST_COUNTED) for term in terms.tolist()], np.uint8)
+    capped_counts = np.array([min(counts[term], MAX_COUNT) for term in terms.tolist()], np.uint8)
     packed = np.zeros((0, 0), np.int8) if vectors is None else packing.pack(vectors)
     scale = packing.scales(packed)
     return Record(

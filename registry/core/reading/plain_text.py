@@ -73,7 +73,7 @@ def split_name(name: str) -> str:
     return " ".join(_WORD_BOUNDARIES.sub(" ", name).split())
 
 
-MOST: Final = 10
+MAX_LANGUAGES: Final = 10
 
 _TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
 
@@ -82,4 +82,4 @@ def declared_languages(headers: Mapping[str, str]) -> tuple[str, ...]:
     """Return valid tags in lower case, each followed by its primary language (`de-at`, `de`)."""
     header = headers.get("content-language", "")[:500].lower()
     tags = [tag for part in header.split(",") if _TAG.fullmatch(tag := part.strip())]
-    return tuple(dict.fromkeys(name for tag in tags[:MOST] for name in (tag, tag.partition("-")[0])))
+    return tuple(dict.fromkeys(name for tag in tags[:MAX_LANGUAGES] for name in (tag, tag.partition("-")[0])))

@@ -38,7 +38,7 @@ _LITERALS: Final = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
-_LONGEST_NUMBER: Final = 400
+_MAX_NUMBER_CHARS: Final = 400
 
 
 def read_yaml(text: str) -> Json:
@@ -170,7 +170,7 @@ def _scalar(node: yaml.ScalarNode) -> Json:
         return _LITERALS[text]
     if _INTEGER.fullmatch(text):
         return int(text)
-    return float(text) if len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text) else text
+    return float(text) if len(text) <= _MAX_NUMBER_CHARS and _NUMBER.fullmatch(text) else text
 
 
 def _require_tag(node: yaml.Node, expected: str) -> None:

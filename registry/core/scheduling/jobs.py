@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final, Generic, Literal, TypeVar, get_args
 
 RETRY_FIRST: Final = timedelta(minutes=1)
-RETRY_MOST: Final = timedelta(hours=6)
+MAX_RETRY_WAIT: Final = timedelta(hours=6)
 
 
 class RunOutcome(StrEnum):
@@ -53,7 +53,7 @@ def next_run(interval: timedelta, runs: Sequence[JobRun], now: datetime) -> date
         return min(regular_time, now + interval)  # a clock that was ahead must not silence a job
     ended_at = newest.finished_at or newest.started_at
     return min(
-        ended_at + back_off(consecutive_failures(runs)), max(regular_time, ended_at + RETRY_FIRST), now + RETRY_MOST
+        ended_at + back_off(consecutive_failures(runs)), max(regular_time, ended_at + RETRY_FIRST), now + MAX_RETRY_WAIT
     )
 
 
@@ -63,8 +63,8 @@ def consecutive_failures(runs: Sequence[JobRun]) -> int:
 
 
 def back_off(failures: int) -> timedelta:
-    """Return the wait after this many failures in a row (1 or more): doubled each time, up to RETRY_MOST."""
-    return min(RETRY_FIRST * (1 << min(max(failures - 1, 0), 16)), RETRY_MOST)
+    """Return the wait after this many failures in a row (1 or more): doubled each time, up to MAX_RETRY_WAIT."""
+    return min(RETRY_FIRST * (1 << min(max(failures - 1, 0), 16)), MAX_RETRY_WAIT)
 
 
 JOB_BOUND: Final = timedelta(hours=1)
@@ -88,7 +88,7 @@ class Incident:
 @dataclass(frozen=True, slots=True)
 class Work:
     """The stored state of all work. `runs`: the latest runs of each job, the newest first. `intervals` by job; zero:
-    never started automatically. A time is None without waiting work, or without any visit."""
+    never started automatically. Times: None if no work waits, or no host was ever visited."""
 
     runs: Mapping[str, Sequence[JobRun]]
     intervals: Mapping[str, timedelta]

@@ -28,7 +28,7 @@ STALE_AFTER: Final = 2 * FOUND_MOST
 """Twice the longest regular interval between two visits, so that a late crawler does not make a site stale."""
 
 SPREAD: Final = 0.1
-RETRY_MOST: Final = _DAY
+MAX_RETRY_WAIT: Final = _DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def next_visit(outcome: Outcome, history: VisitHistory, now: datetime) -> dateti
     """Return the time of the next visit; None: never by itself, only on request (REFUSED_ADDRESS)."""
     if outcome is Outcome.REFUSED_ADDRESS:
         return None
-    requested_wait = min(history.retry_after or timedelta(), RETRY_MOST)  # guard: retry-after
+    requested_wait = min(history.retry_after or timedelta(), MAX_RETRY_WAIT)  # guard: retry-after
     if outcome is Outcome.FOUND:
         return now + max(_wait_after_found(history), requested_wait)
     return now + max(_spread(backed_off(outcome, history), history), requested_wait, _HOUR)
@@ -111,7 +111,7 @@ def after_spent_budget(host: str, now: datetime) -> datetime:
 
 def earliest(retry_after: timedelta | None, now: datetime) -> datetime:
     """Return the time before which no visit may happen: the host asked for this wait (RFC 9110 section 10.2.3)."""
-    return now + min(retry_after or timedelta(), RETRY_MOST)
+    return now + min(retry_after or timedelta(), MAX_RETRY_WAIT)
 
 
 def backed_off(outcome: Outcome, history: VisitHistory) -> timedelta:
@@ -151,18 +151,18 @@ def _spread_factor(host: str) -> float:
     return 1 + SPREAD * (2 * share - 1)
 
 
-LONGEST: Final = timedelta(days=365)
+MAX_LIFETIME: Final = timedelta(days=365)
 """Longer lifetimes are cut to this: earlier versions of HTTP allowed one year at most (RFC 9111 section 5.3)."""
 
 _KEEP_NOTHING = re.compile(r"(?:^|[\s,])no-(?:store|cache)(?![\w-])", re.IGNORECASE)
 _MAX_AGE = re.compile(r'(?:^|[\s,])max-age="?([0-9]+)', re.IGNORECASE)
-_MOST_DIGITS = 9
+_MAX_DIGITS = 9
 
 
 def lifetime(headers: Mapping[str, str], at: datetime) -> timedelta | None:
     """Return how long the answer with these header fields (names in lower case), received at `at`, stays fresh.
 
-    Between zero and LONGEST; None if it is not declared. `no-store` and `no-cache` mean zero, max-age overrides
+    Between zero and MAX_LIFETIME; None if it is not declared. `no-store` and `no-cache` mean zero, max-age overrides
     Expires, and an Expires that is not a date is in the past (RFC 9111 section 5.3). Never raises.
     """
     control = headers.get("cache-control", "")
@@ -170,7 +170,7 @@ def lifetime(headers: Mapping[str, str], at: datetime) -> timedelta | None:
         return timedelta()
     if max_age := _MAX_AGE.search(control):
         digits = max_age[1].lstrip("0")
-        return LONGEST if len(digits) > _MOST_DIGITS else min(timedelta(seconds=int(digits or "0")), LONGEST)
+        return MAX_LIFETIME if len(digits) > _MAX_DIGITS else min(timedelta(seconds=int(digits or "0")), MAX_LIFETIME)
     if "expires" in headers:
         return _time_until(headers["expires"], _date(headers.get("date", "")) or at)
     return None
@@ -178,7 +178,7 @@ def lifetime(headers: Mapping[str, str], at: datetime) -> timedelta | None:
 
 def _time_until(expires: str, sent_at: datetime) -> timedelta:
     expires_at = _date(expires)
-    return timedelta() if expires_at is None else min(max(expires_at - sent_at, timedelta()), LONGEST)
+    return timedelta() if expires_at is None else min(max(expires_at - sent_at, timedelta()), MAX_LIFETIME)
 
 
 def _date(text: str) -> datetime | None:

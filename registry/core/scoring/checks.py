@@ -125,13 +125,13 @@ def _unreachable(capability: Capability) -> bool:
 
 
 def _unconfirmed(capability: Capability) -> bool:
-    """True when the capability has a call that deletes and states nothing about asking a human first."""
+    """Return whether the capability has a call that deletes and states nothing about asking a human first."""
     deletes = any(call.method == "DELETE" for call in capability.invocations)
     return deletes and capability.confirmation is None
 
 
 def _is_safe(capability: Capability) -> bool:
-    """True when all HTTP calls use safe methods: nothing more needs to be said (RFC 9110 section 9.2.1)."""
+    """Return whether all HTTP calls use safe methods: nothing more needs to be said (RFC 9110 section 9.2.1)."""
     methods = {call.method for call in capability.invocations if call.kind == "http"}
     return bool(methods) and methods <= SAFE_METHODS
 

@@ -35,7 +35,7 @@ class ReportedFinding:
         return self.finding.rule
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-ready; `line` and `column` are from 1, columns in characters."""
+        """Return JSON-ready values; `line` and `column` count from 1, columns in characters."""
         finding, rule = self.finding, self.rule
         return {
             "reason": rule.code,
@@ -73,7 +73,7 @@ class Report:
         return (*self.findings, *self.gaps)
 
     def has(self, *severities: Severity) -> bool:
-        """True when any finding is of one of these severities."""
+        """Return whether any finding is of one of these severities."""
         return any(finding.rule.severity in severities for finding in self.everything)
 
     def about(self, document: str | None) -> tuple[ReportedFinding, ...]:

@@ -239,7 +239,7 @@ def _confidence(service: Service, written: WrittenDocument, score: int) -> float
 
 
 def _marks(target: str, confidence: float, seen_at: datetime) -> dict[str, Any]:
-    """AWP section 14: at the top of an AWP document, and in an extension member of others."""
+    """Return the marks of AWP section 14, for the top of an AWP document or an extension member of others."""
     marks = {
         "source": "synthetic",
         "generated_by": GENERATOR,

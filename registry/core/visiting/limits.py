@@ -3,8 +3,8 @@
 A name that does not resolve, a failed connection, a bad certificate and a bot check end a visit at once; timeouts and
 429 end it after a few in a row. A host that asks for long pauses gets several short visits. A first bulk visit
 requests only stages S1 to S3, so a host without documents costs twenty requests. The further paths (`probes.FURTHER`;
-for sub-hosts also the paths missing from their short list) are all requested from named hosts, and from other hosts a
-few in each revisit, beginning with paths that were never requested.
+for sub-hosts also the paths missing from their short list) are all requested if a user asked for the host, else a few
+in each revisit, beginning with paths that were never requested.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -49,7 +49,7 @@ class RequestBudget:
     __slots__ = ("_remaining", "_total", "spent")
 
     def __init__(self, budget: int, detail_budget: int, total: int | None = None) -> None:
-        """`total`: of both kinds together; None: the sum of the two."""
+        """Set the limits. `total`: of both kinds together; None: the sum of the two."""
         self._remaining = [budget, detail_budget]
         self._total = budget + detail_budget if total is None else total
         self.spent = 0
@@ -61,7 +61,7 @@ class RequestBudget:
             self._remaining = [min(remaining, limit) for remaining in self._remaining]
 
     def allows(self, purpose: Purpose, requests: int = 1) -> bool:
-        """True when so many more requests may be made."""
+        """Return whether so many more requests may be made."""
         left = min(self._remaining[purpose is Purpose.DETAIL], self._total - self.spent)
         return left >= requests  # guard: visit-request-budget
 

@@ -85,7 +85,7 @@ class HostPlan:
 
     @property
     def is_last(self) -> bool:
-        """True when the visit ends with the answer to `next`, unless that answer leads to further requests.
+        """Return whether the visit ends with the answer to `next`, unless that answer leads to further requests.
 
         Most visits have exactly one such request; the transport need not keep its connection open.
         """
@@ -218,7 +218,7 @@ class HostPlan:
         yield from self._request_steps([step for step in probes.STEPS if step.fallback_of is not None])
 
     def _request_steps(self, steps: Sequence[probes.Step], *, final: bool = False) -> _Walk:
-        """`final`: after these steps nothing else is requested from a host that has no documents."""
+        """Request the steps. `final`: they are the last requests to a host without documents."""
         for step in steps:
             if self._applies(step):
                 self._is_final_step = final and step is steps[-1]
@@ -247,7 +247,7 @@ class HostPlan:
                 yield from self._request(results.probe_for(self._job.host, document))
 
     def _request_conditional(self) -> _Walk:
-        """Stage S4: docs/probe-plan.md, "Conditions"."""
+        """Run stage S4 (docs/probe-plan.md, "Conditions")."""
         requested = 0
         facts = host_facts(self._job.host, self._results.answers, self._results.home_topics)
         for step, is_met in probes.CONDITIONAL:
@@ -258,7 +258,7 @@ class HostPlan:
                 facts = host_facts(self._job.host, self._results.answers, self._results.home_topics)
 
     def _list_tools(self) -> _Walk:
-        """Stage S6: docs/probe-plan.md, "Tools"."""
+        """Run stage S6 (docs/probe-plan.md, "Tools")."""
         for url, via in tool_lists.endpoints(self._job.host, found(self._results.answers, self._job.host)):
             if url in self._visited:
                 continue
@@ -377,7 +377,7 @@ class HostPlan:
     # --- facts
 
     def _applies(self, step: probes.Step) -> bool:
-        """True when the step is not a fallback, or the path before it is absent."""
+        """Return whether the step is not a fallback, or the path before it is absent."""
         return step.fallback_of is None or self._results.outcome_of(step.fallback_of) in ABSENT
 
     def _recognise_alias(self, home: ProbeResult | None, control: ProbeResult | None) -> None:

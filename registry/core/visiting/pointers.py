@@ -211,7 +211,7 @@ class PointerQueue:
 
 
 def _is_known_detail(pointer: Pointer, known: Mapping[str, object]) -> bool:
-    """True for a capability detail of an earlier visit: it is requested again only when its manifest changed."""
+    """Return whether this is a known capability detail: it is requested again only when its manifest changed."""
     return pointer.rel == DETAIL_REL and pointer.url in known
 
 

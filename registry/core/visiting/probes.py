@@ -37,7 +37,7 @@ class Step:
 
 
 def _steps(sub_host: str | None, *, conditional: bool = False) -> tuple[tuple[Step, ProbePath], ...]:
-    """The paths of all formats in the order in which they are requested."""
+    """Return the paths of all formats in the order of their requests."""
     chosen = [
         (Step(probe_path.stage, probe_path.path, form.slug, probe_path.fallback_of), probe_path)
         for form in FORMATS
@@ -64,9 +64,9 @@ MAX_CONDITIONAL: Final = 9
 FURTHER: Final = tuple(
     step for step, _ in CONDITIONAL if FORMAT_BY_SLUG[step.format or ""].role in (Role.SERVICE, Role.POINTERS)
 )
-"""Conditional paths whose documents can list a host that serves nothing else. They are requested without a condition
-from named hosts (submitted, or in a seed), and a few in each revisit of others (limits.py). Texts and enrichers keep
-their condition: they say nothing without a service."""
+"""Conditional paths whose documents can list a host that serves nothing else. They are requested without a condition:
+all of them if a user asked for the host, else a few in each revisit (limits.py). Texts and enrichers keep their
+condition: they say nothing without a service."""
 
 _TOPICS: Final = tuple(topic for form in FORMATS for topic in form.topics)
 _HOME_TOPICS: Final = tuple(topic for topic in _TOPICS if topic.in_home)
@@ -134,7 +134,7 @@ def detail_probe(url: str, via: Via | None) -> Probe:
 
 
 def keeps_head(probe: Probe) -> bool:
-    """True when a body over the cap is cut and marked `truncated`; others are TOO_LARGE: cut JSON is not JSON."""
+    """Return whether a body over the cap is cut and marked `truncated`; others are TOO_LARGE: cut JSON is not JSON."""
     if probe.purpose in (Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL):
         return True
     return probe.accept == _TEXT_ACCEPT

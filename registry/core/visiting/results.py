@@ -98,7 +98,7 @@ class VisitResults:
 
     @property
     def leads_on(self) -> bool:
-        """True when an answer so far causes further requests: a document was found, or pointers."""
+        """Return whether an answer so far causes further requests: a document was found, or pointers."""
         return any(map(_leads_on, self.answers))
 
     def add(self, probe: Probe, fetched: FetchResult) -> ProbeResult:
@@ -127,7 +127,7 @@ class VisitResults:
                 self.answers[index] = _reduced(answer.probe, answer.fetched, self._judge(answer.probe, answer.fetched))
 
     def outcome_of(self, path: str) -> Outcome | None:
-        """The latest outcome at a path of the visited host; None if it was not requested."""
+        """Return the latest outcome at a path of the visited host; None if it was not requested."""
         url = f"https://{self._host}{path}"
         for answer in reversed(self.answers):
             if answer.probe.url == url or answer.fetched.final_url == url:
@@ -135,7 +135,7 @@ class VisitResults:
         return None
 
     def has_found(self, path: str | None) -> bool:
-        """True when there is a document at a path of the visited host, of this visit or of an earlier one."""
+        """Return whether there is a document at a path of the visited host, of this visit or of an earlier one."""
         if path is None:
             return False
         known = self.known.get(f"https://{self._host}{path}")

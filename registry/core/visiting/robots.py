@@ -109,7 +109,7 @@ class Robots:
         return cls(reachable=False, reason=f"robots_{status}")  # guard: robots-unavailable
 
     def allowed(self, url: str) -> bool:
-        """True when the URL (or path) may be requested: the longest matching pattern decides, allow before disallow."""
+        """Return whether the URL (or path) may be requested. The longest matching pattern decides, at a tie `allow`."""
         if not self.reachable or not self.rules:
             return self.reachable
         path = _path(url)
@@ -120,7 +120,7 @@ class Robots:
 
 
 def is_page(body: bytes) -> bool:
-    """True when a web page was served in place of the file; it contains no rules."""
+    """Return whether a web page was served in place of the file; it contains no rules."""
     return body.removeprefix(_BOM).lstrip()[:1] == b"<"
 
 
@@ -257,7 +257,7 @@ def _path(url: str) -> str:
 
 
 def _in_order(path: str, at: int, pieces: list[str], anchored: bool) -> bool:
-    """True when `path` holds the pieces between stars in order, from `at`. Leftmost matches decide: no backtracking."""
+    """Return whether `path` holds the pieces between stars in order, from `at`. Leftmost matches count: no backtracking."""
     last = pieces.pop() if anchored else ""
     for piece in pieces:
         at = path.find(piece, at)

@@ -34,7 +34,7 @@ def rules_of(record: RobotsRecord, reason: str = "") -> Robots:
 
 
 def fresh(record: RobotsRecord | None, now: datetime) -> bool:
-    """True when a record of an earlier visit still counts. Failures are not reused: the file is requested again."""
+    """Return whether a record of an earlier visit still counts. After a failure the file is requested again."""
     if record is None or record.status is None or record.status >= 500 or record.status == 429:
         return False
     return now - record.fetched_at < FRESH

@@ -52,8 +52,8 @@ LOOK_UP_BUDGET: Final = "look_up_budget"
 SKIPPED_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         DOMAIN_BUDGET: "Not visited: the domain has had all its requests of the last 24 hours.",
-        SHARE_BUDGET: "Not visited: hosts of this domain of which as little is known have had all their requests of the"
-        " last 24 hours. The rest is kept for hosts that are better known.",
+        SHARE_BUDGET: "Not visited: the little-known hosts of this domain have had all their requests of the last 24"
+        " hours. The rest is kept for hosts that are better known.",
         LOOK_UP_BUDGET: "Not visited: too many names of this domain had no address in the last 24 hours.",
         "block_budget": "Not visited: the network of its address has had all its requests of the day.",
     }
@@ -110,7 +110,7 @@ class DomainBudget:
     __slots__ = ("_daily", "_look_ups", "_requests")
 
     def __init__(self, daily: int, spent: Mapping[Standing, Spent] = MappingProxyType({})) -> None:
-        """`daily`: requests in 24 hours; `spent`: what of them is spent already."""
+        """Start from the `daily` requests in 24 hours and the requests `spent` so far."""
         self._daily = daily
         self._requests = Counter({standing: before.requests for standing, before in spent.items()})
         self._look_ups = Counter({standing: before.look_ups for standing, before in spent.items()})

@@ -82,7 +82,7 @@ def gone_away(home: ProbeResult | None, control: ProbeResult | None) -> str | No
 
 
 def only_refusals(answers: Sequence[ProbeResult]) -> bool:
-    """True when every path so far was answered with 403 or 429: more guesses would only annoy."""
+    """Return whether every path so far was answered with 403 or 429: more guesses would only annoy."""
     purposes = (Purpose.HOME, Purpose.CONTROL, Purpose.MANIFEST)
     statuses = [answer.fetched.status for answer in answers if answer.probe.purpose in purposes]
     return bool(statuses) and all(status in _REFUSALS for status in statuses)
@@ -120,7 +120,7 @@ def _verdict(answer: ProbeResult) -> tuple[Outcome, str]:
 
 
 def _makes_a_service(answer: ProbeResult) -> bool:
-    """True for a description of a service, and for a catalogue with entries, which may be what its host offers."""
+    """Return whether the document describes a service or is a catalogue with entries, which may be its host's offer."""
     form, service = FORMAT_BY_SLUG.get(answer.assessment.format or ""), answer.assessment.service
     if form is None or service is None or form.role is not Role.POINTERS:
         return form is not None and form.role is Role.SERVICE

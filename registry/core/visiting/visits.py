@@ -53,7 +53,7 @@ class HostJob:
     robots: RobotsRecord | None = None
     short: bool = False  # a sub-host of a domain that served a document: only the short list of its label
     closed: tuple[str, ...] = ()  # hosts of the domain that opted out: never requested
-    named: bool = False  # submitted, or in a seed: all paths of all formats are requested
+    named: bool = False  # a user asked for this host: all paths of all formats are requested
     lists_tools: bool = False  # the tools of its MCP servers may be listed: it was named, submitted, or listed before
     further: tuple[str, ...] = ()  # paths that a first bulk visit leaves out and this one requests (limits.py)
     standing: Standing = Standing.KEPT  # which part of the domain's daily budget it may spend
@@ -118,7 +118,8 @@ class Visit:
 
     @property
     def has_no_address(self) -> bool:
-        """Whether the name certainly has no address, or none that may be dialled; a failed look-up says neither."""
+        """Return whether the name certainly has no address, or none that may be dialled. A failed look-up proves
+        neither."""
         return self.outcome is Outcome.REFUSED_ADDRESS or (
             self.outcome is Outcome.UNREACHABLE and self.reason in _NO_ADDRESS
         )

@@ -85,7 +85,7 @@ def texts_of(listing: Listing) -> list[str]:
     return [visible(row)[:_EMBEDDED_CHARS] for row in rows]
 
 
-LEAST_WORDS: Final = 8
+MIN_WORDS: Final = 8
 """Different words in name and descriptions from which on equal services are copies. Names of capabilities do not count:
 they are often those of a standard, and all shops of one platform have the same."""
 
@@ -103,7 +103,7 @@ def fingerprint(listing: Listing) -> int:
     own = _words(listing.name[:NAME_CHARS]), _words(listing.description[:DESCRIPTION_CHARS])
     capabilities = sorted({_capability(capability) for capability in listing.capabilities[:CAPABILITIES]})
     of_its_own = " ".join([*own, *(description for _, description in capabilities)])
-    if len(set(of_its_own.split())) < LEAST_WORDS:  # guard: least-words-of-a-copy
+    if len(set(of_its_own.split())) < MIN_WORDS:  # guard: least-words-of-a-copy
         return 0
     text = "\n".join(field for pair in (own, *capabilities) for field in pair)
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

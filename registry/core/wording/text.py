@@ -136,7 +136,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _word(token: str) -> str:
-    """`bob's` -> `bob`, `don't` -> `dont`."""
+    """Return a word without its apostrophe: `bob's` -> `bob`, `don't` -> `dont`."""
     return token.removesuffix("'s").replace("'", "")[:TOKEN_CHARS]
 
 

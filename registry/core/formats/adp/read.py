@@ -59,7 +59,7 @@ SLUG: Final = "adp"
 DETAIL: Final = "adp-detail"
 VERSION: Final = "1.0"
 
-_SHORTEST, _SHORT, _LONG, _LONGEST = 10, 20, 200, 500
+_MIN_CHARS, _SHORT, _LONG, _MAX_CHARS = 10, 20, 200, 500
 _PATH = re.compile(r"https?://[^/]+/\.well-known/agent(?:\?.*)?")
 _AUTH: Final[Mapping[str, Kind]] = {"header": is_text, "prefix": is_text, "scopes": is_texts}
 _PLACES: Final = {
@@ -181,9 +181,9 @@ def _description(body: Object, notes: Notes) -> str | None:
     if has_template(body, ("description",), "", notes):
         return None
     length = len(description)
-    if not _SHORTEST <= length <= _LONGEST:
+    if not _MIN_CHARS <= length <= _MAX_CHARS:
         notes.add(rules.DESCRIPTION_LENGTH, "/description", f"{length} characters")
-        return text_of(body, "description", _LONGEST) if length > _LONGEST else None
+        return text_of(body, "description", _MAX_CHARS) if length > _MAX_CHARS else None
     if length > _LONG:
         notes.add(rules.DESCRIPTION_LONG, "/description", f"{length} characters")
     elif length < _SHORT:

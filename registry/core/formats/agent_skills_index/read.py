@@ -41,7 +41,7 @@ _SCHEMA: Final = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 _FILE = re.compile(r"\.(md|zip|tar\.gz)$")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_LONGEST: Final = 1_024
+_MAX_DESCRIPTION_CHARS: Final = 1_024
 _AD_HOC: Final = "adhoc"
 _TARGETS: Final = ("url", "href", "path", "location")
 _READ: Final = frozenset({"$schema", "name", "description", "skills", "publisher", "url", "tags", "license"})
@@ -156,7 +156,7 @@ def _file(item: Object, document: Document) -> str | None:
 def _grade(item: Object, name: str, target: str | None, pointer: str, notes: Notes) -> None:
     if not _NAME.fullmatch(name):
         notes.add(rules.NAME, at(pointer, "name"), name)
-    if len(text_of(item, "description") or "") > _LONGEST:
+    if len(text_of(item, "description") or "") > _MAX_DESCRIPTION_CHARS:
         notes.add(rules.LONG_TEXT, at(pointer, "description"))
     if "files" in item:
         return  # 0.1 names files below the index instead of a URL

@@ -154,7 +154,7 @@ def _call(surface: _Surface, index: int, capability: Capability) -> HttpCall | s
         url = callable_address(call.endpoint, surface.task.host)
         name = call.name or capability.id
         if url is None:
-            reason = f"called through {key}, of which no public address is known"
+            reason = f"called through {key}, which has no known public address"
         elif line(name, ID_CHARS) != name or "{{" in name:
             reason = "AWP readers would alter the name of its operation"
         elif _declare_address(surface, key, url) != url:

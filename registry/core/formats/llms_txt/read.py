@@ -14,9 +14,9 @@ SLUG = "llms-txt"
 _TITLE = re.compile(r"#[ \t]+(\S.*)")
 _SUMMARY_LINES = 20
 SCANNED_CHARS = 200_000
-_MOST_MAILS = 5
-_MOST_LINES = 5_000
-_MOST_PRICES = 20
+_MAX_MAILS = 5
+_MAX_LINES = 5_000
+_MAX_PRICES = 20
 _LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,200})\]\(([^()\s]{1,500})\)")
 _MAIL = re.compile(r"(?<![\w.+@/-])[A-Za-z0-9][\w.+-]{0,63}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63}){1,4}(?![\w@])")
 _CONTACT = re.compile(r"contact|e-?mail|mailto|support|reach|questions|press|partner|sales|founders?", re.IGNORECASE)
@@ -32,8 +32,8 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if title is None:
         notes.add(rules.TITLE, "", lines[0] if lines else "")
     links = _links(text, document)
-    spoken = (one for one in lines[:_MOST_LINES] if _CONTACT.search(one))
-    mails = tuple(dict.fromkeys(mail for one in spoken for mail in _MAIL.findall(one[:TEXT_CHARS])))[:_MOST_MAILS]
+    spoken = (one for one in lines[:_MAX_LINES] if _CONTACT.search(one))
+    mails = tuple(dict.fromkeys(mail for one in spoken for mail in _MAIL.findall(one[:TEXT_CHARS])))[:_MAX_MAILS]
     service = Service(
         name=line(title[1], NAME_CHARS) if title else None,
         description=_summary(lines),
@@ -58,8 +58,8 @@ def _links(text: str, document: Document) -> list[tuple[str, str]]:
 
 def _members(links: list[tuple[str, str]], lines: list[str]) -> dict[str, Any]:
     """Return what the text names and no field expresses: its links, and the lines that state a price."""
-    prices = [line(one.strip(" -*"), NAME_CHARS) for one in lines[:_MOST_LINES] if _PRICE.search(one[:TEXT_CHARS])][
-        :_MOST_PRICES
+    prices = [line(one.strip(" -*"), NAME_CHARS) for one in lines[:_MAX_LINES] if _PRICE.search(one[:TEXT_CHARS])][
+        :_MAX_PRICES
     ]
     named = [{"name": name, "url": url} for name, url in links]
     return {key: value for key, value in (("links", named), ("prices", prices)) if value}

@@ -41,7 +41,7 @@ _SCHEMA_LIKE = re.compile(r"static\.modelcontextprotocol\.io/.*server-card\.sche
 _NAME = re.compile(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+")
 _RANGE = re.compile(r"[\^~*]|[<>]|\.x\b|\|\|")
 _READ: Final = (READ - {"remotes"}) | {"openapi"}
-_LONGEST = {"name": 200, "version": 255, "description": 100, "title": 100}
+_MAX_CHARS = {"name": 200, "version": 255, "description": 100, "title": 100}
 
 
 # --- recognition ----------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def _grade(card: Object, notes: Notes) -> None:
     for key in ("name", "version", "description"):
         if not text_of(card, key):
             notes.add(mcp_parts.REQUIRED, f"/{key}")
-    for key, max_chars in _LONGEST.items():
+    for key, max_chars in _MAX_CHARS.items():
         value = card.get(key)
         if isinstance(value, str) and len(value) > max_chars:
             notes.add(rules.LONG_TEXT, f"/{key}", f"{len(value)} characters")

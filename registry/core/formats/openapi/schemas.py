@@ -19,7 +19,7 @@ MAX_WRITTEN: Final = 2_000_000
 """Most characters of schemas and texts that are written for all operations of one document."""
 
 _MAX_ONE: Final = 150_000  # most characters of one schema
-_LEAST_SHARE: Final = 2_000  # characters that an operation may always write while the budget lasts
+_MIN_SHARE: Final = 2_000  # characters that an operation may always write while the budget lasts
 _SHARES: Final = 8  # an operation may use so many times its equal share: most need less than theirs
 _MAX_DEPTH: Final = 5  # references inside references that are resolved, if the share allows
 _MAX_LEVELS: Final = 40  # nested values of one schema
@@ -151,8 +151,8 @@ class OpenApiSchemas:
     def _share(self) -> int:
         left = self._budget_left
         share = _SHARES * left // self._operations_left
-        if share < _LEAST_SHARE:
-            share = _LEAST_SHARE
+        if share < _MIN_SHARE:
+            share = _MIN_SHARE
         return min(share, left, _MAX_ONE)
 
     def _note_cut(self) -> None:
