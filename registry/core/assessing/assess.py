@@ -175,7 +175,7 @@ def assess_body(
     try:
         text = read_text(raw)
     except Unreadable as refusal:
-        return _unreadable(refusal)
+        return _assess_unreadable(refusal)
     try:
         value = read_json(raw)
     except Unreadable as refusal:
@@ -192,12 +192,12 @@ def _judge_text(document: Document, promised_format: str | None, refusal: Unread
             try:
                 document = replace(document, value=match.reader(document.text or ""))
             except Unreadable as reader_refusal:
-                return _unreadable(reader_refusal)
-        return _found(document, match.result, match.dialect)
+                return _assess_unreadable(reader_refusal)
+        return _assess_found(document, match.result, match.dialect)
     if match is not None and isinstance(match.result, Foreign):
-        return _foreign(match.result)
+        return _assess_foreign(match.result)
     if looks_like_json(document.text or ""):
-        return _unreadable(refusal)
+        return _assess_unreadable(refusal)
     return _no_manifest("text", rules.TEXT)
 
 
@@ -208,13 +208,13 @@ def _judge_object(document: Document, value: dict[str, Json], promised_format: s
             return _no_manifest("empty", rules.UNRECOGNISED)
         return _no_manifest("unrecognised", rules.UNRECOGNISED, " ".join(sorted(value)))
     if isinstance(match.result, Foreign):
-        return _foreign(match.result)
+        return _assess_foreign(match.result)
     if isinstance(match.result, Negative):
-        return _negative(document, value, match.result)
-    return _found(document, match.result, match.dialect)
+        return _assess_negative(document, value, match.result)
+    return _assess_found(document, match.result, match.dialect)
 
 
-def _found(document: Document, form: Format, dialect: str) -> Assessment:
+def _assess_found(document: Document, form: Format, dialect: str) -> Assessment:
     service, format_findings = form.judge(document, dialect)
     if form.names_documents:
         service = replace(service, pointers=mined(document.text or "", document.url))
@@ -253,7 +253,7 @@ def _serving_findings(document: Document, form: Format) -> list[Finding]:
     return findings
 
 
-def _negative(document: Document, value: dict[str, Json], negative: Negative) -> Assessment:
+def _assess_negative(document: Document, value: dict[str, Json], negative: Negative) -> Assessment:
     finding = Finding(rules.STATED_ABSENCE, "", negative.format or "")
     return Assessment(
         Outcome.NEGATIVE, "stated_absence", negative.format, None, (finding,), None, _alternatives(document.url, value)
@@ -271,12 +271,12 @@ def _alternatives(url: str, value: dict[str, Json]) -> tuple[Pointer, ...]:
     return tuple(pointers[:_MAX_ALTERNATIVES])
 
 
-def _unreadable(refusal: Unreadable) -> Assessment:
+def _assess_unreadable(refusal: Unreadable) -> Assessment:
     outcome = Outcome.TOO_LARGE if refusal.rule is reading_rules.TOO_LARGE else Outcome.MALFORMED
     return Assessment(outcome, _reason_code(refusal.rule), findings=(Finding(refusal.rule, "", refusal.evidence),))
 
 
-def _foreign(scheme: Foreign) -> Assessment:
+def _assess_foreign(scheme: Foreign) -> Assessment:
     return _no_manifest(f"foreign:{scheme.name}", rules.FOREIGN, scheme.name)
 
 

@@ -50,9 +50,9 @@ def judge_draft(
     if path is None:
         path = _prescribed_path(raw, media_type, expected)
     host = host or _claimed_host(raw)
-    assessment = _assessed(raw, host, path, media_type, expected)
+    assessment = _assess_at(raw, host, path, media_type, expected)
     if host is None and assessment.service is not None and (host := _host_of_service(assessment.service)) is not None:
-        assessment = _assessed(raw, host, path, media_type, expected)
+        assessment = _assess_at(raw, host, path, media_type, expected)
     return Draft(host, f"https://{host or UNKNOWN_HOST}{path}", assessment)
 
 
@@ -62,16 +62,16 @@ def _prescribed_path(raw: bytes, media_type: str | None, expected: str | None) -
     AWAS otherwise counts only at its own path. It is tried here as well, because its published versions are distinct
     enough for a document that a user submits, though not for a document that a crawler finds anywhere.
     """
-    assessment = _assessed(raw, None, "/", media_type, expected)
+    assessment = _assess_at(raw, None, "/", media_type, expected)
     if assessment.format is not None:
         return next(iter(FORMAT_BY_SLUG[assessment.format].paths), "/")
     path = awas.FORMAT.paths[0]
-    if expected is None and _assessed(raw, None, path, media_type, None).dialect in awas.PUBLISHED:
+    if expected is None and _assess_at(raw, None, path, media_type, None).dialect in awas.PUBLISHED:
         return path
     return "/"
 
 
-def _assessed(raw: bytes, host: str | None, path: str, media_type: str | None, expected: str | None) -> Assessment:
+def _assess_at(raw: bytes, host: str | None, path: str, media_type: str | None, expected: str | None) -> Assessment:
     url = f"https://{host or UNKNOWN_HOST}{path}"
     assessment = assess_body(raw, url, media_type, expected=expected)
     for slug in _WITHOUT_POINTER if expected is None else ():

@@ -96,7 +96,7 @@ def credentials_of(service: Service, call: Invocation) -> Credentials:
     # guard: credential-issuers
     credentials = tuple(
         tuple(
-            replace(_placed(scheme), issuers=issuers_of((scheme,), service.pointers))
+            replace(_make_credential(scheme), issuers=issuers_of((scheme,), service.pointers))
             for scheme in one
             if scheme.type != "none"
         )
@@ -133,7 +133,9 @@ def completed(auth: Auth, known: Auth) -> Auth:
     of operations may name one scheme.
     """
     by_identity = {_identity(scheme): scheme for scheme in reversed(known.schemes)}
-    return replace(auth, schemes=tuple(_filled(scheme, by_identity.get(_identity(scheme))) for scheme in auth.schemes))
+    return replace(
+        auth, schemes=tuple(_fill_scheme(scheme, by_identity.get(_identity(scheme))) for scheme in auth.schemes)
+    )
 
 
 def placeholder(name: str | None) -> str:
@@ -163,7 +165,7 @@ def is_header_name(name: str | None) -> bool:
     return name is not None and _HEADER_NAME.fullmatch(name) is not None
 
 
-def _placed(scheme: AuthScheme) -> Credential:
+def _make_credential(scheme: AuthScheme) -> Credential:
     note = line(scheme.note, NOTE_CHARS) if scheme.note else None
     if scheme.type in _UNPLACED:
         return Credential(scheme.type, note=_UNPLACED[scheme.type])
@@ -182,7 +184,7 @@ def _identity(scheme: AuthScheme) -> tuple[str, str | None, str | None]:
     return scheme.type, scheme.location, scheme.name
 
 
-def _filled(scheme: AuthScheme, known: AuthScheme | None) -> AuthScheme:
+def _fill_scheme(scheme: AuthScheme, known: AuthScheme | None) -> AuthScheme:
     if known is None:
         return scheme
     names = (field.name for field in fields(AuthScheme) if getattr(scheme, field.name) in (None, ()))

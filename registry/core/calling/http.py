@@ -106,7 +106,7 @@ def _arguments_of(params: Mapping[str, Any], effort: Effort, given: Mapping[str,
     problem = fault(settled, required.values, effort)
     if problem is None or required.missing:
         return required
-    return _as_a_whole(root, params, settled, no_arguments(problem))
+    return _make_whole(root, params, settled, no_arguments(problem))
 
 
 def _required(rules: Mapping[str, Any], filler: Filler, given: Mapping[str, Any]) -> Arguments:
@@ -145,7 +145,7 @@ def _with_documented(root: Root, rules: Mapping[str, Any], required: Arguments) 
     return Arguments(ordered, required.derived, required.missing)
 
 
-def _as_a_whole(root: Root, params: Mapping[str, Any], settled: Any, otherwise: Arguments) -> Arguments:
+def _make_whole(root: Root, params: Mapping[str, Any], settled: Any, otherwise: Arguments) -> Arguments:
     """Return values for a schema that says more than its properties do, such as `anyOf` beside them."""
     filler = Filler(root)
     try:
@@ -184,7 +184,7 @@ def http_call(
     parameters = placed(params, call, address, method, _styles(capability))
     places = ((parameter.name, parameter.place) for parameter in parameters)
     credentials = with_parameters(credentials_of(service, call), places)
-    arguments = source(params, _given(capability))
+    arguments = source(params, _get_given(capability))
     request = filled(parameters, arguments, call, address, method)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request, arguments.derived)
@@ -327,7 +327,7 @@ def fixed_headers(call: Invocation) -> dict[str, str]:
     return request.headers
 
 
-def _given(capability: Capability) -> dict[str, Any]:
+def _get_given(capability: Capability) -> dict[str, Any]:
     """Return values by name from the request that the document of the host shows (ADP `request_example`)."""
     shown = (capability.detail or {}).get("request_example")
     parts = [shown.get(key) for key in ("query", "body")] if isinstance(shown, Mapping) else []

@@ -81,13 +81,13 @@ def texts(pattern: str) -> tuple[str, ...]:
     chosen: dict[int, str] = {}
     for extra in _EXTRA:
         try:
-            found.append("".join(_written(part, extra, [MAX_PARTS], chosen)))
+            found.append("".join(_write_part(part, extra, [MAX_PARTS], chosen)))
         except _UnsupportedPattern:
             break
     return tuple(dict.fromkeys(found))
 
 
-def _written(part: _Part, extra: int, left: list[int], chosen: dict[int, str]) -> Iterator[str]:
+def _write_part(part: _Part, extra: int, left: list[int], chosen: dict[int, str]) -> Iterator[str]:
     """Yield the characters of a text; `left` holds how many parts may still be written, `chosen` the
     character of each class that was written before."""
     left[0] -= 1
@@ -99,11 +99,11 @@ def _written(part: _Part, extra: int, left: list[int], chosen: dict[int, str]) -
         yield chosen[id(part)]
     elif isinstance(part, _Sequence):
         for inner in part.parts:
-            yield from _written(inner, extra, left, chosen)
+            yield from _write_part(inner, extra, left, chosen)
     else:
         count = part.least + extra if part.most is None else min(part.most, part.least + extra)
         for _ in range(count):
-            yield from _written(part.part, extra, left, chosen)
+            yield from _write_part(part.part, extra, left, chosen)
 
 
 class _Reader:
@@ -128,7 +128,7 @@ class _Reader:
         self._at += 1
         return char
 
-    def _took(self, text: str) -> bool:
+    def _take(self, text: str) -> bool:
         if not self._pattern.startswith(text, self._at):
             return False
         self._at += len(text)
@@ -138,7 +138,7 @@ class _Reader:
         if depth > MAX_DEPTH:
             raise _UnsupportedPattern
         first = self._sequence(depth)
-        while self._took("|"):
+        while self._take("|"):
             self._sequence(depth)
         return first
 
@@ -162,36 +162,36 @@ class _Reader:
         if char == ".":
             return _Chars([("\n", "\n"), ("\r", "\r")], negated=True)
         if char == "\\":
-            return None if self._took("b") else self._escape()
+            return None if self._take("b") else self._escape()
         if char in "*+?":
             raise _UnsupportedPattern
         return _Chars([(char, char)])
 
     def _group(self, depth: int) -> _Part:
-        if self._took("?"):
-            if self._took("<") and self._peek() not in "=!":
+        if self._take("?"):
+            if self._take("<") and self._peek() not in "=!":
                 while self._next() != ">":
                     pass
-            elif not self._took(":"):
+            elif not self._take(":"):
                 raise _UnsupportedPattern
         part = self._alternatives(depth + 1)
-        if not self._took(")"):
+        if not self._take(")"):
             raise _UnsupportedPattern
         return part
 
     def _quantified(self, part: _Part) -> _Part:
         bounds: tuple[int, int | None]
-        if self._took("*"):
+        if self._take("*"):
             bounds = (0, None)
-        elif self._took("+"):
+        elif self._take("+"):
             bounds = (1, None)
-        elif self._took("?"):
+        elif self._take("?"):
             bounds = (0, 1)
         elif self._peek() == "{":
             bounds = self._counted()
         else:
             return part
-        self._took("?")  # lazy
+        self._take("?")  # lazy
         return _Repeat(part, *bounds)
 
     def _counted(self) -> tuple[int, int | None]:
@@ -205,8 +205,8 @@ class _Reader:
         return int(least), int(most) if most else None if comma else int(least)
 
     def _class(self) -> _Chars:
-        negated, ranges = self._took("^"), []
-        while not self._took("]"):
+        negated, ranges = self._take("^"), []
+        while not self._take("]"):
             low = self._class_member()
             if len(low) == 1 and low[0][0] == low[0][1] and self._peek() == "-" and not self._at_end_of_class():
                 self._next()
@@ -224,7 +224,7 @@ class _Reader:
         char = self._next()
         if char != "\\":
             return [(char, char)]
-        if self._took("b"):
+        if self._take("b"):
             return [("\b", "\b")]
         chars = self._escape()
         if chars.negated:
@@ -235,7 +235,7 @@ class _Reader:
         char = self._next()
         if char.lower() in _CLASSES:
             return _Chars(_CLASSES[char.lower()], negated=char.isupper())
-        if char in "pP" and self._took("{"):
+        if char in "pP" and self._take("{"):
             name = self._pattern[self._at : self._pattern.find("}", self._at)]
             self._at += len(name) + 1
             if name not in _PROPERTIES:

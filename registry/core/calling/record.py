@@ -73,10 +73,10 @@ def inferred_side_effects(capability: Capability) -> dict[str, Any] | None:
 
 def ways(capability: Capability) -> list[dict[str, Any]]:
     """Return every known way to call a capability, JSON-ready."""
-    return [_way(invocation) for invocation in capability.invocations]
+    return [_describe_call(invocation) for invocation in capability.invocations]
 
 
-def _way(call: Invocation) -> dict[str, Any]:
+def _describe_call(call: Invocation) -> dict[str, Any]:
     way: dict[str, Any] = {
         "kind": call.kind,
         "endpoint": call.endpoint,

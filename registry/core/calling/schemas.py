@@ -170,7 +170,7 @@ def is_checkable(pattern: str) -> bool:
     if pattern_work(pattern) is None:
         return False
     try:
-        _compiled({"pattern": pattern})
+        _compile({"pattern": pattern})
     except ValueError:
         return False
     return True
@@ -182,27 +182,27 @@ def is_number(value: object) -> bool:
 
 def _validator(settled: Any) -> jsonschema_rs.Draft202012Validator:
     if weight_of(settled, _CACHED_CHARS) > _CACHED_CHARS:
-        return _tolerant(settled)
+        return _compile_tolerantly(settled)
     text = json.dumps(settled, ensure_ascii=True)
-    return _cached(text) if len(text) <= _CACHED_CHARS else _tolerant(settled)
+    return _cached(text) if len(text) <= _CACHED_CHARS else _compile_tolerantly(settled)
 
 
 @lru_cache(maxsize=1_000)
 def _cached(text: str) -> jsonschema_rs.Draft202012Validator:
     """Return the validator of a short schema, as JSON: the parameters of many operations are alike."""
-    return _tolerant(json.loads(text))
+    return _compile_tolerantly(json.loads(text))
 
 
-def _tolerant(settled: Any) -> jsonschema_rs.Draft202012Validator:
+def _compile_tolerantly(settled: Any) -> jsonschema_rs.Draft202012Validator:
     if has_unchecked_pattern(settled):
         settled = _without_patterns(settled)
     try:
-        return _compiled(settled)
+        return _compile(settled)
     except jsonschema_rs.ValidationError:
-        return _compiled(_without_patterns(settled))
+        return _compile(_without_patterns(settled))
 
 
-def _compiled(settled: Any) -> jsonschema_rs.Draft202012Validator:
+def _compile(settled: Any) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(
         settled, validate_formats=True, offline=True, pattern_options=_regex_options()
     )

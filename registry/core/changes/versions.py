@@ -78,7 +78,7 @@ class Difference:
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Difference:
     """Return what makes `after` of `before`."""
     result, left = Difference(), MAX_VALUE_BYTES
-    for operation in _between(before, after, ""):
+    for operation in _list_operations(before, after, ""):
         if len(result.operations) == MAX_OPERATIONS:
             result.truncated = True
             break
@@ -92,7 +92,7 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differenc
     return result
 
 
-def _between(before: Any, after: Any, path: str) -> Iterator[Operation]:
+def _list_operations(before: Any, after: Any, path: str) -> Iterator[Operation]:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         changed = [key for key in {**before, **after} if not _is_same(before, after, key)]
         pointers = {key: f"{path}/{key.replace('~', '~0').replace('/', '~1')}" for key in changed}
@@ -103,13 +103,13 @@ def _between(before: Any, after: Any, path: str) -> Iterator[Operation]:
                 elif key not in before:
                     yield {"op": "add", "path": pointer, "value": after[key]}
                 else:
-                    yield from _between(before[key], after[key], pointer)
+                    yield from _list_operations(before[key], after[key], pointer)
             return
     elif isinstance(before, list | tuple) and isinstance(after, list | tuple):
         common = min(len(before), len(after))
         for index in range(common):
             if before[index] != after[index]:
-                yield from _between(before[index], after[index], f"{path}/{index}")
+                yield from _list_operations(before[index], after[index], f"{path}/{index}")
         for index in range(common, len(after)):
             yield {"op": "add", "path": f"{path}/{index}", "value": after[index]}
         for index in reversed(range(common, len(before))):
@@ -158,7 +158,7 @@ class Version:
         """Return the version of a service. `model`, `capabilities`: as stored. `facts`: members that it does not have
         itself; they win over its own."""
         named = {name: _capability(data) for name, data in capabilities.items()}
-        return cls({**_without_places(model), **facts}, named, known or {})
+        return cls({**_drop_places(model), **facts}, named, known or {})
 
     def fingerprint_of(self, name: str) -> str:
         """Return the fingerprint of a capability."""
@@ -225,12 +225,12 @@ def changed(before: Version, after: Version) -> Json | None:
 
 
 def _capability(data: Mapping[str, Any]) -> Json:
-    capability = _without_places(data)
+    capability = _drop_places(data)
     if "invocations" in capability:
-        capability["invocations"] = [_without_places(invocation) for invocation in capability["invocations"]]
+        capability["invocations"] = [_drop_places(invocation) for invocation in capability["invocations"]]
     return capability
 
 
-def _without_places(value: Mapping[str, Any]) -> Json:
+def _drop_places(value: Mapping[str, Any]) -> Json:
     """Return a part of the model without the members that say where a value stands."""
     return {key: item for key, item in value.items() if key not in _PLACES}

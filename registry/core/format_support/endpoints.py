@@ -45,7 +45,7 @@ def endpoint(target: Json, base: str, document: Document, pointer: str, notes: N
     if unrendered_url(target):
         notes.add(common_rules.TEMPLATE, pointer, target)
         return None
-    if _parsed(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
+    if _parse(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
         notes.add(common_rules.ENDPOINT_INVALID, pointer, target)
         return None
     resolved = callable_url(target, base, document.url)
@@ -64,7 +64,7 @@ def callable_url(target: str, base: str, trusted_url: str) -> Endpoint | None:
     reference = target.strip()
     variables = _VARIABLE.findall(reference)
     # replace variables by letters, because the URL parser would percent-encode the braces
-    parsed = _parsed(_VARIABLE.sub(_STAND_IN, reference), base)
+    parsed = _parse(_VARIABLE.sub(_STAND_IN, reference), base)
     if parsed is None or not _may_be_called(parsed, trusted_url, variables):
         return None
     url = parsed.href.partition("#")[0]
@@ -91,7 +91,7 @@ def page(target: Json, base: str) -> str | None:
 
 def parses(target: str, base: str) -> bool:
     """Return whether `target`, relative to `base`, is a valid URL of any scheme."""
-    return _parsed(target, base) is not None
+    return _parse(target, base) is not None
 
 
 def origin_of(url: str) -> str:
@@ -119,7 +119,7 @@ def claim(
     return claimed
 
 
-def _parsed(target: str, base: str) -> Url | None:
+def _parse(target: str, base: str) -> Url | None:
     return parse_url(target, base) if len(target) <= MAX_URL_CHARS else None
 
 

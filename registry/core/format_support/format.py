@@ -183,7 +183,7 @@ class Format:
     @property
     def asked(self) -> frozenset[str]:
         """Return the codes of general rules that check something that the specification asks for."""
-        return self.asks.union(self.checked_by_general_rules)
+        return self.asks | self.checked_by_general_rules.keys()
 
     def promises(self) -> tuple[str, ...]:
         """Return the paths that mark a URL as a pointer to a document of this format."""

@@ -365,13 +365,13 @@ def _property(item: Json) -> dict[str, Any]:
             return {**property_of(item), **nested}
         return parameters_of(item) or {}
     if isinstance(item, str):
-        return _worded(item)
+        return _schema_of_text(item)
     if isinstance(item, list) and item:
         return {"enum": clean_json(item)} if all(isinstance(one, str) for one in item) else {"type": "array"}
     return {} if item is None else {"examples": [clean_json(item)]}
 
 
-def _worded(text: str) -> dict[str, Any]:
+def _schema_of_text(text: str) -> dict[str, Any]:
     """Return the schema of a parameter that has only a text: the name of a type, else a description."""
     words = line(text, TEXT_CHARS)
     bare = _MARKED.sub("", words).strip()

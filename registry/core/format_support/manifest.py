@@ -67,9 +67,9 @@ class Notes:
 
     def findings(self) -> tuple[Finding, ...]:
         """Return at most FINDINGS_PER_DOCUMENT findings, grouped by rule in the order of first occurrence."""
-        return tuple(finding for rule in self._findings for finding in self._of_rule(rule))[:FINDINGS_PER_DOCUMENT]
+        return tuple(finding for rule in self._findings for finding in self._findings_of(rule))[:FINDINGS_PER_DOCUMENT]
 
-    def _of_rule(self, rule: Rule) -> list[Finding]:
+    def _findings_of(self, rule: Rule) -> list[Finding]:
         findings = self._findings[rule]
         omitted = self._counts[rule] - len(findings)
         if omitted > 0 and findings:

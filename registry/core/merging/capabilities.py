@@ -20,7 +20,7 @@ def merged(services: Sequence[Service]) -> tuple[Capability, ...]:
 
     No invocation is lost: two capabilities of one document stay separate, even with the same call. Names are unique.
     """
-    return _with_unique_names([_with_path_variables(capability) for capability in _united(services)[0]])
+    return _with_unique_names([_with_path_variables(capability) for capability in _unite(services)[0]])
 
 
 def with_known_ids(relations: Relations, services: Sequence[Service]) -> Relations:
@@ -28,7 +28,7 @@ def with_known_ids(relations: Relations, services: Sequence[Service]) -> Relatio
 
     A capability that two documents describe keeps the first one's id; relations of the second document are renamed.
     """
-    ids = {name: kept for name, kept in _united(services)[1].items() if name != kept}
+    ids = {name: kept for name, kept in _unite(services)[1].items() if name != kept}
     if not ids:
         return relations
 
@@ -43,7 +43,7 @@ def with_known_ids(relations: Relations, services: Sequence[Service]) -> Relatio
     )
 
 
-def _united(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str]]:
+def _unite(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str]]:
     """Return the capabilities, and for each id in any document the id of the capability that it became.
 
     A kept id keeps its meaning, even where another document uses the same id for another capability.
@@ -74,7 +74,7 @@ def _united(services: Sequence[Service]) -> tuple[list[Capability], dict[str, st
 
 def joined(first: Capability, second: Capability) -> Capability:
     """Return `first` with what only `second` states, and every invocation of both."""
-    calls = _distinct((*first.invocations, *second.invocations))
+    calls = _drop_repeated((*first.invocations, *second.invocations))
     return replace(overlaid(first, second), invocations=calls)
 
 
@@ -132,7 +132,7 @@ def _identities(capability: Capability) -> list[Hashable]:
     return [*calls, ("id", capability.id, same_name(capability.name))]
 
 
-def _distinct(invocations: Iterable[Invocation]) -> tuple[Invocation, ...]:
+def _drop_repeated(invocations: Iterable[Invocation]) -> tuple[Invocation, ...]:
     """Return each way to call once; documents that repeat it do not multiply it."""
     return tuple(
         {(call.kind, call.endpoint, call.method, call.name): call for call in reversed(list(invocations))}.values()

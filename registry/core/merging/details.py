@@ -47,7 +47,7 @@ def with_details(
             via = _reference(capability)
             detail = details.get(via) if via else None
             joined_capability, detail_findings = (
-                _joined(capability, detail, service.base_url) if detail else (capability, [])
+                _join(capability, detail, service.base_url) if detail else (capability, [])
             )
             capabilities.append(joined_capability)
             findings += detail_findings
@@ -62,7 +62,7 @@ def _reference(capability: Capability) -> Via | None:
     return Via(origin.document, f"{origin.pointer}/detail_url", _REL, DETAIL) if origin else None
 
 
-def _joined(
+def _join(
     capability: Capability, document: HeldDocument, base_url: str | None
 ) -> tuple[Capability, list[LocatedFinding]]:
     assessment = document.assessment

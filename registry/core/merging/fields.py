@@ -55,9 +55,7 @@ def united(parts: Parts) -> Service:
                 provenance[name] = place(origin, service, name)
                 break
     for name in _ALL:
-        values[name] = _united_lists(
-            name, [(_origin_of_field(part, name), getattr(part[1], name)) for part in parts], provenance
-        )
+        values[name] = _united_lists(name, [(place(*part, name), getattr(part[1], name)) for part in parts], provenance)
     for name in _BY_FIELD:
         values[name] = _by_field(name, parts, provenance)
     values["relations"] = capabilities.with_known_ids(cast(Relations, values["relations"]), services)
@@ -125,10 +123,6 @@ def _own_name(origin: Origin, name: str | None) -> str | None:
     return name
 
 
-def _origin_of_field(part: tuple[Origin, Service], name: str) -> Origin:
-    return place(*part, name)
-
-
 def _united_lists(
     name: str, lists: Iterable[tuple[Origin, Sequence[_H]]], provenance: dict[str, Origin]
 ) -> tuple[_H, ...]:
@@ -175,7 +169,7 @@ def _protocols(parts: Parts, provenance: dict[str, Origin]) -> tuple[Protocol, .
             indexes = indexes_by_address[protocol.id, protocol.endpoint]
             index = next((i for i in indexes if _agree(protocols[i], protocol)), None)
             if index is not None:
-                protocols[index] = _completed(protocols[index], protocol)
+                protocols[index] = _complete(protocols[index], protocol)
             elif len(indexes) < _MAX_READINGS:
                 indexes.append(len(protocols))
                 protocols.append(protocol)
@@ -190,7 +184,7 @@ def _agree(first: Protocol, second: Protocol) -> bool:
     return all(a is None or b is None or a == b for a, b in pairs)
 
 
-def _completed(first: Protocol, second: Protocol) -> Protocol:
+def _complete(first: Protocol, second: Protocol) -> Protocol:
     added = {f.name: getattr(second, f.name) for f in fields(Protocol) if getattr(first, f.name) in _NOTHING}
     return replace(first, **added)
 
@@ -217,8 +211,8 @@ def _identity(parts: Parts, provenance: dict[str, Origin]) -> Identity:
     for index, source in enumerate(origins):
         if source.document != provenance["identity"].document:
             provenance[f"identity/keys/{index}"] = source
-    dids = _distinct(did for _, service in parts for did in service.identity.dids)
-    signatures = _distinct(signature for _, service in parts for signature in service.identity.signatures)
+    dids = _drop_repeated(did for _, service in parts for did in service.identity.dids)
+    signatures = _drop_repeated(signature for _, service in parts for signature in service.identity.signatures)
     return Identity(dids, tuple(keys.values()), signatures)
 
 
@@ -243,5 +237,5 @@ def _native(parts: Parts, provenance: dict[str, Origin]) -> dict[str, dict[str, 
     return native
 
 
-def _distinct(items: Iterator[_H]) -> tuple[_H, ...]:
+def _drop_repeated(items: Iterator[_H]) -> tuple[_H, ...]:
     return tuple(dict.fromkeys(items))

@@ -111,7 +111,7 @@ def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     documents = with_tool_lists(without_copies(found(host_documents)))
     findings = [
         LocatedFinding(one, document.url)
-        for document in chain(documents, _broken(host_documents))
+        for document in chain(documents, _find_broken(host_documents))
         for one in document.assessment.findings
     ]
     findings += observations_of(documents)
@@ -135,7 +135,7 @@ def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     return MergeResult(service, tuple(findings), *formats_and_urls)
 
 
-def _broken(host_documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
+def _find_broken(host_documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
     """Yield documents that are unreadable or deny a protocol: their findings state why they do not count."""
     return (
         document for document in host_documents if document.assessment.outcome in (Outcome.MALFORMED, Outcome.NEGATIVE)

@@ -157,7 +157,7 @@ def _is_own(capability: Capability, context: _HostContext) -> bool:
 
 
 def _is_carried(document: HeldDocument) -> bool:
-    """Return whether the document is an entry's value, which is judged as a separate document; its URL has a fragment."""
+    """Return whether the document is an entry's value, judged separately; its URL has a fragment."""
     return document.via is not None and "#" in document.url
 
 

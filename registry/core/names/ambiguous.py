@@ -49,7 +49,7 @@ def is_ambiguous(url: str, base: str | None = None) -> bool:
         strict = origin if origin is None or not strict.host else strict._replace(scheme=origin.scheme)
     if standard is None or strict is None:
         return bool((standard or strict or _NO_HOST).host.strip("."))  # guard: one-reader
-    return standard != strict._replace(host=_mapped(strict.host, standard.host)) or not _is_read_by_python(url)
+    return standard != strict._replace(host=_map_host(strict.host, standard.host)) or not _is_read_by_python(url)
 
 
 _NO_HOST: Final = _Reading("", "", "")
@@ -79,7 +79,7 @@ def _read_by_rfc3986(url: str) -> _Reading | None:
     return _Reading(scheme, parts[1].lower(), "" if port == _PORTS.get(scheme) else port)
 
 
-def _mapped(host: str, standard: str) -> str:
+def _map_host(host: str, standard: str) -> str:
     """Return the host of RFC 3986 in the spelling of the URL standard, if that is the same host for every parser."""
     if host.startswith("["):
         try:

@@ -146,7 +146,7 @@ def _mixes_scripts(label: str) -> bool:
 
 
 def _is_lookalike(label: str, top_level_scripts: frozenset[str]) -> bool:
-    """Return whether all non-ASCII letters are look-alikes. Labels in the non-Latin script of their top level are exempt."""
+    """Return whether all non-ASCII letters are look-alikes. A label in the script of its TLD is exempt."""
     letters = [char for char in label if char.isalpha()]
     non_ascii = [char for char in letters if not char.isascii()]
     if not non_ascii or not all(char in _LOOKALIKES or skeleton(char).isascii() for char in non_ascii):

@@ -119,7 +119,7 @@ def known_name_in(text: str) -> KnownName | None:
     if is_namespaced(text):  # io.github.alice/server: GitHub did not write it
         text = text.partition(".")[2].partition(".")[2] or text
     words = _words(text)
-    return _used(words) or _whole(words, alone=True)
+    return _find_used(words) or _find_whole(words, alone=True)
 
 
 @lru_cache(maxsize=1_024)
@@ -130,7 +130,7 @@ def known_name_in_host(host: str) -> KnownName | None:
     """
     for label in host.split(".")[: -registrable_domain(host).count(".") or None]:
         words = _words(_unicode_label(label).replace("-", " "))
-        if known := _used(words) or _whole(words, alone=False):
+        if known := _find_used(words) or _find_whole(words, alone=False):
             return known
     return None
 
@@ -151,7 +151,7 @@ def owned_name(host: str) -> KnownName | None:
     return next((known for known in owned if known.domains[0] == domain), owned[0] if owned else None)
 
 
-def _used(words: Sequence[_Word]) -> KnownName | None:
+def _find_used(words: Sequence[_Word]) -> KnownName | None:
     """Return the first known name that is no ordinary word, or one in disguise or with an owner's word attached."""
     for position, word in enumerate(words):
         for count in range(2, _MAX_NAME_WORDS + 1):
@@ -163,16 +163,16 @@ def _used(words: Sequence[_Word]) -> KnownName | None:
             known = _BY_KEY.get(key)
             if known is not None and not known.is_word:
                 return known
-            if known := _attached(key):
+            if known := _find_attached(key):
                 return known
         for key in sorted(word.disguised):
-            known = _BY_KEY.get(key) or _attached(key)
+            known = _BY_KEY.get(key) or _find_attached(key)
             if known is not None and (not known.is_word or len(known.key) >= _MIN_DISGUISED):
                 return known
     return None
 
 
-def _attached(key: str) -> KnownName | None:
+def _find_attached(key: str) -> KnownName | None:
     """Return the known name that is written together with a word of its owner or a number: `paypalsupport`."""
     for cut in range(2, len(key)):
         start, end = key[:cut], key[cut:]
@@ -184,7 +184,7 @@ def _attached(key: str) -> KnownName | None:
     return None
 
 
-def _whole(words: Sequence[_Word], *, alone: bool) -> KnownName | None:
+def _find_whole(words: Sequence[_Word], *, alone: bool) -> KnownName | None:
     """Return the known name that the words are, spaces and words of its owner aside: `Pay Pal`, `Apple Support`.
 
     `alone`: an ordinary word also counts without words of its owner.

@@ -28,7 +28,7 @@ def close_look(features: Features, candidate: int) -> CloseLook:
     """Return the look at a candidate; it is taken once for each answer."""
     look = features.looks.get(candidate)
     if look is None:
-        look = features.looks[candidate] = _look(features, candidate)
+        look = features.looks[candidate] = _look_closely(features, candidate)
     return look
 
 
@@ -46,7 +46,7 @@ def says_the_reverse(features: Features, candidate: int) -> bool:
     return asked.isdisjoint(told) and any((target, source) in told for source, target in asked)
 
 
-def _look(features: Features, candidate: int) -> CloseLook:
+def _look_closely(features: Features, candidate: int) -> CloseLook:
     capabilities = features.candidates.capabilities(candidate)
     start, end = features.candidates.term_starts[candidate : candidate + 2].tolist()
     weights = np.zeros(end - start)

@@ -33,10 +33,6 @@ class CloseLook(NamedTuple):
     capabilities: Capabilities
     covers: Numbers
 
-    @property
-    def best_cover(self) -> float:
-        return float(self.covers.max())
-
 
 class RowRanges:
     """Where the rows of each of n candidates begin and end; some have none."""

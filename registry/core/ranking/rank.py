@@ -83,7 +83,7 @@ def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) ->
     parts = normalised * normalised * (weights / (weights.sum() or 1.0))[:, None]
     share = _weight_together(question)
     first = _order(np.round(parts.sum(axis=0), _DECIMALS), candidates)[:_LOOKED_AT] if share or question.ways else ()
-    together = _together(features, first) if share else np.zeros(len(candidates))
+    together = _score_together(features, first) if share else np.zeros(len(candidates))
     parts = np.vstack([parts * (1 - share), together * together * share])
     parts[:, [candidate for candidate in first if says_the_reverse(features, candidate)]] *= _REVERSED
     parts = np.round(parts, _DECIMALS)
@@ -92,7 +92,7 @@ def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) ->
     return Ranking(features, dict(zip(names, parts, strict=True)), relevance, _order(relevance, candidates))
 
 
-def _together(features: Features, first: Sequence[int]) -> Numbers:
+def _score_together(features: Features, first: Sequence[int]) -> Numbers:
     """Return (n,), 0 to 1: the share of the question's weight that the best place of a candidate matches, 0 for those
     after the `first`. For a question of several sentences, the best cover of one of them by all of a candidate."""
     if features.question.sentences:
@@ -103,7 +103,7 @@ def _together(features: Features, first: Sequence[int]) -> Numbers:
     values[list(first)] = features.covers[list(first)]
     for candidate in first:
         if several[candidate]:
-            values[candidate] = close_look(features, candidate).best_cover
+            values[candidate] = close_look(features, candidate).covers.max()
     return values
 
 

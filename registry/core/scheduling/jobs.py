@@ -106,7 +106,7 @@ def incidents(work: Work, now: datetime) -> Sequence[Incident]:
 
 def _incidents(work: Work, now: datetime) -> Iterator[Incident]:
     for job, runs in work.runs.items():
-        if (incident := _of_job(job, runs, work.intervals.get(job, timedelta()), now)) is not None:
+        if (incident := _find_incident(job, runs, work.intervals.get(job, timedelta()), now)) is not None:
             yield incident
     if (since := work.index_waits_since) is not None and now - since >= INDEX_BOUND:
         yield Incident("index_behind", since, "Changes of services wait for the search index.")
@@ -119,7 +119,7 @@ def _incidents(work: Work, now: datetime) -> Iterator[Incident]:
             yield Incident("visits_stopped", since, f"Hosts are due and none is visited, {why}.")
 
 
-def _of_job(job: str, runs: Sequence[JobRun], interval: timedelta, now: datetime) -> Incident | None:
+def _find_incident(job: str, runs: Sequence[JobRun], interval: timedelta, now: datetime) -> Incident | None:
     newest = runs[0]
     if newest.outcome in BROKEN:
         first = runs[consecutive_failures(runs) - 1]

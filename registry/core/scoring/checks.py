@@ -40,15 +40,15 @@ def gaps(service: Service) -> tuple[Finding, ...]:
     """Return one finding for each thing missing; capability-level findings point at `/capabilities/<index>`."""
     formats = _formats(service)
     return (
-        *(_graded(finding, formats) for finding in _service_gaps(service)),
+        *(_grade(finding, formats) for finding in _service_gaps(service)),
         *(
-            _graded(finding, _formats_of(service.capabilities[index]) or formats)
+            _grade(finding, _formats_of(service.capabilities[index]) or formats)
             for index, finding in _capability_gaps(service)
         ),
     )
 
 
-def _graded(finding: Finding, formats: Collection[str]) -> Finding:
+def _grade(finding: Finding, formats: Collection[str]) -> Finding:
     """Return the finding itself if one of the formats asks for what is missing, else as a note."""
     advice = ADVICE.get(finding.rule)
     if advice is None or any(finding.rule.code in FORMAT_BY_SLUG[slug].asked for slug in formats):
@@ -114,17 +114,17 @@ def _capability_gaps(service: Service) -> Iterator[tuple[int, Finding]]:
                 yield index, Finding(rule, f"/capabilities/{index}", capability.id[:60])
 
 
-def _plannable(capability: Capability) -> bool:
+def _is_plannable(capability: Capability) -> bool:
     return any(call.kind in _DESCRIBED_CALLS for call in capability.invocations)
 
 
-def _unreachable(capability: Capability) -> bool:
+def _is_unreachable(capability: Capability) -> bool:
     return not capability.detail_url and not any(
         call.endpoint or call.kind in ("instructions", "navigation") for call in capability.invocations
     )
 
 
-def _unconfirmed(capability: Capability) -> bool:
+def _is_unconfirmed(capability: Capability) -> bool:
     """Return whether the capability has a call that deletes and states nothing about asking a human first."""
     deletes = any(call.method == "DELETE" for call in capability.invocations)
     return deletes and capability.confirmation is None
@@ -138,12 +138,12 @@ def _is_safe(capability: Capability) -> bool:
 
 _PER_CAPABILITY: tuple[tuple[Rule, Callable[[Capability], bool]], ...] = (
     (rules.CAPABILITY_UNDESCRIBED, lambda capability: not capability.description),
-    (rules.CAPABILITY_WITHOUT_PARAMS, lambda capability: _plannable(capability) and capability.params is None),
-    (rules.CAPABILITY_WITHOUT_RESULT, lambda capability: _plannable(capability) and capability.result is None),
-    (rules.CAPABILITY_UNREACHABLE, _unreachable),
+    (rules.CAPABILITY_WITHOUT_PARAMS, lambda capability: _is_plannable(capability) and capability.params is None),
+    (rules.CAPABILITY_WITHOUT_RESULT, lambda capability: _is_plannable(capability) and capability.result is None),
+    (rules.CAPABILITY_UNREACHABLE, _is_unreachable),
     (
         rules.CAPABILITY_SIDE_EFFECTS_UNKNOWN,
-        lambda capability: _plannable(capability) and capability.side_effects is None and not _is_safe(capability),
+        lambda capability: _is_plannable(capability) and capability.side_effects is None and not _is_safe(capability),
     ),
-    (rules.CAPABILITY_UNCONFIRMED, _unconfirmed),
+    (rules.CAPABILITY_UNCONFIRMED, _is_unconfirmed),
 )

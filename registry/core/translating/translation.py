@@ -94,11 +94,11 @@ def translate(
     read_sources = [source for source in map(readable, sources) if source is not None]
     own = own_document(read_sources, target)
     if own is not None:
-        return _own(service, form, writer.title, own, read_sources)
+        return _reuse_own(service, form, writer.title, own, read_sources)
     read_sources = _without_copies(service, read_sources)
     service = replace(service, version=service.version or version)
     try:
-        task, written, received, document = _written(service, target, writer, host, seen_at, score, detail_url)
+        task, written, received, document = _write(service, target, writer, host, seen_at, score, detail_url)
     except _WriteRefusal as refusal:
         return Untranslatable(refusal.reasons, refusal.losses)
     note_count = len(task.losses)
@@ -137,7 +137,7 @@ class _WriteRefusal(Exception):
         self.losses = losses
 
 
-def _written(
+def _write(
     service: Service,
     target: str,
     writer: Writer,
@@ -166,7 +166,7 @@ def _written(
     raise AssertionError("the second candidate is returned or refused")
 
 
-def _own(service: Service, form: Format, title: str, own: Readable, sources: Sequence[Readable]) -> Translation:
+def _reuse_own(service: Service, form: Format, title: str, own: Readable, sources: Sequence[Readable]) -> Translation:
     """Return the document that the host serves itself; other documents of the format are compared with it."""
     url, document = own.source.url, clean_copy(own)
     own_service = own.service(own.value)

@@ -152,7 +152,7 @@ class HostPlan:
                 None,
             ),
             robots=self._robots.record,
-            pending=self._left_over(),
+            pending=self._list_left_over(),
             candidates=self._candidates.all(),
             alias_of=self._alias_of,
             retry_after=self._results.retry_after,
@@ -363,7 +363,7 @@ class HostPlan:
             self._candidates.add(fetched.reason.removeprefix("to "), "redirect", probe.url)
         return answer
 
-    def _left_over(self) -> tuple[Probe, ...]:
+    def _list_left_over(self) -> tuple[Probe, ...]:
         """Return what a later visit continues with: no budget, no time, or the visit was ended."""
         if self._alias_of:
             return ()

@@ -104,7 +104,7 @@ class VisitResults:
     def add(self, probe: Probe, fetched: FetchResult) -> ProbeResult:
         """Judge and keep one answer."""
         last_dropped = self.answers[-1].fetched.dropped if self.answers else None  # most "not found" pages are the same
-        result = _reduced(probe, fetched, self._judge(probe, fetched), last_dropped)
+        result = _reduce(probe, fetched, self._judge(probe, fetched), last_dropped)
         self.answers.append(result)
         if probe.purpose is Purpose.CONTROL:
             self._controls = Controls((*self._controls.samples, sample(fetched)), self._controls.home_ok)
@@ -122,9 +122,9 @@ class VisitResults:
         """
         for index, answer in enumerate(self.answers):
             if answer is doubted:
-                self.answers[index] = _reduced(answer.probe, fetched, self._judge(answer.probe, fetched))
+                self.answers[index] = _reduce(answer.probe, fetched, self._judge(answer.probe, fetched))
             elif answer.probe.purpose is Purpose.MANIFEST and answer.assessment.outcome is Outcome.FOUND:
-                self.answers[index] = _reduced(answer.probe, answer.fetched, self._judge(answer.probe, answer.fetched))
+                self.answers[index] = _reduce(answer.probe, answer.fetched, self._judge(answer.probe, answer.fetched))
 
     def outcome_of(self, path: str) -> Outcome | None:
         """Return the latest outcome at a path of the visited host; None if it was not requested."""
@@ -154,7 +154,7 @@ def _leads_on(answer: ProbeResult) -> bool:
     return answer.assessment.outcome is Outcome.FOUND or bool(answer.assessment.pointers)
 
 
-def _reduced(
+def _reduce(
     probe: Probe, fetched: FetchResult, assessment: Assessment, like: tuple[int, bytes] | None = None
 ) -> ProbeResult:
     """Return the answer with the headers needed later, and with its body only if that is stored.

@@ -59,7 +59,7 @@ class RobotsRule:
             return False
         if not pieces:
             return not anchored or len(path) == len(prefix)
-        return _in_order(path, len(prefix), pieces, anchored)
+        return _has_in_order(path, len(prefix), pieces, anchored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +256,8 @@ def _path(url: str) -> str:
     return _upper_triplets(path if path.startswith("/") else "/" + path)
 
 
-def _in_order(path: str, at: int, pieces: list[str], anchored: bool) -> bool:
-    """Return whether `path` holds the pieces between stars in order, from `at`. Leftmost matches count: no backtracking."""
+def _has_in_order(path: str, at: int, pieces: list[str], anchored: bool) -> bool:
+    """Return whether `path` holds the pieces between stars in order, from `at`, without backtracking."""
     last = pieces.pop() if anchored else ""
     for piece in pieces:
         at = path.find(piece, at)

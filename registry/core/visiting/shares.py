@@ -118,7 +118,7 @@ class DomainBudget:
     def requests_left(self, standing: Standing) -> int:
         """Return the requests that a host of this standing may still be sent; zero or less: none."""
         return min(
-            int(self._daily * share.requests) - _from(limited, self._requests)
+            int(self._daily * share.requests) - _sum_up_to(limited, self._requests)
             for limited, share in SHARES.items()
             if limited <= standing  # guard: kept-share
         )
@@ -126,7 +126,7 @@ class DomainBudget:
     def may_look_up(self, standing: Standing) -> bool:
         """Return whether a name may be looked up that may have no address."""
         return all(
-            share.look_ups is None or _from(limited, self._look_ups) < share.look_ups  # guard: look-ups
+            share.look_ups is None or _sum_up_to(limited, self._look_ups) < share.look_ups  # guard: look-ups
             for limited, share in SHARES.items()
             if limited <= standing
         )
@@ -139,6 +139,6 @@ class DomainBudget:
         self._look_ups[standing] += 1
 
 
-def _from(standing: Standing, counts: Counter[Standing]) -> int:
+def _sum_up_to(standing: Standing, counts: Counter[Standing]) -> int:
     """Return the sum of a standing and of all below it."""
     return sum(number for counted, number in counts.items() if counted >= standing)

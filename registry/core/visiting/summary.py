@@ -63,7 +63,7 @@ def summarise(host: str, answers: Sequence[ProbeResult], known_urls: Collection[
             return _verdict(first)
     if other_formats:
         return Outcome.NOT_A_MANIFEST, "only " + ", ".join(other_formats)
-    return _most_common(requested or answers)
+    return _find_most_common(requested or answers)
 
 
 def moved_to(host: str, home: ProbeResult | None, control: ProbeResult | None) -> str | None:
@@ -104,7 +104,7 @@ def host_facts(host: str, answers: Sequence[ProbeResult], home_topics: frozenset
     )
 
 
-def _most_common(answers: Sequence[ProbeResult]) -> tuple[Outcome, str]:
+def _find_most_common(answers: Sequence[ProbeResult]) -> tuple[Outcome, str]:
     """Return the most common absence if there is any, else the most common outcome.
 
     Unknown outcomes of other paths say something about those paths, not about the host.

@@ -96,7 +96,7 @@ def _variables(host: str, service: Service, url: str, names: Mapping[str, None])
             wanted = [name for key, _, value in pairs if key == scheme.name for name in VARIABLE.findall(value)]
         for name in wanted:
             if name in names and name is not None and name not in found:
-                found[name] = _described_by(scheme.note) | {"isRequired": True, "isSecret": True}
+                found[name] = _describe(scheme.note) | {"isRequired": True, "isSecret": True}
     return found
 
 
@@ -151,14 +151,14 @@ def _headers(service: Service, protocol: Protocol) -> Iterator[dict[str, Any]]:
 
 
 def _credential(name: str, scheme: AuthScheme, prefix: str | None, is_required: bool) -> dict[str, Any]:
-    header: dict[str, Any] = {"name": name, **_described_by(scheme.note), "isRequired": is_required}
+    header: dict[str, Any] = {"name": name, **_describe(scheme.note), "isRequired": is_required}
     if prefix is None or "{" in prefix or "}" in prefix:
         return {**header, "isSecret": True}
     token = {"isRequired": True, "isSecret": True}
     return {**header, "value": f"{line(prefix, MAX_TEXT)} {{token}}", "variables": {"token": token}}
 
 
-def _described_by(note: str | None) -> dict[str, Any]:
+def _describe(note: str | None) -> dict[str, Any]:
     return {"description": plain(note, FULL_CHARS)} if note else {}
 
 
@@ -311,7 +311,7 @@ def server_records(host: str, service: Service) -> ServerRecords:
         elif made not in packages:
             packages.append(made)
     if not servers and packages:
-        servers = [_Server(whole=_local_whole(service))]
+        servers = [_Server(whole=_find_local_server(service))]
     records: list[ServerRecord] = []
     slugs: set[str] = set()
     if len(servers) > MAX_SERVERS:
@@ -320,7 +320,7 @@ def server_records(host: str, service: Service) -> ServerRecords:
         if index == 0:
             server.left_out |= reasons
         is_only = len(servers) == 1
-        record = _record(host, namespace, service, server, packages if index == 0 else [], slugs, is_only)
+        record = _make_record(host, namespace, service, server, packages if index == 0 else [], slugs, is_only)
         if isinstance(record, str):
             reasons[record] = None
         else:
@@ -334,13 +334,13 @@ def _servers(host: str, service: Service, protocols: list[Protocol]) -> tuple[li
     An address at which capabilities are called is a separate server. Any other address is a further remote of the
     server before it: a server card lists streamable HTTP and SSE, and only the first is used for its tools.
     """
-    described = _described(service)
+    described = _find_called_addresses(service)
     servers: list[_Server] = []
     reasons: dict[str, None] = {}
     for protocol in protocols:
         if protocol.endpoint is None:
             continue
-        place = _place(protocol.endpoint)
+        place = protocol.endpoint.rstrip("/")
         adjusted: dict[str, None] = {}
         remote = remote_of(host, service, protocol, adjusted)
         if isinstance(remote, str):
@@ -363,29 +363,25 @@ def _servers(host: str, service: Service, protocols: list[Protocol]) -> tuple[li
     return servers, reasons
 
 
-def _described(service: Service) -> dict[str, Capability | None]:
+def _find_called_addresses(service: Service) -> dict[str, Capability | None]:
     """Return the addresses that capabilities are called at, with the capability that stands for the whole server."""
     found: dict[str, Capability | None] = {}
     for capability in service.capabilities:
         is_whole = capability.id.startswith(WHOLE)
         for call in capability.invocations:
             if call.endpoint is not None and call.kind in ("mcp_tool", "rpc"):
-                place = _place(call.endpoint)
+                place = call.endpoint.rstrip("/")
                 if is_whole and found.get(place) is None:
                     found[place] = capability
                 found.setdefault(place, None)
     return found
 
 
-def _local_whole(service: Service) -> Capability | None:
+def _find_local_server(service: Service) -> Capability | None:
     return next((one for one in service.capabilities if one.id.startswith(WHOLE)), None)
 
 
-def _place(url: str) -> str:
-    return url.rstrip("/")
-
-
-def _record(
+def _make_record(
     host: str,
     namespace: str,
     service: Service,

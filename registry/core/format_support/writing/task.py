@@ -153,15 +153,15 @@ def with_native(slug: str, holder: Service | Capability, written: Mapping[str, A
 
     What is written from a field of the model counts where both have it; objects are united.
     """
-    return _united(written, holder.native.get(slug, {}))
+    return _unite(written, holder.native.get(slug, {}))
 
 
-def _united(written: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+def _unite(written: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
     """Return both objects as one. Depth is bounded, because the reader of the kept value limited it."""
     united = {**kept, **written}
     for key in kept.keys() & written.keys():
         if isinstance(kept[key], Mapping) and isinstance(written[key], Mapping):
-            united[key] = _united(written[key], kept[key])
+            united[key] = _unite(written[key], kept[key])
     return united
 
 

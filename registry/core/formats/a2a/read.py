@@ -141,7 +141,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         pointers=(*_key_set_pointers(identity, document), *named_documents(card, document)),
         identity=identity,
         claims=_claims(card, document, notes),
-        native=native(SLUG, raw, _expressed(raw)),
+        native=native(SLUG, raw, _find_expressed(raw)),
     )
     if not service.capabilities:
         notes.add(rules.NO_SKILL, "/skills")
@@ -158,7 +158,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, pointers)
 
 
-def _expressed(raw: Object) -> set[str]:
+def _find_expressed(raw: Object) -> set[str]:
     """Return the members that the service expresses in full; a provider may have more than its name and URL."""
     is_plain_provider = set(map_of(raw, "provider")) <= {"organization", "name", "url"}
     return {key for key in raw if camel_name(key) in _READ or (key == "provider" and is_plain_provider)}
@@ -201,11 +201,11 @@ def _graded_version(card: Object, dialect: str) -> str:
     if dialect in ("0.1", "0.2"):
         return dialect
     if dialect in ("0.1/0.2", "no-skills"):
-        return min(("0.2", "0.1"), key=lambda version: len(_missing(card, version)))
+        return min(("0.2", "0.1"), key=lambda version: len(_find_missing(card, version)))
     return "0.3"
 
 
-def _missing(card: Object, version: str) -> list[str]:
+def _find_missing(card: Object, version: str) -> list[str]:
     missing = [key for key in _REQUIRED[version] if not isinstance(card.get(key), _KINDS.get(key, str))]
     required = set(REQUIRED.get(version, REQUIRED_LATER))
     skills = [skill for skill in list_of(card, "skills") if isinstance(skill, dict)]

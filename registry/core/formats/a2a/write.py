@@ -64,8 +64,8 @@ def write(task: Task) -> WrittenDocument:
         "documentationUrl": service.docs_url,
         "iconUrl": service.icon_url,
         "capabilities": {},
-        "defaultInputModes": _shared_modes(skills, "inputModes"),
-        "defaultOutputModes": _shared_modes(skills, "outputModes"),
+        "defaultInputModes": _take_shared_modes(skills, "inputModes"),
+        "defaultOutputModes": _take_shared_modes(skills, "outputModes"),
         **_security(service.auth, is_version_1),
         "skills": skills,
     }
@@ -120,7 +120,7 @@ def _skills(task: Task, interface: Protocol) -> tuple[list[dict[str, Any]], list
     return skills, sources
 
 
-def _shared_modes(skills: list[dict[str, Any]], key: str) -> list[str]:
+def _take_shared_modes(skills: list[dict[str, Any]], key: str) -> list[str]:
     """Return the modes that all skills share and remove them from the skills; the card's default then applies."""
     modes: list[str] = skills[0].get(key, [])
     if any(skill.get(key, []) != modes for skill in skills):

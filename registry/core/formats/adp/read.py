@@ -106,11 +106,11 @@ def endpoint(base_url: str | None, target: str | None) -> str | None:
     """
     if target is None or (base_url is None and not target.startswith("http")):
         return None
-    address = _joined(target, base_url or target)
+    address = _resolve(target, base_url or target)
     return address.url if address and address.url.startswith("https:") else None
 
 
-def _joined(target: str, base_url: str) -> Endpoint | None:
+def _resolve(target: str, base_url: str) -> Endpoint | None:
     if target.startswith("http"):
         return callable_url(target, target, base_url)
     return callable_url(base_url + target, base_url, base_url) if _stays_on_host(target, base_url) else None
@@ -354,7 +354,7 @@ def _detail_url(detail_url: Json, pointer: str, base_url: str | None, notes: Not
         return None
     if base_url is None and not detail_url.startswith("http"):
         return None  # the missing base_url has its own finding
-    address = _joined(detail_url, base_url or detail_url)
+    address = _resolve(detail_url, base_url or detail_url)
     if address is None:
         is_absolute = detail_url.startswith("http")
         notes.add(

@@ -80,7 +80,7 @@ def dialect(document: Document) -> str | None:
     value = document.value
     if not isinstance(value, dict):
         return None
-    card = _flat(value)
+    card = _flatten(value)
     if not _name(card):
         return None
     is_callable = (
@@ -102,7 +102,7 @@ def wrapped(document: Document) -> str | None:
 def read(document: Document, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
     notes.add(rules.AD_HOC)
-    card = _flat(value)
+    card = _flatten(value)
     protocols = list(_protocols(card, document))
     is_template = has_template(card, ("name", "description"), "", notes)
     capabilities = tuple(_capabilities(card, protocols, document, notes))
@@ -132,7 +132,7 @@ def read(document: Document, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, pointers)
 
 
-def _flat(value: Object) -> Object:
+def _flatten(value: Object) -> Object:
     """Return the card with the members of its wrappers at the top; members that stand there already count."""
     flat: Object = {}
     for key in reversed(_WRAPPERS):

@@ -113,9 +113,9 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if has_placeholder(value.get("name")):
         notes.add(common_rules.TEMPLATE, "/name", value["name"])
     servers = configured_servers(value)
-    listed, card_pointers = _listed(servers, document, notes)
+    listed, card_pointers = _list_servers(servers, document, notes)
     own = described_remotes(value, document, notes)
-    chosen, others = _of_one_site(listed, own, document)
+    chosen, others = _split_by_site(listed, own, document)
     protocols, remotes_auth, address = united([*own, *(remote for _, _, remote in chosen)])
     entries = tool_entries(value) or [entry for _, item, _ in chosen for entry in tool_entries(item)]
     tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
@@ -146,7 +146,7 @@ def chosen_of(listed: list[Listed]) -> list[Remote]:
     return [remote for _, _, remote in listed]
 
 
-def _listed(
+def _list_servers(
     servers: list[tuple[str, str | None, Object]], document: Document, notes: Notes
 ) -> tuple[list[Listed], list[Pointer]]:
     """Return the servers of a list that clients may call, and pointers to the cards that it names instead."""
@@ -167,7 +167,7 @@ def _listed(
     return listed, pointers
 
 
-def _of_one_site(listed: list[Listed], own: list[Remote], document: Document) -> tuple[list[Listed], list[Remote]]:
+def _split_by_site(listed: list[Listed], own: list[Remote], document: Document) -> tuple[list[Listed], list[Remote]]:
     """Return the host's own servers and the other ones: a client's configuration lists servers of many owners.
 
     Own servers are on the site that serves the document, else on the site of the document's own address. A document

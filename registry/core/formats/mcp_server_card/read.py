@@ -84,7 +84,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     offered = tool_capabilities or context_offers(card, address, document, SLUG, notes)
     described = base_service(holders, card, document)
     is_shown_whole = not offered or (not tool_capabilities and keeps_tools_to_itself(card))
-    whole = _whole(holders, described, address, document) if is_shown_whole else ()
+    whole = _make_whole_server(holders, described, address, document) if is_shown_whole else ()
     service = Service(
         **described,
         capabilities=(*whole, *offered),
@@ -127,7 +127,7 @@ def _place_of_address(dialect: str) -> str:
     return "/remotes" if dialect == _V1 else "/transport"
 
 
-def _whole(
+def _make_whole_server(
     holders: list[Object], described: dict[str, Any], address: Endpoint | None, document: Document
 ) -> tuple[Capability, ...]:
     """Return the server as one capability, if it has a name and can be called or installed."""

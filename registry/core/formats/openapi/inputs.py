@@ -176,7 +176,7 @@ def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs
     """Add the members of a body that is an object, or the body as one property."""
     schema = s.whole(held)
     if schema is None:
-        schema = _outline(s.resolve(held), s)
+        schema = _make_outline(s.resolve(held), s)
     members = schema.get("properties")
     if isinstance(members, dict) and _is_spreadable(schema, members, inputs.properties):
         required = schema.get("required", ())
@@ -208,7 +208,7 @@ def _with_example(schema: dict[str, Any], example: Json, s: OpenApiSchemas) -> d
     return {**schema, **written} if written else schema
 
 
-def _outline(schema: Object, s: OpenApiSchemas) -> dict[str, Any]:
+def _make_outline(schema: Object, s: OpenApiSchemas) -> dict[str, Any]:
     """Return the names and types of a body that is too large to be written in full."""
     members = map_of(schema, "properties")
     names: Sequence[str] = list(members)[:MAX_PARAMS]

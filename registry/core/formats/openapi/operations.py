@@ -73,7 +73,7 @@ def _operations(
         if operation_id in ids:
             notes.add(rules.OPERATION_ID, pointer, operation_id)
         name = unique_name(operation_id, ids)
-        called = _called(path, path_item, operation, base, document, notes)
+        called = _find_server(path, path_item, operation, base, document, notes)
         address = called.address.url + path if called.address else None
         inputs = inputs_of(value, path_item, operation, address or path, called.variables, schemas)
         result, result_note = result_of(operation, schemas)
@@ -131,7 +131,7 @@ def _path_item(value: Object, item: Object) -> Object:
     return {**map_of(map_of(map_of(value, "components"), "pathItems"), key), **item}
 
 
-def _called(
+def _find_server(
     path: str, path_item: Object, operation: Object, base: BaseAddress, document: Document, notes: Notes
 ) -> BaseAddress:
     """Return the server of an operation: its own, else that of its path, else that of the whole description."""

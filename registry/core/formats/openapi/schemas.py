@@ -116,7 +116,7 @@ class OpenApiSchemas:
         share = self._share()
         if not isinstance(schema, dict) or not schema or share <= 0:
             return None
-        if (flat := self._flat(schema, share)) is not None:
+        if (flat := self._get_flat(schema, share)) is not None:
             return flat
         own = self._own(schema)
         for depth in range(_MAX_DEPTH, -1, -1):
@@ -130,7 +130,7 @@ class OpenApiSchemas:
         self._note_cut()
         return None
 
-    def _flat(self, schema: Object, share: int) -> dict[str, Any] | None:
+    def _get_flat(self, schema: Object, share: int) -> dict[str, Any] | None:
         """Return a schema that has no subschemas, as most parameters' schemas have none; None for any other schema."""
         size = 0
         result: dict[str, Any] = {}
@@ -175,10 +175,10 @@ class OpenApiSchemas:
         if isinstance(value, list):
             own.size += _MEMBER_COST
             known = len(own.references)
-            return self._marked([self._cleaned(item, own, level + 1) for item in value], own, known)
+            return self._remember_references([self._cleaned(item, own, level + 1) for item in value], own, known)
         return self._value(value, own)
 
-    def _marked(self, value: Any, own: _Own, known: int) -> Any:
+    def _remember_references(self, value: Any, own: _Own, known: int) -> Any:
         """Return a cleaned value; remember it if it holds references. `known` references were found before it.
 
         A value without references is written once and shared by all schemas that name it.
@@ -215,7 +215,7 @@ class OpenApiSchemas:
                 for member, item in value.items():
                     size += _MEMBER_COST + len(member)
                     members[keys.get(member) or self._key(member)] = self._cleaned(item, own, level + 1)
-                result[name] = self._marked(members, own, before)
+                result[name] = self._remember_references(members, own, before)
             else:
                 result[name] = self._cleaned(value, own, level)
         own.size += size
@@ -223,7 +223,7 @@ class OpenApiSchemas:
         if isinstance(target, str):
             self._holders.add(id(result))
             return _Reference(target, result)
-        return self._marked(result, own, known)
+        return self._remember_references(result, own, known)
 
     def _value(self, value: Json, own: _Own) -> Any:
         own.size += _MEMBER_COST
@@ -248,7 +248,7 @@ class OpenApiSchemas:
         """Return size and height of a schema whose references are resolved as far as `left` allows."""
         size, height = own.size, own.height
         for target, level in own.references:
-            inner_left = self._inside(own.circle, target, left)
+            inner_left = self._left_inside(own.circle, target, left)
             if inner_left is not None:
                 key = target, inner_left
                 if key not in self._measures:
@@ -257,7 +257,7 @@ class OpenApiSchemas:
                 size, height = size + inner_size, max(height, level + inner_height)
         return size, height
 
-    def _inside(self, circle: int | None, target: str, left: _Left) -> _Left | None:
+    def _left_inside(self, circle: int | None, target: str, left: _Left) -> _Left | None:
         """Return what is left inside of a reference from a schema of `circle`; None: it is not resolved."""
         depth, repeats = left
         if depth == 0:
@@ -274,10 +274,10 @@ class OpenApiSchemas:
                 return [self._write(item, circle, left) for item in value]
             written = {key: self._write(item, circle, left) for key, item in value.items()}
             return united(written) if "allOf" in written else written
-        found = self._found(value.target, self._inside(circle, value.target, left))
+        found = self._resolve(value.target, self._left_inside(circle, value.target, left))
         return united({**found, **self._write(value.others, circle, left)}) if value.others else found
 
-    def _found(self, target: str, left: _Left | None) -> dict[str, Any]:
+    def _resolve(self, target: str, left: _Left | None) -> dict[str, Any]:
         """Return the schema that a reference names, or a note of why it is not shown."""
         key = target, left
         if key not in self._written:

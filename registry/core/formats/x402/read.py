@@ -192,7 +192,7 @@ def _offers(value: Object, dialect: str, base: str, document: Document, notes: N
     loose: list[Offer] = []
     if not offers or dialect == _AD_HOC:
         loose = offers_in(value, _LOOSE_LISTS)
-        loose += _priced(value)
+        loose += _read_prices(value)
     if len(offers) + len(loose) > MAX_CAPABILITIES:
         notes.add(common_rules.TOO_MANY_CAPABILITIES, "/items", len(offers) + len(loose))
     paths = [offer for offer in offers if (target_of(offer.holder)[0] or "").startswith("/")]
@@ -236,7 +236,7 @@ def _stated_prices(text: str | None) -> dict[str, Object]:
     return {path: {"method": method, "price": price} for method, path, price in _STATED_PRICE.findall(text or "")}
 
 
-def _priced(value: Object) -> list[Offer]:
+def _read_prices(value: Object) -> list[Offer]:
     """Return what a map of prices sells: the addresses that a tier names, or the entry itself by its name."""
     offers: list[Offer] = []
     for tier in offers_in(value, ("pricing",)):
