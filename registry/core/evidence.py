@@ -49,7 +49,7 @@ class Day:
 
 
 def status_of(outcome: Outcome, ms: int | None) -> Status | None:
-    """Return what a visit says of the service; None when it measured nothing."""
+    """Return the service's status by a visit, or None if the visit measured nothing."""
     if outcome in NOT_MEASURED:  # guard: uptime-unmeasured
         return None
     if outcome in DOWN:

@@ -1,8 +1,7 @@
-"""What is sent to a receiver. Messages are thin: they hold no text of any site, and the receiver reads the feed.
+"""Messages to webhook receivers, their signatures (Standard Webhooks, HMAC-SHA256), and the schedule of retries.
 
-When a message is sent again, and when a receiver is given up (Standard Webhooks, "Deliverability").
-
-Secrets and signatures (Standard Webhooks, "Signature scheme": symmetric, HMAC-SHA256).
+Messages are thin: they hold no text of any site, and the receiver reads the feed. When to retry, and when to give up a
+receiver, follows Standard Webhooks, "Deliverability".
 """
 
 import base64
@@ -30,7 +29,7 @@ TOKEN_BYTES: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """`id` is the same in every attempt to deliver it (`webhook-id`). `token`: what a receiver has to answer."""
+    """`id` is the same in every attempt to deliver it (`webhook-id`). `token`: the expected answer of the receiver."""
 
     id: str
     purpose: Purpose

@@ -111,8 +111,8 @@ def place(host: str, method: Method) -> str:
 
 
 def is_published(value: str, texts: Iterable[bytes]) -> bool:
-    """Return whether one of the TXT records, or of the lines of the file, is the value. Spaces around it are ignored;
-    other lines may be the values of others."""
+    """Return whether a TXT record or a line of the file is the value. Spaces around it are ignored; other lines may
+    belong to other claims."""
     return any(hmac.compare_digest(text.strip(), value.encode()) for text in texts)
 
 

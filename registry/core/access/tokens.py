@@ -34,7 +34,7 @@ class Token:
 
     @property
     def digest(self) -> bytes:
-        """What is stored of the secret: its SHA-256, 32 bytes."""
+        """The SHA-256 of the secret, 32 bytes. Only this is stored."""
         return hashlib.sha256(self.secret.encode()).digest()
 
     def matches(self, digest: bytes) -> bool:

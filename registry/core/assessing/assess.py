@@ -100,7 +100,7 @@ def _by_status(status: int) -> Assessment:
 
 
 def _with_links(assessment: Assessment, fetched: FetchResult) -> Assessment:
-    """Add what a front page reveals: links to the host's documents, and HTML attributes meant for agents."""
+    """Add the findings of a front page: links to the host's documents, and HTML attributes meant for agents."""
     hints = tuple(Finding(hint.rule) for hint in _PAGE_HINTS if hint.is_in(fetched.body))
     links = home_pointers(fetched.final_url, fetched.headers, fetched.body)
     return replace(assessment, findings=hints, pointers=links)
@@ -109,7 +109,7 @@ def _with_links(assessment: Assessment, fetched: FetchResult) -> Assessment:
 def _assess_against(
     probe: Probe, fetched: FetchResult, controls: Controls, equal_control: Control | None
 ) -> Assessment:
-    """Judge a body with a status of READ: is it its path's own, and what is it. `equal_control` equals it."""
+    """Judge a body with a status of READ: whether it belongs to its path, and its format. `equal_control` equals it."""
     if fetched.hops and is_home(fetched.final_url):
         return Assessment(Outcome.ABSENT, "redirect_home")
     if equal_control is not None and not _is_at_preferred_path(equal_control.form, fetched):
@@ -261,7 +261,7 @@ def _assess_negative(document: Document, value: dict[str, Json], negative: Negat
 
 
 def _alternatives(url: str, value: dict[str, Json]) -> tuple[Pointer, ...]:
-    """Return pointers from the values of `alternatives`, at the top or in a member: what the host does offer."""
+    """Return pointers to the formats the host does offer, from `alternatives` at the top or in a member."""
     pointers = []
     for pointer, holder in (("", value), *((at("", key), member) for key, member in value.items())):
         for key, target in map_of(holder, "alternatives").items():

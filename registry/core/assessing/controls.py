@@ -29,7 +29,7 @@ _WORDS: Final = bytes(ord("0") if byte in _DIGITS else byte if byte in _IN_WORDS
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What is kept of the answer to a random name until the end of the visit, to compare other answers with.
+    """The answer to a random name, reduced to the facts that later answers of the visit are compared with.
 
     `size`, `sha256`: of the whole body. `head`: digest of the masked head. `words`: digest of its words. `text`: the
     masked head itself, to measure similarity; empty for web pages, because a page that differs is not a manifest

@@ -1,7 +1,7 @@
 """Judge a document before any host serves it: a file of its author, or a body sent to be checked.
 
-It is judged as if the host that it names served it, so that nothing is held against a local file for being one. Because
-no pointer led to it, formats that are usually found by pointers are tried if nothing else matches.
+It is judged as if the host that it names served it, so a local file is not blamed for being local. Because no pointer
+led to it, formats that are usually found by pointers are tried if nothing else matches.
 """
 
 from dataclasses import dataclass

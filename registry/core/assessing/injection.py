@@ -71,7 +71,7 @@ def _collect(value: Any, texts: dict[str, None]) -> None:
 
 
 def _locate_texts(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text of a JSON value with its pointer; a key has that of its member. The reader limits the depth."""
+    """Yield every text of a JSON value with its pointer; a key has its member's. The reader limits the depth."""
     if isinstance(value, str):
         yield pointer, value
     elif isinstance(value, dict):
@@ -85,7 +85,7 @@ def _locate_texts(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _with_parents(pointer: str) -> Iterator[str]:
-    """Yield a pointer and those of all values around it, the whole document ("") last."""
+    """Yield a pointer and the pointers of all values around it, the whole document ("") last."""
     while pointer:
         yield pointer
         pointer = pointer.rpartition("/")[0]

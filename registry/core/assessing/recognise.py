@@ -1,4 +1,4 @@
-"""The recognition table: the first row whose test matches decides what a document is.
+"""The recognition table: the first matching row decides the format of a document.
 
 Content decides. Only the weak rows at the end also consider the path, the media type, or the format that the pointer to
 the document promised.

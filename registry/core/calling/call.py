@@ -41,7 +41,7 @@ def examples_of(service: Service) -> list[dict[str, Any] | None]:
 
 
 def call_of(service: Service, capability: Capability, example: Arguments | None) -> dict[str, Any] | None:
-    """Return how the capability is called; None where it cannot be called from what its documents say.
+    """Return how the capability is called, or None if its documents do not suffice for a call.
 
     `service` may be without its other capabilities. `example`: what `example_of` returned; nothing is computed from a
     schema here.

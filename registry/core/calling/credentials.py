@@ -1,4 +1,4 @@
-"""The credentials of a call: completed by what the service says of the same schemes, and placed in its request.
+"""The credentials of a call: completed by the service's own descriptions of its schemes, and placed in the request.
 
 A credential is shown as a placeholder in capitals, `YOUR_API_KEY`, which needs no quoting in URLs, headers and shells.
 """
@@ -88,7 +88,7 @@ class Credentials:
 
 
 def credentials_of(service: Service, call: Invocation) -> Credentials:
-    """Return the credentials of a call: its own, else those of the service."""
+    """Return the credentials of a call: its own, else the service's."""
     auth = completed(call.auth if call.auth is not None else service.auth, service.auth)
     schemes = auth.schemes
     sets = [tuple(schemes[index] for index in indexes if 0 <= index < len(schemes)) for indexes in auth.combinations]
@@ -145,14 +145,14 @@ def placeholder(name: str | None) -> str:
 
 
 def inputs_json(inputs: Iterable[Input]) -> list[dict[str, Any]]:
-    """Return the values that a caller supplies, with what the document says of each."""
+    """Return the values that a caller supplies, with the document's description of each."""
     keys = ("name", "description", "required", "secret", "value", "default")
     rows = [{key: getattr(item, key) for key in keys} | {"choices": list(item.choices) or None} for item in inputs]
     return [{key: value for key, value in row.items() if value is not None} for row in rows]
 
 
 def input_value(item: Input) -> str:
-    """Return what an example carries for a value of the caller: the fixed one, the default, or a placeholder."""
+    """Return the example of a caller's value: the fixed value, the default, or a placeholder."""
     if item.value and "{" not in item.value:
         return item.value
     if item.value:  # fixed except for variables, such as "Bearer {token}"

@@ -1,4 +1,4 @@
-"""The budget of work for what is computed from a site's own schema, and estimates of that work.
+"""The budget of work for computations on a site's own schema, and estimates of that work.
 
 Bytes do not measure it: an `enum` of 2,500 lists under an example of 4,000 items is 41 KB and ten million comparisons.
 Work is counted instead of timed, so that every machine makes the same examples.
@@ -117,9 +117,8 @@ def _patterns(schema: object) -> list[str]:
 
 
 def _checking_work(schema: object, value: object, weights: dict[int, int]) -> int:
-    """Return an upper bound of the comparisons that show whether a value is valid. Every part of the schema is looked
-    at once; what is applied to many members of the value counts as often as it has members. `weights` of values
-    by their identity: each is weighed once."""
+    """Return an upper bound of the comparisons that validate a value. Each part of the schema is read once; a part that
+    applies to many members of the value counts once for each. `weights` of values by identity: each is weighed once."""
     if not isinstance(schema, Mapping):
         return 1
     work = len(schema) + 2 * _weight(schema.get("enum")) + 2 * _weight(schema.get("const"))

@@ -1,10 +1,8 @@
-"""How a capability is called by plain HTTP: its parameters in the places of a request.
+"""Make the example call of a capability by plain HTTP, or by REST of the Web of Agents (draft-00 sections 5.1, 5.2).
 
-How an agent or an operation of the Web of Agents is called by REST (draft-00 sections 5.1 and 5.2).
-
-The arguments of an example call: a valid value for each required parameter, and the document's own for others.
-
-They are made once, when a service is recorded, and stored beside the capability (`example_of` in `call`).
+Arguments are a valid value for each required parameter, and the document's own values for others. They are made once,
+when a service is recorded, and stored with the capability (`example_of` in `call`). Parameters are then put into their
+places in the request.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -36,7 +34,7 @@ _NO_EXAMPLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What an example lacks, and why."""
+    """A missing part of an example, and the reason."""
 
     what: str
     why: str
@@ -146,7 +144,7 @@ def _with_documented(root: Root, rules: Mapping[str, Any], required: Arguments) 
 
 
 def _make_whole(root: Root, params: Mapping[str, Any], settled: Any, otherwise: Arguments) -> Arguments:
-    """Return values for a schema that says more than its properties do, such as `anyOf` beside them."""
+    """Return values for a schema with constraints besides its properties, such as `anyOf`."""
     filler = Filler(root)
     try:
         values = filler.value({key: value for key, value in params.items() if key not in _NO_EXAMPLES})
@@ -362,7 +360,7 @@ def _variables(parameter: PlacedParameter) -> list[tuple[str, bool]]:
 
 
 def _styles(capability: Capability) -> Mapping[str, Any]:
-    """Return how the document writes values, by parameter, whichever format says it (`style`, `explode`)."""
+    """Return how the document writes values, by parameter, in any format (`style`, `explode`)."""
     found = next((members["styles"] for members in capability.native.values() if "styles" in members), None)
     return found if isinstance(found, Mapping) else {}
 
@@ -378,7 +376,7 @@ def _style(said: object) -> str:
 
 
 def _is_list(schema: Any, root: Root) -> bool:
-    """Return whether a parameter is a list or an object; what is reached by too long references is neither."""
+    """Return whether a parameter is a list or an object. Values behind too long references count as neither."""
     try:
         schema = root.resolved(schema)
     except OutOfEffort:
@@ -391,7 +389,7 @@ def _is_list(schema: Any, root: Root) -> bool:
 def envelope_call(
     service: Service, capability: Capability, call: Invocation, agent: str, operation: str | None, source: Source
 ) -> dict[str, Any]:
-    """Return the request with its whole invocation envelope: agent, operation where there are any, and input."""
+    """Return the request with its whole invocation envelope: agent and operation, if known, and input."""
     arguments = source(capability.params, {})
     named = {"agent": agent} if operation is None else {"agent": agent, "operation": operation}
     request = ExampleRequest("POST", address_of(call.endpoint or ""), content_type=JSON)

@@ -42,7 +42,7 @@ class _Chars:
         return any(low <= char <= high for low, high in self.ranges) != self.negated
 
     def choice(self) -> str:
-        """Return a printable character of the set, a letter or digit where there is one."""
+        """Return a printable character of the set, preferably a letter or digit."""
         if len(self.ranges) > MAX_RANGES:
             raise _UnsupportedPattern
         candidates: list[str] = [*_LIKED, *(low for low, _ in self.ranges), *map(chr, range(33, 127))]

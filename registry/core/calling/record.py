@@ -27,7 +27,7 @@ _AUTH: Final[TypeAdapter[Auth]] = TypeAdapter(Auth)
 
 
 def capability_record(service: Service, capability: Capability, example: Arguments | None) -> dict[str, Any]:
-    """Return what is known of a capability, JSON-ready.
+    """Return the record of a capability, JSON-ready.
 
     `service` may be without its other capabilities. A key is absent where the documents say nothing, except
     `side_effects`: null there means unknown. `input_schema` and `output_schema` are JSON Schemas as data. `call` is
@@ -59,7 +59,7 @@ def capability_record(service: Service, capability: Capability, example: Argumen
 
 
 def inferred_side_effects(capability: Capability) -> dict[str, Any] | None:
-    """Return what the HTTP method lets a caller expect where the documents do not say it; None without a reason.
+    """Return the side effects that the HTTP method implies if the documents state none, or None.
 
     GET and HEAD are safe by definition (RFC 9110 section 9.2.1). Another method says nothing: POST may only compute.
     """
@@ -107,7 +107,7 @@ def _rate_limit(said: Mapping[str, Any], capability: Capability) -> dict[str, An
 
 
 def _auth(service: Service, call: Invocation | None) -> dict[str, Any] | None:
-    """Return the credentials that a call needs: its own, else those of the service; None where nothing is known."""
+    """Return the credentials that a call needs: its own, else the service's; None if unknown."""
     auth = call.auth if call is not None and call.auth is not None else service.auth
     if auth == Auth():
         return None

@@ -99,7 +99,7 @@ class ExampleRequest:
         return command_line(words)
 
     def _body_text(self) -> str:
-        """Return the body as it is sent, other than multipart."""
+        """Return the body of a request that is not multipart, ready to send."""
         if self.content_type == FORM and isinstance(self.body, Mapping):
             return urlencode([pair for name, value in self.body.items() for pair in query_pairs(name, value)])
         is_json = self.content_type is None or "json" in self.content_type or not isinstance(self.body, str)

@@ -1,7 +1,7 @@
-"""Schemas of documents as finite JSON Schemas of draft 2020-12, and whether a value is valid under one.
+"""Turn schemas of documents into finite JSON Schemas of draft 2020-12, and validate values with them.
 
-Documents write several drafts and OpenAPI's variants, with mistakes. `keywords` keeps what has a defined meaning, so
-that what is compiled here has no reference, no recursion and a bounded size; patterns are matched in linear time.
+Documents write several drafts and OpenAPI's variants, with mistakes. `keywords` keeps the parts with a defined meaning,
+so compiled schemas have no reference, no recursion and a bounded size; patterns are matched in linear time.
 """
 
 import json

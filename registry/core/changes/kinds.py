@@ -55,7 +55,7 @@ PATTERNS: Final = (*dict.fromkeys(f"{kind.partition('.')[0]}.*" for kind in KIND
 
 
 class UnknownKind(ValueError):
-    """A filter names something that is no kind of event; the message says what it may name."""
+    """A filter names an unknown kind of event; the message lists the known ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ _CODE: Final = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,63}")
 
 
 def payload_of(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payload of an event. `data` as stored: what an operator noted there is not for readers."""
+    """Return the payload of an event. `data` as stored; an operator's notes in it are not for readers."""
     members = next((members for known, members in _MEMBERS.items() if known == kind), ("state",))
     payload = {name: data[name] for name in members if name in data}
     if "reason" in payload and not _CODE.fullmatch(str(payload["reason"])):

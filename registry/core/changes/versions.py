@@ -179,7 +179,7 @@ def capability_fingerprint(data: Mapping[str, Any]) -> str:
 
 
 def listed(after: Version) -> Json:
-    """Return what an event says of a service that is shown from now on."""
+    """Return the payload of the event that a service is now listed."""
     prints = {name: after.fingerprint_of(name) for name in after.capabilities}
     added = [{"name": name, "fingerprint": prints[name]} for name in [*prints][:MAX_NAMED]]
     return {
@@ -190,9 +190,9 @@ def listed(after: Version) -> Json:
 
 
 def changed(before: Version, after: Version) -> Json | None:
-    """Return what an event says of a service that changed; None when it did not.
+    """Return the payload of the event that a service changed, or None if it did not.
 
-    `changed` are the members that differ; `capabilities` alone, or `score` alone, say that nothing else does.
+    `changed`: the members that differ. Only `capabilities`, or only `score`, means that all else is equal.
     """
     old, new = before.capabilities, after.capabilities
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]

@@ -1,7 +1,7 @@
-"""The media types by which catalogues (ARD, AI Catalog) name formats, in the spellings that are found in the wild.
+"""The media types that name formats in catalogues (ARD, AI Catalog), in the spellings found in the wild.
 
 Publishers have spelt OpenAPI in 11 ways and an MCP server card in about as many (ard-spec issue 88, ai-catalog issues
-82 and 116). One table is used for entries that are read, for filters of clients, and for what this registry serves.
+82 and 116). Reading entries, filters of clients, and this registry's own answers use one table.
 """
 
 import re
@@ -126,7 +126,7 @@ def promised_format(text: str) -> str | None:
 
 
 def artifact_formats(formats: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the formats that have entries, in the order of TYPE_OF: that of the entries of a service."""
+    """Return the formats that have entries, in the order of TYPE_OF, which is the order of a service's entries."""
     held = frozenset(formats)
     return tuple(slug for slug in TYPE_OF if slug in held)
 

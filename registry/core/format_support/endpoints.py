@@ -105,8 +105,8 @@ def claim(
 ) -> str | None:
     """Return the host, URL or DID that the document claims for itself, cleaned; add a finding if it is on another site.
 
-    `rule` is found then: CLAIM_ELSEWHERE for what the document says it is, PROVIDER_ELSEWHERE for who runs it. A
-    document that says it is the parent or a sibling of the serving host has the finding CLAIM_OF_SITE.
+    `rule` of that finding: CLAIM_ELSEWHERE for the document's own identity, PROVIDER_ELSEWHERE for its operator. A
+    document that claims to be the serving host's parent or sibling has the finding CLAIM_OF_SITE.
     """
     if not isinstance(value, str) or not (claimed := line(value, NAME_CHARS)):
         return None

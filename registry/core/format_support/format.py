@@ -45,7 +45,7 @@ class RequirementVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is to be known of a requirement that no finding reports. `text` may be "" for CALLERS."""
+    """The reason why no finding reports a requirement. `text` may be "" for CALLERS."""
 
     verdict: RequirementVerdict
     text: str
@@ -95,7 +95,7 @@ Dialect = Callable[[Document], str | None]
 
 
 class Role(StrEnum):
-    """What a document of the format contributes. A host is listed only if a SERVICE document was FOUND."""
+    """The contribution of a format's documents. A host is listed only if a SERVICE document was FOUND."""
 
     SERVICE = "service"
     POINTERS = "pointers"  # catalogues, which name other documents

@@ -82,8 +82,8 @@ def pricing_model(word: str | None) -> PricingModel | None:
 def pricing_of(value: Json, base: str) -> Pricing:
     """Return the pricing in a loose `pricing` member: a word, a sentence, or an object with a model and plans.
 
-    The blank Pricing where nothing is said. A sentence stays a note; only fixed phrases in it state a model. A free
-    tier beside what has to be paid is "freemium".
+    An absent member gives a blank Pricing. A sentence stays a note; only fixed phrases in it state a model. A free
+    tier together with paid ones is "freemium".
     """
     if isinstance(value, str):
         text = line(value, TEXT_CHARS)

@@ -57,9 +57,9 @@ class Notes:
         return any(value in evidence and f"{pointer}/".startswith(f"{place}/") for place, evidence in self._refused)
 
     def withdraw(self, rule: Rule, places: Collection[str]) -> None:
-        """Take back what was added for a rule at members of the objects at these JSON Pointers.
+        """Remove the findings of a rule at members of the objects at these JSON Pointers.
 
-        Those beyond FINDINGS_PER_REASON have no place; they go when no other is left.
+        Findings beyond FINDINGS_PER_REASON have no place; they are removed with the last other one.
         """
         kept = [one for one in self._findings[rule] if one.pointer.rpartition("/")[0] not in places]
         self._counts[rule] -= len(self._findings[rule]) - len(kept)
@@ -221,7 +221,7 @@ def has_template(holder: Object, texts: tuple[str, ...], pointer: str, notes: No
 
 
 def slug(text: str) -> str:
-    """Return an id made from a name: lower case, words joined by underscores; "item" where nothing is left."""
+    """Return an id made from a name: lower case, words joined by underscores; "item" if no character remains."""
     return re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")[:ID_CHARS] or "item"
 
 

@@ -49,7 +49,7 @@ def flag(holder: Json, *keys: str) -> bool | None:
 
 
 def input_of(item: Object, name: str) -> Input:
-    """Return one `Input` by its name. The snake_case spellings are those of May 2025."""
+    """Return one `Input` by its name. The snake_case spellings are from May 2025."""
     return Input(
         name,
         text_of(item, "description"),

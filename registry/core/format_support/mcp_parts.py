@@ -166,8 +166,8 @@ def _tools(
 def _tool(
     item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document, notes: Notes
 ) -> Capability:
-    """Return the capability of a tool. Hints are what the server says of itself; `destructiveHint` means something only
-    for a tool that is not read-only (Model Context Protocol 2025-06-18, ToolAnnotations)."""
+    """Return the capability of a tool. Hints are the server's own claims; `destructiveHint` has a meaning only for a
+    tool that is not read-only (Model Context Protocol 2025-06-18, ToolAnnotations)."""
     hints = map_of(item, "annotations")
     read_only, destructive = flag_of(hints, "readOnlyHint"), flag_of(hints, "destructiveHint")
     side_effects = True if destructive and not read_only else None if read_only is None else not read_only

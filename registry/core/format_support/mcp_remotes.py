@@ -177,7 +177,7 @@ def transport_of(item: Object) -> str | None:
 
 
 def united(found: Iterable[Remote]) -> tuple[tuple[Protocol, ...], Auth, Endpoint | None]:
-    """Return the protocols of all remotes, what they demand, and the first address."""
+    """Return the protocols of all remotes, their credentials, and the first address."""
     callable_ones = [remote for remote in found if remote.address is not None]
     protocols = tuple(dict.fromkeys(remote.protocol for remote in callable_ones))
     auths = [remote.auth for remote in callable_ones if remote.auth != Auth()]
@@ -231,7 +231,7 @@ def with_variables(url: Json) -> Json:
 
 
 def _with_secrets(declared: Auth, secrets: list[InputCredential]) -> Auth:
-    """Return what a remote declares, else the secrets that it wants: all that it requires at once."""
+    """Return the credentials that a remote declares, else its required secrets, which are all needed at once."""
     if not secrets or declared.schemes:
         return declared
     needed = {secret.scheme: secret.required for secret in secrets[:MAX_TEXTS]}
@@ -274,7 +274,7 @@ def package_of(item: Object, base: str) -> Package:
 
 
 def argument_details(holder: Object) -> list[dict[str, Any]]:
-    """Return what is said of the arguments of each package beyond their values, as it stands; [] for nothing."""
+    """Return the raw descriptions of each package's arguments, without the values; [] without descriptions."""
     details = []
     for item in list_of(holder, "packages")[:MAX_PACKAGES]:
         kept = {
@@ -295,7 +295,7 @@ def _arguments(items: list[Json]) -> tuple[str, ...]:
 
 
 def _argument(item: Json) -> Iterator[str]:
-    """Yield an argument as words of a command line. What the caller fills in is `{its_name}`.
+    """Yield an argument as words of a command line. The caller's part is `{its_name}`.
 
     An optional argument without a value is left out. Records of May 2025 repeat the name in the value.
     """
@@ -337,7 +337,7 @@ def command_package(entry: Object) -> Package | None:
 
 
 def installed(value: Object) -> tuple[Package, ...]:
-    """Return the packages in a loose `install` member: commands such as `npx -y name`, with an `env` beside them."""
+    """Return the packages in a loose `install` member: commands such as `npx -y name`, with a neighbouring `env`."""
     found: list[Package] = []
     for key in _INSTALLS:
         held = value.get(key)

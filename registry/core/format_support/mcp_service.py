@@ -1,6 +1,6 @@
-"""Read what documents about MCP servers say of the service as a whole, in the spellings that publishers use.
+"""Read the facts about the whole service from documents about MCP servers, in the spellings that publishers use.
 
-A document may say it at the top, in `serverInfo` (SEP-1649) or in a member such as `links`.
+Documents state them at the top, in `serverInfo` (SEP-1649) or in a member such as `links`.
 """
 
 from collections.abc import Collection, Iterable
@@ -105,7 +105,7 @@ def first_pointer(value: Object, *keys: str) -> str:
 
 
 def mcp_auth(value: Object, remotes_auth: Auth, description: str | None, base: str) -> Auth:
-    """Return what the document demands of callers, else what its addresses do.
+    """Return the credentials that the document demands, else the ones that its addresses demand.
 
     "None" also where a sentence says that nothing is needed and no scheme is named.
     """

@@ -1,4 +1,4 @@
-"""What a format contributes to the probe plan: the paths to request, and their conditions."""
+"""A format's part of the probe plan: the paths to request, and their conditions."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ TEXT_CAP: Final = 512 * 1024
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """What is known about a host after the earlier stages: the conditions of stage S4 depend on it."""
+    """Facts about a host after the earlier stages, for the conditions of stage S4."""
 
     label: str  # first label of the host
     formats: frozenset[str]  # slugs of the documents found on this host

@@ -108,9 +108,9 @@ def is_public(text: str, url: str) -> bool:
 
 
 def _may_name_private(raw: bytes, gate: "_Gate") -> bool:
-    """Return whether a document has to be walked: one scan of its bytes decides it for nearly all.
+    """Return whether a document has to be walked: one scan of its bytes decides for nearly all documents.
 
-    What is written so that a scan does not see it (escapes, hidden characters) is left out of the merged service.
+    Addresses that the scan cannot see (escapes, hidden characters) are removed after the merge.
     """
     text = raw.lower().replace(b"\\/", b"/")
     if any(sign in text for sign in _SIGNS) or _ODD.search(text):
@@ -138,9 +138,9 @@ class _Gate:
         return None if host is None or (self.host and same_site(host, self.host)) else host
 
     def public(self, value: Any, is_address: bool = False) -> Any:
-        """Return a value of the model or of JSON without what is not public; _GONE if nothing is left to show.
+        """Return a value of the model or of JSON without addresses that are not public; _GONE if nothing remains.
 
-        The same object is returned if nothing was left out.
+        An unchanged value is returned as the same object.
         """
         kind = type(value)
         if isinstance(value, str):

@@ -162,9 +162,9 @@ def says_no_auth(texts: Iterable[str | None]) -> bool:
 
 
 def stated_pricing(texts: Iterable[str | None]) -> PricingModel | None:
-    """Return the pricing model that the texts state; None where they do not.
+    """Return the pricing model that the texts state, or None.
 
-    Something free beside what is paid for is "freemium". That something is free counts only if no price is stated.
+    Free and paid offers together are "freemium". The word "free" alone counts only if no price is stated.
     """
     whole = "\n".join(text[:_CHARS] for text in texts if text)
     if _FREE_TIER.search(whole):

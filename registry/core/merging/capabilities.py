@@ -99,7 +99,7 @@ def flags_of(*capabilities: Capability) -> tuple[str, ...]:
 
 
 def sources(capability: Capability, names: Iterable[str]) -> dict[str, Origin]:
-    """Return where the named fields of a capability come from, as far as it is known."""
+    """Return the known sources of a capability's named fields."""
     default = origin_of(capability)
     origins = ((name, capability.provenance.get(name, default)) for name in names)
     return {name: origin for name, origin in origins if origin is not None}

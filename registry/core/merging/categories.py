@@ -1,8 +1,8 @@
 """The category of a service, by the slugs that clients of ADP registries know, from the service's own words.
 
 No document of the known formats names one of these slugs, so it is derived: from the name, the tags, the first sentence
-of the description and the names of the capabilities. Later sentences are left out, because they often name what the
-service does not do or only supports. `other` is the answer where no slug fits clearly.
+of the description and the names of the capabilities. Later sentences are left out, because they often name things that
+the service does not do or only supports. `other` means that no slug fits clearly.
 """
 
 import re
@@ -94,7 +94,7 @@ def slugs_in(text: str) -> tuple[str, ...]:
 
 
 def _phrases(words: list[str]) -> Iterable[str]:
-    """Yield every word and every two and three words in a row, as they are and with the last one in the singular."""
+    """Yield every one, two and three words in a row, unchanged and with the last word in the singular."""
     for start in range(len(words)):
         for end in range(start + 1, min(start + 3, len(words)) + 1):
             phrase = " ".join(words[start:end])

@@ -50,7 +50,7 @@ def look_alikes(host: str, service: Service) -> Iterator[LocatedFinding]:
 def resemblance(host: str, service: Service) -> Resemblance | None:
     """Return the first well-known name that the host, the service or its provider uses.
 
-    None on a host of its owner, and on that of the owner of another one, who may speak of all.
+    None on a host of its owner, and on a host of another known name's owner, who may mention all names.
     """
     if owned_name(host) is not None:
         return None
@@ -65,7 +65,7 @@ def resemblance(host: str, service: Service) -> Resemblance | None:
 
 
 def _is_own_host(host: str, name: str) -> bool:
-    """Return whether the name is a host name of the same site; the labels of the host are judged by themselves."""
+    """Return whether the name is a host name of the same site; the labels of the host are judged separately."""
     hosts = hosts_in(name)
     return len(hosts) == 1 and " " not in name.strip() and same_site(hosts[0], host)
 

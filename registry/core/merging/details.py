@@ -106,9 +106,9 @@ _WHOLE_SERVER = "mcp:"
 
 
 def with_tool_lists(documents: Sequence[HeldDocument]) -> list[HeldDocument]:
-    """Return the documents without lists of servers that none of them names any more.
+    """Return the documents without tool lists of servers that no document names any more.
 
-    A capability that stands for a whole server is left out where its tools are known.
+    A capability that stands for a whole server is left out if its tools are known.
     """
     named = _endpoints(document for document in documents if document.assessment.format != _SLUG)
     kept = [document for document in documents if document.assessment.format != _SLUG or document.requested in named]

@@ -136,7 +136,7 @@ def _united_lists(
 
 
 def _record_origins(name: str, origins: Iterable[Origin], provenance: dict[str, Origin]) -> None:
-    """Record the first origin for the field, and for each part that of another document."""
+    """Record the first origin for the field, and the origin of each part from another document."""
     for index, origin in enumerate(origins):
         if provenance.setdefault(name, origin).document != origin.document:
             provenance[f"{name}/{index}"] = origin

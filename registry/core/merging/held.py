@@ -132,7 +132,7 @@ def same_name(name: str) -> str:
 
 
 def path_of(url: str) -> str:
-    """Return the path of a URL, which names a document among those of its host."""
+    """Return the path of a URL, which identifies a document on its host."""
     return "/" + url.partition("://")[2].partition("/")[2]
 
 

@@ -181,7 +181,7 @@ class Usage:
 
 
 def usage_of(policies: Policies, robots: bytes | None = None, preference: str | None = None) -> Usage:
-    """Return what a site says. `robots`: the body of its robots.txt, if there is one; `preference`: what another
+    """Return a site's wishes. `robots`: the body of its robots.txt, if any; `preference`: the value that another
     registry read there."""
     if robots:
         preference = _preference(robots) or preference

@@ -1,4 +1,4 @@
-"""Entries of catalogues and other pointing documents: what they add to the documents they name, and which are missing.
+"""Merge the entries of catalogues into the documents they name, and report named documents that are missing.
 
 An entry for a document of this host adds its texts to that document and is then removed: sample queries and tags are
 the best texts for search. An entry for another host is left to that host. If a named document is missing, or the live
@@ -40,7 +40,7 @@ _LIVE_ENDINGS: Final = ("/mcp", "/sse")
 
 @dataclass(slots=True)
 class _HostContext:
-    """What else is known of the host: documents `found` or `missed` by URL, `carried` by the place that names them."""
+    """The other documents of the host: `found` or `missed` by URL, `carried` by the place that names them."""
 
     host: str
     found: dict[str, int] = field(default_factory=dict)
@@ -182,7 +182,7 @@ def _is_instruction(capability: Capability) -> bool:
 def _live_server(
     capability: Capability, document: HeldDocument, context: _HostContext
 ) -> tuple[Capability, Protocol] | None:
-    """Return the server that answered in place of its card, with POST or event streams: the URL is its endpoint."""
+    """Return the server that answered instead of its card, with POST or event streams: the URL is its endpoint."""
     url = _url(capability)
     missed = context.missed.get(url or "")
     if url is None or missed is None or role_of(document) is not Role.POINTERS or not _is_live(missed):

@@ -35,7 +35,7 @@ the provider itself is listed."""
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is stored of other hosts: the `listed` ones with the hosts that their documents name, `sites` with a listed
+    """Stored facts about other hosts: `listed` hosts with the hosts that their documents name, `sites` with a listed
     host, and `owners`, the proven ownership of each host."""
 
     listed: Mapping[str, Sequence[str]] = field(default_factory=dict)

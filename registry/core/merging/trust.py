@@ -165,7 +165,7 @@ def trust_of(
     is_failing: bool = False,
     known: Known = NOTHING_KNOWN,
 ) -> Trust:
-    """Return what is known of a host that served its documents over valid TLS.
+    """Return the trust of a host that served its documents over valid TLS.
 
     `findings`: all of the merged service. `is_failing`: its last visits failed so often and for so long that it may be
     gone (decided by the store; age alone is no reason). `known`: of the hosts in `speaking.depends_on`.
@@ -196,8 +196,8 @@ def shown(
     resembles: Mapping[str, str] | None = None,
     since: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
-    """Return what an interface shows of the trust of a service in a list. `since`: when the level and the reasons
-    began, by the names of the stored dates. JSON-ready."""
+    """Return the trust of a service for an interface's list, JSON-ready. `since`: when the level and the reasons
+    began, by the names of the stored dates."""
     since = since or {}
     return {
         "checked": LEVELS[level].checked,
@@ -228,5 +228,5 @@ def explained(
 
 
 def explained_listing(listing: Listing, since: Mapping[str, str | None] | None = None) -> dict[str, Any]:
-    """Return `explained` for what is listed of a host."""
+    """Return `explained` for a listing."""
     return explained(listing.trust_level, listing.trust_reasons, listing.resembles, since)

@@ -46,7 +46,7 @@ ABSENCE = frozenset({Outcome.NEGATIVE, Outcome.NOT_A_MANIFEST, Outcome.ABSENT, O
 
 @dataclass(frozen=True, slots=True)
 class Via:
-    """The document that names a URL, and what it promises there."""
+    """The document that names a URL, and the format it promises there."""
 
     document: str  # URL of the document that holds the pointer
     pointer: str  # JSON Pointer into it (RFC 6901), "" for headers, robots.txt and HTML
@@ -154,7 +154,7 @@ class FetchResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a format sees of an answer: its body, already read, and how it was served."""
+    """An answer as a format sees it: its parsed body, and how it was served."""
 
     raw: bytes
     value: Json  # None for texts (llms.txt) and for what did not parse

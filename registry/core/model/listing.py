@@ -1,7 +1,6 @@
-"""The model of search: Listing (what is indexed of a service), Query with its Filters, and Hit (one result).
+"""The model of search: Listing (an indexed service), Query with its Filters, Hit (one result); and reports on listings.
 
-Reports about a listed host: why, and what becomes of them. A report is a signal to the registry's operator: no
-number of reports changes how a host is listed or ranked.
+A report is a signal to the registry's operator: no number of reports changes how a host is listed or ranked.
 """
 
 import hashlib
@@ -15,7 +14,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 
 class TrustLevel(StrEnum):
-    """What is known of a listing (merging.trust). `unverified` is hidden unless requested."""
+    """The trust level of a listing (merging.trust). `unverified` is hidden unless requested."""
 
     VERIFIED = "verified"
     COMMUNITY = "community"
@@ -144,7 +143,7 @@ class Filters:
 
 
 def side_effects_word(stated: bool | None) -> SideEffects:
-    """Return the value of the filter and facet of side effects for what the documents of a capability state."""
+    """Return the side effects that a capability's documents state, as a value of the filter and the facet."""
     if stated is None:
         return "unknown"
     return "true" if stated else "false"

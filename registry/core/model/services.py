@@ -1,7 +1,7 @@
 """The common model that every format is translated to: one service with its capabilities.
 
 Shapes follow no single format. None means unknown, never "no". All texts are untrusted: they come from the site.
-`native` holds what the documents say and no field here expresses, by format slug: {"awas": {"selector": "#cart"}}.
+`native` holds members without a field here, by format slug: {"awas": {"selector": "#cart"}}.
 The dataclasses hold only JSON-ready values, so that `to_json` and `from_json` are exact inverses.
 """
 

@@ -107,9 +107,9 @@ _extra: tuple[tuple[IPv4Network | IPv6Network, RegistryRow], ...] = ()  # see `s
 
 
 def set_extra_refused(rows: Iterable[RegistryRow]) -> None:
-    """Refuse these blocks in addition to the table above, in place of those of the last call.
+    """Refuse these blocks in addition to the table above; they replace the blocks of the last call.
 
-    For the composition root, which reads what `refresh` has stored. No call can allow what the table refuses.
+    For the composition root, which reads the stored result of `refresh`. No call can allow a block of the table.
     """
     global _extra
     _extra = tuple((ip_network(row.prefix), row) for row in rows)

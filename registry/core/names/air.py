@@ -19,7 +19,7 @@ _PREFIX: Final = re.compile(r"urn:air?:", re.IGNORECASE)
 
 
 class AirName(NamedTuple):
-    """What an identifier of this registry names: the entry of one format of one host's service."""
+    """The parts of an identifier of this registry: the entry of one format of one host's service."""
 
     host: str
     slug: str
@@ -36,7 +36,7 @@ def is_air_urn(text: str) -> bool:
 
 
 def parse_air_urn(text: str) -> AirName | None:
-    """Return what an identifier of this registry names; None for any other text. Exact and case-sensitive."""
+    """Return the parts of an identifier of this registry; None for any other text. Exact and case-sensitive."""
     parts = text.split(":") if is_air_urn(text) else []
     if len(parts) != 5:
         return None

@@ -64,7 +64,7 @@ def _read_by_whatwg(url: str, base: str | None) -> _Reading | None:
 
 
 def _read_by_rfc3986(url: str) -> _Reading | None:
-    """Return None for what the grammar does not allow up to the end of the authority."""
+    """Return the host, or None if the grammar does not allow the text up to the end of the authority."""
     found = _PARTS.match(url)
     scheme, authority = found.groups() if found else (None, None)
     if scheme is not None and not _SCHEME.fullmatch(scheme):

@@ -58,7 +58,7 @@ def is_covered(host: str, opted_out: Collection[str]) -> bool:
 
 
 def covered_host(host: str, domain: str) -> str:
-    """Return what an opt-out declared on `host` covers: on the apex or its `www.`, the whole registrable domain."""
+    """Return the name that an opt-out on `host` covers with all hosts below: for the apex or its `www.`, the domain."""
     return domain if host == f"www.{domain}" else host
 
 

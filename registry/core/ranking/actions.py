@@ -70,7 +70,7 @@ def action_of_question(text: str) -> RequestedAction | None:
 
 @lru_cache(maxsize=1_000)
 def likely_action(text: str) -> RequestedAction | None:
-    """Return what the bare name of a thing asks for: things in the plural are read, one thing is made.
+    """Return the likely action for the bare name of a thing: things in the plural are read, one thing is made.
 
     None for a question with a verb or a direction ("HTML to PDF"), or of more words than a name has.
     """

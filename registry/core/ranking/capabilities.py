@@ -171,7 +171,7 @@ def _matched_words(look: CloseLook, capability: int, terms: MatchedTerms) -> tup
 
 
 def _similarities(features: Features, candidate: int, count: int) -> list[float]:
-    """Return the cosine of each with the query's nearest sentence, 0 for those without a vector."""
+    """Return the cosine of each with the query's nearest sentence, 0 without a vector."""
     start, end = features.candidates.row_starts[candidate : candidate + 2].tolist()
     cosines = features.needs[start + _FIRST_CAPABILITY_ROW : end][:count].tolist()
     return [max(0.0, cosine) for cosine in cosines] + [0.0] * (count - len(cosines))

@@ -84,7 +84,7 @@ _NO_COPIES: Final = FoldedHosts()
 
 
 def no_copies(_: int) -> FoldedHosts:
-    """Return that nothing is folded behind any position."""
+    """Return the result without any folded service."""
     return _NO_COPIES
 
 

@@ -62,11 +62,11 @@ class Features:
 
     `idf` (T,); `shares`: T pairs of a word and its share of the query's weight; `tf` (T, n), weighted; `places` (T, n):
     the word's position among a candidate's words, -1 if it is not there; `whole` (R,): cosine with the query; `needs`
-    (R,): the best one with any of its sentences. Both cosines are 0 if query or candidate has no vector.
+    (R,): the best cosine with any of its sentences. Both are 0 if query or candidate has no vector.
 
-    Of each candidate (n,): `covers`: the share of the query's weight that its words match; `nearest`: the cosine of its
-    nearest row, at least 0; `need`: the same with the nearest of the query's sentences; `topic`: the cosine of its
-    first row, that of the whole service; `parts`: its rows after the first one; `sentence_covers`: the best cover of
+    For each candidate (n,): `covers`: the share of the query's weight that its words match; `nearest`: the cosine of
+    its nearest row, at least 0; `need`: the same with the nearest of the query's sentences; `topic`: the cosine of its
+    first row, the whole service; `parts`: its rows after the first one; `sentence_covers`: the best cover of
     one of several sentences, 0 if there is only one; `both_ends`: whether it holds both words of a direction of the
     query; `on_object`: whether it holds one of the query's `objects`, also if the query has no objects. `looks`: a
     candidate's closer look, for the first candidates (capabilities.py).

@@ -29,8 +29,8 @@ _AROUND: Final = ".,;:!?()[]{}<>'\"`*"
 
 
 def names_in(text: str, unknown_words: Sequence[str]) -> tuple[str, ...]:
-    """Return the hosts, domains and labels that the text may name, canonical, at most _NAMES. `unknown_words`: those of
-    its words that the embedder does not know."""
+    """Return the hosts, domains and labels that the text may name, canonical, at most _NAMES. `unknown_words`: its
+    words that the embedder does not know."""
     tokens = [token.strip(_AROUND) for token in text.split()]
     in_full = [token for token in tokens if "." in token or "-" in token or len(tokens) == 1]
     read_already = " ".join(in_full).lower()

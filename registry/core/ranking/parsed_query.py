@@ -33,7 +33,7 @@ class Embedder(Protocol):
         """Return (n, dims) for queries: rows of length 1; a zero row for a text without any known token."""
 
     def knows(self, word: str) -> bool:
-        """Return whether a word in lower case is in the model's vocabulary as it is, so that it is not misspelt."""
+        """Return whether a word in lower case is in the model's vocabulary, so that it is not misspelt."""
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, dims) for documents, likewise."""
@@ -41,7 +41,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedQuery:
-    """`terms`: stem -> the user's word. `whole` (dims,) is the text's vector, `needs` (k, dims) those of its sentences.
+    """`terms`: stem -> the user's word. `whole` (dims,): the text's vector, `needs` (k, dims): its sentences' vectors.
 
     Without an embedder, or if it knows no token of the text, the vectors are None, and `model` is empty. `ways` are
     pairs of stems, what becomes what (text.directions). `sentences`: the stems of each sentence, if there are several.
@@ -92,9 +92,9 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
 
 
 def objects_of(text: str, terms: Mapping[str, str], ways: Sequence[tuple[str, str]]) -> frozenset[str]:
-    """Return the stems of what the question is about: without its verb, and of "X to Y" alone, the X.
+    """Return the stems of the question's object: all stems but its verb, and for "X to Y" alone, the X.
 
-    A service that does the same to other things matches the verb; it answers only if it is near in meaning, too.
+    A service that does the same to other things matches only the verb; it answers only if it is also near in meaning.
     """
     if len(terms) == 2 and len(ways) == 1 and set(ways[0]) == set(terms):
         return frozenset({ways[0][0]})
@@ -110,7 +110,7 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
 def highlights(text: str, query_stems: Collection[str]) -> tuple[tuple[int, int], ...]:
     """Return up to MAX_HIGHLIGHTS disjoint spans (start, end) of `text`. `query_stems`: as in `ParsedQuery.terms`.
 
-    Positions are those of the text as it is shown; `getWeather` is marked as a whole if `weather` is in the query.
+    Positions refer to the shown text; the whole of `getWeather` is marked if `weather` is in the query.
     """
     is_in_query: dict[str, bool] = {}
     spans: list[tuple[int, int]] = []

@@ -172,7 +172,7 @@ def _term_id(stem: str) -> int:
 
 
 def index_hash(listing: Listing, model: str = "") -> bytes:
-    """Return the sha256 of what the index holds of a listing: if it is equal, there is nothing to write."""
+    """Return the sha256 of a listing's index entry. If it is unchanged, nothing has to be written."""
     recipe = f"{RANKER_VERSION}\0{model}\0".encode()
     return hashlib.sha256(recipe + listing.content_hash()).digest()
 
@@ -235,7 +235,7 @@ services makes all other texts short ones, and their length no longer tells them
 
 
 def counted(length: int) -> int:
-    """Return what a service of this length adds to the sum behind `mean_length`."""
+    """Return the length that a service adds to the sum behind `mean_length`."""
     return min(length, LENGTH_COUNTED)
 
 

@@ -251,7 +251,7 @@ def _find_within(text: "_Text") -> Iterator[str]:
 
 
 def _unless_mentioned(matches: Iterable[re.Match[str]]) -> Iterator[str]:
-    """Yield what a text says itself, other than what a sentence about attacks mentions."""
+    """Yield the phrases that a text uses, without phrases that a sentence about attacks only mentions."""
     for match in matches:
         start = max(match.start() - _MENTION_CHARS, 0)
         if _MENTIONED.search(match.string, start, match.start()) is None:  # guard: injection-mention
@@ -402,7 +402,7 @@ Finder = Callable[[_Text], Iterator[str]]
 
 
 class InjectionKind(NamedTuple):
-    """What a rule looks for. `find` yields the folded words, or the characters, of each place; `example` has one."""
+    """The pattern of one rule. `find` yields the folded words, or the characters, of each match; `example` matches."""
 
     rule: Rule
     example: str
@@ -435,7 +435,7 @@ _CODES: Final = frozenset(rule.code for rule in rules_in(rules))
 
 
 def hits(text: str) -> tuple[InjectionHit, ...]:
-    """Return what is found in a text, once for each rule."""
+    """Return the matches in a text, one for each rule."""
     views = _Text(text)
     found: dict[Rule, list[str]] = {}
     for kind in KINDS:
@@ -444,5 +444,5 @@ def hits(text: str) -> tuple[InjectionHit, ...]:
 
 
 def injection_flags(codes: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the codes of findings that are about prompt injection: each once, sorted."""
+    """Return the codes of findings that are about prompt injection: each once, sorted."""
     return tuple(sorted(_CODES.intersection(codes)))

@@ -121,7 +121,7 @@ def _comment_at(text: str, line: int, column: int) -> bool:
 
 
 def check_caps(root: Json) -> None:
-    """Raise Unreadable for what is over a cap or what jsonb could not hold.
+    """Raise Unreadable for a value over a cap, or a value that jsonb could not hold.
 
     Level by level, not recursive, because the site chooses the depth.
     """

@@ -100,7 +100,7 @@ class Work:
 
 
 def incidents(work: Work, now: datetime) -> Sequence[Incident]:
-    """Return what is wrong now, what began last first."""
+    """Return the current incidents, the newest first."""
     return sorted(_incidents(work, now), key=lambda incident: incident.since, reverse=True)
 
 

@@ -33,7 +33,7 @@ MAX_RETRY_WAIT: Final = _DAY
 
 @dataclass(frozen=True, slots=True)
 class VisitHistory:
-    """What the policy needs beside the outcome.
+    """The facts that the policy needs besides the outcome.
 
     `streak`: visits in a row with this outcome and reason, this one included. `interval`: the wait before this visit,
     None at the first. `previous`: the outcome before this one. `has_changed`: a document appeared, disappeared or
@@ -105,7 +105,7 @@ def next_visit(outcome: Outcome, history: VisitHistory, now: datetime) -> dateti
 
 
 def after_spent_budget(host: str, now: datetime) -> datetime:
-    """Return the next visit of a host that received no request; its history stays as it is."""
+    """Return the next visit of a host that received no request; its history does not change."""
     return now + _spread(SPENT_BUDGET_WAIT, VisitHistory(host))
 
 

@@ -49,7 +49,7 @@ def gaps(service: Service) -> tuple[Finding, ...]:
 
 
 def _grade(finding: Finding, formats: Collection[str]) -> Finding:
-    """Return the finding itself if one of the formats asks for what is missing, else as a note."""
+    """Return the finding if one of the formats asks for the missing fact, else return it as a note."""
     advice = ADVICE.get(finding.rule)
     if advice is None or any(finding.rule.code in FORMAT_BY_SLUG[slug].asked for slug in formats):
         return finding

@@ -37,7 +37,7 @@ class Line:
     document: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is stored and shown of the line, JSON-ready."""
+        """Return the line as it is stored and shown, JSON-ready."""
         rule = self.rule
         return {
             "reason": rule.code, "section": rule.section, "severity": rule.severity, "points": self.points,
@@ -48,7 +48,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """`sections` holds what is left of each section's points; the value is their rounded sum."""
+    """`sections` holds the remaining points of each section; the value is their rounded sum."""
 
     value: int
     sections: dict[str, float]
@@ -111,7 +111,7 @@ def _share(findings: Sequence[Finding], total: int, *, is_dropped: bool) -> floa
 
 
 def facts(service: Service, findings: Sequence[LocatedFinding]) -> dict[str, Any]:
-    """Return the numbers the score was computed from, stored beside it."""
+    """Return the numbers that the score was computed from. They are stored with it."""
     severities = [located.finding.rule.severity for located in findings]
     return {
         "capabilities": len(service.capabilities),

@@ -119,7 +119,7 @@ _UNKNOWN: Final[tuple[Any, ...]] = (None, "", (), {}, "unknown")
 
 
 def compare(task: Task, written: WrittenDocument, received: Service) -> None:
-    """Note every difference between the service and what was received; entries are in the order of `sources`."""
+    """Note every difference between the written and the received service; entries are in the order of `sources`."""
     original = task.service
     for path, label in _SERVICE:
         _compare_part(task, f"/{path}", label, _value_at(original, path), _value_at(received, path))

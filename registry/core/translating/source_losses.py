@@ -39,11 +39,11 @@ Place = tuple[str | int, ...]
 
 @dataclass(slots=True)
 class ReadBack:
-    """What a client reads in the written document.
+    """The written document as a client reads it.
 
     `entries`: leaves by the place of the capability in a source, (URL, JSON Pointer). `left_out`: reasons by the same
-    places; `reasons` those for parameters that are not received. `written`: for each value in the written document
-    itself, the keys that have it.
+    places. `reasons`: for parameters that are not received. `written`: for each value in the written document itself,
+    the keys that have it.
     """
 
     title: str
@@ -131,7 +131,7 @@ class _Change:
 
 
 class SourceComparison:
-    """The comparison of one source document with what a client of the translation receives."""
+    """The comparison of one source document with the translation as a client receives it."""
 
     def __init__(self, source: Readable, received: ReadBack) -> None:
         self._source = source
@@ -213,7 +213,7 @@ class SourceComparison:
         return [_DependentLeaf(leaf, (index,)) for leaf in leaves if leaf[1] == member.value]
 
     def _find_change(self, group: Sequence[_Member]) -> _Change:
-        """Return what is different without these members; for flags, with their contrary."""
+        """Return the difference that these members make: the model without them or, for flags, with the contrary."""
         value = json.loads(self._text)
         for member in group:
             holder: Any = value
@@ -271,7 +271,7 @@ class SourceComparison:
         return _nearest(member, self._before.capabilities[index][1])
 
     def _judge_member(self, member: _Member, said: Sequence[_DependentLeaf], *, is_read: bool = False) -> _Verdict:
-        """Return whether the client receives what the member says."""
+        """Return whether the client receives the member's facts."""
         if member.value in self._own_addresses:
             return _Verdict(True)
         if not said and not is_read:
@@ -332,7 +332,7 @@ def private_addresses(source: Readable) -> list[Loss]:
 
 
 def received_of(title: str, service: Service, written: Mapping[str, Any]) -> ReadBack:
-    """Return what a client receives of the service; the caller adds the entries."""
+    """Return the service as a client receives it; the caller adds the entries."""
     keys: dict[Scalar, set[str]] = defaultdict(set)
     for path, value in leaves_of(written):
         keys[value].add(path[-1])
@@ -373,7 +373,7 @@ def _holds(text: object, part: object) -> bool:
 
 
 def _find_highest(lost: Mapping[Place, _Verdict], kept: Iterable[Place]) -> list[tuple[Place, list[_Verdict]]]:
-    """Return the highest places below which nothing is kept, sorted, each with the verdicts on what is below it."""
+    """Return the highest places below which all is lost, sorted, each with the verdicts on its members."""
     expressed = {place[:length] for place in kept for length in range(len(place) + 1)}
     found: dict[Place, list[_Verdict]] = defaultdict(list)
     for place, verdict in lost.items():

@@ -131,7 +131,7 @@ def short_list(host: str) -> tuple[Step, ...]:
 def in_turn(steps: Sequence[Step], asked: Asked, found: Collection[str], today: date) -> list[Step]:
     """Return the steps that rotation may request, in the order of their turns: never requested ones first.
 
-    `found`: paths of the documents known. They are requested as such, and nothing is requested in their place.
+    `found`: paths of known documents. These are requested as documents, and do not use up a turn.
     """
     least = (today - REPEAT_AFTER).isoformat()
     waiting = [
@@ -143,7 +143,7 @@ def in_turn(steps: Sequence[Step], asked: Asked, found: Collection[str], today: 
 
 
 def steps_of(job: HostJob) -> list[Step]:
-    """Return the further steps that this visit makes: all of a named host, else those whose turn it is."""
+    """Return the further steps of this visit: all if a user asked for the host, else the steps whose turn it is."""
     if not (job.named or job.further):
         return []
     return [step for step in further_steps(job.host, short=job.short) if job.named or step.path in job.further]

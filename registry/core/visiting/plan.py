@@ -1,8 +1,8 @@
 """The visit of one host as a pure state machine: the next URL, the effect of its answer, the end of the visit.
 
 The order of requests is docs/probe-plan.md, "Stages". It is written as one generator that yields probes and is sent
-answers, so that the code reads in the order of the requests. What the visit knows is kept by its parts:
-`RequestBudget` and `StopPolicy` (limits.py), `VisitResults`, `RobotsCache`, `PointerQueue` and `CandidateHosts`.
+answers, so that the code reads in the order of the requests. The state is in its parts: `RequestBudget` and
+`StopPolicy` (limits.py), `VisitResults`, `RobotsCache`, `PointerQueue` and `CandidateHosts`.
 """
 
 from collections.abc import Collection, Generator, Sequence
@@ -226,7 +226,7 @@ class HostPlan:
         self._is_final_step = False
 
     def _request_further(self) -> _Walk:
-        """Request what a first bulk visit leaves out: all of it from a named host, else the paths whose turn it is."""
+        """Request the paths that a first bulk visit leaves out: all if a user asked for the host, else by turns."""
         steps = limits.steps_of(self._job)
         for step in steps:
             if self._results.has_found(step.fallback_of):
@@ -364,7 +364,7 @@ class HostPlan:
         return answer
 
     def _list_left_over(self) -> tuple[Probe, ...]:
-        """Return what a later visit continues with: no budget, no time, or the visit was ended."""
+        """Return the requests for a later visit, if budget or time ran out or the visit was ended."""
         if self._alias_of:
             return ()
         current = [self._current_probe] if self._current_probe else []

@@ -1,8 +1,7 @@
-"""What a visit learns about other documents and hosts: pointers to follow, and hosts to seed later.
+"""Decide which pointers and redirects a visit follows, and which other hosts are seeded later.
 
-What to do with a pointer: request it now, seed another host, or ignore it (docs/probe-plan.md, "Pointers").
-
-Where a redirect may lead (docs/probe-plan.md, "Redirects"): a pure decision, made at every hop.
+A pointer is requested now, seeds another host, or is ignored (docs/probe-plan.md, "Pointers"). The target of a redirect
+is judged at every hop (docs/probe-plan.md, "Redirects").
 """
 
 import json

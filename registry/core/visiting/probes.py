@@ -1,4 +1,4 @@
-"""The probe plan as data: what is requested from a host, in which order, under which condition (docs/probe-plan.md).
+"""The probe plan as data: the requests to a host, their order and their conditions (docs/probe-plan.md).
 
 A request URL is always a canonical host with one of these paths, or a pointer that passed `parse_https`. `plan.py`
 walks through this table.

@@ -24,7 +24,7 @@ MANIFEST_RELATION: Final = "agent-manifest"  # ATP 0.1 section 2.2
 
 
 def observed(answers: Iterable[ProbeResult], url: str, before: Collection[Observation] = ()) -> frozenset[Observation]:
-    """Return what is known of the document requested at `url` after these answers, given what was known before."""
+    """Return the observations about the document at `url` after these answers, given the earlier observations."""
     known = set(before)
     answers = list(answers)
     urls = {url, *(answer.fetched.final_url for answer in answers if answer.probe.url == url)}
@@ -51,7 +51,7 @@ def _ignores_validator(probe: Probe, fetched: FetchResult) -> bool | None:
 
 
 def _lacks_link(fetched: FetchResult, urls: Collection[str]) -> bool | None:
-    """Return whether a front page of the document's own host names none of the URLs; None if it was not answered."""
+    """Return whether the front page of the document's host names no URL of these; None without an answer."""
     hosts = {host_of(url) for url in urls}
     if fetched.failure is not None or fetched.status != 200 or host_of(fetched.final_url) not in hosts:
         return None
@@ -76,7 +76,7 @@ SHOWN_CHARS: Final = 500
 
 
 class VisitResults:
-    """`answers` in the order of the requests. `home_topics`: what the front page names (`probes.words_in_home`).
+    """`answers` in the order of the requests. `home_topics`: words on the front page (`probes.words_in_home`).
 
     `known`: documents of earlier visits by URL. `retry_after`: the longest wait in seconds that the host asked for.
     """

@@ -120,7 +120,7 @@ class Robots:
 
 
 def is_page(body: bytes) -> bool:
-    """Return whether a web page was served in place of the file; it contains no rules."""
+    """Return whether a web page was served instead of the file; it contains no rules."""
     return body.removeprefix(_BOM).lstrip()[:1] == b"<"
 
 

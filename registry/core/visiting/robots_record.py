@@ -1,4 +1,4 @@
-"""robots.txt between visits: what is stored of an answer, how long it is fresh, and what it means for the visit."""
+"""Store robots.txt between visits: the record of an answer, its freshness, and its meaning for the visit."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

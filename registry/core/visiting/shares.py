@@ -18,7 +18,7 @@ from registry.core.names.authority import is_covered
 
 
 class Standing(IntEnum):
-    """What is known of a host, the most first. Stored with each visit: never change a number."""
+    """How well a host is known, best first. Stored with each visit: never change a number."""
 
     KEPT = 0  # the apex, its www, and hosts that served a document
     KNOWN = 1  # other hosts that were reached before, or that the site itself or the operator named
@@ -27,7 +27,7 @@ class Standing(IntEnum):
 
 
 class Share(NamedTuple):
-    """What the hosts of one standing and of all below it may spend together in 24 hours.
+    """The common limit in 24 hours for the hosts of one standing and of all below it.
 
     `requests`: the part of the domain's daily budget. `look_ups`: names without an address; None: without a bound.
     """
@@ -98,14 +98,14 @@ def standing_of(
 
 
 class Spent(NamedTuple):
-    """What a domain has had in the last 24 hours: requests sent, look-ups of names without an address."""
+    """The use of a domain in the last 24 hours: requests sent, look-ups of names without an address."""
 
     requests: int = 0
     look_ups: int = 0
 
 
 class DomainBudget:
-    """What the hosts of one domain may still spend today."""
+    """The remaining budget of one domain's hosts today."""
 
     __slots__ = ("_daily", "_look_ups", "_requests")
 

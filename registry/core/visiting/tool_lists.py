@@ -156,7 +156,7 @@ def reply_of(message: bytes, request_id: int) -> McpReply | None:
 
 
 def server_info(result: dict[str, Json]) -> Json:
-    """Return what the server says of itself: `serverInfo` of the handshake, in `_meta` since STATELESS."""
+    """Return the server's own description: `serverInfo` of the handshake, in `_meta` since STATELESS."""
     return result.get("serverInfo") or map_of(map_of(result, "_meta"), f"{_META}serverInfo")
 
 

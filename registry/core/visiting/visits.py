@@ -85,7 +85,7 @@ class ProbeResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HostCandidate:
-    """Another host that a document of this visit names. It is seeded later and judged by what it serves itself."""
+    """Another host that a document of this visit names. It is seeded later and judged by its own documents."""
 
     host: str
     rel: str
@@ -96,7 +96,7 @@ class HostCandidate:
 class Visit:
     """One pass over one host. `outcome` is FOUND if it served a document with Role.SERVICE, else the reason why not.
 
-    `requests`: what the plan asked for. `sent`: those, and their repeats, for which a connection was at least tried.
+    `requests`: planned requests. `sent`: requests, with repeats, for which a connection was at least tried.
     """
 
     host: str

@@ -33,9 +33,9 @@ class JsonText(str):
 
 
 def json_text(value: Any) -> JsonText:
-    """Return a value as JSON for one word of a command: what a shell could act on is escaped in its strings.
+    """Return a value as JSON for one word of a command, with a shell's special characters escaped in its strings.
 
-    No blank stands anywhere, so that shells that lose the quotes still pass one word.
+    It has no blanks, so that shells that lose the quotes still pass one word.
     """
     text = json.dumps(value, separators=(",", ":"))
     text = _JSON_ESCAPE.sub(lambda found: _escaped(_SHORT_ESCAPES.get(found[1], found[1])), text)

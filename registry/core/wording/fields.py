@@ -73,7 +73,7 @@ def indexed_text(listing: Listing) -> str:
 
 
 def texts_of(listing: Listing) -> list[str]:
-    """Return what is embedded, row by row: the whole service, its own text, and capabilities with the service's name.
+    """Return the texts to embed, row by row: the whole service, its own text, and capabilities with its name.
 
     A capability's own text often lacks its subject ("list": of what?), so the service's name is added.
     """

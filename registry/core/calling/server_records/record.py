@@ -127,9 +127,9 @@ def _variable(host: str, url: str, name: str, described: Mapping[str, Any]) -> d
 
 
 def _headers(service: Service, protocol: Protocol) -> Iterator[dict[str, Any]]:
-    """Yield the headers that clients send: those of the remote, then the credential of the service.
+    """Yield the headers that clients send: the remote's headers, then the service's credential.
 
-    Of OAuth nothing is said: clients learn that from the server's own metadata.
+    OAuth is left out: clients learn it from the server's own metadata.
     """
     known: set[str] = set()
     for item in protocol.headers:
@@ -175,9 +175,9 @@ _SHA256: Final = re.compile(r"[a-f0-9]{64}")
 
 
 def package_of(package: Package, host: str) -> dict[str, Any] | None:
-    """Return a package in the API's form; None for what it cannot express, such as a bare command.
+    """Return a package in the API's form; None if the form cannot express it, as for a bare command.
 
-    An argument is repeated as one word of the command line; what the caller fills in is a declared variable of it.
+    An argument becomes one word of the command line; the caller's part is a declared variable in it.
     """
     registry, identifier = (package.registry or "").lower(), package.identifier
     registry = "oci" if registry == "docker" else registry

@@ -149,9 +149,9 @@ def short_name(text: str) -> str:
 
 
 def with_native(slug: str, holder: Service | Capability, written: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the written members with those of the format `slug` that the model keeps beside its fields.
+    """Return the written members and the members of the format `slug` that the model keeps without a field.
 
-    What is written from a field of the model counts where both have it; objects are united.
+    A member written from a field of the model wins; objects are united.
     """
     return _unite(written, holder.native.get(slug, {}))
 

@@ -194,7 +194,7 @@ _SECURITY = ("securityRequirements", "security", "securitySchemes", "authenticat
 def _graded_version(card: Object, dialect: str) -> str:
     """Return the version that the card is graded by.
 
-    A card that declares none is graded by whichever of 0.1 and 0.2 finds fewer required members missing.
+    Without a declared version it is 0.1 or 0.2, the one with fewer missing required members.
     """
     if "supportedInterfaces" in card:
         return "1.0"
@@ -265,7 +265,7 @@ def _identity(raw: Object, notes: Notes) -> Identity:
 
 
 def _key_set_pointers(identity: Identity, document: Document) -> Iterator[Pointer]:
-    """Yield pointers to key sets named by `jku` (RFC 7515 section 4.1.2), except those of other sites.
+    """Yield pointers to key sets named by `jku` (RFC 7515 section 4.1.2), except key sets of other sites.
 
     A key of another site proves nothing about this one.
     """

@@ -146,7 +146,7 @@ def _provider(value: Object, document: Document) -> Provider | None:
 
 
 def _pricing(value: Object) -> Pricing:
-    """Return the ways to pay; those of calls, not of goods, mean that calls are paid for."""
+    """Return the ways to pay. Payment for calls, not for goods, means that the calls cost money."""
     methods = list_of(map_of(value, "capabilities"), "supported_payment_methods")[:MAX_TEXTS]
     payments = tuple(
         Payment(

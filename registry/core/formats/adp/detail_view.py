@@ -205,7 +205,7 @@ def _adp_type(rules: Mapping[str, Any]) -> str:
 
 
 def _request(method: str, url: str, example: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the derived example, else what is known of a request without one."""
+    """Return the derived example, else the known parts of a request."""
     return dict(example) if example else {"method": method, "url": url, "headers": {}}
 
 

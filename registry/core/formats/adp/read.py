@@ -219,11 +219,11 @@ def _auth(body: Object, notes: Notes) -> Auth:
 
 
 def _api_keys(auth: Object, notes: Notes) -> Auth:
-    """Return the keys that a client sends: in the query, in a header, or elsewhere (section 3, and as it is written).
+    """Return the keys that a client sends: in the query, in a header, or elsewhere (section 3, and common practice).
 
-    `header` often holds the name of a place ("query", "url_path") where the key is not sent in a header. Beside a
-    `query_param`, a header is an alternative if it is not only the default without a prefix. A further header that the
-    note demands is needed at the same time.
+    `header` often names a place ("query", "url_path") for a key that is not sent in a header. With a `query_param`, a
+    header is an alternative unless it is just the default without a prefix. A further header that the note demands is
+    needed at the same time.
     """
     query, header = short_text_of(auth, "query_param"), short_text_of(auth, "header")
     place = _PLACES.get(re.sub(r"[^a-z]", "", (short_text_of(auth, "in") or header or "").lower()))

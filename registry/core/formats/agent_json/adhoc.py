@@ -93,7 +93,7 @@ def dialect(document: Document) -> str | None:
 
 
 def wrapped(document: Document) -> str | None:
-    """Return "adhoc" for members as short as those of AID with a profile of the agent in `a`."""
+    """Return "adhoc" for short members, like AID's, with a profile of the agent in `a`."""
     value = document.value
     is_short = isinstance(value, dict) and all(key in value for key in ("v", "p", "u"))
     return AD_HOC if is_short and short_text_of(map_of(value, "a"), "name") else None

@@ -55,7 +55,7 @@ _POINTERS: Final = {
 
 
 def dialect(document: Document) -> str | None:
-    """Return the dialect: by the address in `$schema`, or for skills that are files and not those of an agent card."""
+    """Return the dialect: by the address in `$schema`, or if the skills are files, not skills of an agent card."""
     value = document.value
     if not isinstance(value, dict):
         return None

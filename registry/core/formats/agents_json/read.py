@@ -173,7 +173,7 @@ def _property(item: Object) -> dict[str, Any]:
 
 
 def _result(responses: Object) -> tuple[dict[str, Any] | None, str | None]:
-    """Return what a flow gives back on success: a schema, or only words."""
+    """Return the result of a flow on success: a schema, or only words."""
     key = next((key for key in ("success", "200", "201", "default") if map_of(responses, key)), None)
     held = map_of(responses, key) if key else next((item for item in responses.values() if isinstance(item, dict)), {})
     content = next((item for item in map_of(held, "content").values() if isinstance(item, dict)), {})

@@ -174,7 +174,7 @@ def _described_apis(value: Object, document: Document, notes: Notes) -> Iterator
 
 
 def _pricing(value: Object, extra: Service) -> Pricing:
-    """Return the prices in members that name them, or those of a payment protocol."""
+    """Return the prices in pricing members, or in a payment protocol's members."""
     payment = map_of(value, "payment")
     price = price_of(payment)
     if extra.pricing != Pricing() or not (price or payment_of(payment)):
@@ -184,7 +184,7 @@ def _pricing(value: Object, extra: Service) -> Pricing:
 
 
 def _title(member: Object) -> str | None:
-    """Return the API's title: its own or, as links have titles (RFC 8288), that of the first titled description."""
+    """Return the API's own title, else the title of the first titled link to a description (RFC 8288)."""
     links = [item for item in list_of(member, "service-desc") if isinstance(item, dict)]
     return short_text_of(member, "title") or next(
         (title for item in links if (title := short_text_of(item, "title"))), None

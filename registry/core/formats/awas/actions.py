@@ -59,7 +59,7 @@ _SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ActionCatalogue:
-    """What the actions of one document share. Paths are resolved against `base` (RFC 3986)."""
+    """The facts that all actions of a document share. Paths are resolved against `base` (RFC 3986)."""
 
     document: Document
     dialect: Dialect
@@ -236,7 +236,7 @@ def _capability(catalogue: ActionCatalogue, action: Object, name: str, pointer: 
 
 
 def _side_effects(action: Object) -> bool | None:
-    """Return what the action declares in any dialect; None where it declares nothing."""
+    """Return the side effects that the action declares in any dialect, or None."""
     declared = flag_of(action, "side_effect")
     if declared is not None:
         return declared

@@ -65,7 +65,7 @@ def _check(parameters: list[Json], pointer: str, notes: Notes) -> None:
 
 
 def _with_validation(parameter: Json) -> Json:
-    """Return the parameter with the JSON Schema keywords of its `validation` beside its own members."""
+    """Return the parameter with its own members and the JSON Schema keywords of its `validation`."""
     return {**map_of(parameter, "validation"), **parameter} if isinstance(parameter, dict) else parameter
 
 

@@ -42,7 +42,7 @@ _KINDS: Final[dict[str, InvocationKind]] = {"mcp": "mcp_tool", "a2a": "a2a_skill
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """What the actions of one document share. `key` is the member with an action's id in this dialect."""
+    """The facts that all actions of a document share. `key` is the member with an action's id in this dialect."""
 
     document: Document
     auth: Auth
@@ -129,7 +129,7 @@ def _http_call(surface: Surface, action: Object, name: str, pointer: str) -> Inv
 
 
 def _auth(surface: Surface, action: Object, name: str) -> Auth | None:
-    """Return the action's own declaration, else that of the top-level lists, else None."""
+    """Return the action's own declaration, else the declaration in the top-level lists, else None."""
     declared = flag_of(action, "auth_required")
     is_required = declared if declared is not None else surface.needing_auth.get(name)
     if is_required is None:

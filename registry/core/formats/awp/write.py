@@ -213,7 +213,7 @@ def _action(surface: _Surface, name: str, index: int, capability: Capability, ca
 
 
 def _sensitivity(capability: Capability, method: str | None) -> str | None:
-    """Return what the document says, else `destructive` if the call deletes data, or changes data and its method does
+    """Return the document's value, else `destructive` if the call deletes data, or changes data and its method does
     not show that (section 9)."""
     if capability.sensitivity is not None:
         return clean_text(capability.sensitivity, NAME_CHARS)
@@ -235,7 +235,7 @@ def _input(surface: _Surface, parameter: WrittenParameter) -> dict[str, Any]:
 
 
 def _output(surface: _Surface, parameter: WrittenParameter) -> Any:
-    """Return the name of the type, or an object where there is a description or no type."""
+    """Return the name of the type, or an object if the result has a description or no type."""
     kind, description = _type(surface, parameter.name, parameter.rules, parameter.type), parameter.text("description")
     if kind is not None and description is None:
         return kind

@@ -57,7 +57,7 @@ def _links(text: str, document: Document) -> list[tuple[str, str]]:
 
 
 def _members(links: list[tuple[str, str]], lines: list[str]) -> dict[str, Any]:
-    """Return what the text names and no field expresses: its links, and the lines that state a price."""
+    """Return the parts of the text without a field in the model: its links, and the lines that state a price."""
     prices = [line(one.strip(" -*"), NAME_CHARS) for one in lines[:_MAX_LINES] if _PRICE.search(one[:TEXT_CHARS])][
         :_MAX_PRICES
     ]

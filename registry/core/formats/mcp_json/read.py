@@ -1,8 +1,8 @@
 """Recognise and read MCP discovery files that follow no specification.
 
 They are flat files, lists of servers or client configurations. Without a specification few rules apply: a file needs an
-endpoint, a tool or a package. Publishers serve lists and client configurations to describe their own servers: those of
-one site are what the host offers, servers of several other sites are only pointed to.
+endpoint, a tool or a package. Publishers serve lists and client configurations to describe their own servers: servers
+of one site are the host's offer, servers of several other sites are only pointed to.
 """
 
 from collections.abc import Iterator
@@ -194,7 +194,7 @@ def _site(address: Endpoint | None) -> str | None:
 
 
 def _only_server(servers: list[tuple[str, str | None, Object]]) -> list[Object]:
-    """Return the entry of the only server: what it says of itself is said of the service."""
+    """Return the entry of the only server, whose facts then describe the service; else an empty list."""
     if len(servers) != 1:
         return []
     _, name, entry = servers[0]

@@ -1,7 +1,7 @@
-"""Read what an operation is given: its parameters, the variables of its server and path, and its body.
+"""Read the inputs of an operation: its parameters, the variables of its server and path, and its body.
 
-All are properties of one object schema, and `places` says where a request carries each. A body is spread over its
-members where it is an object of named members; any other body is one property.
+All are properties of one object schema, and `places` states where a request carries each. A body that is an object of
+named members is spread over its members; any other body is one property.
 """
 
 import re
@@ -70,7 +70,7 @@ class Inputs:
 def inputs_of(
     root: Object, path_item: Object, operation: Object, url: str, variables: Object, s: OpenApiSchemas
 ) -> Inputs:
-    """Return what the operation takes. `url` is its address, `variables` those of its server."""
+    """Return the inputs of the operation. `url`: its address; `variables`: of its server."""
     inputs = Inputs()
     parameters = sorted(_parameters(path_item, operation, s), key=lambda parameter: parameter["in"] != "path")
     for parameter in parameters:
@@ -99,7 +99,7 @@ def inputs_of(
 
 
 def chosen_content(holder: Json) -> tuple[str | None, Object | None]:
-    """Return the media type of `content` that is easiest to write, JSON before others, and what it holds."""
+    """Return the media type of `content` that is easiest to write, JSON before others, and its value."""
     content = map_of(holder, "content")
     if JSON_TYPE in content and isinstance(content[JSON_TYPE], dict):
         return JSON_TYPE, map_of(content, JSON_TYPE)
@@ -109,7 +109,7 @@ def chosen_content(holder: Json) -> tuple[str | None, Object | None]:
 
 
 def _parameters(path_item: Object, operation: Object, s: OpenApiSchemas) -> Iterator[Object]:
-    """Yield the parameters of the operation, then those of its path that it does not replace."""
+    """Yield the parameters of the operation, then its path's parameters that it does not replace."""
     seen: set[tuple[Json, Json]] = set()
     for item in (*list_of(operation, "parameters"), *list_of(path_item, "parameters"))[:MAX_PARAMS]:
         parameter = s.resolve(item)
@@ -161,7 +161,7 @@ def _example(holder: Object) -> Json:
 
 
 def _variable_schema(variable: Object) -> dict[str, Any]:
-    """Return what a server says of a variable (OpenAPI 3.1 section 4.8.6)."""
+    """Return the schema of a server's variable (OpenAPI 3.1 section 4.8.6)."""
     schema: dict[str, Any] = {}
     if (default := short_text_of(variable, "default")) is not None:
         schema["default"] = default
@@ -195,7 +195,7 @@ def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs
 
 
 def _is_spreadable(schema: dict[str, Any], members: dict[str, Any], others: dict[str, Any]) -> bool:
-    """Return whether the members can stand beside the other parameters without losing what the schema demands."""
+    """Return whether the body's members can become parameters without losing a constraint of the schema."""
     is_object = schema.get("type", "object") == "object"
     demands = [key for key in schema if key not in _OF_MEMBERS and not key.startswith(("x-", "example", "$comment"))]
     return is_object and bool(members) and not demands and not members.keys() & others.keys()

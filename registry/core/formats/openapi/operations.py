@@ -134,7 +134,7 @@ def _path_item(value: Object, item: Object) -> Object:
 def _find_server(
     path: str, path_item: Object, operation: Object, base: BaseAddress, document: Document, notes: Notes
 ) -> BaseAddress:
-    """Return the server of an operation: its own, else that of its path, else that of the whole description."""
+    """Return the server of an operation: its own, else the path's, else the whole description's."""
     for holder in (operation, path_item):
         if servers := list_of(holder, "servers"):
             return list_base(servers, at("", "paths", path), document, notes) or base

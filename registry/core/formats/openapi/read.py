@@ -180,7 +180,7 @@ def _payment_pointer(value: Object) -> str | None:
 
 
 def _native(value: Object, info: Object) -> dict[str, dict[str, Any]]:
-    """Return what the description says beyond the fields of the model: other servers, tags and extensions."""
+    """Return the parts of the description without a field in the model: other servers, tags and extensions."""
     others = list_of(value, "servers")[1:]
     has_terms = isinstance(info.get("license"), dict) and len(map_of(info, "license")) > 1
     about = other_members(info, _INFO_READ - {"license"} if has_terms else _INFO_READ)

@@ -1,7 +1,7 @@
 """Resolve references and schemas of a description, only inside the document and within a budget.
 
 A description of 4 MB may refer to one large schema from thousands of operations; inlined, that would be gigabytes. Each
-operation has a share of what may be written; a schema that is larger is shown with fewer of its references resolved.
+operation has a share of the budget; a larger schema is shown with fewer of its references resolved.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ _UNUSED: Final = frozenset({"xml", "externalDocs"})
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A reference in a cleaned schema, with the members beside it."""
+    """A reference in a cleaned schema, with its sibling members."""
 
     target: str
     others: dict[str, Any]
@@ -78,11 +78,11 @@ class OpenApiSchemas:
         self._circles = 0
 
     def begin_operation(self) -> None:
-        """Give the next operation its share of what is left; called once for each."""
+        """Give the next operation its share of the remaining budget. Called once for each operation."""
         self._operations_left = max(1, self._operations_left - 1)
 
     def resolve(self, value: Json) -> Object:
-        """Return the object that `value` is or refers to, or an empty one. Members beside `$ref` replace its own."""
+        """Return the object that `value` is or refers to, or an empty one. Siblings of `$ref` replace its members."""
         for _ in range(_MAX_REFERENCES):
             if not isinstance(value, dict):
                 return {}
@@ -258,7 +258,7 @@ class OpenApiSchemas:
         return size, height
 
     def _left_inside(self, circle: int | None, target: str, left: _Left) -> _Left | None:
-        """Return what is left inside of a reference from a schema of `circle`; None: it is not resolved."""
+        """Return the budget inside a reference from a schema of `circle`; None: do not resolve it."""
         depth, repeats = left
         if depth == 0:
             return None

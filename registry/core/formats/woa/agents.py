@@ -55,7 +55,7 @@ _REQUIRED: Final = (("name", str), ("description", str), ("inputs", dict), ("out
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """What the agents of one document share."""
+    """The facts that all agents of a document share."""
 
     document: Document
     is_configured: bool  # whether there are top-level transports at all; their absence is noted once

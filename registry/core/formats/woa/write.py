@@ -121,7 +121,7 @@ def _operation(task: Task, index: int, capability: Capability, operation: str) -
 
 
 def _own_members(capability: Capability) -> Mapping[str, Any]:
-    """Return what the reader keeps of an operation: its own members, and below `agent` those of its agent."""
+    """Return the operation's members that the reader keeps, and below `agent` the members of its agent."""
     return capability.native.get(SLUG, {})
 
 

@@ -187,7 +187,7 @@ def _capabilities(value: Object, dialect: str, document: Document, notes: Notes)
 
 
 def _offers(value: Object, dialect: str, base: str, document: Document, notes: Notes) -> list[Offer]:
-    """Return the entries to read: those of the specified lists, else of other lists and of prices with addresses."""
+    """Return the entries to read: from the specified lists, else from other lists and from prices with addresses."""
     offers = offers_in(value, _LISTS)
     loose: list[Offer] = []
     if not offers or dialect == _AD_HOC:
@@ -237,7 +237,7 @@ def _stated_prices(text: str | None) -> dict[str, Object]:
 
 
 def _read_prices(value: Object) -> list[Offer]:
-    """Return what a map of prices sells: the addresses that a tier names, or the entry itself by its name."""
+    """Return the offers in a map of prices: the addresses that a tier names, or the entry itself by its name."""
     offers: list[Offer] = []
     for tier in offers_in(value, ("pricing",)):
         targets = [item for item in list_of(tier.holder, "endpoints") if isinstance(item, str) and is_address(item)]

@@ -1,10 +1,8 @@
-"""The best thing that the service can do for any one sentence of the query.
+"""Score the best match of a capability with any single sentence of the query.
 
-A request often names several needs, and no text of one capability is near all of them together.
-
-Each capability is one more chance to be the best one. Those of an honest service, however many, have something in
-common: its name and its trade. The signal of a service that lists everything a user may ask for shrinks with how little
-its capabilities have in common.
+A request often names several needs, and no text of one capability is near all of them. Each capability is one more
+chance to be the best one. The capabilities of an honest service share its name and its trade. A service that lists
+everything a user may ask for has a weaker signal, because its capabilities have little in common.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
-"""The service's topic: nearness to all of its text at once, and to the mean of its parts.
+"""Score the service's topic: nearness to its whole text, and to the mean of its parts.
 
-All text at once favours services of few capabilities, the mean those of many short ones; together they favour neither.
+The whole text favours services of few capabilities, the mean services of many short ones; together they favour neither.
 """
 
 import numpy as np
