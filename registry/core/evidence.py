@@ -22,7 +22,7 @@ SLOW_MS: Final = 5_000
 
 DOWN: Final = frozenset({Outcome.UNREACHABLE, Outcome.SERVER_ERROR, Outcome.TLS_ERROR})
 NOT_MEASURED: Final = frozenset({Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED, Outcome.RATE_LIMITED})
-"""Outcomes that say nothing about the service: nothing was requested, or the host asked for a later visit."""
+"""Outcomes without evidence about the service: no request was made, or the host asked for a later visit."""
 
 
 class UptimeCheck(NamedTuple):
@@ -97,7 +97,7 @@ WHY_NOT: Final[Mapping[WhyNot, str]] = {
     "too_large": "The two versions are too large to be compared here.",
     "not_json_objects": "One of the two versions is not a JSON object.",
 }
-"""Why there is no difference, by code, in one sentence."""
+"""Code -> one sentence that says why no difference can be shown."""
 
 _BODIES: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 

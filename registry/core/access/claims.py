@@ -33,10 +33,10 @@ METHODS: Final[tuple[Method, ...]] = get_args(Method)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 
 CLAIM: Final = "claim"
-"""Kind of the token of whoever made a claim."""
+"""Kind of a claimant's token."""
 
 OWNER: Final = "owner"
-"""Kind of the token of whoever has proven a claim."""
+"""Kind of an owner's token."""
 
 TXT_LABEL: Final = "_waypost-claim"
 FILE_PATH: Final = "/.well-known/waypost-claim.txt"

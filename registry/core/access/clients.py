@@ -1,4 +1,4 @@
-"""Networks of clients, as bounds count them. An IPv6 customer of a provider may have a whole /48."""
+"""Networks of clients, as limits count them. An IPv6 customer of a provider may have a whole /48."""
 
 from functools import lru_cache
 from ipaddress import IPv6Network

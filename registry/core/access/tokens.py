@@ -1,9 +1,7 @@
-"""Secret tokens of clients: owners of hosts, API keys of the registry's operators, status addresses of reporters.
+"""Secret tokens of clients (owners, operators, reporters), and the API keys of operators with scopes and expiry.
 
 A token is `wp_<kind>_<id>_<secret>`. The id finds the stored row; only the SHA-256 of the secret is stored. A secret
 has 256 random bits, so that a hash without salt or iterations suffices.
-
-API keys of this registry's operators: what each may do, and until when.
 """
 
 import hashlib

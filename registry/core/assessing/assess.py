@@ -28,7 +28,7 @@ _HEAD_BYTES = 4096
 _NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL, Purpose.RPC})
 _IDENTITIES = frozenset({"domain", "host", "hostname", "origin"})
 _HOLDERS = ("agent", "service", "identity")
-"""Members with which a document of any format can say whose it is, beside DIDs, at the top or in one of the objects."""
+"""Members, besides DIDs, that name the owner of a document in any format, at the top or in one of the objects."""
 _PAGE_HINTS = tuple(form.page_hint for form in FORMATS if form.page_hint)
 _BODIES = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 

@@ -1,10 +1,8 @@
-"""Outcomes decided before a body is read: statuses, challenges (docs/probe-plan.md, "Controls" and "Outcomes").
+"""Decide outcomes by status or challenge, and recognise denials and foreign schemes at the paths of known formats.
 
-For manifests the status decides first: a 404 with a JSON body is a 404.
-
-Files that declare a protocol absent, published because scanners ask for the path.
-
-Schemes that use the same paths as known formats. Each test returns "" for a document of its scheme, else None.
+For manifests the status decides first: a 404 with a JSON body is a 404 (docs/probe-plan.md, "Controls", "Outcomes").
+Denials are files that declare a protocol absent, published because scanners ask for the path. The test of a foreign
+scheme returns "" for a document of the scheme, else None.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""How one capability is called, ready to be sent: from this answer alone, in the capability's own protocol."""
+"""Make the call of one capability in its own protocol, complete and ready to send."""
 
 from collections.abc import Mapping
 from typing import Any, Final

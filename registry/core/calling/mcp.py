@@ -11,7 +11,7 @@ from registry.core.model.services import Capability, Input, Invocation, Protocol
 from registry.core.reading.plain_text import line
 
 STATELESS: Final = "2026-07-28"
-"""From this revision on, requests carry what `initialize` agreed on before (in `_meta`)."""
+"""From this revision on, requests carry in `_meta` the facts that `initialize` used to agree on."""
 HANDSHAKE: Final = "2025-11-25"
 """The newest revision with a handshake: offered where no document names one; the server answers with its own."""
 

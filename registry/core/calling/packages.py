@@ -1,4 +1,4 @@
-"""How a server of the Model Context Protocol is installed, started and entered in a client's configuration."""
+"""Describe how to install and start an MCP server, and how to enter it in a client's configuration."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ from typing import Final
 MAX_PARTS: Final = 1_000
 MAX_DEPTH: Final = 20
 MAX_RANGES: Final = 100
-"""Ranges of one class: choosing a character of it looks at each of them, for up to 200 characters."""
+"""Ranges of one class: each choice of a character reads all ranges, for up to 200 characters."""
 
 _EXTRA: Final = (0, 1, 3, 7, 15, 31, 63)  # repetitions above the least, where a quantifier allows them
 _LIKED: Final = "aA1e0x-_. "

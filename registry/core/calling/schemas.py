@@ -285,4 +285,4 @@ _MEANT: Final[Mapping[str, Callable[[object], bool]]] = {
     **dict.fromkeys((*_MAPS, "dependentRequired"), _is_map),
     **dict.fromkeys(_ONE, _is_schema),
 }
-"""The keywords that are kept, with what their values must be."""
+"""The keywords that are kept, with a test of their values."""

@@ -1,8 +1,6 @@
-"""The kinds of events in the change feed, and filters by kind.
+"""The kinds of events in the change feed, filters by kind, states of services and hosts, and public payloads.
 
-The states of a service and its host that consumers of the feed tell apart.
-
-What readers of the feed get of a stored event: known members only, always with a state, texts of sites marked.
+A public payload has only known members, always a state, and marked texts of sites.
 """
 
 import re
@@ -45,13 +43,13 @@ SAYS: Final[Mapping[str, str]] = MappingProxyType(
         "ownership.ended": "ownership ended",
     }
 )
-"""Kind -> what happened to the host, in words."""
+"""Kind -> the event in words."""
 
 LISTED: Final = frozenset({"service.listed", "service.changed"})
 """Kinds of events of services that are listed."""
 
 PATTERNS: Final = (*dict.fromkeys(f"{kind.partition('.')[0]}.*" for kind in KINDS), *KINDS)
-"""What a filter may name: groups of kinds ("service.*"), and kinds."""
+"""The allowed words of a filter: groups of kinds ("service.*"), and kinds."""
 
 
 class UnknownKind(ValueError):

@@ -1,6 +1,7 @@
-"""The definition of a format. Each format has a folder below formats/, which exports FORMAT and recognition tests.
+"""The definition of a format, and the types for a table of its specification's requirements.
 
-The types for a table of a specification's requirements. Each rule names the requirements that it checks.
+Each format has a folder below formats/, which exports FORMAT and recognition tests. Rules name the requirements that
+they check.
 """
 
 import re
@@ -137,14 +138,14 @@ class Format:
     checked_by_general_rules: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """Ids of requirements that the rules common to all formats check, by rule code."""
     asks: frozenset[str] = frozenset()
-    """Codes of the rules about what a service lacks (`service.*`, `capability.*`) that the specification demands or
-    recommends to state; for formats without a table of requirements. Only what is asked for costs points."""
+    """Codes of the rules about missing facts (`service.*`, `capability.*`) that the specification demands or
+    recommends, for formats without a table of requirements. Only these facts cost points."""
 
     observations: Mapping[Observation, Rule] = field(default_factory=lambda: MappingProxyType({}))
-    """Rules about what only several answers show, each with the observation that breaks it."""
+    """Rules that need several answers, each with the observation that breaks it."""
     is_unversioned_break: Callable[[Json, Json], bool | None] | None = None
-    """Says of two versions of a document whether the second breaks callers without a new version (Observation
-    UNVERSIONED_CHANGE); None if it says nothing about that."""
+    """Compares two versions of a document: whether the second breaks callers without a new version (Observation
+    UNVERSIONED_CHANGE). None if the format cannot tell."""
 
     # --- how its documents are found
     probe_paths: tuple[ProbePath, ...] = ()

@@ -1,8 +1,7 @@
-"""Parts that all documents about MCP servers share: tools, resources, prompts, and the capability for a whole server.
+"""Read the parts that all documents about MCP servers share, by Model Context Protocol 2025-06-18; their common rules.
 
-Model Context Protocol 2025-06-18 (Tool, Resource, Prompt), server card v1 (SEP-2127), server.json of the MCP registry.
-
-Rules for the three MCP formats: server cards, server.json and mcp.json.
+Parts are tools, resources, prompts, and the capability for a whole server. The formats are server cards (v1, SEP-2127),
+server.json of the MCP registry, and mcp.json.
 """
 
 from collections.abc import Iterable, Iterator
@@ -78,7 +77,7 @@ TOOL = Rule(
 
 
 Entries = list[tuple[str, Json]]
-"""Pointers and values of what a document lists."""
+"""Pointers and values of a document's list."""
 
 _SCHEMAS: Final = ("inputSchema", "input_schema", "schema")
 _PARAMETERS: Final = ("parameters", "params", "input", "inputs", "arguments", "args")

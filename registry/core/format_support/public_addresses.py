@@ -36,12 +36,12 @@ _ADDRESSES: Final = frozenset(
      "website", "proxy", "gateway")
 )  # fmt: skip
 _COMMAND_LINES: Final = frozenset({"arguments", "runtime_arguments", "args"})
-"""Lists that are left out as a whole: without one of its words, a command is another command."""
+"""Lists that are left out as a whole: without one of its words, a command has another meaning."""
 _NEEDED: Final = frozenset(
     ((Invocation, "endpoint"), (Invocation, "name"), (Capability, "invocations"), (Package, "identifier"),
      (Package, "command"), (Package, "arguments"), (Package, "runtime_arguments"))
 )  # fmt: skip
-"""Fields that nothing else can be used without, although they may be absent."""
+"""Optional fields whose removal makes the object useless."""
 _NOT_SHOWN: Final = frozenset({(Pointer, "payload"), (Identity, "signed")})
 """Fields that the merge drops: a document inside a document, which is read separately, and a signed text."""
 
@@ -51,7 +51,7 @@ _ODD = re.compile(rb"(?:https?|wss?|ftp):(?!//[^/\\])|//[^/\s\"'?#<>]*\\|/\\|did
 """How addresses begin that parsers read differently; JSON writes a backslash and a tab with backslashes, too."""
 
 _SIGNS: Final = (b"localhost", b".internal", b'"10.', b'"127.', b'"169.254.', b'"192.168.')
-"""What most addresses that are no URLs begin or end with."""
+"""Beginnings and ends of most addresses that are not URLs."""
 
 
 class _NamedAddress(NamedTuple):

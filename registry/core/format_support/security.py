@@ -59,7 +59,7 @@ _IN_WORDS: Final = (
     (re.compile(r"\bbearer\b", re.IGNORECASE), "bearer"),
     (re.compile(r"\bapi[ _-]?keys?\b", re.IGNORECASE), "apiKey"),
 )
-"""What a sentence in the place of a scheme's name says; the first that matches counts."""
+"""Sentences in place of a scheme's name; the first match counts."""
 _HTTP: Final[dict[AuthType, str]] = {"bearer": "bearer", "http_basic": "basic"}
 _SCOPE_CHARS: Final = 100
 

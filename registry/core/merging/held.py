@@ -17,7 +17,7 @@ from registry.core.reading.injection import injection_flags
 PRECEDENCE: Final = tuple(
     slug for _, slug in sorted((form.precedence, form.slug) for form in FORMATS if form.precedence is not None)
 )
-"""Which document counts when those of one host differ: native manifests, cards, descriptions, catalogues, texts."""
+"""Order in which a host's differing documents count: native manifests, cards, descriptions, catalogues, texts."""
 
 _AD_HOC: Final = "adhoc"
 _LAST_SPECIFIED: Final = max(
@@ -39,7 +39,7 @@ class HeldDocument:
     seen_at: datetime
     via: Via | None = None
     observed: frozenset[Observation] = frozenset()
-    copies: tuple[str, ...] = ()  # other URLs of the host with the same bytes: what names one of them names this
+    copies: tuple[str, ...] = ()  # URLs of the host with the same bytes; references to one refer to this
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""The listing of a merged service: what search and the interfaces see of it.
-
-Decide whether the documents of a host make it a service that is listed, and say why if they do not.
-"""
+"""Make the listing of a merged service for search and the interfaces, or say why the host is not listed."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -71,7 +71,7 @@ def with_referrals(
                 live_protocols.append(live_server[1])
             elif role_of(document) is not Role.POINTERS or _is_own(capability, context):
                 protocol = _card_protocol(capability) if role_of(document) is Role.POINTERS else ()
-                # a registry is searched by its protocol, which describes no call; alone, it is what the host offers
+                # a registry is searched by its protocol, which describes no call; alone, it is the host's offer
                 if context.is_alone or not any(one.id == _REGISTRY for one in protocol):
                     capabilities.append(capability)
                 live_protocols += protocol

@@ -22,7 +22,7 @@ MAX_NAMED: Final = 200
 
 SITE_MARK: Final = "*."
 OWNER_MARK: Final = "@"
-"""Before a domain in `depends_on`: whether any of its hosts is listed, and who owns the whole of it."""
+"""Prefix of a domain in `depends_on`: the trust depends on whether any of its hosts is listed, and on its owner."""
 
 _TENANTS: Final = frozenset(
     ("accounts.dev", "authkit.app", "auth0.com", "b2clogin.com", "ciamlogin.com", "descope.com", "frontegg.com",

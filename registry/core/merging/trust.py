@@ -45,7 +45,7 @@ def _level(level: str) -> str:
 
 
 Checked = Literal["host", "part", "none"]
-"""This registry's own word for a level: what of the listing is known to be its host's."""
+"""This registry's own word for a level: which parts of the listing certainly come from its host."""
 
 
 @dataclass(frozen=True, slots=True)

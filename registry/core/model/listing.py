@@ -39,10 +39,10 @@ AuthKind = Literal["none", "api_key", "oauth2", "unknown"]
 """ADP's kinds of credential, and `unknown` where no document says whether one is needed."""
 
 PricingKind = Literal["free", "freemium", "paid", "unknown"]
-"""ADP's kinds of pricing, and `unknown` where no document says what a call costs."""
+"""ADP's kinds of pricing, and `unknown` if no document states the price of a call."""
 
 SideEffects = Literal["true", "false", "unknown"]
-"""What the documents say about side effects of a capability; `unknown` where they say nothing."""
+"""The side effects of a capability that the documents state, or `unknown`."""
 
 SortBy = Literal["relevance", "score", "freshness"]
 

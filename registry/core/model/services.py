@@ -70,7 +70,7 @@ class Auth:
 class RateLimit:
     requests: int | None = None
     window: str | None = None  # "1m", "1h", "1d" as the document writes it
-    note: str | None = None  # what could not be expressed, as written
+    note: str | None = None  # parts without a field, as written
     burst: int | None = None  # requests that may come at once
 
 
@@ -153,7 +153,7 @@ class Payment:
     network: str | None = None
     pay_to: str | None = None
     scheme: str | None = None
-    resource: str | None = None  # what is paid for, where the payment is not of one capability
+    resource: str | None = None  # the object of the payment, if it is not for one capability
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +187,8 @@ class Capability:
     reversible: bool | None = None
     sensitivity: str | None = None  # as the document writes it
     polling_url: str | None = None  # where the state of a started call is asked for
-    errors: Mapping[str, Any] = field(default_factory=dict)  # by code: a text, or what the document says of it
-    result_note: str | None = None  # what is returned, in words
+    errors: Mapping[str, Any] = field(default_factory=dict)  # by code: a text, or the document's description
+    result_note: str | None = None  # the result, in words
     pricing: Pricing | None = None  # of this capability alone
     deprecated: bool | None = None
     tags: tuple[str, ...] = ()  # semantic types among them

@@ -17,7 +17,7 @@ import ada_url
 _USUAL = re.compile(
     r"(?:https?|wss?)://(?:[A-Za-z0-9-]+\.)+[A-Za-z][A-Za-z0-9-]*(?::[1-9][0-9]{0,3})?(?:[/?#]|$)|/(?![/\\\t\n\r])|$"
 )
-"""What all read alike, and nearly all addresses are: a plain host, or a path."""
+"""Nearly all addresses: a plain host, or a path. All parsers read these equally."""
 
 _PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?")  # RFC 3986 appendix B
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")

@@ -4,8 +4,8 @@ Claims, opt-outs, names, endpoints, issuers, pins and webhooks all ask `relation
 parent or siblings: `u1.platform.example` may belong to a customer of a platform that the Public Suffix List lacks. A
 parent controls the DNS of the hosts below it. `www.` is dropped from names (docs/adr/0045-who-speaks-for-whom.md).
 
-A file or a TXT record opts a site out; to publish either proves control of the site or its names. Both are read only
-on request: reading them in every visit would cost every site an HTTP request and a DNS query.
+A file or a TXT record opts a site out, because only its owner can publish them. Both are read on request: in every
+visit they would cost each site an HTTP request and a DNS query.
 """
 
 from collections.abc import Collection, Iterable

@@ -130,8 +130,8 @@ _TOGETHER: Final = (
 _LOOKALIKES: Final = frozenset("пкмтвнзьҫκτηεχյղԼտ")  # Cyrillic, Greek, Armenian
 
 _SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
-"""Scripts that can be mistaken for Latin as a whole. Single letters of others look like one too (Hebrew samekh like o),
-their words do not."""
+"""Scripts whose whole words can look Latin. Other scripts have single letters that look Latin (Hebrew samekh like o),
+but no words."""
 
 
 def looks_alike(labels: Sequence[str]) -> bool:

@@ -24,7 +24,7 @@ MAX_HOST_CHARS: Final = 253
 MAX_LABELS: Final = 10
 MAX_URL_CHARS: Final = 2048
 STRIPPED: Final = "".join(map(chr, range(33)))
-"""What the URL standard removes at both ends of a URL (section 4.4)."""
+"""Characters that the URL standard removes at both ends of a URL (section 4.4)."""
 
 SPECIAL_USE: Final = frozenset(
     ("localhost", "local", "internal", "test", "invalid", "example", "onion", "alt", "arpa", "lan", "corp", "home",

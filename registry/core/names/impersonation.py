@@ -84,7 +84,7 @@ _SPELT_OUT: Final = 3
 """From so many words of one letter on, they are read as one word."""
 
 _MIN_DISGUISED: Final = 5
-"""Letters that an ordinary word must have for another spelling of it to be a disguise (`app1e`, but not `b0x`)."""
+"""Minimum letters of an ordinary word; other spellings of shorter words are no disguise (`app1e`, but not `b0x`)."""
 
 _MIN_ATTACHED: Final = 4
 """Letters that an ordinary word must have to be seen inside another word (`visalogin`, but not `banking`)."""
@@ -97,7 +97,7 @@ _WRITTEN: Final = """
     assistant bot server sdk cli gateway id me my get go update unlock alert notice invoice order delivery tracking
 """
 _OWNERS_WORDS: Final = frozenset(_WRITTEN.split())
-"""Words beside a known name with which the whole still reads as if its owner had written it."""
+"""Words next to a known name that make the whole read as if its owner had written it."""
 
 _BY_KEY: Final = {known.key: known for known in KNOWN_NAMES}
 _BY_WORDS: Final = {known.words: known for known in KNOWN_NAMES if len(known.words) > 1 and not known.is_word}

@@ -62,7 +62,7 @@ _SHOWN_FROM: Final = 0.6
 """Least share of the best capability's mark that is shown."""
 
 _SIMILARITY: Final = 0.7
-"""Weight of the cosine beside the share of the query's words. Both count as they are: where the best capability holds
+"""Weight of the cosine relative to the share of the query's words. Neither is normalised: if the best capability holds
 few of the words, the meaning decides."""
 
 _SAME_ACTION: Final = 1.2
@@ -73,7 +73,7 @@ _UNASKED_REMOVAL: Final = 0.8
 
 _UNASKED_WORD: Final = 0.02
 _UNASKED_WORDS: Final = 4
-"""What each word of a name that the query lacks takes from the mark, and how many count: `address_only_geocode` is a
+"""Loss of the mark for each word of a name that the query lacks, and how many words count: `address_only_geocode` is a
 special case of `geocode`."""
 
 _MARKS: Final = 1e9

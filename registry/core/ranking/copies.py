@@ -18,7 +18,7 @@ from registry.core.model.listing import Listing, TrustLevel
 from registry.core.wording.fields import fingerprint
 
 SHOWN_COPIES: Final = 20
-"""Folded hosts that are kept by name with the one in front; all are counted."""
+"""Folded hosts whose names are kept with the first one; all are counted."""
 
 LEVELS: Final = tuple(TrustLevel)
 

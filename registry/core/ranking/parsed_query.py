@@ -1,6 +1,6 @@
-"""A query as the ranker uses it: the text, its words and, with an embedder, its vectors.
+"""Parse a query into its text, words and, with an embedder, vectors; find its words in texts for highlighting.
 
-Find the query's words in a text: positions, never markup, so that no foreign text is ever trusted.
+Highlights are positions, never markup, so that no foreign text is ever trusted.
 """
 
 import re

@@ -32,9 +32,8 @@ _TOGETHER_SHORT: Final = 0.45
 _SHORT_TERMS: Final = 2
 _MANY_TERMS: Final = 6
 _TOGETHER_LONG: Final = 0.2
-"""Weight of `together`: for a question of one sentence and up to two terms, less with every further one, because a
-service describes with other words what many words ask for, and none above `_MANY_TERMS`; and for a question of several
-sentences."""
+"""Weight of `together` for a question of one sentence and up to two terms, and for a question of several sentences. It
+falls with every further term, to zero above `_MANY_TERMS`: a service answers a long question with other words."""
 
 _REVERSED: Final = 0.5
 """Factor for a service whose texts name the direction of the question ("X to Y") only the other way round."""
@@ -158,7 +157,7 @@ def _order(relevance: Numbers, candidates: CandidateSet) -> tuple[int, ...]:
 _BOTH_WEIGHT: Final = 0.4
 _TOPIC_WEIGHT: Final = 0.35
 _NEED_WEIGHT: Final = 0.25
-"""Weights, proportional to those of a logistic regression: docs/search-lab.md says on which questions."""
+"""Weights, proportional to the weights of a logistic regression on the questions in docs/search-lab.md."""
 
 THRESHOLD: Final = 0.44
 _COVER_THRESHOLD: Final = 0.45

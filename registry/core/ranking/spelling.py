@@ -1,9 +1,7 @@
-"""Correct the spelling of a question's words that no service holds, from the words that services hold.
+"""Correct misspelt words of a question with words that services use, and suggest other words.
 
-A word that the embedder knows is spelt right, whether a service holds it or not: "movie" does not become "move".
-
-Suggest other words if nothing answers with confidence: words of the query that are known here, and known words spelt
-nearly like the unknown ones.
+A word that the embedder knows is spelt right, even if no service uses it: "movie" does not become "move". Suggestions
+are made if no hit is a confident answer: known words of the query, and known words spelt nearly like the unknown ones.
 """
 
 from collections.abc import Mapping

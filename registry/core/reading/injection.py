@@ -32,7 +32,7 @@ _LETTERS: Final = str.maketrans(
 
 _FOLDED: Final = _LETTERS | {ord(char): " " for char in map(chr, range(128)) if not char.isalnum() and char != "\n"}
 _NON_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
-"""Nothing that folding changes depends on the ASCII characters around such a run (a test compares whole texts)."""
+"""Folding such a run does not depend on the ASCII characters around it (a test compares whole texts)."""
 
 _BETWEEN_WORDS: Final = re.compile(r"\W")
 
@@ -108,7 +108,7 @@ def _phrases(rule: Rule, text: str) -> tuple[Phrase, ...]:
 
 
 _PARTS: Final = r"(?:[^\s()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))+"
-"""What stands between blanks outside brackets."""
+"""The texts between blanks outside brackets."""
 
 _WORD_OR_LIST: Final = (
     r"(?:\(\?:[^()]* \)\?)?"  # optional words before it
@@ -226,7 +226,7 @@ _MENTION_CHARS: Final = 120
 PHRASES: Final = (*_OVERRIDE, *_SECRECY, *_DISCLOSURE, *_STEERING)
 
 _BY_WORD: Final[dict[str, list[int]]] = {}
-"""Word -> indexes of phrases: every match of a phrase has one of the words under which it is listed."""
+"""Word -> indexes of phrases: every match of a phrase has one of its words here."""
 
 for _index, _phrase in enumerate(PHRASES):
     for _word in _phrase.needed[0]:
@@ -272,7 +272,7 @@ _ROLE_MARKUP: Final = re.compile(
 """In lower case."""
 
 _ROLE_MARKUP_PARTS: Final = ("<|", "system", "important>", "instruction")
-"""One of them is in every match."""
+"""Every match holds one of them."""
 
 _ROLE_BOUNDS: Final = re.compile(r"(?:begin|end) (?:of )?(?:system|hidden|secret) (?:prompt|instructions?)")
 """In lower case."""
@@ -280,7 +280,7 @@ _ROLE_BOUNDS: Final = re.compile(r"(?:begin|end) (?:of )?(?:system|hidden|secret
 _ROLE_BOUNDS_PARTS: Final = tuple(
     f"{name} {orders}" for name in ("system", "hidden", "secret") for orders in ("prompt", "instruction")
 )
-"""One of them is in every match."""
+"""Every match holds one of them."""
 
 _ROLE_NAMES: Final = re.compile(
     r"\[/?INST\]|<</?SYS>>"
@@ -291,7 +291,7 @@ _ROLE_NAMES: Final = re.compile(
 """Case matters: a name in capitals at the beginning of a sentence, as in a transcript."""
 
 _ROLE_NAMES_PARTS: Final = ("INST]", "SYS>>", "SYSTEM", "\nHuman: ", "\nAssistant: ")
-"""One of them is in every match."""
+"""Every match holds one of them."""
 
 _TEMPLATE_URL: Final = r"\]\(\s?https?://[^)\s?]{1,200}\?[^)\s{<$\[]{0,200}(?:[{<$\[]|%7B)"
 _TEMPLATE_LINK: Final = re.compile(_TEMPLATE_URL, re.IGNORECASE)
@@ -323,7 +323,7 @@ _HIDDEN: Final = re.compile(
     f"|(?<=[A-Za-z]){_ZERO_WIDTH}(?=[A-Za-z]{{1,20}}{_ZERO_WIDTH}[A-Za-z])"  # a word that is taken apart
 )
 _RARE: Final = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f{_INVISIBLE}]")
-"""One of them is in every match of the others."""
+"""Every match of the other patterns holds one of these."""
 
 
 def _find_hidden(text: "_Text") -> Iterator[str]:

@@ -81,7 +81,7 @@ WAITS: Final[Mapping[Outcome, Wait]] = MappingProxyType(
 """Hosts that stay broken, too large or closed to the crawler are visited ever more rarely."""
 
 SPENT_BUDGET_WAIT: Final = timedelta(hours=6)
-"""Wait after a visit without any request, because a budget was spent: those are per day."""
+"""Wait after a visit without any request, because a budget was spent: budgets are per day."""
 
 _EQUIVALENT: Final = (
     frozenset({Outcome.ABSENT, Outcome.NOT_A_MANIFEST}),

@@ -1,9 +1,8 @@
 """Report what a merged service does not state: the part of the score that no single document is to blame for.
 
 A service is graded by the specifications of its documents. A missing fact costs points if at least one of their
-formats asks for it; else it is a note.
-
-Only presence, structure and shares count. No text raises a score by its wording: stuffing a description gains nothing.
+formats asks for it; else it is a note. Only presence, structure and shares count. No text raises a score by its
+wording: stuffing a description gains nothing.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping

@@ -1,6 +1,6 @@
-"""The score, 0 to 100, with reasons: every point lost is a line that names the finding, its document and its remedy.
+"""Compute the score, 0 to 100, with reasons, and list the rules that check each demand of a specification.
 
-Which rules check which demands of a specification.
+Every lost point is a line that names the finding, its document and its remedy.
 """
 
 import re

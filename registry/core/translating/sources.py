@@ -1,4 +1,4 @@
-"""The documents of a host that a translation is compared with: each read again, whole or with some members changed."""
+"""Read the source documents of a translation again, whole or with some members changed, to compare them with it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

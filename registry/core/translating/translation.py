@@ -29,8 +29,8 @@ from registry.core.translating.sources import (
 
 GENERATOR: Final = "waypost"
 EXTENSION: Final = "x-synthetic"
-"""Member that carries the marks of AWP section 14 in other formats: all of them ignore members that they do not know,
-and AWAS reserves the prefix `x-` for that."""
+"""Member that carries the marks of AWP section 14 in other formats: all of them ignore unknown members, and AWAS
+reserves the prefix `x-` for extensions."""
 
 _TARGETS: Final[Mapping[str, tuple[Format, Writer]]] = MappingProxyType(
     {form.slug: (form, form.writer) for form in FORMATS if form.writer is not None}

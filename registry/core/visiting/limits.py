@@ -131,7 +131,7 @@ def short_list(host: str) -> tuple[Step, ...]:
 def in_turn(steps: Sequence[Step], asked: Asked, found: Collection[str], today: date) -> list[Step]:
     """Return the steps that rotation may request, in the order of their turns: never requested ones first.
 
-    `found`: paths of known documents. These are requested as documents, and do not use up a turn.
+    `found`: paths of known documents. They are requested as documents, and their fallbacks are not requested.
     """
     least = (today - REPEAT_AFTER).isoformat()
     waiting = [

@@ -16,7 +16,7 @@ MAX_LINE_CHARS: Final = 8_000
 
 _BARE = re.compile(r"-{0,2}[A-Za-z][A-Za-z0-9._:/-]*")
 _DOUBLE_QUOTED = re.compile(r"[ #%-\[\]^_a-~]*")  # without ! " $ \ `
-_SINGLE_QUOTED = re.compile(r"[#$(-;=?-\[\]_`a-{}~]*")  # without blanks, ! " ' \ and what cmd.exe acts on: % & < > | ^
+_SINGLE_QUOTED = re.compile(r"[#$(-;=?-\[\]_`a-{}~]*")  # without blanks, ! " ' \ and cmd.exe's % & < > | ^
 _JSON_ESCAPE = re.compile(r'\\(["\\bfnrt])')
 _SHORT_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _JSON_UNSAFE = re.compile(r"[ !%'\x7f]")

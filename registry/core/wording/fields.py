@@ -86,8 +86,8 @@ def texts_of(listing: Listing) -> list[str]:
 
 
 MIN_WORDS: Final = 8
-"""Different words in name and descriptions from which on equal services are copies. Names of capabilities do not count:
-they are often those of a standard, and all shops of one platform have the same."""
+"""Minimum different words in name and descriptions for equal services to be copies. Names of capabilities do not count:
+they often come from a standard, and all shops of one platform have the same."""
 
 _PLACE: Final = re.compile(
     r"(?:\b[a-z][a-z0-9+-]{0,20}:)?//[^\s<>\"')\]]+"  # a URL

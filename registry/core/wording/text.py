@@ -63,7 +63,7 @@ shan't shouldn't mustn't mightn't needn't ain't y'all
 
 
 _SPELL_ANOTHER_WORD = frozenset({"id", "ill", "shell", "hell", "wed", "shed"})
-"""What a contraction must not become without its apostrophe: people search for `id` and `shell`."""
+"""Words that a contraction must not become without its apostrophe: people search for `id` and `shell`."""
 
 
 def _with_and_without_apostrophe(contractions: str) -> set[str]:
@@ -94,12 +94,13 @@ TOKEN_CHARS = 64
 
 QUERY_CHARS = 400
 QUERY_TERMS = 64
-"""Limits on what is read of a query. Interfaces cut queries and echo the cut text; here they protect the ranker."""
+"""Limits on the parts of a query that are read. Interfaces cut queries and echo the cut text; here they protect the
+ranker."""
 
 _TOWARDS, _AWAY = frozenset({"to", "into"}), frozenset({"from"})
 _NEAR: Final = 4
 _BESIDE: Final = 2
-"""Of that many words on each side of "to", the nearest so many that are not words of grammar tell what becomes what."""
+"""Words read on each side of "to", and how many of the nearest, without words of grammar, say what becomes what."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+")

@@ -221,7 +221,7 @@ def _argument(word: str) -> dict[str, Any]:
 
 MCP: Final = "mcp"
 WHOLE: Final = "mcp:"
-"""What the id of a capability begins with that stands for a whole server (format_support/mcp_parts.whole_server)."""
+"""The prefix of the id of a capability that stands for a whole server (format_support/mcp_parts.whole_server)."""
 
 MAX_SERVERS: Final = 20
 """Records of one host: a list of hundreds belongs to no single site."""

@@ -49,7 +49,7 @@ _READ: Final = frozenset({
     "rateLimit", "rate_limits", "auth_required", "authentication_required", "auth_headers", "authScopes",
     "required_scopes", "side_effect", "reversible", "requires_user_confirmation",
 })  # fmt: skip
-"""Members that the model expresses. Results, which are selectors of a page, and statuses stay as they are written."""
+"""Members that the model expresses. Results, which are selectors of a page, and statuses are kept unchanged."""
 _CALLED: Final = frozenset({"", "api", "http", "https", "rest", "endpoint", "webhook", "form"})
 """Types of actions that are HTTP calls, whose method must be named."""
 _ID_1_1 = re.compile(r"[a-z_][a-z0-9_]*")
@@ -162,7 +162,7 @@ def _is_navigation(action: Object, declared_method: str | None, target: Json, is
     return (
         (declared_method or "").lower() == "navigate"
         or (declared_method is None and kind.startswith("navigat"))
-        # undocumented dialects name what a page does ("client_side_helper") instead of a method
+        # undocumented dialects name a function of the page ("client_side_helper") instead of a method
         or (declared_method is None and not is_published and kind not in _CALLED)
         or has_other_scheme
     )

@@ -39,7 +39,7 @@ _OUTSIDE_OF_SCHEMA: Final = frozenset({"name", "in", "required", "collectionForm
 _OF_MEMBERS: Final = frozenset(
     {"type", "properties", "required", "additionalProperties", "description", "title", "nullable", "discriminator"}
 )
-"""Keywords of a body's schema that are kept, or lose nothing, when its members stand beside other parameters."""
+"""Keywords of a body's schema that can be kept or dropped without loss when its members become parameters."""
 _STYLES: Final = ("style", "explode", "allowReserved", "collectionFormat")
 _VARIABLE: Final = re.compile(r"\{([^{}/?]+)\}")
 

@@ -12,7 +12,7 @@ import numpy as np
 from registry.core.ranking.features import Features, Numbers
 
 _MIN_PARTS: Final = 8
-"""Parts from which on their coherence is measured; fewer show nothing."""
+"""Minimum parts for measuring coherence; fewer prove nothing."""
 
 _FULL_COHERENCE: Final = 0.35
 """Mean cosine between two parts of a service that counts in full. One in thirty of 215 such services has less."""
