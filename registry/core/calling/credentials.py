@@ -132,9 +132,9 @@ def completed(auth: Auth, known: Auth) -> Auth:
     Schemes are the same where type, place and name are. Readers keep the schemes of operations short, because thousands
     of operations may name one scheme.
     """
-    by_identity = {_identity(scheme): scheme for scheme in reversed(known.schemes)}
+    by_identity = {_get_identity(scheme): scheme for scheme in reversed(known.schemes)}
     return replace(
-        auth, schemes=tuple(_fill_scheme(scheme, by_identity.get(_identity(scheme))) for scheme in auth.schemes)
+        auth, schemes=tuple(_fill_scheme(scheme, by_identity.get(_get_identity(scheme))) for scheme in auth.schemes)
     )
 
 
@@ -180,7 +180,7 @@ def _make_credential(scheme: AuthScheme) -> Credential:
     return Credential(scheme.type, place, scheme.name, scheme.prefix or None, token, note)
 
 
-def _identity(scheme: AuthScheme) -> tuple[str, str | None, str | None]:
+def _get_identity(scheme: AuthScheme) -> tuple[str, str | None, str | None]:
     return scheme.type, scheme.location, scheme.name
 
 

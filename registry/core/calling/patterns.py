@@ -113,7 +113,7 @@ class _Reader:
         self._pattern, self._at = pattern, 0
 
     def whole(self) -> _Part:
-        part = self._alternatives(0)
+        part = self._parse_alternatives(0)
         if self._at < len(self._pattern):
             raise _UnsupportedPattern
         return part
@@ -134,52 +134,52 @@ class _Reader:
         self._at += len(text)
         return True
 
-    def _alternatives(self, depth: int) -> _Part:
+    def _parse_alternatives(self, depth: int) -> _Part:
         if depth > MAX_DEPTH:
             raise _UnsupportedPattern
-        first = self._sequence(depth)
+        first = self._parse_sequence(depth)
         while self._take("|"):
-            self._sequence(depth)
+            self._parse_sequence(depth)
         return first
 
-    def _sequence(self, depth: int) -> _Part:
+    def _parse_sequence(self, depth: int) -> _Part:
         parts: list[_Part] = []
         while self._peek() not in ("", "|", ")"):
-            part = self._atom(depth)
+            part = self._parse_atom(depth)
             if part is not None:
-                parts.append(self._quantified(part))
+                parts.append(self._parse_quantifier(part))
         return _Sequence(tuple(parts))
 
-    def _atom(self, depth: int) -> _Part | None:
+    def _parse_atom(self, depth: int) -> _Part | None:
         """Return the next part; None for an anchor, which stands for no character."""
         char = self._next()
         if char in "^$":
             return None
         if char == "(":
-            return self._group(depth)
+            return self._parse_group(depth)
         if char == "[":
-            return self._class()
+            return self._parse_class()
         if char == ".":
             return _Chars([("\n", "\n"), ("\r", "\r")], negated=True)
         if char == "\\":
-            return None if self._take("b") else self._escape()
+            return None if self._take("b") else self._parse_escape()
         if char in "*+?":
             raise _UnsupportedPattern
         return _Chars([(char, char)])
 
-    def _group(self, depth: int) -> _Part:
+    def _parse_group(self, depth: int) -> _Part:
         if self._take("?"):
             if self._take("<") and self._peek() not in "=!":
                 while self._next() != ">":
                     pass
             elif not self._take(":"):
                 raise _UnsupportedPattern
-        part = self._alternatives(depth + 1)
+        part = self._parse_alternatives(depth + 1)
         if not self._take(")"):
             raise _UnsupportedPattern
         return part
 
-    def _quantified(self, part: _Part) -> _Part:
+    def _parse_quantifier(self, part: _Part) -> _Part:
         bounds: tuple[int, int | None]
         if self._take("*"):
             bounds = (0, None)
@@ -188,13 +188,13 @@ class _Reader:
         elif self._take("?"):
             bounds = (0, 1)
         elif self._peek() == "{":
-            bounds = self._counted()
+            bounds = self._parse_count()
         else:
             return part
         self._take("?")  # lazy
         return _Repeat(part, *bounds)
 
-    def _counted(self) -> tuple[int, int | None]:
+    def _parse_count(self) -> tuple[int, int | None]:
         end = self._pattern.find("}", self._at)
         least, comma, most = self._pattern[self._at + 1 : end].partition(",")
         if end < 0 or not (least.isascii() and least.isdigit()) or len(least) > 9 or len(most) > 9:
@@ -204,13 +204,13 @@ class _Reader:
         self._at = end + 1
         return int(least), int(most) if most else None if comma else int(least)
 
-    def _class(self) -> _Chars:
+    def _parse_class(self) -> _Chars:
         negated, ranges = self._take("^"), []
         while not self._take("]"):
-            low = self._class_member()
+            low = self._parse_class_member()
             if len(low) == 1 and low[0][0] == low[0][1] and self._peek() == "-" and not self._at_end_of_class():
                 self._next()
-                high = self._class_member()
+                high = self._parse_class_member()
                 if len(high) != 1 or high[0][0] != high[0][1]:
                     raise _UnsupportedPattern
                 low = [(low[0][0], high[0][0])]
@@ -220,18 +220,18 @@ class _Reader:
     def _at_end_of_class(self) -> bool:
         return self._pattern[self._at + 1 : self._at + 2] == "]"
 
-    def _class_member(self) -> Ranges:
+    def _parse_class_member(self) -> Ranges:
         char = self._next()
         if char != "\\":
             return [(char, char)]
         if self._take("b"):
             return [("\b", "\b")]
-        chars = self._escape()
+        chars = self._parse_escape()
         if chars.negated:
             raise _UnsupportedPattern
         return chars.ranges
 
-    def _escape(self) -> _Chars:
+    def _parse_escape(self) -> _Chars:
         char = self._next()
         if char.lower() in _CLASSES:
             return _Chars(_CLASSES[char.lower()], negated=char.isupper())

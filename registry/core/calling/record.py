@@ -42,13 +42,13 @@ def capability_record(service: Service, capability: Capability, example: Argumen
         "description": plain(capability.description or "", CAPABILITY_DESCRIPTION_CHARS),
         "input_schema": said.get("params"),
         "output_schema": said.get("result"),
-        "confirmation": _confirmation(capability),
+        "confirmation": _get_confirmation(capability),
         "confirmation_required": capability.confirmation.required if capability.confirmation else None,
         "side_effects_inferred": inferred_side_effects(capability),
         **{key: said.get(key) for key in _SAID},
         "pricing": said.get("pricing"),
-        "rate_limit": _rate_limit(said, capability),
-        "auth": _auth(service, chosen),
+        "rate_limit": _get_rate_limit(said, capability),
+        "auth": _get_auth(service, chosen),
         "scopes": list(chosen.scopes) if chosen and chosen.scopes else None,
     }
     record = {key: value for key, value in record.items() if value is not None}
@@ -90,7 +90,7 @@ def _describe_call(call: Invocation) -> dict[str, Any]:
     return way
 
 
-def _confirmation(capability: Capability) -> dict[str, Any] | None:
+def _get_confirmation(capability: Capability) -> dict[str, Any] | None:
     if capability.confirmation is None:
         return None
     message = capability.confirmation.message
@@ -100,13 +100,13 @@ def _confirmation(capability: Capability) -> dict[str, Any] | None:
     }
 
 
-def _rate_limit(said: Mapping[str, Any], capability: Capability) -> dict[str, Any] | None:
+def _get_rate_limit(said: Mapping[str, Any], capability: Capability) -> dict[str, Any] | None:
     """Return the first rate limit that an invocation states, as `{requests, window, burst, note}`."""
     limits = (call.get("rate_limit") for call in said.get("invocations", ()))
     return next((limit for limit in limits if limit), None)
 
 
-def _auth(service: Service, call: Invocation | None) -> dict[str, Any] | None:
+def _get_auth(service: Service, call: Invocation | None) -> dict[str, Any] | None:
     """Return the credentials that a call needs: its own, else the service's; None if unknown."""
     auth = call.auth if call is not None and call.auth is not None else service.auth
     if auth == Auth():

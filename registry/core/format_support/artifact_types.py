@@ -99,7 +99,7 @@ def canonical_type(text: str) -> str:
         return canonical
     if _OPENAPI.fullmatch(name):
         return OPENAPI
-    profile = _profile(parameters)
+    profile = _read_profile(parameters)
     skill = _SKILL.fullmatch(name)
     if skill is not None:
         return _SKILL_OF.get(skill["packing"] or "", SKILL_TEXT)
@@ -131,7 +131,7 @@ def artifact_formats(formats: Iterable[str]) -> tuple[str, ...]:
     return tuple(slug for slug in TYPE_OF if slug in held)
 
 
-def _profile(parameters: Iterable[str]) -> str:
+def _read_profile(parameters: Iterable[str]) -> str:
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "profile":

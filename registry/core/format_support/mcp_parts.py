@@ -109,10 +109,10 @@ def tool_entries(holder: Object) -> Entries:
         ("/mcp/tools", map_of(holder, "mcp").get("tools")),
         ("/server/tools", map_of(holder, "server").get("tools")),
     )
-    return next((entries for pointer, value in places if (entries := _entries(value, pointer))), [])
+    return next((entries for pointer, value in places if (entries := _read_entries(value, pointer))), [])
 
 
-def _entries(value: Json, pointer: str) -> Entries:
+def _read_entries(value: Json, pointer: str) -> Entries:
     if isinstance(value, list):
         is_dynamic = value == ["dynamic"]
         return [] if is_dynamic else [(at(pointer, index), item) for index, item in enumerate(value)]
@@ -122,7 +122,7 @@ def _entries(value: Json, pointer: str) -> Entries:
         if isinstance(item, dict) and any(word in item for word in ("description", "inputSchema", "input_schema")):
             found.append((below, {"name": key, **item}))
         elif isinstance(item, list) and (key in _LISTS or all(isinstance(one, dict) for one in item)):
-            found += _entries(item, below)
+            found += _read_entries(item, below)
         elif isinstance(item, str) and " " in item.strip():
             found.append((below, {"name": key, "description": item}))
     return found
@@ -135,7 +135,7 @@ def tools(
 
     Tools without a name, with a repeated name or with unrendered texts are left out, with findings.
     """
-    return listed_tools(_entries(items, pointer), address, document, format_slug, notes)
+    return listed_tools(_read_entries(items, pointer), address, document, format_slug, notes)
 
 
 def listed_tools(
@@ -144,10 +144,10 @@ def listed_tools(
     """Return the capabilities of tools, as `tools` does, wherever they are listed."""
     if len(entries) > MAX_CAPABILITIES:
         notes.add(common_rules.TOO_MANY_CAPABILITIES, entries[0][0].rpartition("/")[0], len(entries))
-    return tuple(_tools(entries[:MAX_CAPABILITIES], address, document, format_slug, notes))
+    return tuple(_read_tools(entries[:MAX_CAPABILITIES], address, document, format_slug, notes))
 
 
-def _tools(
+def _read_tools(
     entries: Entries, address: Endpoint | None, document: Document, format_slug: str, notes: Notes
 ) -> Iterator[Capability]:
     seen: set[str] = set()
@@ -159,10 +159,10 @@ def _tools(
             continue
         repeated = is_repeated(name, seen, at(pointer, "name"), notes)
         if not repeated and not has_template(item, ("name", "description"), pointer, notes):
-            yield _tool(item, name, address, Origin(document.url, pointer, format_slug), document, notes)
+            yield _read_tool(item, name, address, Origin(document.url, pointer, format_slug), document, notes)
 
 
-def _tool(
+def _read_tool(
     item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document, notes: Notes
 ) -> Capability:
     """Return the capability of a tool. Hints are the server's own claims; `destructiveHint` has a meaning only for a
@@ -173,7 +173,7 @@ def _tool(
     confirmed = flag(item, *_CONFIRMED)
     if confirmed is None and destructive and not read_only:
         confirmed = True
-    result, result_note = _schema(item, _RESULTS), None
+    result, result_note = _read_schema(item, _RESULTS), None
     if result is None:
         result, result_note = first_result(item)
     kept = {**item, "annotations": {key: value for key, value in hints.items() if key not in _HINTS}}
@@ -181,11 +181,11 @@ def _tool(
         name,
         name,
         first_text(item, "description", "summary", "title"),
-        params=_schema(item, _SCHEMAS) or first_parameters(item, (*_SCHEMAS, *_PARAMETERS)),
+        params=_read_schema(item, _SCHEMAS) or first_parameters(item, (*_SCHEMAS, *_PARAMETERS)),
         result=result,
         result_note=result_note,
-        title=_other(first_text(item, "title", "displayName", "display_name", chars=NAME_CHARS), name)
-        or _other(short_text_of(hints, "title"), name),
+        title=_read_other(first_text(item, "title", "displayName", "display_name", chars=NAME_CHARS), name)
+        or _read_other(short_text_of(hints, "title"), name),
         side_effects=side_effects,
         confirmation=None if confirmed is None else Confirmation(confirmed),
         idempotent=flag_of(hints, "idempotentHint"),
@@ -194,22 +194,22 @@ def _tool(
         tags=texts_of(item, "tags"),
         examples=texts_of(item, "examples", 500),
         docs_url=page(first_text(item, "documentation", "docs", "documentationUrl", "docs_url"), document.url),
-        invocations=_calls(item, name, address, origin, document, notes),
+        invocations=_read_calls(item, name, address, origin, document, notes),
         native=native(origin.format, kept, _READ),
     )
 
 
-def _other(text: str | None, name: str) -> str | None:
+def _read_other(text: str | None, name: str) -> str | None:
     return text if text != name else None
 
 
-def _calls(
+def _read_calls(
     item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document, notes: Notes
 ) -> tuple[Invocation, ...]:
     """Return how a tool is called: by its name at the server, and by HTTP where it has a method or the only address."""
     auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
     own_auth = auth if auth != Auth() else None
-    limit = _rate_limit(item)
+    limit = _read_rate_limit(item)
     call = Invocation(
         "mcp_tool",
         address.url if address else None,
@@ -232,14 +232,14 @@ def _calls(
     return (http,) if address is None else (call, http)
 
 
-def _rate_limit(item: Object) -> RateLimit | None:
+def _read_rate_limit(item: Object) -> RateLimit | None:
     for key in ("rate_limit", "rateLimit"):
         if (limit := rate_limit_object(item.get(key)) or rate_limit_text(short_text_of(item, key))) is not None:
             return limit
     return None
 
 
-def _schema(item: Object, keys: tuple[str, ...]) -> dict[str, Any] | None:
+def _read_schema(item: Object, keys: tuple[str, ...]) -> dict[str, Any] | None:
     """Return the first schema found, as data for the caller: it is not compiled, resolved or matched here."""
     for key in keys:
         value = item.get(key)
@@ -270,7 +270,7 @@ def context_offers(
     found: list[Capability] = []
     for key in ("resources", "resourceTemplates", "prompts"):
         listed = holder.get(key) or map_of(holder, "capabilities").get(key)
-        for pointer, value in _entries(listed, f"/{key}")[:MAX_CAPABILITIES]:
+        for pointer, value in _read_entries(listed, f"/{key}")[:MAX_CAPABILITIES]:
             item: Object = {"name": value} if isinstance(value, str) else value if isinstance(value, dict) else {}
             name = first_text(item, "name", "title", "uri", "uriTemplate", chars=ID_CHARS)
             if name is None:
@@ -278,7 +278,7 @@ def context_offers(
             is_blank = has_template(item, ("name", "description"), pointer, notes)
             if not is_blank and not is_repeated(name, seen, at(pointer, "name"), notes):
                 origin = Origin(document.url, pointer, format_slug)
-                offer = _prompt if key == "prompts" else _resource
+                offer = _read_prompt if key == "prompts" else _read_resource
                 found.append(offer(item, name, address, origin, document))
     return tuple(found[:MAX_CAPABILITIES])
 
@@ -292,7 +292,7 @@ def keeps_tools_to_itself(holder: Object) -> bool:
     return (is_declared or is_counted) and holder.get("tools") != [] and not tool_entries(holder)
 
 
-def _resource(item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document) -> Capability:
+def _read_resource(item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document) -> Capability:
     uri, template = text_of(item, "uri", 2_000), first_text(item, "uriTemplate", "uri_template", chars=2_000)
     schema: dict[str, Any] = {"type": "string", "format": "uri"}
     if uri is not None:
@@ -300,7 +300,7 @@ def _resource(item: Object, name: str, address: Endpoint | None, origin: Origin,
     elif template is not None:
         schema["description"] = f"An address that follows the template {template}"
     direct = callable_url(uri, document.url, document.url) if uri is not None and uri.startswith("https://") else None
-    call = _context_call("resources/read", address, origin)
+    call = _read_context_call("resources/read", address, origin)
     if direct is not None:
         call = Invocation("http", direct.url, "GET", templated=direct.templated, origin=origin)
     kind = first_text(item, "mimeType", "mime_type", chars=NAME_CHARS)
@@ -309,14 +309,14 @@ def _resource(item: Object, name: str, address: Endpoint | None, origin: Origin,
         name,
         first_text(item, "description", "title"),
         params=object_schema([("uri", schema)], ["uri"]) if direct is None else None,
-        title=_other(short_text_of(item, "title"), name),
+        title=_read_other(short_text_of(item, "title"), name),
         output_modes=(kind,) if kind else (),
         invocations=(call,),
         native=native(origin.format, item, frozenset({"name", "title", "description", "mimeType", "mime_type"})),
     )
 
 
-def _prompt(item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document) -> Capability:
+def _read_prompt(item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document) -> Capability:
     arguments = parameters_of(item.get("arguments"))
     if arguments is not None:  # all are texts in the protocol
         described = arguments.get("properties", {})
@@ -328,13 +328,13 @@ def _prompt(item: Object, name: str, address: Endpoint | None, origin: Origin, d
         name,
         first_text(item, "description", "title"),
         params=object_schema(properties, required),
-        title=_other(short_text_of(item, "title"), name),
-        invocations=(_context_call("prompts/get", address, origin),),
+        title=_read_other(short_text_of(item, "title"), name),
+        invocations=(_read_context_call("prompts/get", address, origin),),
         native=native(origin.format, item, frozenset({"name", "title", "description", "arguments"})),
     )
 
 
-def _context_call(method: str, address: Endpoint | None, origin: Origin) -> Invocation:
+def _read_context_call(method: str, address: Endpoint | None, origin: Origin) -> Invocation:
     return Invocation(
         "rpc",
         address.url if address else None,

@@ -103,7 +103,7 @@ def remote_of(item: Object, key: str, pointer: str, document: Document, notes: N
         variables, in_url = variables_of(address.url, described)
         secrets += in_url
     versions = texts_of(item, "supportedProtocolVersions") or texts_of(item, "protocolVersions")
-    version = max(versions, default=None) or _version(item)
+    version = max(versions, default=None) or _read_version(item)
     protocol = Protocol("mcp", version, address.url if address else None, transport_of(item), headers=plain)
     declared = loose_auth(item.get("authentication", item.get("auth")), document.url)
     return Remote(at(pointer, key), protocol, address, _with_secrets(declared, secrets), variables)
@@ -118,7 +118,7 @@ def described_remotes(value: Object, document: Document, notes: Notes) -> list[R
     places += [
         place
         for name in ("transport", "transports", "endpoints", "endpoint", "mcp", "server", "connection")
-        for place in _places(value.get(name), at("", name), only_mcp=name in ("endpoints", "server"))
+        for place in _read_places(value.get(name), at("", name), only_mcp=name in ("endpoints", "server"))
     ]
     for pointer, item, key in places[:MAX_REMOTES]:
         remote = remote_of(item, key, pointer, document, notes)
@@ -127,14 +127,14 @@ def described_remotes(value: Object, document: Document, notes: Notes) -> list[R
             found.append(remote)
     version = max(
         texts_of(value, "supportedProtocolVersions") or texts_of(value, "protocolVersions"), default=None
-    ) or _version(value)
+    ) or _read_version(value)
     return [
         replace(remote, protocol=replace(remote.protocol, version=remote.protocol.version or version))
         for remote in found
     ]
 
 
-def _places(value: Json, pointer: str, *, only_mcp: bool) -> Iterator[tuple[str, Object, str]]:
+def _read_places(value: Json, pointer: str, *, only_mcp: bool) -> Iterator[tuple[str, Object, str]]:
     """Yield (pointer, object, member) of the addresses in a member: an object with one, a list of objects, or a map
     from transports to addresses or objects."""
     if isinstance(value, list):
@@ -155,7 +155,7 @@ def _places(value: Json, pointer: str, *, only_mcp: bool) -> Iterator[tuple[str,
                 yield at(pointer, name), {**({} if name.lower() == "mcp" else {"type": name}), **item}, key
 
 
-def _version(item: Object) -> str | None:
+def _read_version(item: Object) -> str | None:
     if stated := first_text(item, "protocolVersion", "protocol_version", chars=NAME_CHARS):
         return stated
     versions = (first_text(item, key, chars=NAME_CHARS) for key in _VERSION_KEYS)
@@ -199,10 +199,10 @@ def configured_servers(value: Object) -> list[tuple[str, str | None, Object]]:
             found.append((at("", key), None, held))
         elif isinstance(held, dict):
             entries = list(held.items())[:MAX_REMOTES]
-            found += [(at("", key, name), name, _entry(item)) for name, item in entries if _is_entry(item)]
+            found += [(at("", key, name), name, _read_entry(item)) for name, item in entries if _is_entry(item)]
         elif isinstance(held, list):
             items = enumerate(held[:MAX_REMOTES])
-            found += [(at("", key, i), None, _entry(item)) for i, item in items if _is_entry(item)]
+            found += [(at("", key, i), None, _read_entry(item)) for i, item in items if _is_entry(item)]
     return found[:MAX_REMOTES]
 
 
@@ -212,7 +212,7 @@ def _is_entry(item: Json) -> bool:
     return isinstance(item, str) and item.strip().startswith("https://")
 
 
-def _entry(item: Json) -> Object:
+def _read_entry(item: Json) -> Object:
     return item if isinstance(item, dict) else {"url": item}
 
 
@@ -259,8 +259,8 @@ def package_of(item: Object, base: str) -> Package:
         identifier=first_text(item, "identifier", "name", "package", chars=_ARGUMENT_CHARS),
         version=short_text_of(item, "version"),
         command=first_text(item, "runtimeHint", "runtime_hint", "command", chars=NAME_CHARS),
-        runtime_arguments=_arguments(list_of(item, "runtimeArguments") or list_of(item, "runtime_arguments")),
-        arguments=_arguments(
+        runtime_arguments=_read_arguments(list_of(item, "runtimeArguments") or list_of(item, "runtime_arguments")),
+        arguments=_read_arguments(
             list_of(item, "packageArguments") or list_of(item, "package_arguments") or list_of(item, "args")
         ),
         environment=inputs_of(
@@ -290,11 +290,11 @@ def _says_more(argument: Object) -> bool:
     return any(argument.get(key) for key in ("description", "choices", "variables", "isRepeated", "is_repeated"))
 
 
-def _arguments(items: list[Json]) -> tuple[str, ...]:
-    return tuple(text for item in items[:MAX_TEXTS] for text in _argument(item))
+def _read_arguments(items: list[Json]) -> tuple[str, ...]:
+    return tuple(text for item in items[:MAX_TEXTS] for text in _read_argument(item))
 
 
-def _argument(item: Json) -> Iterator[str]:
+def _read_argument(item: Json) -> Iterator[str]:
     """Yield an argument as words of a command line. The caller's part is `{its_name}`.
 
     An optional argument without a value is left out. Records of May 2025 repeat the name in the value.
@@ -313,12 +313,12 @@ def _argument(item: Json) -> Iterator[str]:
     if is_named and name is not None and not (value or "").startswith(name):
         yield name
         if value is not None or hint is not None:
-            yield value or f"{{{_variable(hint or name)}}}"
+            yield value or f"{{{_read_variable(hint or name)}}}"
         return
-    yield value or f"{{{_variable(hint or name or 'argument')}}}"
+    yield value or f"{{{_read_variable(hint or name or 'argument')}}}"
 
 
-def _variable(text: str) -> str:
+def _read_variable(text: str) -> str:
     return re.sub(r"\W+", "_", text).strip("_") or "argument"
 
 

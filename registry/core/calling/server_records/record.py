@@ -58,17 +58,17 @@ def remote_of(host: str, service: Service, protocol: Protocol, adjusted: dict[st
     names = dict.fromkeys(VARIABLE.findall(url))
     if not is_usable_url(url) or not is_public(url, f"https://{host}/"):
         return "address"
-    variables = _variables(host, service, url, names)
+    variables = _make_variables(host, service, url, names)
     if any(not VARIABLE_NAME.fullmatch(name) for name in names):
         return "variable"
     undeclared = [name for name in names if name not in variables]
-    if any(f"{{{name}}}" in _authority(url) for name in undeclared):
+    if any(f"{{{name}}}" in _make_authority(url) for name in undeclared):
         return "variable"
     if undeclared:  # the URL itself says that the caller fills them in
         adjusted["variables_declared"] = None
         variables |= {name: {"isRequired": True} for name in undeclared}
     remote: dict[str, Any] = {"type": kind, "url": url}
-    if headers := list(_headers(service, protocol)):
+    if headers := list(_make_headers(service, protocol)):
         remote["headers"] = headers
     if variables:
         remote["variables"] = variables
@@ -76,19 +76,19 @@ def remote_of(host: str, service: Service, protocol: Protocol, adjusted: dict[st
     return public if is_valid_part("remote", public) else "address"
 
 
-def _authority(url: str) -> str:
+def _make_authority(url: str) -> str:
     match = _AUTHORITY.match(url)
     return match[1] if match else ""
 
 
-def _variables(host: str, service: Service, url: str, names: Mapping[str, None]) -> dict[str, dict[str, Any]]:
+def _make_variables(host: str, service: Service, url: str, names: Mapping[str, None]) -> dict[str, dict[str, Any]]:
     """Return the variables of a URL as the documents describe them; secret ones are known from what callers need."""
     found: dict[str, dict[str, Any]] = {}
     for members in service.native.values():
         described = members.get("variables")
         for name, value in described.items() if isinstance(described, dict) else ():
             if name in names and name not in found:
-                found[name] = _variable(host, url, name, value if isinstance(value, dict) else {})
+                found[name] = _make_variable(host, url, name, value if isinstance(value, dict) else {})
     pairs = [pair.partition("=") for pair in url.partition("?")[2].split("&")]
     for scheme in service.auth.schemes:
         wanted = [scheme.name] if scheme.location == "path" else []
@@ -100,12 +100,12 @@ def _variables(host: str, service: Service, url: str, names: Mapping[str, None])
     return found
 
 
-def _variable(host: str, url: str, name: str, described: Mapping[str, Any]) -> dict[str, Any]:
+def _make_variable(host: str, url: str, name: str, described: Mapping[str, Any]) -> dict[str, Any]:
     """Return a variable in the API's form. In the host, values that would lead to private networks are left out."""
 
     def may_stand(text: str) -> bool:
         filled = url.replace(f"{{{name}}}", text)
-        is_in_host = f"{{{name}}}" in _authority(url)
+        is_in_host = f"{{{name}}}" in _make_authority(url)
         # guard: mcp-host-variable
         return not is_in_host or (is_usable_url(filled) and is_public(filled, f"https://{host}/"))
 
@@ -126,7 +126,7 @@ def _variable(host: str, url: str, name: str, described: Mapping[str, Any]) -> d
     return variable
 
 
-def _headers(service: Service, protocol: Protocol) -> Iterator[dict[str, Any]]:
+def _make_headers(service: Service, protocol: Protocol) -> Iterator[dict[str, Any]]:
     """Yield the headers that clients send: the remote's headers, then the service's credential.
 
     OAuth is left out: clients learn it from the server's own metadata.
@@ -147,10 +147,10 @@ def _headers(service: Service, protocol: Protocol) -> Iterator[dict[str, Any]]:
         known.add(name.lower())
         is_required = bool(service.auth.required) and (len(service.auth.schemes) == 1 or index in needed)
         prefix = scheme.prefix or {"bearer": "Bearer", "http_basic": "Basic"}.get(scheme.type)
-        yield _credential(name, scheme, prefix, is_required)
+        yield _make_credential(name, scheme, prefix, is_required)
 
 
-def _credential(name: str, scheme: AuthScheme, prefix: str | None, is_required: bool) -> dict[str, Any]:
+def _make_credential(name: str, scheme: AuthScheme, prefix: str | None, is_required: bool) -> dict[str, Any]:
     header: dict[str, Any] = {"name": name, **_describe(scheme.note), "isRequired": is_required}
     if prefix is None or "{" in prefix or "}" in prefix:
         return {**header, "isSecret": True}
@@ -201,8 +201,8 @@ def package_of(package: Package, host: str) -> dict[str, Any] | None:
         "fileSha256": sha256 if _SHA256.fullmatch(sha256) else None,
         "runtimeHint": package.command,
         "transport": transport,
-        "runtimeArguments": [_argument(word) for word in package.runtime_arguments],
-        "packageArguments": [_argument(word) for word in package.arguments],
+        "runtimeArguments": [_make_argument(word) for word in package.runtime_arguments],
+        "packageArguments": [_make_argument(word) for word in package.arguments],
         "environmentVariables": [{"name": item.name, **input_of(item)} for item in package.environment],
     }
     given = {key: value for key, value in made.items() if value}
@@ -213,7 +213,7 @@ def package_of(package: Package, host: str) -> dict[str, Any] | None:
     return public if is_whole and is_valid_part("package", public) else None
 
 
-def _argument(word: str) -> dict[str, Any]:
+def _make_argument(word: str) -> dict[str, Any]:
     names = [name for name in dict.fromkeys(VARIABLE.findall(word)) if VARIABLE_NAME.fullmatch(name)]
     argument: dict[str, Any] = {"type": "positional", "value": word}
     return {**argument, "variables": {name: {"isRequired": True} for name in names}} if names else argument
@@ -302,7 +302,7 @@ def server_records(host: str, service: Service) -> ServerRecords:
     stated = [members.get("status") for slug, members in service.native.items() if slug in _RECORDS]
     if "deleted" in stated:
         return ServerRecords((), "withdrawn")
-    servers, reasons = _servers(host, service, protocols)
+    servers, reasons = _make_servers(host, service, protocols)
     packages = []
     for package in service.packages:
         made = package_of(package, host)
@@ -328,7 +328,7 @@ def server_records(host: str, service: Service) -> ServerRecords:
     return ServerRecords(tuple(records), None if records else next(iter(reasons), "no_address"))
 
 
-def _servers(host: str, service: Service, protocols: list[Protocol]) -> tuple[list[_Server], dict[str, None]]:
+def _make_servers(host: str, service: Service, protocols: list[Protocol]) -> tuple[list[_Server], dict[str, None]]:
     """Return the servers that can be reached, and why others cannot.
 
     An address at which capabilities are called is a separate server. Any other address is a further remote of the
@@ -415,7 +415,7 @@ def _make_record(
     if service.homepage and _is_valid_link(service.homepage):
         made["websiteUrl"] = service.homepage
     if is_first:
-        made |= dict(_links(service))
+        made |= dict(_make_links(service))
         if packages:
             made["packages"] = packages
     if server.remotes:
@@ -440,7 +440,7 @@ def _make_record(
     )
 
 
-def _links(service: Service) -> Iterator[tuple[str, Any]]:
+def _make_links(service: Service) -> Iterator[tuple[str, Any]]:
     source = source_of(service.repository) if service.repository else None
     if source is not None:
         yield "repository", {"url": service.repository, "source": source}

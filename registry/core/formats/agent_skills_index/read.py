@@ -87,17 +87,17 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         name=short_text_of(value, "name"),
         description=text_of(value, "description"),
         provider=provider_of(value, document.url),
-        homepage=_homepage(value, document),
+        homepage=_read_homepage(value, document),
         repository=repository_of(value, document.url),
         license=license_of(value),
         tags=texts_of(value, "tags"),
-        capabilities=tuple(_skills(value, document, notes)),
+        capabilities=tuple(_read_skills(value, document, notes)),
         native=native(SLUG, value, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
 
 
-def _homepage(value: Object, document: Document) -> str | None:
+def _read_homepage(value: Object, document: Document) -> str | None:
     """Return the publisher's home page, or the page of the skills that `url` names."""
     publisher = map_of(value, "publisher")
     return (
@@ -111,7 +111,7 @@ def _is_first_version(value: Object) -> bool:
     return "$schema" not in value and bool(have_files) and all(have_files)
 
 
-def _skills(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+def _read_skills(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
     seen: set[str] = set()
     for pointer, item in members(list_of(value, "skills"), "/skills", rules.REQUIRED, notes):
         name, description = text_of(item, "name", ID_CHARS), text_of(item, "description")
@@ -139,13 +139,13 @@ def _skills(value: Object, document: Document, notes: Notes) -> Iterator[Capabil
             title=first_text(item, "title", "displayName", "display_name", chars=NAME_CHARS),
             tags=texts_of(item, "tags"),
             examples=texts_of(item, "examples", 500),
-            docs_url=target or _file(item, document),
+            docs_url=target or _read_file(item, document),
             invocations=(call,),
             native=native(SLUG, item, _SKILL_READ),
         )
 
 
-def _file(item: Object, document: Document) -> str | None:
+def _read_file(item: Object, document: Document) -> str | None:
     """Return the URL of SKILL.md, the main file of a skill; 0.1 names files relative to the skill's folder."""
     main_file = next(
         (path for path in list_of(item, "files") if isinstance(path, str) and path.endswith("SKILL.md")), None

@@ -77,7 +77,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     for holder, pointer in ((card, "/name"), (info, "/serverInfo/name")):
         if has_placeholder(holder.get("name")):
             notes.add(common_rules.TEMPLATE, pointer, holder["name"])
-    endpoints = _endpoints(card, document, notes)
+    endpoints = _read_endpoints(card, document, notes)
     address = endpoints.address
     entries = tool_entries(card)
     tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
@@ -90,8 +90,8 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         capabilities=(*whole, *offered),
         auth=mcp_auth(card, endpoints.auth, described["description"], document.url),
         protocols=endpoints.protocols,
-        pointers=(*_pointers(card, document), *_card_pointers(card, endpoints, document)),
-        claims=_claims(card, document, notes),
+        pointers=(*_read_pointers(card, document), *_read_card_pointers(card, endpoints, document)),
+        claims=_read_claims(card, document, notes),
         native=other_facts(
             SLUG,
             card,
@@ -104,11 +104,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         kind = map_of(card, "transport").get("type", "")
         notes.add(mcp_parts.NOTHING if is_empty else mcp_parts.NO_REMOTE, _place_of_address(dialect), kind)
     origin = offered[0].invocations[0].origin if offered else None
-    capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else _info(card)
-    return with_provenance(service, document, SLUG, {**_sources(card, dialect), "capabilities": capabilities_pointer})
+    capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else _read_info(card)
+    return with_provenance(
+        service, document, SLUG, {**_read_sources(card, dialect), "capabilities": capabilities_pointer}
+    )
 
 
-def _endpoints(card: Object, document: Document, notes: Notes) -> Remotes:
+def _read_endpoints(card: Object, document: Document, notes: Notes) -> Remotes:
     """Return the addresses in `remotes`, then those in `transport` and its spellings."""
     listed = remotes(card, document, notes)
     if listed.protocols:
@@ -140,11 +142,11 @@ def _make_whole_server(
     return (whole_server(name, title, described["description"], address, origin, local=is_local),)
 
 
-def _info(card: Object) -> str:
+def _read_info(card: Object) -> str:
     return "/serverInfo" if isinstance(card.get("serverInfo"), dict) else ""
 
 
-def _sources(card: Object, dialect: str) -> dict[str, str]:
+def _read_sources(card: Object, dialect: str) -> dict[str, str]:
     """Return pointers to the members that fields are taken from: of the card, or of `serverInfo`."""
     info = map_of(card, "serverInfo")
     sources = {}
@@ -191,17 +193,17 @@ def _grade(card: Object, notes: Notes) -> None:
         notes.add(rules.SCHEMA, "/$schema", card.get("$schema", ""))
 
 
-def _claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
+def _read_claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
     claimed = claim(card.get("websiteUrl"), document, "/websiteUrl", notes, common_rules.PROVIDER_ELSEWHERE)
     return {"website": claimed} if claimed else {}
 
 
-def _pointers(card: Object, document: Document) -> tuple[Pointer, ...]:
+def _read_pointers(card: Object, document: Document) -> tuple[Pointer, ...]:
     target = link(card.get("openapi"), document.url)
     return (Pointer(target, "openapi", "/openapi", "openapi"),) if target else ()
 
 
-def _card_pointers(card: Object, endpoints: Remotes, document: Document) -> tuple[Pointer, ...]:
+def _read_card_pointers(card: Object, endpoints: Remotes, document: Document) -> tuple[Pointer, ...]:
     """Return the pointer to the final card of a server that a draft describes."""
     if list_of(card, "remotes"):
         return ()

@@ -72,12 +72,12 @@ def inputs_of(
 ) -> Inputs:
     """Return the inputs of the operation. `url`: its address; `variables`: of its server."""
     inputs = Inputs()
-    parameters = sorted(_parameters(path_item, operation, s), key=lambda parameter: parameter["in"] != "path")
+    parameters = sorted(_read_parameters(path_item, operation, s), key=lambda parameter: parameter["in"] != "path")
     for parameter in parameters:
         _add_parameter(parameter, inputs, s)
     for name in _VARIABLE.findall(url):
         variable = map_of(variables, name)
-        schema = {"type": "string", **_variable_schema(variable)}
+        schema = {"type": "string", **_read_variable_schema(variable)}
         inputs.add(line(name, NAME_CHARS), schema, "path", required="default" not in schema)
     if "requestBody" in operation:
         body = s.resolve(operation["requestBody"])
@@ -85,7 +85,7 @@ def inputs_of(
         if content is not None:
             inputs.media_type = media_type
             is_required = flag_of(body, "required") is True
-            _add_body(content.get("schema"), _example(content), body, is_required, inputs, s)
+            _add_body(content.get("schema"), _read_example(content), body, is_required, inputs, s)
     old_body = next((parameter for parameter in parameters if parameter.get("in") == "body"), None)
     consumed = texts_of(operation, "consumes") or texts_of(root, "consumes")
     if old_body is not None:  # OpenAPI 2.0
@@ -108,7 +108,7 @@ def chosen_content(holder: Json) -> tuple[str | None, Object | None]:
     return (None, None) if kind is None else (line(kind, NAME_CHARS), map_of(content, kind))
 
 
-def _parameters(path_item: Object, operation: Object, s: OpenApiSchemas) -> Iterator[Object]:
+def _read_parameters(path_item: Object, operation: Object, s: OpenApiSchemas) -> Iterator[Object]:
     """Yield the parameters of the operation, then its path's parameters that it does not replace."""
     seen: set[tuple[Json, Json]] = set()
     for item in (*list_of(operation, "parameters"), *list_of(path_item, "parameters"))[:MAX_PARAMS]:
@@ -125,7 +125,7 @@ def _add_parameter(parameter: Object, inputs: Inputs, s: OpenApiSchemas) -> None
         return
     if place == "header" and name.lower() == "idempotency-key":
         inputs.idempotency_key = True
-    schema = _parameter_schema(parameter, s)
+    schema = _read_parameter_schema(parameter, s)
     inputs.add(name, schema, place, required=flag_of(parameter, "required") is True)
     if not parameter.keys().isdisjoint(_STYLES) and (
         styles := {key: parameter[key] for key in _STYLES if isinstance(parameter.get(key), str | bool)}
@@ -133,7 +133,7 @@ def _add_parameter(parameter: Object, inputs: Inputs, s: OpenApiSchemas) -> None
         inputs.styles[name] = styles
 
 
-def _parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, Any]:
+def _read_parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, Any]:
     """Return the schema of one parameter: with its own description, example and mark of deprecation."""
     held = parameter.get("schema")
     if "content" in parameter:
@@ -146,13 +146,13 @@ def _parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, Any]:
         schema["description"] = description
     if flag_of(parameter, "deprecated"):
         schema["deprecated"] = True
-    example = _example(parameter)
+    example = _read_example(parameter)
     if example is not None and (written := s.whole({"example": example})):
         schema |= in_json_schema(dict(written))
     return schema
 
 
-def _example(holder: Object) -> Json:
+def _read_example(holder: Object) -> Json:
     """Return the example of a parameter or body: `example`, or the first of `examples`, which wraps it in `value`."""
     if "example" in holder:
         return holder["example"]
@@ -160,7 +160,7 @@ def _example(holder: Object) -> Json:
     return first.get("value") if isinstance(first, dict) else None
 
 
-def _variable_schema(variable: Object) -> dict[str, Any]:
+def _read_variable_schema(variable: Object) -> dict[str, Any]:
     """Return the schema of a server's variable (OpenAPI 3.1 section 4.8.6)."""
     schema: dict[str, Any] = {}
     if (default := short_text_of(variable, "default")) is not None:

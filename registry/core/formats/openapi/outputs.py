@@ -22,7 +22,7 @@ def result_of(operation: Object, s: OpenApiSchemas) -> tuple[dict[str, Any] | No
     _, content = chosen_content(response)
     held = response.get("schema") if content is None else content.get("schema")
     schema = s.whole(held)
-    example = _example(response, content)
+    example = _read_example(response, content)
     if example is not None and "examples" not in (schema or {}) and (written := s.whole({"examples": [example]})):
         schema = {**(schema or {}), **written}
     return schema, s.text(text_of(response, "description"))
@@ -36,7 +36,7 @@ def errors_of(operation: Object, s: OpenApiSchemas) -> dict[str, str]:
     return {code: text for code, text in texts.items() if text}
 
 
-def _example(response: Object, content: Object | None) -> Json:
+def _read_example(response: Object, content: Object | None) -> Json:
     """Return the example of an answer; OpenAPI 2.0 lists them by media type."""
     if content is None:
         return next(iter(map_of(response, "examples").values()), None)
