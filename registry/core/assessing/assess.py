@@ -6,10 +6,10 @@ from functools import lru_cache
 
 from registry.core.assessing import rules
 from registry.core.assessing.controls import Control, Controls, control
-from registry.core.assessing.injection import inspected
-from registry.core.assessing.mining import home_pointers, mined
+from registry.core.assessing.injection import flag_injections
+from registry.core.assessing.mining import find_manifest_pointers, home_pointers
 from registry.core.assessing.recognise import Foreign, Negative, recognise
-from registry.core.assessing.verdicts import READ, by_status, is_challenge, is_home
+from registry.core.assessing.verdicts import READ, get_outcome_of_status, is_challenge, is_home
 from registry.core.format_support import common_rules
 from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format
@@ -95,7 +95,7 @@ def keeps_body(assessment: Assessment) -> bool:
 
 @lru_cache(maxsize=128)  # nearly all answers of nearly all hosts are decided here
 def _by_status(status: int) -> Assessment:
-    outcome, reason = by_status(status) or (Outcome.NOT_A_MANIFEST, "")
+    outcome, reason = get_outcome_of_status(status) or (Outcome.NOT_A_MANIFEST, "")
     return Assessment(outcome, reason)
 
 
@@ -217,10 +217,10 @@ def _judge_object(document: Document, value: dict[str, Json], promised_format: s
 def _assess_found(document: Document, form: Format, dialect: str) -> Assessment:
     service, format_findings = form.judge(document, dialect)
     if form.names_documents:
-        service = replace(service, pointers=mined(document.text or "", document.url))
+        service = replace(service, pointers=find_manifest_pointers(document.text or "", document.url))
     if not service.languages and (languages := declared_languages(document.headers)):
         service = replace(service, languages=languages)
-    service, injection_findings = inspected(document, service)  # guard: injection-flags
+    service, injection_findings = flag_injections(document, service)  # guard: injection-flags
     claims = _claims_elsewhere(document, format_findings)
     findings = (*_serving_findings(document, form), *format_findings, *claims, *injection_findings)
     return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers)

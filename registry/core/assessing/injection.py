@@ -20,7 +20,7 @@ _APART: Final = ".\n"
 _CAPABILITY: Final[TypeAdapter[Capability]] = TypeAdapter(Capability)
 
 
-def inspected(document: Document, service: Service) -> tuple[Service, tuple[Finding, ...]]:
+def flag_injections(document: Document, service: Service) -> tuple[Service, tuple[Finding, ...]]:
     """Return the service with flagged capabilities, and the findings, at most a few for each rule.
 
     A capability is flagged for what its part of the document holds, hidden characters included, and for its texts in

@@ -32,7 +32,7 @@ _NAMES = {path.rpartition("/")[2] for path in PROMISED} | {"openapi.", "swagger.
 _RELEVANT = re.compile("|".join(map(re.escape, sorted(_NAMES))))  # most links lead to pages and need no parsing
 
 
-def mined(text: str, base: str) -> tuple[Pointer, ...]:
+def find_manifest_pointers(text: str, base: str) -> tuple[Pointer, ...]:
     """Return pointers from the Markdown links and bare URLs of a text, in order, distinct, at most MAX_MINED.
 
     Addresses that are not public are ignored: a text may mention them.
@@ -142,7 +142,7 @@ def _head_links(text: str, url: str) -> tuple[list[tuple[str, list[str], str]], 
 
 def _json_ld_pointers(json_ld: list[str], url: str) -> tuple[Pointer, ...]:
     """Return pointers to known documents in the JSON-LD of the head (ARD 0.91): found as in any text."""
-    return mined(" ".join(json_ld).replace("\\/", "/"), url) if json_ld else ()
+    return find_manifest_pointers(" ".join(json_ld).replace("\\/", "/"), url) if json_ld else ()
 
 
 def _head_tags(text: str) -> Iterator[tuple[str, dict[str, str], str]]:

@@ -67,7 +67,7 @@ _CHALLENGE_MARKS = (
 )
 
 
-def by_status(status: int) -> tuple[Outcome, str] | None:
+def get_outcome_of_status(status: int) -> tuple[Outcome, str] | None:
     """Return the outcome and reason that a status alone decides; None for statuses whose body must be read."""
     if status in READ:
         return None

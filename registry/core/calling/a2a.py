@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 from registry.core.calling.credentials import credentials_of
-from registry.core.calling.http import add_credentials, add_variables, finished
+from registry.core.calling.http import add_credentials, add_variables, make_http_call
 from registry.core.calling.request import JSON, ExampleRequest
 from registry.core.calling.template import address_of, template
 from registry.core.model.services import Capability, Invocation, Protocol, Service
@@ -46,7 +46,7 @@ def message_call(service: Service, capability: Capability, call: Invocation) -> 
         "binding": _HTTP[0] if is_http else _RPC,
         "version": ".".join(map(str, version)),
     }
-    return finished("a2a_skill", described, credentials, request, derived, missing)
+    return make_http_call("a2a_skill", described, credentials, request, derived, missing)
 
 
 def _make_protocol(service: Service, endpoint: str | None) -> Protocol | None:

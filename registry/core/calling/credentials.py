@@ -89,7 +89,7 @@ class Credentials:
 
 def credentials_of(service: Service, call: Invocation) -> Credentials:
     """Return the credentials of a call: its own, else the service's."""
-    auth = completed(call.auth if call.auth is not None else service.auth, service.auth)
+    auth = complete_auth(call.auth if call.auth is not None else service.auth, service.auth)
     schemes = auth.schemes
     sets = [tuple(schemes[index] for index in indexes if 0 <= index < len(schemes)) for indexes in auth.combinations]
     alternatives = [one for one in sets if one] or [(scheme,) for scheme in schemes]
@@ -126,7 +126,7 @@ def with_parameters(credentials: Credentials, places: Iterable[tuple[str, str]])
     return replace(credentials, alternatives=tuple(tuple(map(known, one)) for one in credentials.alternatives))
 
 
-def completed(auth: Auth, known: Auth) -> Auth:
+def complete_auth(auth: Auth, known: Auth) -> Auth:
     """Return `auth` with the addresses, notes and scopes that only the same scheme of `known` states.
 
     Schemes are the same where type, place and name are. Readers keep the schemes of operations short, because thousands

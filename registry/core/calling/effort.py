@@ -147,6 +147,6 @@ def _weight(value: object) -> int:
     return 0 if value is None else weight_of(value, MAX_PATTERN_WORK * _MATCHED)
 
 
-def compared(first: Any, second: Any) -> int:
+def get_comparing_work(first: Any, second: Any) -> int:
     """Return the work of looking for each of the values `first` among the values `second`."""
     return _weight(first) * max(1, len(second)) // 2

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from registry.core.calling import patterns
-from registry.core.calling.effort import compared
+from registry.core.calling.effort import get_comparing_work
 from registry.core.calling.schemas import Root, Schema, is_checkable, is_number, is_valid, keywords
 
 MAX_DEPTH: Final = 12
@@ -174,7 +174,7 @@ class Filler:
                     break
                 raise
             if rules.get("uniqueItems"):
-                self.root.effort.spend(compared([value], items))
+                self.root.effort.spend(get_comparing_work([value], items))
             if rules.get("uniqueItems") and value in items:
                 value = self._make_another(schema, value, items)
             items.append(value)
@@ -189,7 +189,7 @@ class Filler:
             candidates += [f"{value}{len(items)}", f"{len(items)}"]
         elif is_number(value):
             candidates += [value + len(items), value - len(items)]
-        self.root.effort.spend(compared(candidates, items))
+        self.root.effort.spend(get_comparing_work(candidates, items))
         for candidate in candidates:
             if candidate not in items and self.fits(schema, candidate):
                 return candidate
@@ -285,7 +285,7 @@ def _merge_part(first: dict[str, Any], part: object, root: Root) -> dict[str, An
     sizes = (len(value) for rules in parts for value in rules.values() if isinstance(value, list | tuple | Mapping))
     root.effort.spend(100 + 4 * sum(sizes))
     if isinstance(second, Mapping) and isinstance(listed := second.get("enum"), list | tuple) and "enum" in first:
-        root.effort.spend(compared(first["enum"], listed))  # guard: merging-effort
+        root.effort.spend(get_comparing_work(first["enum"], listed))  # guard: merging-effort
     return _merge_rules(first, second)
 
 

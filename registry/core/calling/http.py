@@ -179,11 +179,11 @@ def http_call(
     """Return how the capability is called by HTTP. `method` is in capitals; the call has an https endpoint."""
     address = address_of(call.endpoint or "")
     params = with_path_variables(capability.params, call.endpoint)
-    parameters = placed(params, call, address, method, _styles(capability))
+    parameters = place_parameters(params, call, address, method, _styles(capability))
     places = ((parameter.name, parameter.place) for parameter in parameters)
     credentials = with_parameters(credentials_of(service, call), places)
     arguments = source(params, _get_given(capability))
-    request = filled(parameters, arguments, call, address, method)
+    request = fill_request(parameters, arguments, call, address, method)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request, arguments.derived)
     has_body = any(parameter.place in ("body", "whole_body") for parameter in parameters)
@@ -199,10 +199,10 @@ def http_call(
     secret = {credential.name for credential in credentials.chosen}
     derived = tuple(name for name in arguments.derived if name not in secret)
     values = {name: value for name, value in arguments.values.items() if name not in secret}
-    return finished("http", described, credentials, request, derived, missing) | {"arguments": values}
+    return make_http_call("http", described, credentials, request, derived, missing) | {"arguments": values}
 
 
-def finished(
+def make_http_call(
     kind: str,
     described: Mapping[str, Any],
     credentials: Credentials,
@@ -230,7 +230,7 @@ def _line(request: ExampleRequest) -> dict[str, str]:
         return {"curl_omitted": f"{error}; send the example instead"}
 
 
-def placed(
+def place_parameters(
     params: Mapping[str, Any] | None,
     call: Invocation,
     address: Address,
@@ -255,7 +255,7 @@ def placed(
     return parameters
 
 
-def filled(
+def fill_request(
     parameters: list[PlacedParameter], arguments: Arguments, call: Invocation, address: Address, method: str
 ) -> ExampleRequest:
     """Return the request with the arguments in their places."""
@@ -408,4 +408,4 @@ def envelope_call(
     credentials = credentials_of(service, call)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request)
-    return finished("woa_operation", described, credentials, request, arguments.derived, missing)
+    return make_http_call("woa_operation", described, credentials, request, arguments.derived, missing)

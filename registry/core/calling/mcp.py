@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from registry.core.calling.credentials import Credentials, credentials_of, input_value
-from registry.core.calling.http import Missing, Source, add_credentials, add_variables, finished
+from registry.core.calling.http import Missing, Source, add_credentials, add_variables, make_http_call
 from registry.core.calling.packages import client_configuration, installations
 from registry.core.calling.request import JSON, ExampleRequest
 from registry.core.calling.template import address_of, template
@@ -77,7 +77,7 @@ def _make_call(
     missing += add_credentials(request, credentials)
     add_variables(request)
     described |= {"content_type": JSON}
-    return finished(kind, described, credentials, request, derived, missing) | extra
+    return make_http_call(kind, described, credentials, request, derived, missing) | extra
 
 
 def _make_protocol(service: Service, endpoint: str | None) -> Protocol | None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from registry.core.calling.call import call_of, source_of
-from registry.core.calling.credentials import completed
+from registry.core.calling.credentials import complete_auth
 from registry.core.calling.http import Arguments
 from registry.core.format_support.vocabulary import SAFE_METHODS
 from registry.core.formats.adp.detail_view import preferred_call
@@ -111,7 +111,7 @@ def _get_auth(service: Service, call: Invocation | None) -> dict[str, Any] | Non
     auth = call.auth if call is not None and call.auth is not None else service.auth
     if auth == Auth():
         return None
-    dumped: dict[str, Any] = _AUTH.dump_python(completed(auth, service.auth), mode="json", exclude_defaults=True)
+    dumped: dict[str, Any] = _AUTH.dump_python(complete_auth(auth, service.auth), mode="json", exclude_defaults=True)
     for scheme in dumped.get("schemes", ()):
         if "note" in scheme:
             scheme["note"] = line(scheme["note"], NOTE_CHARS)

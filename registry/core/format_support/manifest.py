@@ -249,7 +249,7 @@ def members(items: list[Json], pointer: str, invalid: Rule, notes: Notes) -> Ite
             notes.add(invalid, at(pointer, index), item)
 
 
-def capped(capabilities: Iterable[Capability], pointer: str, notes: Notes) -> tuple[Capability, ...]:
+def cap_capabilities(capabilities: Iterable[Capability], pointer: str, notes: Notes) -> tuple[Capability, ...]:
     """Return the first MAX_CAPABILITIES, for formats in which one entry yields several capabilities."""
     found = tuple(islice(capabilities, MAX_CAPABILITIES + 1))
     if len(found) > MAX_CAPABILITIES:

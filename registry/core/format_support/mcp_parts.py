@@ -28,7 +28,7 @@ from registry.core.format_support.manifest import (
     texts_of,
 )
 from registry.core.format_support.mcp_inputs import flag
-from registry.core.format_support.offers import methods_of, pricing_in, resolved, target_of
+from registry.core.format_support.offers import methods_of, pricing_in, resolve_address, target_of
 from registry.core.format_support.params import JSON_TYPES, object_schema
 from registry.core.format_support.security import loose_auth
 from registry.core.format_support.vocabulary import rate_limit_object, rate_limit_text
@@ -225,7 +225,7 @@ def _read_calls(
     method = routed_method or next(iter(methods_of(item)), None)
     if target is None or (method is None and (address is not None or key not in ("endpoint", "path", "route"))):
         return (call,)
-    own = resolved(target, origin_of(document.url), document, at(origin.pointer, key), notes)
+    own = resolve_address(target, origin_of(document.url), document, at(origin.pointer, key), notes)
     if own is None:
         return (call,)
     http = Invocation("http", own.url, method, auth=own_auth, rate_limit=limit, templated=own.templated, origin=origin)

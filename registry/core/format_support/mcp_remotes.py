@@ -90,7 +90,7 @@ def remotes(holder: Object, document: Document, notes: Notes) -> Remotes:
             found.append(remote)
             public = {variable.name for variable in remote.variables}
             variables |= {k: v for k, v in other_members(map_of(item, "variables"), ()).items() if k in public}
-    protocols, auth, address = united(found)
+    protocols, auth, address = unite_remotes(found)
     return Remotes(protocols, auth, address, variables)
 
 
@@ -176,7 +176,7 @@ def transport_of(item: Object) -> str | None:
     return next((text for text in texts if text), None) or listed
 
 
-def united(found: Iterable[Remote]) -> tuple[tuple[Protocol, ...], Auth, Endpoint | None]:
+def unite_remotes(found: Iterable[Remote]) -> tuple[tuple[Protocol, ...], Auth, Endpoint | None]:
     """Return the protocols of all remotes, their credentials, and the first address."""
     callable_ones = [remote for remote in found if remote.address is not None]
     protocols = tuple(dict.fromkeys(remote.protocol for remote in callable_ones))
@@ -336,7 +336,7 @@ def command_package(entry: Object) -> Package | None:
     )
 
 
-def installed(value: Object) -> tuple[Package, ...]:
+def read_install(value: Object) -> tuple[Package, ...]:
     """Return the packages in a loose `install` member: commands such as `npx -y name`, with a neighbouring `env`."""
     found: list[Package] = []
     for key in _INSTALLS:

@@ -34,8 +34,8 @@ from registry.core.format_support.mcp_remotes import (
     argument_details,
     command_package,
     configured_servers,
-    installed,
     packages_of,
+    read_install,
 )
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth
 from registry.core.format_support.shapes import says_no_auth, stated_pricing
@@ -238,7 +238,7 @@ def _read_packages(holders: list[Object], top: Object, base: str) -> tuple[Packa
     found: list[Package] = []
     for holder in holders:
         found += packages_of(holder, base)
-        found += installed(holder)
+        found += read_install(holder)
     for _, _, entry in configured_servers(top):
         package = command_package(entry)
         found += [package] if package is not None else []

@@ -110,7 +110,7 @@ def target_of(holder: Object) -> tuple[str | None, str | None, str]:
     return None, None, ADDRESS_MEMBERS[0]
 
 
-def resolved(target: str | None, base: str, document: Document, pointer: str, notes: Notes) -> Endpoint | None:
+def resolve_address(target: str | None, base: str, document: Document, pointer: str, notes: Notes) -> Endpoint | None:
     """Return the address of an entry. A path is appended to the path of `base`, as publishers of a base mean it."""
     if target is not None and target.startswith("/") and not target.startswith("//"):
         origin, prefix = _read_origin_and_path(base)
@@ -154,7 +154,7 @@ def capabilities_of(
     if has_template(holder, (*_NAMES[:2], "description"), offer.pointer, notes):
         return
     target, routed_method, key = target_of(holder)
-    own = resolved(target, base, document, offer.pointer if offer.is_bare else at(offer.pointer, key), notes)
+    own = resolve_address(target, base, document, offer.pointer if offer.is_bare else at(offer.pointer, key), notes)
     address = own or (fallback if target is None else None)
     identifier = first_text(holder, *_IDS, chars=ID_CHARS) or (line(offer.key, ID_CHARS) if offer.key else None)
     description, name = first_text(holder, *_DESCRIPTIONS), first_text(holder, *_NAMES, chars=ID_CHARS)

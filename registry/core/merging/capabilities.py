@@ -14,7 +14,7 @@ _OWN: Final = frozenset({"id", "name", "invocations", "native", "injection_flags
 _FILLED: Final = tuple(f.name for f in fields(Capability) if f.name not in _OWN)
 
 
-def merged(services: Sequence[Service]) -> tuple[Capability, ...]:
+def merge_capabilities(services: Sequence[Service]) -> tuple[Capability, ...]:
     """Return the capabilities of all services. The same call, or the same id AND name, is one capability; a shared name
     alone is not (docs/merge.md).
 
@@ -64,7 +64,7 @@ def _unite(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str
                 result.append(_with_origin(capability))
                 documents_of.append({document_index})
             else:
-                result[position] = joined(result[position], capability)
+                result[position] = join_capabilities(result[position], capability)
                 documents_of[position].add(document_index)
             ids.setdefault(capability.id, result[position].id)
             for key in keys:
@@ -72,7 +72,7 @@ def _unite(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str
     return result, ids | {capability.id: capability.id for capability in result}
 
 
-def joined(first: Capability, second: Capability) -> Capability:
+def join_capabilities(first: Capability, second: Capability) -> Capability:
     """Return `first` with what only `second` states, and every invocation of both."""
     calls = _drop_repeated((*first.invocations, *second.invocations))
     return replace(overlaid(first, second), invocations=calls)

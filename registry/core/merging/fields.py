@@ -43,7 +43,7 @@ _T = TypeVar("_T")
 _H = TypeVar("_H", bound=Hashable)
 
 
-def united(parts: Parts) -> Service:
+def unite_parts(parts: Parts) -> Service:
     """Return one service from `parts`, which are in order of precedence."""
     services = [service for _, service in parts]
     provenance: dict[str, Origin] = {}
@@ -61,7 +61,7 @@ def united(parts: Parts) -> Service:
     values["relations"] = capabilities.with_known_ids(cast(Relations, values["relations"]), services)
     auth, auth_provenance = united_auth([(place(*part, "auth"), part[1].auth) for part in parts])
     provenance |= auth_provenance
-    united_capabilities = capabilities.merged(services)
+    united_capabilities = capabilities.merge_capabilities(services)
     if auth == Auth() and _is_open(united_capabilities):
         auth = NOTHING_NEEDED
     first_with_capabilities = next((part for part in parts if part[1].capabilities), None)

@@ -65,14 +65,14 @@ class MergeResult:
         return injection_flags(located.finding.rule.code for located in self.findings)
 
 
-def in_order(documents: Iterable[HeldDocument]) -> list[HeldDocument]:
+def sort_by_precedence(documents: Iterable[HeldDocument]) -> list[HeldDocument]:
     """Return the documents by precedence; ties are broken by URL and bytes."""
     return sorted(
         documents, key=lambda document: (*_rank(document), document.requested, document.sha256, str(document.via))
     )
 
 
-def found(documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
+def find_describing(documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
     """Yield the documents that describe the host. Capability details count only through their manifest."""
     for document in documents:
         assessment = document.assessment
@@ -104,7 +104,7 @@ def origin_of(document: HeldDocument) -> Origin:
     return Origin(document.url, "", document.assessment.format or "")
 
 
-def described(documents: Sequence[HeldDocument]) -> list[tuple[Origin, Service]]:
+def describe_documents(documents: Sequence[HeldDocument]) -> list[tuple[Origin, Service]]:
     """Return each document as its origin and the service that it describes."""
     return [
         (origin_of(document), document.assessment.service)

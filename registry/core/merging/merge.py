@@ -20,20 +20,20 @@ from registry.core.merging import rules
 from registry.core.merging.access import Metadata
 from registry.core.merging.claims import claims, look_alikes, mark_off_site, with_signatures
 from registry.core.merging.details import details_of, with_details, with_tool_lists
-from registry.core.merging.fields import Parts, is_host_name, united
+from registry.core.merging.fields import Parts, is_host_name, unite_parts
 from registry.core.merging.held import (
     PRECEDENCE,
     HeldDocument,
     LocatedFinding,
     MergeResult,
-    described,
+    describe_documents,
+    find_describing,
     finding,
     formats_of,
-    found,
-    in_order,
     observations_of,
     path_of,
     same_name,
+    sort_by_precedence,
     without_copies,
 )
 from registry.core.merging.listing import reason_not_to_list
@@ -107,8 +107,8 @@ def held_from(answer: ProbeResult, answers: Sequence[ProbeResult] = ()) -> HeldD
 
 def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     """Return one service from all current documents of `host`, in any order. Never raises on assessed documents."""
-    host_documents = in_order(host_documents)
-    documents = with_tool_lists(without_copies(found(host_documents)))
+    host_documents = sort_by_precedence(host_documents)
+    documents = with_tool_lists(without_copies(find_describing(host_documents)))
     findings = [
         LocatedFinding(one, document.url)
         for document in chain(documents, _find_broken(host_documents))
@@ -120,8 +120,8 @@ def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     documents, pointer_findings = with_referrals(documents, host_documents, host)
     findings += (*detail_findings, *signature_findings, *pointer_findings)
     formats_and_urls = formats_of(documents), tuple(document.url for document in documents)
-    parts = described(Metadata.set_aside(documents))
-    service = Metadata(documents, host).complete(united(parts))
+    parts = describe_documents(Metadata.set_aside(documents))
+    service = Metadata(documents, host).complete(unite_parts(parts))
     service, left_out = public_merged(service, host)  # guard: merge-gate
     findings += [LocatedFinding(finding(common_rules.ADDRESS_NOT_PUBLIC, "", address)) for address in left_out]
     reason = reason_not_to_list(documents, service, host) if documents else None

@@ -21,7 +21,7 @@ from registry.core.ranking.actions import (
 from registry.core.ranking.features import DECIMALS, CloseLook, Features, MatchedTerms
 from registry.core.ranking.parsed_query import ParsedQuery
 from registry.core.reading.plain_text import split_name
-from registry.core.wording.text import stemmed, words
+from registry.core.wording.text import stem_words, words
 
 
 def close_look(features: Features, candidate: int) -> CloseLook:
@@ -154,13 +154,13 @@ def _action_factor(
 
 @lru_cache(maxsize=1_000)
 def _terms_of(question: str) -> frozenset[str]:
-    return frozenset(stemmed(words(question)))
+    return frozenset(stem_words(words(question)))
 
 
 @lru_cache(maxsize=10_000)
 def _objects_of_name(name: str) -> frozenset[str]:
     """Return the stems of a name's words, without verbs of APIs."""
-    return frozenset(stemmed([word for word in words(split_name(name)) if word_action(word) is None]))
+    return frozenset(stem_words([word for word in words(split_name(name)) if word_action(word) is None]))
 
 
 def _matched_words(look: CloseLook, capability: int, terms: MatchedTerms) -> tuple[str, ...]:

@@ -99,10 +99,6 @@ class Features:
             if position >= 0
         }
 
-    def over_parts(self, rows: Numbers, fold: np.ufunc) -> Numbers:
-        """Return (n,) the rows after the first one folded (np.maximum, np.add); 0 for a candidate without such rows."""
-        return self.parts.folded(rows, fold)
-
 
 def extract_features(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> Features:
     terms = term_ids(list(question.terms))

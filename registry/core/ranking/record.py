@@ -24,7 +24,7 @@ from registry.core.ranking.copies import FoldedHosts, Standings, no_copies
 from registry.core.ranking.vocabulary import Vocabulary
 from registry.core.reading.plain_text import split_name
 from registry.core.wording.fields import capability_texts, own_text, weighted_texts
-from registry.core.wording.text import RECIPE, directions, name_text, stemmed, stems, words
+from registry.core.wording.text import RECIPE, directions, name_text, stem_words, stems, words
 
 RANKER_VERSION: Final = f"4.{RECIPE}"
 """Version of the record and of its counts. Records of another version are never scored; the index is rebuilt."""
@@ -185,7 +185,7 @@ def make_record(listing: Listing, vectors: NDArray[np.float32] | None = None, mo
     for weight, text in weighted_texts(listing):
         written = words(text)
         vocabulary.update(written)
-        ids = term_ids(stemmed(written)).tolist()
+        ids = term_ids(stem_words(written)).tolist()
         length += weight * len(ids)
         for term, times in Counter(ids).items():
             counts[term] += weight * times

@@ -18,7 +18,15 @@ from registry.core.visiting.pointers import DETAIL_REL, CandidateHosts, Follow, 
 from registry.core.visiting.results import VisitResults
 from registry.core.visiting.robots import Robots
 from registry.core.visiting.robots_cache import RobotsCache
-from registry.core.visiting.summary import found, gone_away, host_facts, moved_to, only_refusals, served_here, summarise
+from registry.core.visiting.summary import (
+    find_served,
+    gone_away,
+    host_facts,
+    moved_to,
+    only_refusals,
+    served_here,
+    summarise,
+)
 from registry.core.visiting.visits import HostJob, ProbeResult, Visit
 
 MAX_PENDING: Final = 500
@@ -134,7 +142,7 @@ class HostPlan:
         outcome, reason = summarise(host, answers, known_urls)
         if self._stop.ended and outcome is not Outcome.FOUND:
             outcome, reason = self._stop.ended
-        if found(answers, host):
+        if find_served(answers, host):
             self._candidates.add_sub_hosts()
         return Visit(
             host=host,
@@ -185,7 +193,7 @@ class HostPlan:
         if not is_resumed and not only_refusals(self._results.answers):
             yield from self._request_further()
             yield from self._follow_pointers()
-        if self._job.whole_plan and not self._job.short and found(self._results.answers, host):
+        if self._job.whole_plan and not self._job.short and find_served(self._results.answers, host):
             yield from self._request_conditional()
             yield from self._follow_pointers()
         if self._lists_tools and self._job.whole_plan:
@@ -259,11 +267,11 @@ class HostPlan:
 
     def _list_tools(self) -> _Walk:
         """Run stage S6 (docs/probe-plan.md, "Tools")."""
-        for url, via in tool_lists.endpoints(self._job.host, found(self._results.answers, self._job.host)):
+        for url, via in tool_lists.endpoints(self._job.host, find_served(self._results.answers, self._job.host)):
             if url in self._visited:
                 continue
             self._visited[url] = None
-            listed = yield from tool_lists.listed(url, via, self._exchange)
+            listed = yield from tool_lists.request_tools(url, via, self._exchange)
             self._results.answers.append(tool_lists.answer(url, via, listed, self._now))
 
     def _exchange(self, probe: Probe) -> Generator[Probe, FetchResult, FetchResult | None]:

@@ -29,7 +29,7 @@ def served_here(answer: ProbeResult, host: str) -> bool:
     return fetched.final_url.startswith(f"https://{host}/") and is_own_answer(host, fetched.hops)
 
 
-def found(answers: Sequence[ProbeResult], host: str) -> list[ProbeResult]:
+def find_served(answers: Sequence[ProbeResult], host: str) -> list[ProbeResult]:
     """Return the documents that this host served."""
     return [answer for answer in answers if answer.assessment.outcome is Outcome.FOUND and served_here(answer, host)]
 
@@ -39,7 +39,7 @@ def summarise(host: str, answers: Sequence[ProbeResult], known_urls: Collection[
 
     `known_urls` are the URLs of documents it served before: what became of them says more than any other path.
     """
-    documents = found(answers, host)
+    documents = find_served(answers, host)
     services = [document for document in documents if _makes_a_service(document)]
     if services:
         return Outcome.FOUND, services[0].assessment.format or ""
@@ -90,7 +90,7 @@ def only_refusals(answers: Sequence[ProbeResult]) -> bool:
 
 def host_facts(host: str, answers: Sequence[ProbeResult], home_topics: frozenset[str]) -> HostFacts:
     """Return the facts that conditional probes depend on. `home_topics`: named by the front page (`words_in_home`)."""
-    documents = found(answers, host)
+    documents = find_served(answers, host)
     return HostFacts(
         label=host.partition(".")[0],
         formats=frozenset(document.assessment.format or "" for document in documents),

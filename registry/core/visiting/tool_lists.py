@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from registry.core.assessing.assess import Assessment, assess_body
-from registry.core.assessing.verdicts import by_status
+from registry.core.assessing.verdicts import get_outcome_of_status
 from registry.core.format_support.manifest import list_of, map_of
 from registry.core.format_support.probing import CARD_CAP
 from registry.core.formats import mcp_json, mcp_server_card, mcp_server_json, mcp_tools_list
@@ -209,7 +209,7 @@ Exchange: TypeAlias = Callable[[Probe], Generator[Probe, FetchResult, FetchResul
 """Sends one message, as a generator that yields it for its answer; it returns None if the message may not be sent."""
 
 
-def listed(url: str, reference: Via, exchange: Exchange) -> Generator[Probe, FetchResult, ToolListResult]:
+def request_tools(url: str, reference: Via, exchange: Exchange) -> Generator[Probe, FetchResult, ToolListResult]:
     """Hold the conversation with one endpoint."""
     talk = conversation(url, reference)
     probe = next(talk)
@@ -324,7 +324,7 @@ def _reply(answer: FetchResult | None, endpoint: McpEndpoint) -> McpReply | Tool
         return ToolListResult(Outcome.SKIPPED, "visit_budget")
     if answer.failure is not None or answer.status is None:
         return ToolListResult(answer.failure or Outcome.UNREACHABLE, answer.reason, last=answer)
-    ending = by_status(answer.status)
+    ending = get_outcome_of_status(answer.status)
     if ending is not None and ending[0] not in _MAY_HOLD_REPLY:
         return ToolListResult(*ending, last=answer)
     return reply_in(answer, endpoint.last_id)
@@ -338,5 +338,5 @@ def _no_reply(answer: FetchResult | None, reply: McpReply | None = None) -> Tool
     if reply is not None and reply.code is not None:
         return ToolListResult(Outcome.NOT_A_MANIFEST, f"rpc_error_{reply.code}", last=answer)
     status = None if answer is None else answer.status
-    outcome, reason = (status and by_status(status)) or (Outcome.NOT_A_MANIFEST, "no_rpc_reply")
+    outcome, reason = (status and get_outcome_of_status(status)) or (Outcome.NOT_A_MANIFEST, "no_rpc_reply")
     return ToolListResult(outcome, reason, last=answer)

@@ -143,10 +143,10 @@ def _word(token: str) -> str:
 
 def stems(text: str) -> list[str]:
     """Return the terms of a text, in order, with repeats."""
-    return stemmed(words(text))
+    return stem_words(words(text))
 
 
-def stemmed(written: Sequence[str]) -> list[str]:
+def stem_words(written: Sequence[str]) -> list[str]:
     """Return the term of each word."""
     terms: list[str] = _LOCAL.stemmer.stemWords(written)
     return terms

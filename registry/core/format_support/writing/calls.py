@@ -245,7 +245,7 @@ def certain_type(rules: Mapping[str, Any]) -> str | None:
     return "array" if isinstance(rules.get("items"), Mapping) else None
 
 
-def self_contained(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def drop_references(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return the schema without references (their targets are not written), cut at MAX_LEVELS."""
     if not schema:
         return None

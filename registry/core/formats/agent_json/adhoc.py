@@ -92,7 +92,7 @@ def dialect(document: Document) -> str | None:
     return AD_HOC if is_callable else None
 
 
-def wrapped(document: Document) -> str | None:
+def recognise_wrapped(document: Document) -> str | None:
     """Return "adhoc" for short members, like AID's, with a profile of the agent in `a`."""
     value = document.value
     is_short = isinstance(value, dict) and all(key in value for key in ("v", "p", "u"))

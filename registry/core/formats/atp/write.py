@@ -10,9 +10,9 @@ from registry.core.format_support.writing.calls import (
     HttpCall,
     WrittenParameter,
     auth_of_call,
+    drop_references,
     http_call,
     parameters,
-    self_contained,
 )
 from registry.core.format_support.writing.task import (
     CannotWrite,
@@ -207,7 +207,7 @@ def _write_capability(task: Task, name: str, index: int, capability: Capability,
         "parameters": None
         if request_parameters is None
         else [_write_parameter(parameter) for parameter in request_parameters],
-        "response": self_contained(capability.result),
+        "response": drop_references(capability.result),
         "requiredScopes": list(call.call.scopes[:MAX_TEXTS]) or None,
         "sideEffects": capability.side_effects,
         "confirmation": _write_confirmation(capability),

@@ -33,7 +33,7 @@ from registry.core.format_support.mcp_remotes import (
     configured_servers,
     described_remotes,
     remote_of,
-    united,
+    unite_remotes,
 )
 from registry.core.format_support.mcp_service import (
     CONTEXT,
@@ -116,7 +116,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     listed, card_pointers = _list_servers(servers, document, notes)
     own = described_remotes(value, document, notes)
     chosen, others = _split_by_site(listed, own, document)
-    protocols, remotes_auth, address = united([*own, *(remote for _, _, remote in chosen)])
+    protocols, remotes_auth, address = unite_remotes([*own, *(remote for _, _, remote in chosen)])
     entries = tool_entries(value) or [entry for _, item, _ in chosen for entry in tool_entries(item)]
     tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
     offered = tool_capabilities or context_offers(value, address, document, SLUG, notes)

@@ -28,7 +28,13 @@ from registry.core.format_support.mcp_parts import (
     tool_entries,
     whole_server,
 )
-from registry.core.format_support.mcp_remotes import Remotes, described_remotes, other_remote_members, remotes, united
+from registry.core.format_support.mcp_remotes import (
+    Remotes,
+    described_remotes,
+    other_remote_members,
+    remotes,
+    unite_remotes,
+)
 from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base_service, mcp_auth, name_of, other_facts
 from registry.core.formats.mcp_server_card import rules
 from registry.core.model.documents import Document
@@ -115,7 +121,7 @@ def _read_endpoints(card: Object, document: Document, notes: Notes) -> Remotes:
     listed = remotes(card, document, notes)
     if listed.protocols:
         return listed
-    protocols, auth, address = united(described_remotes(card, document, notes))
+    protocols, auth, address = unite_remotes(described_remotes(card, document, notes))
     return Remotes(protocols, auth, address, listed.variables)
 
 

@@ -21,7 +21,7 @@ from registry.core.format_support.manifest import (
     unique_name,
 )
 from registry.core.format_support.params import MAX_PARAMS, object_schema
-from registry.core.formats.openapi.keywords import in_json_schema
+from registry.core.formats.openapi.keywords import to_json_schema
 from registry.core.formats.openapi.schemas import OpenApiSchemas
 from registry.core.model.documents import Json
 from registry.core.model.services import ParameterPlace
@@ -148,7 +148,7 @@ def _read_parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, An
         schema["deprecated"] = True
     example = _read_example(parameter)
     if example is not None and (written := s.whole({"example": example})):
-        schema |= in_json_schema(dict(written))
+        schema |= to_json_schema(dict(written))
     return schema
 
 
@@ -214,7 +214,7 @@ def _make_outline(schema: Object, s: OpenApiSchemas) -> dict[str, Any]:
     names: Sequence[str] = list(members)[:MAX_PARAMS]
     if not names or not s.affordable(sum(len(name) + 30 for name in names)):
         return {"type": "object"} if schema.get("type") == "object" else {}
-    properties = {line(name, NAME_CHARS): in_json_schema(_type_of(members[name])) for name in names}
+    properties = {line(name, NAME_CHARS): to_json_schema(_type_of(members[name])) for name in names}
     required = [name for name in list_of(schema, "required") if isinstance(name, str)]
     return object_schema(properties.items(), required)
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from registry.core.format_support.manifest import NAME_CHARS, TEXT_CHARS, Notes, Object
 from registry.core.formats.openapi import rules
-from registry.core.formats.openapi.keywords import in_json_schema, united
+from registry.core.formats.openapi.keywords import to_json_schema, unite_all_of
 from registry.core.model.documents import Json
 from registry.core.reading.plain_text import line, plain
 
@@ -146,7 +146,7 @@ class OpenApiSchemas:
         if size > share:
             return None
         self._budget_left -= size
-        return in_json_schema(result)
+        return to_json_schema(result)
 
     def _share(self) -> int:
         left = self._budget_left
@@ -186,7 +186,7 @@ class OpenApiSchemas:
         if len(own.references) > known:
             self._holders.add(id(value))
             return value
-        return united(value) if isinstance(value, dict) and "allOf" in value else value
+        return unite_all_of(value) if isinstance(value, dict) and "allOf" in value else value
 
     def _schema(self, schema: Object, own: _Own, level: int) -> Any:
         own.height = max(own.height, level)
@@ -219,7 +219,7 @@ class OpenApiSchemas:
             else:
                 result[name] = self._cleaned(value, own, level)
         own.size += size
-        result = in_json_schema(result)
+        result = to_json_schema(result)
         if isinstance(target, str):
             self._holders.add(id(result))
             return _Reference(target, result)
@@ -273,9 +273,9 @@ class OpenApiSchemas:
             if isinstance(value, list):
                 return [self._write(item, circle, left) for item in value]
             written = {key: self._write(item, circle, left) for key, item in value.items()}
-            return united(written) if "allOf" in written else written
+            return unite_all_of(written) if "allOf" in written else written
         found = self._resolve(value.target, self._left_inside(circle, value.target, left))
-        return united({**found, **self._write(value.others, circle, left)}) if value.others else found
+        return unite_all_of({**found, **self._write(value.others, circle, left)}) if value.others else found
 
     def _resolve(self, target: str, left: _Left | None) -> dict[str, Any]:
         """Return the schema that a reference names, or a note of why it is not shown."""

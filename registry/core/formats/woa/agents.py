@@ -65,7 +65,7 @@ class AgentContext:
     notes: Notes
 
 
-def inherited(body: Object) -> Definitions:
+def read_definitions(body: Object) -> Definitions:
     agents = ((text_of(agent, "id"), agent) for agent in list_of(body, "agents") if isinstance(agent, dict))
     return Definitions({agent_id: {key: agent.get(key) for key in INHERITED} for agent_id, agent in agents if agent_id})
 

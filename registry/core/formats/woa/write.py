@@ -9,7 +9,7 @@ from typing import Any, Final
 import jsonschema_rs
 
 from registry.core.format_support.manifest import NAME_CHARS
-from registry.core.format_support.writing.calls import agent_and_operation, callable_address, self_contained
+from registry.core.format_support.writing.calls import agent_and_operation, callable_address, drop_references
 from registry.core.format_support.writing.task import (
     CannotWrite,
     EntrySource,
@@ -131,7 +131,7 @@ def _write_schemas(task: Task, index: int, capability: Capability) -> dict[str, 
     """Return `inputs` and `outputs`, which section 4.2 requires; the schema of any object replaces an unknown one."""
     schemas = {}
     for member, field in (("inputs", "params"), ("outputs", "result")):
-        schema = self_contained(getattr(capability, field))
+        schema = drop_references(getattr(capability, field))
         if schema is None or not jsonschema_rs.meta.is_valid({**schema, "$schema": _DRAFT_2020_12}):
             reason = "WoA requires a JSON Schema 2020-12 and none is known: a schema for any object is used"
             has_value = getattr(capability, field) is not None

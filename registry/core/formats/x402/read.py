@@ -40,7 +40,7 @@ from registry.core.format_support.offers import (
     is_address,
     methods_of,
     offers_in,
-    resolved,
+    resolve_address,
     target_of,
 )
 from registry.core.format_support.shapes import stated_pricing
@@ -204,7 +204,7 @@ def _read_offers(value: Object, dialect: str, base: str, document: Document, not
         target, _, _ = target_of(offer.holder)
         if target is None and offer in offers:
             target = "" if "resource" not in offer.holder else None
-        address = resolved(target, base, document, offer.pointer, Notes()) if target else None
+        address = resolve_address(target, base, document, offer.pointer, Notes()) if target else None
         url = address.url if address else f"{offer.pointer} {target or ''}"
         described = text_of(offer.holder, "description")
         method = next(iter(methods_of(offer.holder)), None)

@@ -21,13 +21,13 @@ _FULL_COHERENCE: Final = 0.35
 def signal(features: Features) -> Numbers:
     """Return (n,) cosines, -1 to 1: the best of the service's own text and its first capabilities; less for a catalogue
     of unlike things."""
-    return features.over_parts(features.needs, np.maximum) * _coherence(features)
+    return features.parts.folded(features.needs, np.maximum) * _coherence(features)
 
 
 def _coherence(features: Features) -> Numbers:
     """Return (n,), 0 to 1. The squared sum of p parts holds the cosine of each pair twice, and p times 1."""
     candidates = features.candidates
-    parts = features.over_parts((candidates.scales > 0).astype(np.float64), np.add)
+    parts = features.parts.folded((candidates.scales > 0).astype(np.float64), np.add)
     is_measured = parts >= _MIN_PARTS
     pairs = np.where(is_measured, parts * (parts - 1), 1.0)
     mean_cosines = (candidates.spreads.astype(np.float64) ** 2 - parts) / pairs
