@@ -11,7 +11,7 @@ from registry.core.model.services import Capability, Input, Invocation, Protocol
 from registry.core.reading.plain_text import line
 
 STATELESS: Final = "2026-07-28"
-"""From this revision on, requests carry in `_make_meta` the facts that `initialize` used to agree on."""
+"""From this revision on, requests carry in `_meta` the facts that `initialize` used to agree on."""
 HANDSHAKE: Final = "2025-11-25"
 """The newest revision with a handshake: offered where no document names one; the server answers with its own."""
 
@@ -46,7 +46,7 @@ def _make_call(
     method, parameters = message
     stateless = version is not None and version >= STATELESS
     if stateless:
-        parameters = {**parameters, "_make_meta": _make_meta(version or STATELESS)}
+        parameters = {**parameters, "_meta": _make_meta(version or STATELESS)}
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
     credentials, headers = credentials_of(service, call), protocol.headers if protocol is not None else ()
     url = call.endpoint if (call.endpoint or "").startswith("https://") else None
