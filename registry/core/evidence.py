@@ -1,11 +1,7 @@
-"""Whether a host was up, by its visits: as single checks, and as a series of days.
+"""Evidence about a host: its uptime by checks and days, changes of its documents, and whether copies may be shown.
 
-What changed between two versions of a document, as operations with JSON Pointers.
-
-Whether a site allows that copies of its documents are shown.
-
-Two sources: `X-Robots-Tag` of the document (`noarchive`, `none`), and the word that its documents use for caching
-(`policies.caching`, ATP 0.1 section 3.8). What a site says about training is passed on with the bytes, not judged here.
+A site forbids copies with `X-Robots-Tag` of the document (`noarchive`, `none`) or with `policies.caching` in its
+documents (ATP 0.1 section 3.8). Its wishes about training are passed on with the bytes, not judged here.
 """
 
 import re
@@ -26,7 +22,7 @@ SLOW_MS: Final = 5_000
 
 DOWN: Final = frozenset({Outcome.UNREACHABLE, Outcome.SERVER_ERROR, Outcome.TLS_ERROR})
 NOT_MEASURED: Final = frozenset({Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED, Outcome.RATE_LIMITED})
-"""Outcomes that say nothing about the service: nothing was requested, or the host asked for a later visit."""
+"""Outcomes without evidence about the service: no request was made, or the host asked for a later visit."""
 
 
 class UptimeCheck(NamedTuple):
@@ -53,7 +49,7 @@ class Day:
 
 
 def status_of(outcome: Outcome, ms: int | None) -> Status | None:
-    """Return what a visit says of the service; None when it measured nothing."""
+    """Return the service's status by a visit, or None if the visit measured nothing."""
     if outcome in NOT_MEASURED:  # guard: uptime-unmeasured
         return None
     if outcome in DOWN:
@@ -101,7 +97,7 @@ WHY_NOT: Final[Mapping[WhyNot, str]] = {
     "too_large": "The two versions are too large to be compared here.",
     "not_json_objects": "One of the two versions is not a JSON object.",
 }
-"""Why there is no difference, by code, in one sentence."""
+"""Code -> one sentence that says why no difference can be shown."""
 
 _BODIES: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 

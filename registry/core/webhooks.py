@@ -1,8 +1,7 @@
-"""What is sent to a receiver. Messages are thin: they hold no text of any site, and the receiver reads the feed.
+"""Messages to webhook receivers, their signatures (Standard Webhooks, HMAC-SHA256), and the schedule of retries.
 
-When a message is sent again, and when a receiver is given up (Standard Webhooks, "Deliverability").
-
-Secrets and signatures (Standard Webhooks, "Signature scheme": symmetric, HMAC-SHA256).
+Messages are thin: they hold no text of any site, and the receiver reads the feed. When to retry, and when to give up a
+receiver, follows Standard Webhooks, "Deliverability".
 """
 
 import base64
@@ -30,7 +29,7 @@ TOKEN_BYTES: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """`id` is the same in every attempt to deliver it (`webhook-id`). `token`: what a receiver has to answer."""
+    """`id` is the same in every attempt to deliver it (`webhook-id`). `token`: the expected answer of the receiver."""
 
     id: str
     purpose: Purpose
@@ -39,7 +38,7 @@ class Message:
 
 
 def events_body(base: str, types: Types, *, count: int, since: str, until: str, now: datetime) -> str:
-    """Return the body that tells of new events. `since`, `until`: cursors of the feed before and after them, for the
+    """Return the body that announces new events. `since`, `until`: cursors of the feed before and after them, for the
     filter `types`. `base`: URL of this registry."""
     query = {"cursor": since} | ({"types": ",".join(types.patterns)} if types.patterns else {})
     data = {"cursor": until, "events": count, "url": f"{base.rstrip('/')}/api/feed?{urlencode(query, safe='*,')}"}
@@ -82,10 +81,10 @@ JITTER: Final = 0.2
 """A wait differs from its place in DELAYS by at most this share, so that many receivers behind one broken proxy are not
 all tried at the same moment."""
 
-RETRY_AFTER_MOST: Final = timedelta(hours=24)
+MAX_RETRY_AFTER: Final = timedelta(hours=24)
 
 GATHER: Final = timedelta(seconds=10)
-"""Minimum time between two messages to one receiver. Events in between are told by one message."""
+"""Minimum time between two messages to one receiver. One message announces all events in between."""
 
 GONE: Final = 410
 
@@ -129,8 +128,8 @@ Verdict: TypeAlias = DeliveryState | Retry | Disable
 
 
 def reason_of(status: int) -> str:
-    """Return why an answer of this status is not a delivery; empty when it is one. Redirects are never followed: what
-    was verified is this address."""
+    """Return why an answer with this status is not a delivery; empty for a delivery. Redirects are never followed,
+    because only this address was verified."""
     if 200 <= status < 300:
         return ""
     return "redirect" if 300 <= status < 400 else f"http_{status}"
@@ -166,7 +165,7 @@ def judge(
     if first_failure_at is not None and now - first_failure_at >= disable_after:
         return Disable(f"failed for {disable_after.days} days: {attempt.reason}")
     delay = DELAYS[min(failures, len(DELAYS) - 1)] * (1 - JITTER + 2 * JITTER * chance)
-    requested = min(attempt.retry_after or timedelta(), RETRY_AFTER_MOST)  # guard: webhook-retry-after
+    requested = min(attempt.retry_after or timedelta(), MAX_RETRY_AFTER)  # guard: webhook-retry-after
     return Retry(now + max(delay, requested))
 
 
@@ -185,8 +184,8 @@ def secret_of(random: bytes) -> str:
 
 def signed_headers(secrets: Sequence[str], message_id: str, body: str, now: datetime) -> dict[str, str]:
     """Return the three header fields of a message. `now`: when this attempt is made, which receivers compare with their
-    clock. With several secrets there are several signatures, of which one has to match: so a receiver may change its
-    secret at any time during a rotation."""
+    clock. Each secret makes one signature, and one has to match, so a receiver may change its secret at any time during
+    a rotation."""
     signatures = [Webhook(secret).sign(message_id, now, body) for secret in secrets]
     return {
         "webhook-id": message_id,

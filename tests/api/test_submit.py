@@ -139,7 +139,7 @@ async def test_a_postponed_visit_is_shown_in_plain_words(own_api: Api) -> None:
     await record(own_api.store, lease.token, [postponed], now=now)
     response = await own_api.post("/api/services?wait=20", json={"domain": host})
     assert response.status_code == 202 and "postponed" in response.json()["data"]["message"]
-    sentence = "Not visited: hosts of this domain of which as little is known"
+    sentence = "Not visited: the little-known hosts of this domain"
     status = (await own_api.json(f"/api/services/{host}/status"))["data"]
     assert status["state"] == "queued" and status["reasons"][0].startswith(sentence)
     (visit,) = (await own_api.json(f"/api/services/{host}/crawl"))["data"]["visits"]

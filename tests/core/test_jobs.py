@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.scheduling.jobs import (
+    MAX_RETRY_WAIT,
     RETRY_FIRST,
-    RETRY_MOST,
     JobRun,
     RunOutcome,
     back_off,
@@ -59,7 +59,7 @@ def test_a_failed_run_is_repeated_with_growing_back_off(outcome: RunOutcome) -> 
         waits.append(due - NOW)
     assert waits[:3] == [MINUTE, 2 * MINUTE, 4 * MINUTE]
     assert waits == sorted(waits)
-    assert waits[-1] == RETRY_MOST
+    assert waits[-1] == MAX_RETRY_WAIT
 
 
 def test_a_failure_is_not_repeated_later_than_the_next_regular_run() -> None:
@@ -76,7 +76,7 @@ def test_a_success_resets_the_count_of_failures() -> None:
 def test_a_clock_that_was_ahead_does_not_stop_a_job() -> None:
     assert next_run(HOUR, [run(-400 * DAY)], NOW) == NOW + HOUR
     failed = next_run(30 * DAY, [run(-400 * DAY, RunOutcome.FAILED)], NOW)
-    assert failed == NOW + RETRY_MOST
+    assert failed == NOW + MAX_RETRY_WAIT
 
 
 runs = st.lists(
@@ -89,11 +89,11 @@ runs = st.lists(
 def test_every_job_with_an_interval_runs_again(interval: timedelta, history: list[JobRun]) -> None:
     due = next_run(interval, history, NOW)
     assert due is not None
-    assert due <= NOW + max(interval, RETRY_MOST)
+    assert due <= NOW + max(interval, MAX_RETRY_WAIT)
     if history and history[0].outcome in (RunOutcome.FAILED, RunOutcome.LOST):
-        assert due >= min((history[0].finished_at or history[0].started_at) + RETRY_FIRST, NOW + RETRY_MOST)
+        assert due >= min((history[0].finished_at or history[0].started_at) + RETRY_FIRST, NOW + MAX_RETRY_WAIT)
 
 
 @given(st.integers(-5, 10_000))
 def test_the_back_off_is_bounded(failures: int) -> None:
-    assert RETRY_FIRST <= back_off(failures) <= RETRY_MOST
+    assert RETRY_FIRST <= back_off(failures) <= MAX_RETRY_WAIT

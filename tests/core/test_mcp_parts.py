@@ -18,8 +18,8 @@ from registry.core.format_support.mcp_parts import (
 from registry.core.format_support.mcp_remotes import (
     configured_servers,
     described_remotes,
-    installed,
     package_of,
+    read_install,
     remotes,
 )
 from registry.core.model.documents import Document, Json
@@ -248,4 +248,4 @@ def test_arguments_are_words_of_a_command_line() -> None:
 
 def test_only_single_commands_are_read_as_installations() -> None:
     document: Json = {"install": {"a": "npx -y marsh", "b": "curl https://x.example | sh", "c": "npx 'open", "d": 7}}
-    assert [(package.command, package.arguments) for package in installed(document)] == [("npx", ("-y", "marsh"))]
+    assert [(package.command, package.arguments) for package in read_install(document)] == [("npx", ("-y", "marsh"))]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.core.assessing.mining import MAX_MINED, PROMISED, mined
+from registry.core.assessing.mining import MAX_MINED, PROMISED, find_manifest_pointers
 from registry.core.formats import FORMAT_BY_SLUG
 
 BASE = "https://orchard.example/llms.txt"
@@ -27,7 +27,7 @@ BASE = "https://orchard.example/llms.txt"
     ],
 )
 def test_a_document_url_is_found_with_its_format(text: str, url: str, expected: str) -> None:
-    assert [(pointer.url, pointer.expected) for pointer in mined(text, BASE)] == [(url, expected)]
+    assert [(pointer.url, pointer.expected) for pointer in find_manifest_pointers(text, BASE)] == [(url, expected)]
 
 
 @pytest.mark.parametrize(
@@ -42,19 +42,19 @@ def test_a_document_url_is_found_with_its_format(text: str, url: str, expected: 
     ],
 )
 def test_other_texts_have_no_pointers(text: str) -> None:
-    assert mined(text, BASE) == ()
+    assert find_manifest_pointers(text, BASE) == ()
 
 
 def test_repeats_count_once_and_the_number_is_bounded() -> None:
     many = "\n".join(f"https://h{i}.orchard.example/mcp" for i in range(MAX_MINED * 3))
-    assert len(mined(many, BASE)) == MAX_MINED
-    assert len(mined("https://a.orchard.example/mcp " * 50, BASE)) == 1
+    assert len(find_manifest_pointers(many, BASE)) == MAX_MINED
+    assert len(find_manifest_pointers("https://a.orchard.example/mcp " * 50, BASE)) == 1
 
 
 @pytest.mark.parametrize("path", [*PROMISED, "/v1/swagger.yml", "/a/SKILL.md", "/a/../mcp/", "/x/server-card"])
 def test_every_document_path_is_distinguished_from_a_page(path: str) -> None:
     """Most links are skipped without being parsed; those that lead to a document must not be."""
-    assert len(mined(f"[it](https://orchard.example{path}), [that]({path})", BASE)) == 1
+    assert len(find_manifest_pointers(f"[it](https://orchard.example{path}), [that]({path})", BASE)) == 1
 
 
 def test_the_table_of_paths_agrees_with_the_formats() -> None:
@@ -74,7 +74,7 @@ def test_every_path_of_a_format_is_known() -> None:
 
 
 def test_a_skill_is_recorded_and_promises_no_format() -> None:
-    (pointer,) = mined("[trim](https://orchard.example/skills/trim/SKILL.md)", BASE)
+    (pointer,) = find_manifest_pointers("[trim](https://orchard.example/skills/trim/SKILL.md)", BASE)
     assert (pointer.url, pointer.rel, pointer.expected) == (
         "https://orchard.example/skills/trim/SKILL.md",
         "skill",

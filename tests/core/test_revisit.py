@@ -10,7 +10,7 @@ from registry.core.model.documents import Outcome
 from registry.core.scheduling.policy import (
     FOUND_LEAST,
     FOUND_MOST,
-    RETRY_MOST,
+    MAX_RETRY_WAIT,
     SPREAD,
     WAITS,
     VisitHistory,
@@ -132,7 +132,7 @@ def test_always_later_and_never_too_late(
     if outcome is Outcome.FOUND:
         assert due is not None and due <= NOW + FOUND_MOST
     if due is not None and retry_after is not None:
-        assert due >= NOW + min(retry_after, RETRY_MOST) == earliest(retry_after, NOW)
+        assert due >= NOW + min(retry_after, MAX_RETRY_WAIT) == earliest(retry_after, NOW)
 
 
 @given(st.sampled_from(sorted(WAITS)), st.integers(1, 60), st.text("abc.", min_size=1, max_size=20))

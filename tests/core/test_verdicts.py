@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from registry.core.assessing.assess import assess
 from registry.core.assessing.controls import Controls
-from registry.core.assessing.verdicts import MAX_RETRY_AFTER, by_status, is_challenge, retry_after
+from registry.core.assessing.verdicts import MAX_RETRY_AFTER, get_outcome_of_status, is_challenge, retry_after
 from registry.core.formats.awas import rules as awas_rules
 from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.model.findings import Finding
@@ -57,7 +57,7 @@ def test_the_status_decides_before_the_body(status: int, outcome: Outcome) -> No
 
 
 def test_only_200_and_203_are_read() -> None:
-    assert [status for status in range(100, 600) if by_status(status) is None] == [200, 203]
+    assert [status for status in range(100, 600) if get_outcome_of_status(status) is None] == [200, 203]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from crawler.guards import AddressGuard, ResolutionError
 from crawler.opt_out import OptOutChecks
 from registry.actions.ownership.claiming import ClaimCheck
 from registry.actions.ownership.owning import NotAnOwner
-from registry.core.access.claims import FILE_PATH, MOST_FAILURES, PATIENCE, challenge
+from registry.core.access.claims import FILE_PATH, MAX_FAILURES, PATIENCE, challenge
 from registry.store.unit_of_work import Store
 from registry.wiring import open_waypost
 from tests.crawler.support import settings, trust
@@ -159,7 +159,7 @@ async def test_a_worker_verifies_an_ownership_every_day_until_three_failures_end
             assert await a_day_later() == (0, "unanswered")
             assert await a_day_later(PATIENCE) == (1, "unanswered"), "an outage counts after three days"
             del site[FILE_PATH]
-            assert [await a_day_later() for _ in range(2)] == [(2, "missing"), (MOST_FAILURES, "missing")]
+            assert [await a_day_later() for _ in range(2)] == [(2, "missing"), (MAX_FAILURES, "missing")]
 
             service = await waypost.queries.stored_service(HOST)
             assert service is not None and service.setting is None

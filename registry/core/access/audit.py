@@ -1,8 +1,8 @@
 """The audit log: who changed what, on whose word, and why. Entries are added and never changed or removed.
 
 Actors are written `<kind>:<id>`: `operator:cli` for a command on the registry's own machine, `key:<id>` for an API
-key, `owner:<id>` for the holder of an owner's token, `system:<job>` for what the registry decides by itself. Anonymous
-clients are `client:anonymous`: their addresses are personal data and are not written down.
+key, `owner:<id>` for the holder of an owner's token, `system:<job>` for the registry's own decisions. Anonymous clients
+are `client:anonymous`: their addresses are personal data and are not written down.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ PUBLIC_SUBJECTS: Final = frozenset({"host", "ownership"})
 """Subjects of actions that everybody may know of: decisions about a host, and who speaks for it."""
 
 PUBLIC_REASONS: Final = frozenset({"host.blocked", "host.unblocked", "host.quarantined", "host.released"})
-"""Actions whose reasons are shown to everybody; who gives one is told so. Other reasons may name persons."""
+"""Actions with public reasons; the form says so. Other reasons may name persons."""
 
 _OF_ONE_HOST: Final = frozenset(
     {
@@ -53,8 +53,8 @@ def shown_reason(action: str, reason: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """`action`: what was done, `<subject>.<verb>`, for instance `host.blocked`. `domain`, `host`: what it was done to,
-    empty for neither. `reason`: the actor's own words. `detail`: further facts as JSON, without secrets."""
+    """`action`: `<subject>.<verb>`, for instance `host.blocked`. `domain`, `host`: its object, or empty. `reason`: the
+    actor's own words. `detail`: further facts as JSON, without secrets."""
 
     actor: str
     action: str

@@ -1,4 +1,4 @@
-"""Which canonical hosts are in effect. An owner may point its host to any other one, which binds nobody else."""
+"""Decide which canonical hosts are in effect. An owner may name any host; the named host has to agree."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Claims of ownership: what a claimant publishes to prove that a host is theirs, and for how long the proof counts.
 
-Each claim has its own value, so that a value that somebody has published proves nothing for another claimant or
-another host. An ownership lasts as long as its value stays published: it is verified again on a schedule.
+Each claim has its own value, so a published value proves nothing for another claimant or another host. An ownership
+lasts as long as its value stays published: it is verified again on a schedule.
 """
 
 import base64
@@ -26,17 +26,17 @@ OwnershipState = Literal[
     "proven",
     "ended",
     "none",  # never proven
-    "at_origin",  # this registry is a mirror: the one that it mirrors knows
+    "at_origin",  # this registry is a mirror: the origin knows
 ]
 
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 
 CLAIM: Final = "claim"
-"""Kind of the token of whoever made a claim."""
+"""Kind of a claimant's token."""
 
 OWNER: Final = "owner"
-"""Kind of the token of whoever has proven a claim."""
+"""Kind of an owner's token."""
 
 TXT_LABEL: Final = "_waypost-claim"
 FILE_PATH: Final = "/.well-known/waypost-claim.txt"
@@ -45,7 +45,7 @@ PREFIX: Final = "waypost-claim="
 OPEN_FOR: Final = timedelta(days=7)
 """How long a claim can be proven."""
 
-MOST_FAILURES: Final = 3
+MAX_FAILURES: Final = 3
 """Failed verifications in a row that end an ownership."""
 
 PATIENCE: Final = timedelta(days=3)
@@ -75,13 +75,13 @@ class ProofStanding:
 
     @property
     def is_over(self) -> bool:
-        return self.failures >= MOST_FAILURES
+        return self.failures >= MAX_FAILURES
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Who owns a host, as everybody sees it. `since`: when it was proven; `checked_at`: when it was verified last,
-    whatever came of it. All of them are None where nobody has ever proven it here."""
+    """The public record of who owns a host. `since`: when it was proven; `checked_at`: when it was last verified, with
+    any result. A host without a proof has None in all fields."""
 
     state: OwnershipState = "none"
     method: Method | None = None
@@ -111,8 +111,8 @@ def place(host: str, method: Method) -> str:
 
 
 def is_published(value: str, texts: Iterable[bytes]) -> bool:
-    """Return whether one of the TXT records, or of the lines of the file, is the value. Spaces around it are ignored;
-    other lines may be the values of others."""
+    """Return whether a TXT record or a line of the file is the value. Spaces around it are ignored; other lines may
+    belong to other claims."""
     return any(hmac.compare_digest(text.strip(), value.encode()) for text in texts)
 
 

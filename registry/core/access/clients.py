@@ -1,4 +1,4 @@
-"""Networks of clients, as bounds count them. An IPv6 customer of a provider may have a whole /48."""
+"""Networks of clients, as limits count them. An IPv6 customer of a provider may have a whole /48."""
 
 from functools import lru_cache
 from ipaddress import IPv6Network
@@ -11,7 +11,7 @@ NETWORK_FACTOR: Final = 16
 
 @lru_cache(10_000)
 def network_of(client: str) -> str:
-    """Return the IPv6 /48 of a client, which is a /64; any other client is a network of its own."""
+    """Return the IPv6 /48 that contains a client's /64; return any other client unchanged."""
     if ":" not in client:
         return client
     return str(IPv6Network(client).supernet(new_prefix=NETWORK_BITS))

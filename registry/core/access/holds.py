@@ -1,8 +1,8 @@
-"""Whether a host may be visited and listed: opt-outs of sites, and holds, which this registry or an owner set.
+"""Decide whether a host may be visited and listed: by opt-outs of sites, and by holds of operators and owners.
 
-A hold keeps what is stored. `blocked`: an operator of the registry wants the host neither visited nor listed.
-`quarantined`: an operator wants it visited and judged, and not listed. `hidden`: the owner of the host wants it visited
-and not listed. This module decides for every interface and every writer; nothing else compares a host with holds.
+A hold deletes nothing. `blocked`: an operator of the registry wants the host neither visited nor listed. `quarantined`:
+an operator wants it visited and judged, but not listed. `hidden`: the host's owner wants it visited, but not listed.
+This module decides for every interface and every writer; no other code compares a host with holds.
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ class Limits:
         return not self.has_opted_out(host) and "blocked" not in self.kinds(host)  # guard: hold-blocked-visits
 
     def may_be_listed(self, host: str) -> bool:
-        """Return whether the service of a host may be shown, whatever was found on it."""
+        """Return whether a host's service may be shown. What was found on the host does not matter here."""
         return not self.has_opted_out(host) and not self.of(host)  # guard: hold-listing
 
     def state(self, host: str) -> Withheld | None:

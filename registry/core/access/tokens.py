@@ -1,9 +1,7 @@
-"""Secret tokens of clients: owners of hosts, API keys of the registry's operators, status addresses of reporters.
+"""Secret tokens of clients (owners, operators, reporters), and the API keys of operators with scopes and expiry.
 
 A token is `wp_<kind>_<id>_<secret>`. The id finds the stored row; only the SHA-256 of the secret is stored. A secret
 has 256 random bits, so that a hash without salt or iterations suffices.
-
-API keys of this registry's operators: what each may do, and until when.
 """
 
 import hashlib
@@ -34,7 +32,7 @@ class Token:
 
     @property
     def digest(self) -> bytes:
-        """What is stored of the secret: its SHA-256, 32 bytes."""
+        """The SHA-256 of the secret, 32 bytes. Only this is stored."""
         return hashlib.sha256(self.secret.encode()).digest()
 
     def matches(self, digest: bytes) -> bool:

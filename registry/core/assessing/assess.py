@@ -6,10 +6,10 @@ from functools import lru_cache
 
 from registry.core.assessing import rules
 from registry.core.assessing.controls import Control, Controls, control
-from registry.core.assessing.injection import inspected
-from registry.core.assessing.mining import home_pointers, mined
+from registry.core.assessing.injection import flag_injections
+from registry.core.assessing.mining import find_manifest_pointers, home_pointers
 from registry.core.assessing.recognise import Foreign, Negative, recognise
-from registry.core.assessing.verdicts import READ, by_status, is_challenge, is_home
+from registry.core.assessing.verdicts import READ, get_outcome_of_status, is_challenge, is_home
 from registry.core.format_support import common_rules
 from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format
@@ -28,7 +28,7 @@ _HEAD_BYTES = 4096
 _NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL, Purpose.RPC})
 _IDENTITIES = frozenset({"domain", "host", "hostname", "origin"})
 _HOLDERS = ("agent", "service", "identity")
-"""Members with which a document of any format can say whose it is, beside DIDs, at the top or in one of the objects."""
+"""Members, besides DIDs, that name the owner of a document in any format, at the top or in one of the objects."""
 _PAGE_HINTS = tuple(form.page_hint for form in FORMATS if form.page_hint)
 _BODIES = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 
@@ -38,7 +38,7 @@ class Assessment:
     """The judgement of one answer.
 
     `reason` refines the outcome ("html", "foreign:ahp", "control_equal", "depth" ...). `format` and `dialect` are set
-    for FOUND, and `format` for NEGATIVE if the file states which protocol is absent. `service` is None unless FOUND.
+    for FOUND, and `format` for NEGATIVE if the file states which protocol is absent. `service` is set only for FOUND.
     """
 
     outcome: Outcome
@@ -85,7 +85,7 @@ def sample(fetched: FetchResult) -> Control:
 
 
 def keeps_body(assessment: Assessment) -> bool:
-    """True when the raw body is stored, so that later rules can judge it again; of others, hash and size are enough.
+    """Return whether the raw body is stored, so that later rules can judge it again. Else hash and size are enough.
 
     This holds for found, malformed and negative documents, and for JSON of foreign schemes, which may become formats.
     """
@@ -95,12 +95,12 @@ def keeps_body(assessment: Assessment) -> bool:
 
 @lru_cache(maxsize=128)  # nearly all answers of nearly all hosts are decided here
 def _by_status(status: int) -> Assessment:
-    outcome, reason = by_status(status) or (Outcome.NOT_A_MANIFEST, "")
+    outcome, reason = get_outcome_of_status(status) or (Outcome.NOT_A_MANIFEST, "")
     return Assessment(outcome, reason)
 
 
 def _with_links(assessment: Assessment, fetched: FetchResult) -> Assessment:
-    """Add what a front page reveals: links to the host's documents, and HTML attributes meant for agents."""
+    """Add the findings of a front page: links to the host's documents, and HTML attributes meant for agents."""
     hints = tuple(Finding(hint.rule) for hint in _PAGE_HINTS if hint.is_in(fetched.body))
     links = home_pointers(fetched.final_url, fetched.headers, fetched.body)
     return replace(assessment, findings=hints, pointers=links)
@@ -109,7 +109,7 @@ def _with_links(assessment: Assessment, fetched: FetchResult) -> Assessment:
 def _assess_against(
     probe: Probe, fetched: FetchResult, controls: Controls, equal_control: Control | None
 ) -> Assessment:
-    """Judge a body with a status of READ: is it its path's own, and what is it. `equal_control` equals it."""
+    """Judge a body with a status of READ: whether it belongs to its path, and its format. `equal_control` equals it."""
     if fetched.hops and is_home(fetched.final_url):
         return Assessment(Outcome.ABSENT, "redirect_home")
     if equal_control is not None and not _is_at_preferred_path(equal_control.form, fetched):
@@ -127,7 +127,7 @@ def _assess_against(
 
 
 def _is_at_preferred_path(slug: str | None, fetched: FetchResult) -> bool:
-    """True at the format's own path: a real document that a catch-all serves for every name counts once, there."""
+    """Return whether the path is the format's own: a real document that a catch-all serves everywhere counts there."""
     form = FORMAT_BY_SLUG.get(slug or "")
     return form is not None and fetched.final_url.endswith(form.paths[:1])
 
@@ -175,7 +175,7 @@ def assess_body(
     try:
         text = read_text(raw)
     except Unreadable as refusal:
-        return _unreadable(refusal)
+        return _assess_unreadable(refusal)
     try:
         value = read_json(raw)
     except Unreadable as refusal:
@@ -192,12 +192,12 @@ def _judge_text(document: Document, promised_format: str | None, refusal: Unread
             try:
                 document = replace(document, value=match.reader(document.text or ""))
             except Unreadable as reader_refusal:
-                return _unreadable(reader_refusal)
-        return _found(document, match.result, match.dialect)
+                return _assess_unreadable(reader_refusal)
+        return _assess_found(document, match.result, match.dialect)
     if match is not None and isinstance(match.result, Foreign):
-        return _foreign(match.result)
+        return _assess_foreign(match.result)
     if looks_like_json(document.text or ""):
-        return _unreadable(refusal)
+        return _assess_unreadable(refusal)
     return _no_manifest("text", rules.TEXT)
 
 
@@ -208,19 +208,19 @@ def _judge_object(document: Document, value: dict[str, Json], promised_format: s
             return _no_manifest("empty", rules.UNRECOGNISED)
         return _no_manifest("unrecognised", rules.UNRECOGNISED, " ".join(sorted(value)))
     if isinstance(match.result, Foreign):
-        return _foreign(match.result)
+        return _assess_foreign(match.result)
     if isinstance(match.result, Negative):
-        return _negative(document, value, match.result)
-    return _found(document, match.result, match.dialect)
+        return _assess_negative(document, value, match.result)
+    return _assess_found(document, match.result, match.dialect)
 
 
-def _found(document: Document, form: Format, dialect: str) -> Assessment:
+def _assess_found(document: Document, form: Format, dialect: str) -> Assessment:
     service, format_findings = form.judge(document, dialect)
     if form.names_documents:
-        service = replace(service, pointers=mined(document.text or "", document.url))
+        service = replace(service, pointers=find_manifest_pointers(document.text or "", document.url))
     if not service.languages and (languages := declared_languages(document.headers)):
         service = replace(service, languages=languages)
-    service, injection_findings = inspected(document, service)  # guard: injection-flags
+    service, injection_findings = flag_injections(document, service)  # guard: injection-flags
     claims = _claims_elsewhere(document, format_findings)
     findings = (*_serving_findings(document, form), *format_findings, *claims, *injection_findings)
     return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers)
@@ -253,7 +253,7 @@ def _serving_findings(document: Document, form: Format) -> list[Finding]:
     return findings
 
 
-def _negative(document: Document, value: dict[str, Json], negative: Negative) -> Assessment:
+def _assess_negative(document: Document, value: dict[str, Json], negative: Negative) -> Assessment:
     finding = Finding(rules.STATED_ABSENCE, "", negative.format or "")
     return Assessment(
         Outcome.NEGATIVE, "stated_absence", negative.format, None, (finding,), None, _alternatives(document.url, value)
@@ -261,7 +261,7 @@ def _negative(document: Document, value: dict[str, Json], negative: Negative) ->
 
 
 def _alternatives(url: str, value: dict[str, Json]) -> tuple[Pointer, ...]:
-    """Return pointers from the values of `alternatives`, at the top or in a member: what the host does offer."""
+    """Return pointers to the formats the host does offer, from `alternatives` at the top or in a member."""
     pointers = []
     for pointer, holder in (("", value), *((at("", key), member) for key, member in value.items())):
         for key, target in map_of(holder, "alternatives").items():
@@ -271,12 +271,12 @@ def _alternatives(url: str, value: dict[str, Json]) -> tuple[Pointer, ...]:
     return tuple(pointers[:_MAX_ALTERNATIVES])
 
 
-def _unreadable(refusal: Unreadable) -> Assessment:
+def _assess_unreadable(refusal: Unreadable) -> Assessment:
     outcome = Outcome.TOO_LARGE if refusal.rule is reading_rules.TOO_LARGE else Outcome.MALFORMED
     return Assessment(outcome, _reason_code(refusal.rule), findings=(Finding(refusal.rule, "", refusal.evidence),))
 
 
-def _foreign(scheme: Foreign) -> Assessment:
+def _assess_foreign(scheme: Foreign) -> Assessment:
     return _no_manifest(f"foreign:{scheme.name}", rules.FOREIGN, scheme.name)
 
 

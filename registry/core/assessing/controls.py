@@ -29,7 +29,7 @@ _WORDS: Final = bytes(ord("0") if byte in _DIGITS else byte if byte in _IN_WORDS
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What is kept of the answer to a random name until the end of the visit, to compare other answers with.
+    """The answer to a random name, reduced to the facts that later answers of the visit are compared with.
 
     `size`, `sha256`: of the whole body. `head`: digest of the masked head. `words`: digest of its words. `text`: the
     masked head itself, to measure similarity; empty for web pages, because a page that differs is not a manifest
@@ -57,7 +57,7 @@ class Controls:
 
     @property
     def echo(self) -> bool:
-        """True when a random name was answered with JSON: a catch-all that may hide one real document."""
+        """Return whether a random name was answered with JSON: a catch-all that may hide one real document."""
         return any(sample.is_json for sample in self.samples)
 
     def same(self, fetched: FetchResult) -> Control | None:
@@ -81,7 +81,7 @@ class Controls:
         samples = [sample for sample in self.samples if sample.status == fetched.status]
         if not samples:  # guard: soft-404
             return None
-        redirected_to, text = _redirected_to(fetched), _masked(fetched)
+        redirected_to, text = _redirected_to(fetched), _mask_names(fetched)
         head_digest = _digest(text)
         for sample in samples:
             if (redirected_to is not None and redirected_to == sample.redirected_to) or head_digest == sample.head:
@@ -104,7 +104,7 @@ def control(fetched: FetchResult, form: str | None = None) -> Control:
     if fetched.failure is not None or fetched.status not in _COMPARED_STATUSES:
         redirected_to = fetched.reason if fetched.failure is Outcome.REDIRECTED_AWAY else None
         return Control(fetched.status, redirected_to=redirected_to)
-    text = _masked(fetched)
+    text = _mask_names(fetched)
     return Control(
         fetched.status,
         fetched.size,
@@ -130,19 +130,19 @@ def normalised(text: bytes) -> list[str]:
     return [word for word in text.translate(_WORDS).decode("latin-1").split(" ") if word and "0" not in word]
 
 
-def _pairs(words: list[str]) -> frozenset[tuple[str, str]]:
+def _make_pairs(words: list[str]) -> frozenset[tuple[str, str]]:
     return frozenset(pairwise(["", *words, ""]))
 
 
 def _resembles(sample: Control, words: list[str]) -> bool:
-    return bool(sample.text) and similarity(_pairs(normalised(sample.text)), _pairs(words)) >= SIMILAR
+    return bool(sample.text) and similarity(_make_pairs(normalised(sample.text)), _make_pairs(words)) >= SIMILAR
 
 
 def _digest(text: bytes) -> bytes:
     return hashlib.sha256(text).digest()
 
 
-def _masked(fetched: FetchResult) -> bytes:
+def _mask_names(fetched: FetchResult) -> bytes:
     """Return the head of a body with the requested names masked: URL, path, last segment, as sent and decoded."""
     head = fetched.body[: 2 * COMPARED].replace(b"\\/", b"/")
     for name in _names(fetched):
@@ -152,11 +152,11 @@ def _masked(fetched: FetchResult) -> bytes:
 
 def _names(fetched: FetchResult) -> list[bytes]:
     urls = dict.fromkeys((fetched.url, fetched.final_url, *fetched.hops))
-    names = {name.encode("utf-8", "replace") for url in urls for name in _spellings(url)}
+    names = {name.encode("utf-8", "replace") for url in urls for name in _list_spellings(url)}
     return sorted(names, key=lambda name: (-len(name), name))
 
 
-def _spellings(url: str) -> Iterator[str]:
+def _list_spellings(url: str) -> Iterator[str]:
     path = _PATH.match(url)
     if path is None or len(path[1]) < 4:
         return

@@ -1,7 +1,7 @@
 """Judge a document before any host serves it: a file of its author, or a body sent to be checked.
 
-It is judged as if the host that it names served it, so that nothing is held against a local file for being one. Because
-no pointer led to it, formats that are usually found by pointers are tried if nothing else matches.
+It is judged as if the host that it names served it, so a local file is not blamed for being local. Because no pointer
+led to it, formats that are usually found by pointers are tried if nothing else matches.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from registry.core.names.domains import InvalidName, canonical_host, host_of
 from registry.core.reading.reader import Unreadable, read_json
 
 UNKNOWN_HOST: Final = "unknown.invalid"
-"""Used for a document that does not name its host: special-use (RFC 6761), so it belongs to nobody."""
+"""The host of a document that does not name its host. The name is special-use (RFC 6761), so it has no owner."""
 
 _OWN_NAMES: Final = ("domain", "base_url", "baseUrl", "url", "origin")
 _WITHOUT_POINTER: Final = ("adp-detail", "openapi")
@@ -26,7 +26,8 @@ _UNKNOWN: Final = frozenset({"unrecognised", "text"})
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """`host` is None if the document names no host that could serve it; `url` is then on UNKNOWN_HOST."""
+    """A document that is not yet published. `host`: None if the document names no possible host; `url` is then on
+    UNKNOWN_HOST."""
 
     host: str | None
     url: str
@@ -49,28 +50,28 @@ def judge_draft(
     if path is None:
         path = _prescribed_path(raw, media_type, expected)
     host = host or _claimed_host(raw)
-    assessment = _assessed(raw, host, path, media_type, expected)
+    assessment = _assess_at(raw, host, path, media_type, expected)
     if host is None and assessment.service is not None and (host := _host_of_service(assessment.service)) is not None:
-        assessment = _assessed(raw, host, path, media_type, expected)
+        assessment = _assess_at(raw, host, path, media_type, expected)
     return Draft(host, f"https://{host or UNKNOWN_HOST}{path}", assessment)
 
 
 def _prescribed_path(raw: bytes, media_type: str | None, expected: str | None) -> str:
     """Return the preferred path of the format that the content shows, "/" for an unknown or pathless format.
 
-    Of the formats that only count at their own paths, AWAS is tried as well: its published versions are distinct
-    enough for a document that somebody asks about, though not for one that a crawler finds anywhere.
+    AWAS otherwise counts only at its own path. It is tried here as well, because its published versions are distinct
+    enough for a document that a user submits, though not for a document that a crawler finds anywhere.
     """
-    assessment = _assessed(raw, None, "/", media_type, expected)
+    assessment = _assess_at(raw, None, "/", media_type, expected)
     if assessment.format is not None:
         return next(iter(FORMAT_BY_SLUG[assessment.format].paths), "/")
     path = awas.FORMAT.paths[0]
-    if expected is None and _assessed(raw, None, path, media_type, None).dialect in awas.PUBLISHED:
+    if expected is None and _assess_at(raw, None, path, media_type, None).dialect in awas.PUBLISHED:
         return path
     return "/"
 
 
-def _assessed(raw: bytes, host: str | None, path: str, media_type: str | None, expected: str | None) -> Assessment:
+def _assess_at(raw: bytes, host: str | None, path: str, media_type: str | None, expected: str | None) -> Assessment:
     url = f"https://{host or UNKNOWN_HOST}{path}"
     assessment = assess_body(raw, url, media_type, expected=expected)
     for slug in _WITHOUT_POINTER if expected is None else ():

@@ -20,7 +20,7 @@ _APART: Final = ".\n"
 _CAPABILITY: Final[TypeAdapter[Capability]] = TypeAdapter(Capability)
 
 
-def inspected(document: Document, service: Service) -> tuple[Service, tuple[Finding, ...]]:
+def flag_injections(document: Document, service: Service) -> tuple[Service, tuple[Finding, ...]]:
     """Return the service with flagged capabilities, and the findings, at most a few for each rule.
 
     A capability is flagged for what its part of the document holds, hidden characters included, and for its texts in
@@ -34,23 +34,23 @@ def inspected(document: Document, service: Service) -> tuple[Service, tuple[Find
         return service, ()
     notes = Notes()
     codes_below: dict[str, set[str]] = {}
-    for pointer, text in _located(content):
+    for pointer, text in _locate_texts(content):
         for hit in hits(text):
             notes.add(hit.rule, pointer, hit.evidence)
             for part in _with_parents(pointer):
                 codes_below.setdefault(part, set()).add(hit.rule.code)
     known: dict[str, tuple[InjectionHit, ...]] = {}
-    capabilities = tuple(_flagged(capability, codes_below, known) for capability in service.capabilities)
+    capabilities = tuple(_flag_capability(capability, codes_below, known) for capability in service.capabilities)
     return replace(service, capabilities=capabilities), notes.findings()
 
 
-def _flagged(
+def _flag_capability(
     capability: Capability, codes_below: Mapping[str, Iterable[str]], known: dict[str, tuple[InjectionHit, ...]]
 ) -> Capability:
     codes: set[str] = set()
     for call in capability.invocations:
         codes.update(codes_below.get(call.origin.pointer, ()) if call.origin else ())
-    for _, text in _located(_CAPABILITY.dump_python(capability, mode="json", exclude_defaults=True)):
+    for _, text in _locate_texts(_CAPABILITY.dump_python(capability, mode="json", exclude_defaults=True)):
         if text not in known:
             known[text] = hits(text)
         codes.update(hit.rule.code for hit in known[text])
@@ -70,22 +70,22 @@ def _collect(value: Any, texts: dict[str, None]) -> None:
             _collect(item, texts)
 
 
-def _located(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text of a JSON value with its pointer; a key has that of its member. The reader limits the depth."""
+def _locate_texts(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text of a JSON value with its pointer; a key has its member's. The reader limits the depth."""
     if isinstance(value, str):
         yield pointer, value
     elif isinstance(value, dict):
         for key, item in value.items():
             member = at(pointer, key)
             yield member, key
-            yield from _located(item, member)
+            yield from _locate_texts(item, member)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from _located(item, at(pointer, index))
+            yield from _locate_texts(item, at(pointer, index))
 
 
 def _with_parents(pointer: str) -> Iterator[str]:
-    """Yield a pointer and those of all values around it, the whole document ("") last."""
+    """Yield a pointer and the pointers of all values around it, the whole document ("") last."""
     while pointer:
         yield pointer
         pointer = pointer.rpartition("/")[0]

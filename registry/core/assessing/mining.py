@@ -1,11 +1,8 @@
-"""Find the URLs of manifests in texts, and the format that each promises.
+"""Find the URLs of manifests in texts and home pages, and the format that each promises.
 
-Whole path segments are compared, because `ard.json` is also the end of `agent-card.json`.
-
-Pointers of a home page: HTTP `Link` fields (RFC 8288), `<link rel>` and JSON-LD in the HTML head.
-
-Hostile input is expected: every scan moves forward only, so the work is linear in the bytes, and results are capped.
-The HTML is not parsed into a tree; a head does not need one.
+Whole path segments are compared, because `ard.json` is also the end of `agent-card.json`. Home pages point with HTTP
+`Link` fields (RFC 8288), and with `<link rel>` and JSON-LD in the head. Input may be hostile: every scan moves forward
+only, so the work is linear in the bytes, and results are capped. The HTML is not parsed into a tree.
 """
 
 import html
@@ -35,7 +32,7 @@ _NAMES = {path.rpartition("/")[2] for path in PROMISED} | {"openapi.", "swagger.
 _RELEVANT = re.compile("|".join(map(re.escape, sorted(_NAMES))))  # most links lead to pages and need no parsing
 
 
-def mined(text: str, base: str) -> tuple[Pointer, ...]:
+def find_manifest_pointers(text: str, base: str) -> tuple[Pointer, ...]:
     """Return pointers from the Markdown links and bare URLs of a text, in order, distinct, at most MAX_MINED.
 
     Addresses that are not public are ignored: a text may mention them.
@@ -145,7 +142,7 @@ def _head_links(text: str, url: str) -> tuple[list[tuple[str, list[str], str]], 
 
 def _json_ld_pointers(json_ld: list[str], url: str) -> tuple[Pointer, ...]:
     """Return pointers to known documents in the JSON-LD of the head (ARD 0.91): found as in any text."""
-    return mined(" ".join(json_ld).replace("\\/", "/"), url) if json_ld else ()
+    return find_manifest_pointers(" ".join(json_ld).replace("\\/", "/"), url) if json_ld else ()
 
 
 def _head_tags(text: str) -> Iterator[tuple[str, dict[str, str], str]]:

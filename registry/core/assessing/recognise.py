@@ -1,4 +1,4 @@
-"""The recognition table: the first row whose test matches decides what a document is.
+"""The recognition table: the first matching row decides the format of a document.
 
 Content decides. Only the weak rows at the end also consider the path, the media type, or the format that the pointer to
 the document promised.
@@ -201,7 +201,7 @@ def _applies(row: RecognitionRow, path: str, media_type: str | None, expected: s
 
 
 def _absent_format(document: Document, path: str) -> str | None:
-    """Return the format that the file would have without its denial, else the one that owns its path."""
+    """Return the format of the file without its denial, else the format that owns the path."""
     for row in ROWS:
         is_strong = row.only_at is None and not row.text and not row.promised
         if is_strong and isinstance(row.result, Format) and row.test(document) is not None:

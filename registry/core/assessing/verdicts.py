@@ -1,10 +1,8 @@
-"""Outcomes decided before a body is read: statuses, challenges (docs/crawler.md, "Controls" and "Outcomes").
+"""Decide outcomes by status or challenge, and recognise denials and foreign schemes at the paths of known formats.
 
-For manifests the status decides first: a 404 with a JSON body is a 404.
-
-Files that declare a protocol absent, published because scanners ask for the path.
-
-Schemes that use the same paths as known formats. Each test returns "" for a document of its scheme, else None.
+For manifests the status decides first: a 404 with a JSON body is a 404 (docs/probe-plan.md, "Controls", "Outcomes").
+Denials are files that declare a protocol absent, published because scanners ask for the path. The test of a foreign
+scheme returns "" for a document of the scheme, else None.
 """
 
 import re
@@ -69,7 +67,7 @@ _CHALLENGE_MARKS = (
 )
 
 
-def by_status(status: int) -> tuple[Outcome, str] | None:
+def get_outcome_of_status(status: int) -> tuple[Outcome, str] | None:
     """Return the outcome and reason that a status alone decides; None for statuses whose body must be read."""
     if status in READ:
         return None
@@ -83,7 +81,7 @@ def by_status(status: int) -> tuple[Outcome, str] | None:
 
 
 def is_challenge(fetched: FetchResult) -> bool:
-    """True when a bot check answered instead of the site, by its header fields or by the marks of its HTML page."""
+    """Return whether a bot check answered instead of the site, by its header fields or its HTML page."""
     if fetched.status not in _CHALLENGE_STATUSES:
         return False
     for name, value in _CHALLENGE_FIELDS:
@@ -116,7 +114,7 @@ def _seconds_until(field: str, now: datetime) -> int | None:
 
 
 def is_home(url: str) -> bool:
-    """True when a redirect target is the front page, a login or an error page: the usual form of "not here"."""
+    """Return whether a redirect target is the front page, a login or an error page: the usual form of "not here"."""
     parsed = parse_url(url)
     return parsed is not None and _HOME.fullmatch(parsed.target.partition("?")[0]) is not None
 
@@ -145,7 +143,7 @@ def json_rpc(document: Document) -> str | None:
 
 
 def ahp(document: Document) -> str | None:
-    """Agent Handshake Protocol."""
+    """Recognise Agent Handshake Protocol."""
     value = document.value
     return "" if isinstance(value, dict) and "ahp" in value else None
 
@@ -156,13 +154,13 @@ def agent_discovery(document: Document) -> str | None:
 
 
 def facts(document: Document) -> str | None:
-    """A file of facts about a subject."""
+    """Recognise a file of facts about a subject."""
     value = document.value
     return "" if isinstance(value, dict) and "subject" in value and "facts" in value else None
 
 
 def aid_like(document: Document) -> str | None:
-    """AID's members without AID's version."""
+    """Recognise AID's members without AID's version."""
     value = document.value
     if not isinstance(value, dict) or not all(key in value for key in ("v", "p", "u")):
         return None
@@ -170,7 +168,7 @@ def aid_like(document: Document) -> str | None:
 
 
 def workstate(document: Document) -> str | None:
-    """A protocol about work states that also calls its version `awp_version`."""
+    """Recognise a protocol about work states that also calls its version `awp_version`."""
     value = document.value
     if not isinstance(value, dict) or "awp_version" not in value:
         return None
@@ -178,5 +176,5 @@ def workstate(document: Document) -> str | None:
 
 
 def agents_md(document: Document) -> str | None:
-    """Instructions for the coding agents of a source repository, when its AGENTS.md is served with the site."""
+    """Recognise instructions for coding agents in a source repository, whose AGENTS.md is served with the site."""
     return "" if document.text is not None else None

@@ -1,4 +1,4 @@
-"""How one capability is called, ready to be sent: from this answer alone, in the capability's own protocol."""
+"""Make the call of one capability in its own protocol, complete and ready to send."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -41,7 +41,7 @@ def examples_of(service: Service) -> list[dict[str, Any] | None]:
 
 
 def call_of(service: Service, capability: Capability, example: Arguments | None) -> dict[str, Any] | None:
-    """Return how the capability is called; None where it cannot be called from what its documents say.
+    """Return how the capability is called, or None if its documents do not suffice for a call.
 
     `service` may be without its other capabilities. `example`: what `example_of` returned; nothing is computed from a
     schema here.
@@ -53,7 +53,7 @@ def _call_with(service: Service, capability: Capability, source: Source) -> dict
     preferred = preferred_call(capability)
     for call in (*((preferred,) if preferred else ()), *capability.invocations):
         is_sent = (call.endpoint or "").startswith("https://") and method_of(call) is not None
-        found = (_by_kind if is_sent else _elsewhere)(service, capability, call, source)
+        found = (_make_call_of_kind if is_sent else _make_call_without_address)(service, capability, call, source)
         if found is not None:
             return found if call.origin is None else {**found, "source": source_of(call.origin)}
     return None
@@ -64,7 +64,9 @@ def source_of(origin: Origin) -> dict[str, str]:
     return {"document": origin.document, "pointer": origin.pointer, "format": origin.format}
 
 
-def _by_kind(service: Service, capability: Capability, call: Invocation, source: Source) -> dict[str, Any] | None:
+def _make_call_of_kind(
+    service: Service, capability: Capability, call: Invocation, source: Source
+) -> dict[str, Any] | None:
     if call.kind == "http":
         return http_call(service, capability, call, method_of(call) or "", source)
     if call.kind == "mcp_tool":
@@ -78,10 +80,10 @@ def _by_kind(service: Service, capability: Capability, call: Invocation, source:
     ids = agent_and_operation(capability, call)
     if ids is not None:
         return envelope_call(service, capability, call, *ids, source)
-    return _by_protocol(service, capability, call)
+    return _make_protocol_call(service, capability, call)
 
 
-def _by_protocol(service: Service, capability: Capability, call: Invocation) -> dict[str, Any] | None:
+def _make_protocol_call(service: Service, capability: Capability, call: Invocation) -> dict[str, Any] | None:
     """Return the call of an address that speaks a protocol as a whole; None where its messages are not known."""
     if capability.id.startswith(_MCP_SERVER):
         return server_call(service, call)
@@ -91,7 +93,9 @@ def _by_protocol(service: Service, capability: Capability, call: Invocation) -> 
     return server_call(service, call) if spoken == {"mcp"} else None
 
 
-def _elsewhere(service: Service, capability: Capability, call: Invocation, source: Source) -> dict[str, Any] | None:
+def _make_call_without_address(
+    service: Service, capability: Capability, call: Invocation, source: Source
+) -> dict[str, Any] | None:
     """Return a call without an address: of a server that is started on the caller's machine, or of a URI to open."""
     if call.kind == "navigation" and call.name:
         return {"kind": "navigation", "open": call.name}

@@ -1,4 +1,4 @@
-"""The credentials of a call: completed by what the service says of the same schemes, and placed in its request.
+"""The credentials of a call: completed by the service's own descriptions of its schemes, and placed in the request.
 
 A credential is shown as a placeholder in capitals, `YOUR_API_KEY`, which needs no quoting in URLs, headers and shells.
 """
@@ -38,7 +38,7 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}")
 class Credential:
     """A credential in a request. `place` None: it is not carried as a value, or no document says where; see `note`.
 
-    `issuers`: the hosts that issue it, so that nobody takes a token of one site for a credential of another.
+    `issuers`: the hosts that issue it, so that a token of one site is not taken for a credential of another.
     """
 
     type: AuthType
@@ -51,7 +51,8 @@ class Credential:
 
     @property
     def is_outside(self) -> bool:
-        """Whether the first request is complete without it: a payment follows the answer, a certificate the socket."""
+        """Return whether the first request is complete without it: payments come after the answer, certificates with
+        the connection."""
         return self.type in ("payment", "mtls")
 
     @property
@@ -75,7 +76,7 @@ class Credentials:
 
     @property
     def chosen(self) -> tuple[Credential, ...]:
-        """Those of the example: the first alternative whose places are all known; none where none is required."""
+        """Return the credentials of the example: the first alternative with known places; empty if none is required."""
         if self.required is False:
             return ()
         sendable = (one for one in self.alternatives if all(credential.place for credential in one))
@@ -87,15 +88,15 @@ class Credentials:
 
 
 def credentials_of(service: Service, call: Invocation) -> Credentials:
-    """Return the credentials of a call: its own, else those of the service."""
-    auth = completed(call.auth if call.auth is not None else service.auth, service.auth)
+    """Return the credentials of a call: its own, else the service's."""
+    auth = complete_auth(call.auth if call.auth is not None else service.auth, service.auth)
     schemes = auth.schemes
     sets = [tuple(schemes[index] for index in indexes if 0 <= index < len(schemes)) for indexes in auth.combinations]
     alternatives = [one for one in sets if one] or [(scheme,) for scheme in schemes]
     # guard: credential-issuers
     credentials = tuple(
         tuple(
-            replace(_placed(scheme), issuers=issuers_of((scheme,), service.pointers))
+            replace(_make_credential(scheme), issuers=issuers_of((scheme,), service.pointers))
             for scheme in one
             if scheme.type != "none"
         )
@@ -107,10 +108,10 @@ def credentials_of(service: Service, call: Invocation) -> Credentials:
 
 
 def with_parameters(credentials: Credentials, places: Iterable[tuple[str, str]]) -> Credentials:
-    """Return credentials of which an API key without a known place is the parameter that is named like one.
+    """Return the credentials; an API key without a known place gets the place of the parameter named like a key.
 
-    `places` are names and places of the parameters. Formats without a word for keys in a path or query list the key
-    among the parameters.
+    `places` are names and places of the parameters. Formats that cannot declare a key in a path or query list the key
+    as a parameter.
     """
     keys = [(name, place) for name, place in places if place in _PLACES and _KEY_NAME.fullmatch(name)]
     if len(keys) != 1:
@@ -125,14 +126,16 @@ def with_parameters(credentials: Credentials, places: Iterable[tuple[str, str]])
     return replace(credentials, alternatives=tuple(tuple(map(known, one)) for one in credentials.alternatives))
 
 
-def completed(auth: Auth, known: Auth) -> Auth:
+def complete_auth(auth: Auth, known: Auth) -> Auth:
     """Return `auth` with the addresses, notes and scopes that only the same scheme of `known` states.
 
     Schemes are the same where type, place and name are. Readers keep the schemes of operations short, because thousands
     of operations may name one scheme.
     """
-    by_identity = {_identity(scheme): scheme for scheme in reversed(known.schemes)}
-    return replace(auth, schemes=tuple(_filled(scheme, by_identity.get(_identity(scheme))) for scheme in auth.schemes))
+    by_identity = {_get_identity(scheme): scheme for scheme in reversed(known.schemes)}
+    return replace(
+        auth, schemes=tuple(_fill_scheme(scheme, by_identity.get(_get_identity(scheme))) for scheme in auth.schemes)
+    )
 
 
 def placeholder(name: str | None) -> str:
@@ -142,17 +145,17 @@ def placeholder(name: str | None) -> str:
 
 
 def inputs_json(inputs: Iterable[Input]) -> list[dict[str, Any]]:
-    """Return the values that a caller supplies, with what the document says of each."""
+    """Return the values that a caller supplies, with the document's description of each."""
     keys = ("name", "description", "required", "secret", "value", "default")
     rows = [{key: getattr(item, key) for key in keys} | {"choices": list(item.choices) or None} for item in inputs]
     return [{key: value for key, value in row.items() if value is not None} for row in rows]
 
 
 def input_value(item: Input) -> str:
-    """Return what an example carries for a value of the caller: the fixed one, the default, or a placeholder."""
+    """Return the example of a caller's value: the fixed value, the default, or a placeholder."""
     if item.value and "{" not in item.value:
         return item.value
-    if item.value:  # fixed but for variables, such as "Bearer {token}"
+    if item.value:  # fixed except for variables, such as "Bearer {token}"
         return re.sub(r"\{([^{}]*)\}", lambda match: placeholder(match[1]), item.value)
     return item.default or (item.choices[0] if item.choices else placeholder(item.name))
 
@@ -162,7 +165,7 @@ def is_header_name(name: str | None) -> bool:
     return name is not None and _HEADER_NAME.fullmatch(name) is not None
 
 
-def _placed(scheme: AuthScheme) -> Credential:
+def _make_credential(scheme: AuthScheme) -> Credential:
     note = line(scheme.note, NOTE_CHARS) if scheme.note else None
     if scheme.type in _UNPLACED:
         return Credential(scheme.type, note=_UNPLACED[scheme.type])
@@ -177,11 +180,11 @@ def _placed(scheme: AuthScheme) -> Credential:
     return Credential(scheme.type, place, scheme.name, scheme.prefix or None, token, note)
 
 
-def _identity(scheme: AuthScheme) -> tuple[str, str | None, str | None]:
+def _get_identity(scheme: AuthScheme) -> tuple[str, str | None, str | None]:
     return scheme.type, scheme.location, scheme.name
 
 
-def _filled(scheme: AuthScheme, known: AuthScheme | None) -> AuthScheme:
+def _fill_scheme(scheme: AuthScheme, known: AuthScheme | None) -> AuthScheme:
     if known is None:
         return scheme
     names = (field.name for field in fields(AuthScheme) if getattr(scheme, field.name) in (None, ()))

@@ -1,4 +1,4 @@
-"""The budget of work for what is computed from a site's own schema, and estimates of that work.
+"""The budget of work for computations on a site's own schema, and estimates of that work.
 
 Bytes do not measure it: an `enum` of 2,500 lists under an example of 4,000 items is 41 KB and ten million comparisons.
 Work is counted instead of timed, so that every machine makes the same examples.
@@ -24,7 +24,7 @@ _MAPS: Final = ("properties", "patternProperties", "dependentSchemas")
 _CONDITIONS: Final = ("not", "if", "then", "else")
 _OF_MEMBERS: Final = ("items", "additionalProperties", "propertyNames", "contains", "prefixItems", "patternProperties")
 _FORMAT_WORK: Final = 6  # of an internationalised host name, for each unit of weight
-_TEXTS_MOST: Final = 70_000  # seven texts of a thousand parts
+_MAX_TEXTS_WORK: Final = 70_000  # seven texts of a thousand parts
 _MATCHED: Final = 50  # units of a pattern's work times characters that are one unit: ten million steps take 20 ms
 
 
@@ -62,7 +62,7 @@ class Effort:
         if pattern in known:
             return
         work = pattern_work(pattern)
-        self.spend(2_000 + 30 * len(pattern) + (_TEXTS_MOST if work is None else min(_TEXTS_MOST, 35 * work)))
+        self.spend(2_000 + 30 * len(pattern) + (_MAX_TEXTS_WORK if work is None else min(_MAX_TEXTS_WORK, 35 * work)))
         known.add(pattern)
 
     def spend_check(self, schema: object, value: object) -> None:
@@ -90,7 +90,7 @@ def weight_of(value: object, most: int) -> int:
 
 
 def patterns_work(schema: object) -> int:
-    """Return the work of estimating all patterns of a settled schema, and of compiling those that are compiled."""
+    """Return the work of estimating all patterns of a settled schema and of compiling the patterns in use."""
     return sum(len(pattern) + (pattern_work(pattern) or 0) for pattern in _patterns(schema))
 
 
@@ -117,9 +117,8 @@ def _patterns(schema: object) -> list[str]:
 
 
 def _checking_work(schema: object, value: object, weights: dict[int, int]) -> int:
-    """Return an upper bound of the comparisons that show whether a value is valid. Every part of the schema is looked
-    at once; what is applied to many members of the value counts as often as it has members. `weights` of values
-    by their identity: each is weighed once."""
+    """Return an upper bound of the comparisons that validate a value. Each part of the schema is read once; a part that
+    applies to many members of the value counts once for each. `weights` of values by identity: each is weighed once."""
     if not isinstance(schema, Mapping):
         return 1
     work = len(schema) + 2 * _weight(schema.get("enum")) + 2 * _weight(schema.get("const"))
@@ -148,6 +147,6 @@ def _weight(value: object) -> int:
     return 0 if value is None else weight_of(value, MAX_PATTERN_WORK * _MATCHED)
 
 
-def compared(first: Any, second: Any) -> int:
+def get_comparing_work(first: Any, second: Any) -> int:
     """Return the work of looking for each of the values `first` among the values `second`."""
     return _weight(first) * max(1, len(second)) // 2

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from registry.core.calling import patterns
-from registry.core.calling.effort import compared
+from registry.core.calling.effort import get_comparing_work
 from registry.core.calling.schemas import Root, Schema, is_checkable, is_number, is_valid, keywords
 
 MAX_DEPTH: Final = 12
@@ -75,7 +75,7 @@ class Filler:
         rules = self.root.keywords(resolved)
         if "const" in rules or "enum" in rules:
             raise Unfillable("none of the listed values is valid")
-        return self._from(rules, resolved, depth)
+        return self._make_value(rules, resolved, depth)
 
     def documented(self, schema: object) -> list[Any]:
         """Return a list of the first value that the document itself gives for `schema` and that is valid, or of none.
@@ -85,7 +85,7 @@ class Filler:
         resolved = self.root.resolved(schema)
         if isinstance(resolved, bool):
             return []
-        for value in _documented(resolved):
+        for value in _list_documented(resolved):
             if self.fits(resolved, value):
                 return [value]
         return []
@@ -96,13 +96,17 @@ class Filler:
     def _is_valid(self, settled: Any, value: Any) -> bool:
         return is_valid(settled, value, self.root.effort)
 
-    def _from(self, rules: dict[str, Any], schema: Schema, depth: int) -> Any:
+    def _make_value(self, rules: dict[str, Any], schema: Schema, depth: int) -> Any:
         reason = "no value could be made"
         has_parts = any(key in rules for key in _CHECKED)
         for variant in _variants(rules, self.root):
             try:
                 nested = any(key in variant for key in ("allOf", "anyOf", "oneOf"))
-                value = self.value(variant, depth + 1) if nested or _listed(variant) else self._typed(variant, depth)
+                value = (
+                    self.value(variant, depth + 1)
+                    if nested or _has_listed_values(variant)
+                    else self._make_typed(variant, depth)
+                )
             except Unfillable as error:
                 reason = str(error)
                 continue
@@ -111,7 +115,7 @@ class Filler:
             reason = "no value that fits all parts of the schema could be made"
         raise Unfillable(reason)
 
-    def _typed(self, rules: dict[str, Any], depth: int) -> Any:
+    def _make_typed(self, rules: dict[str, Any], depth: int) -> Any:
         kind = _type(rules)
         if kind == "object":
             return self._object(rules, depth)
@@ -170,13 +174,13 @@ class Filler:
                     break
                 raise
             if rules.get("uniqueItems"):
-                self.root.effort.spend(compared([value], items))
+                self.root.effort.spend(get_comparing_work([value], items))
             if rules.get("uniqueItems") and value in items:
-                value = self._another(schema, value, items)
+                value = self._make_another(schema, value, items)
             items.append(value)
         return items or self._new(items)
 
-    def _another(self, schema: object, value: Any, items: Sequence[Any]) -> Any:
+    def _make_another(self, schema: object, value: Any, items: Sequence[Any]) -> Any:
         """Return a valid item that is not in `items`."""
         resolved = self.root.resolved(schema)
         listed = resolved.get("enum", ()) if isinstance(resolved, Mapping) else ()
@@ -185,7 +189,7 @@ class Filler:
             candidates += [f"{value}{len(items)}", f"{len(items)}"]
         elif is_number(value):
             candidates += [value + len(items), value - len(items)]
-        self.root.effort.spend(compared(candidates, items))
+        self.root.effort.spend(get_comparing_work(candidates, items))
         for candidate in candidates:
             if candidate not in items and self.fits(schema, candidate):
                 return candidate
@@ -217,7 +221,7 @@ class Filler:
         raise Unfillable("no number within the limits could be made")
 
 
-def _documented(schema: Schema) -> Iterator[Any]:
+def _list_documented(schema: Schema) -> Iterator[Any]:
     if "const" in schema:
         yield schema["const"]
         return
@@ -242,7 +246,7 @@ def is_plain(rules: Mapping[str, Any]) -> bool:
     )
 
 
-def _listed(rules: Mapping[str, Any]) -> bool:
+def _has_listed_values(rules: Mapping[str, Any]) -> bool:
     return "enum" in rules or "const" in rules
 
 
@@ -259,37 +263,37 @@ def _variants(rules: dict[str, Any], root: Root) -> Iterator[dict[str, Any]]:
     """Yield schemas without combinators, each a way to satisfy the schema; some may turn out not to."""
     base = {key: value for key, value in rules.items() if key not in _COMBINED}
     for part in rules.get("allOf", ())[:MAX_VARIANTS]:
-        base = _merged_with(base, part, root)
+        base = _merge_part(base, part, root)
     variants = [base]
     for key in ("anyOf", "oneOf"):
         branches = [root.resolved(branch) for branch in rules.get(key, ())[:MAX_VARIANTS]]
         if branches:
             branches.sort(key=_is_null)
             pairs = [(variant, branch) for variant in variants for branch in branches][:MAX_VARIANTS]
-            variants = [_merged_with(variant, branch, root) for variant, branch in pairs]
+            variants = [_merge_part(variant, branch, root) for variant, branch in pairs]
     yield from variants
     for variant in variants:
         for key in ("then", "else"):
             if key in rules:
-                yield _merged_with(variant, rules[key], root)
+                yield _merge_part(variant, rules[key], root)
 
 
-def _merged_with(first: dict[str, Any], part: object, root: Root) -> dict[str, Any]:
-    """Return rules under which a value satisfies both, see `_merged`."""
+def _merge_part(first: dict[str, Any], part: object, root: Root) -> dict[str, Any]:
+    """Return rules under which a value satisfies both, see `_merge_rules`."""
     second = root.resolved(part)
     parts = (first, second) if isinstance(second, Mapping) else (first,)
     sizes = (len(value) for rules in parts for value in rules.values() if isinstance(value, list | tuple | Mapping))
     root.effort.spend(100 + 4 * sum(sizes))
     if isinstance(second, Mapping) and isinstance(listed := second.get("enum"), list | tuple) and "enum" in first:
-        root.effort.spend(compared(first["enum"], listed))  # guard: merging-effort
-    return _merged(first, second)
+        root.effort.spend(get_comparing_work(first["enum"], listed))  # guard: merging-effort
+    return _merge_rules(first, second)
 
 
 def _is_null(branch: Schema | bool) -> bool:
     return not isinstance(branch, bool) and branch.get("type") == "null"
 
 
-def _merged(first: dict[str, Any], second: Schema | bool) -> dict[str, Any]:
+def _merge_rules(first: dict[str, Any], second: Schema | bool) -> dict[str, Any]:
     """Return rules under which a value satisfies both, as far as that can be said by keywords."""
     if isinstance(second, bool):
         return first if second else {**first, "enum": []}

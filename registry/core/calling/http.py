@@ -1,10 +1,8 @@
-"""How a capability is called by plain HTTP: its parameters in the places of a request.
+"""Make the example call of a capability by plain HTTP, or by REST of the Web of Agents (draft-00 sections 5.1, 5.2).
 
-How an agent or an operation of the Web of Agents is called by REST (draft-00 sections 5.1 and 5.2).
-
-The arguments of an example call: a valid value for each required parameter, and the document's own for others.
-
-They are made once, when a service is recorded, and stored beside the capability (`example_of` in `call`).
+Arguments are a valid value for each required parameter, and the document's own values for others. They are made once,
+when a service is recorded, and stored with the capability (`example_of` in `call`). Parameters are then put into their
+places in the request.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -36,7 +34,7 @@ _NO_EXAMPLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What an example lacks, and why."""
+    """A missing part of an example, and the reason."""
 
     what: str
     why: str
@@ -74,8 +72,8 @@ def no_arguments(why: str) -> Arguments:
 def arguments_of(params: Mapping[str, Any] | None, effort: Effort, given: Mapping[str, Any] | None = None) -> Arguments:
     """Return the arguments of an example call under `params`, a JSON Schema of an object.
 
-    `given` are values by name from an example request of the document: used where they are valid. Without enough
-    effort there are none, and `missing` says so.
+    `given` are values by name from an example request of the document: used where they are valid. When the effort is
+    used up, the result has no values, and `missing` says so.
     """
     if params is None:
         return no_arguments(NOT_DESCRIBED)
@@ -106,11 +104,11 @@ def _arguments_of(params: Mapping[str, Any], effort: Effort, given: Mapping[str,
     problem = fault(settled, required.values, effort)
     if problem is None or required.missing:
         return required
-    return _as_a_whole(root, params, settled, no_arguments(problem))
+    return _make_whole(root, params, settled, no_arguments(problem))
 
 
 def _required(rules: Mapping[str, Any], filler: Filler, given: Mapping[str, Any]) -> Arguments:
-    """Return values of the required properties alone, each by itself, and of those that are given."""
+    """Return values of the required and the given properties, each made separately."""
     properties = rules.get("properties", {})
     values, derived, missing = {}, [], []
     known = {name: value for name, value in given.items() if filler.fits(properties.get(name, False), value)}
@@ -145,8 +143,8 @@ def _with_documented(root: Root, rules: Mapping[str, Any], required: Arguments) 
     return Arguments(ordered, required.derived, required.missing)
 
 
-def _as_a_whole(root: Root, params: Mapping[str, Any], settled: Any, otherwise: Arguments) -> Arguments:
-    """Return values for a schema that says more than its properties do, such as `anyOf` beside them."""
+def _make_whole(root: Root, params: Mapping[str, Any], settled: Any, otherwise: Arguments) -> Arguments:
+    """Return values for a schema with constraints besides its properties, such as `anyOf`."""
     filler = Filler(root)
     try:
         values = filler.value({key: value for key, value in params.items() if key not in _NO_EXAMPLES})
@@ -181,11 +179,11 @@ def http_call(
     """Return how the capability is called by HTTP. `method` is in capitals; the call has an https endpoint."""
     address = address_of(call.endpoint or "")
     params = with_path_variables(capability.params, call.endpoint)
-    parameters = placed(params, call, address, method, _styles(capability))
+    parameters = place_parameters(params, call, address, method, _styles(capability))
     places = ((parameter.name, parameter.place) for parameter in parameters)
     credentials = with_parameters(credentials_of(service, call), places)
-    arguments = source(params, _given(capability))
-    request = filled(parameters, arguments, call, address, method)
+    arguments = source(params, _get_given(capability))
+    request = fill_request(parameters, arguments, call, address, method)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request, arguments.derived)
     has_body = any(parameter.place in ("body", "whole_body") for parameter in parameters)
@@ -201,10 +199,10 @@ def http_call(
     secret = {credential.name for credential in credentials.chosen}
     derived = tuple(name for name in arguments.derived if name not in secret)
     values = {name: value for name, value in arguments.values.items() if name not in secret}
-    return finished("http", described, credentials, request, derived, missing) | {"arguments": values}
+    return make_http_call("http", described, credentials, request, derived, missing) | {"arguments": values}
 
 
-def finished(
+def make_http_call(
     kind: str,
     described: Mapping[str, Any],
     credentials: Credentials,
@@ -225,14 +223,14 @@ def finished(
 
 
 def _line(request: ExampleRequest) -> dict[str, str]:
-    """Return the request as a line of `curl`, or why there is none."""
+    """Return the request as a `curl` line, or why it cannot be written as a line."""
     try:
         return {"curl": request.curl()}
     except Unquotable as error:
         return {"curl_omitted": f"{error}; send the example instead"}
 
 
-def placed(
+def place_parameters(
     params: Mapping[str, Any] | None,
     call: Invocation,
     address: Address,
@@ -257,7 +255,7 @@ def placed(
     return parameters
 
 
-def filled(
+def fill_request(
     parameters: list[PlacedParameter], arguments: Arguments, call: Invocation, address: Address, method: str
 ) -> ExampleRequest:
     """Return the request with the arguments in their places."""
@@ -290,7 +288,7 @@ def filled(
 
 
 def add_credentials(request: ExampleRequest, credentials: Credentials) -> list[Missing]:
-    """Add the credentials of the example; return those that cannot be placed."""
+    """Add the credentials to the example; return the credentials without a known place."""
     missing = []
     for credential in credentials.chosen:
         if credential.is_outside:
@@ -307,8 +305,8 @@ def add_credentials(request: ExampleRequest, credentials: Credentials) -> list[M
 def add_variables(request: ExampleRequest, derived: Collection[str] = ()) -> None:
     """Fill the variables of the address that have no value with placeholders.
 
-    In the host, also those whose value was made, because it would name somebody else's site, and all if their values
-    name a host that is not public.
+    In the host, invented values are replaced as well, because they would name a stranger's site. If the values give a
+    host that is not public, all of them are replaced.
     """
     host = request.address.url.partition("://")[2].partition("/")[0]
     in_host = [name for name in request.address.variables if f"{{{name}}}" in host]
@@ -327,7 +325,7 @@ def fixed_headers(call: Invocation) -> dict[str, str]:
     return request.headers
 
 
-def _given(capability: Capability) -> dict[str, Any]:
+def _get_given(capability: Capability) -> dict[str, Any]:
     """Return values by name from the request that the document of the host shows (ADP `request_example`)."""
     shown = (capability.detail or {}).get("request_example")
     parts = [shown.get(key) for key in ("query", "body")] if isinstance(shown, Mapping) else []
@@ -362,7 +360,7 @@ def _variables(parameter: PlacedParameter) -> list[tuple[str, bool]]:
 
 
 def _styles(capability: Capability) -> Mapping[str, Any]:
-    """Return how the document writes values, by parameter, whichever format says it (`style`, `explode`)."""
+    """Return how the document writes values, by parameter, in any format (`style`, `explode`)."""
     found = next((members["styles"] for members in capability.native.values() if "styles" in members), None)
     return found if isinstance(found, Mapping) else {}
 
@@ -378,7 +376,7 @@ def _style(said: object) -> str:
 
 
 def _is_list(schema: Any, root: Root) -> bool:
-    """Return whether a parameter is a list or an object; what is reached by too long references is neither."""
+    """Return whether a parameter is a list or an object. Values behind too long references count as neither."""
     try:
         schema = root.resolved(schema)
     except OutOfEffort:
@@ -391,7 +389,7 @@ def _is_list(schema: Any, root: Root) -> bool:
 def envelope_call(
     service: Service, capability: Capability, call: Invocation, agent: str, operation: str | None, source: Source
 ) -> dict[str, Any]:
-    """Return the request with its whole invocation envelope: agent, operation where there are any, and input."""
+    """Return the request with its whole invocation envelope: agent and operation, if known, and input."""
     arguments = source(capability.params, {})
     named = {"agent": agent} if operation is None else {"agent": agent, "operation": operation}
     request = ExampleRequest("POST", address_of(call.endpoint or ""), content_type=JSON)
@@ -410,4 +408,4 @@ def envelope_call(
     credentials = credentials_of(service, call)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request)
-    return finished("woa_operation", described, credentials, request, arguments.derived, missing)
+    return make_http_call("woa_operation", described, credentials, request, arguments.derived, missing)

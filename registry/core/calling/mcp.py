@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from registry.core.calling.credentials import Credentials, credentials_of, input_value
-from registry.core.calling.http import Missing, Source, add_credentials, add_variables, finished
+from registry.core.calling.http import Missing, Source, add_credentials, add_variables, make_http_call
 from registry.core.calling.packages import client_configuration, installations
 from registry.core.calling.request import JSON, ExampleRequest
 from registry.core.calling.template import address_of, template
@@ -11,7 +11,7 @@ from registry.core.model.services import Capability, Input, Invocation, Protocol
 from registry.core.reading.plain_text import line
 
 STATELESS: Final = "2026-07-28"
-"""From this revision on, requests carry what `initialize` agreed on before (in `_meta`)."""
+"""From this revision on, requests carry in `_meta` the facts that `initialize` used to agree on."""
 HANDSHAKE: Final = "2025-11-25"
 """The newest revision with a handshake: offered where no document names one; the server answers with its own."""
 
@@ -25,15 +25,15 @@ def tool_call(service: Service, capability: Capability, call: Invocation, source
     arguments = source(capability.params, {})
     name = call.name or capability.id
     parameters = {"name": name, "arguments": arguments.values}
-    return _call("mcp_tool", service, call, ("tools/call", parameters), arguments.derived, list(arguments.missing))
+    return _make_call("mcp_tool", service, call, ("tools/call", parameters), arguments.derived, list(arguments.missing))
 
 
 def server_call(service: Service, call: Invocation) -> dict[str, Any]:
     """Return the first request to a server whose tools no document lists: it asks for them."""
-    return _call("mcp_server", service, call, ("tools/list", {}), (), [])
+    return _make_call("mcp_server", service, call, ("tools/list", {}), (), [])
 
 
-def _call(
+def _make_call(
     kind: str,
     service: Service,
     call: Invocation,
@@ -41,18 +41,18 @@ def _call(
     derived: tuple[str, ...],
     missing: list[Missing],
 ) -> dict[str, Any]:
-    protocol = _protocol(service, call.endpoint)
+    protocol = _make_protocol(service, call.endpoint)
     version = protocol.version if protocol is not None else None
     method, parameters = message
     stateless = version is not None and version >= STATELESS
     if stateless:
-        parameters = {**parameters, "_meta": _meta(version or STATELESS)}
+        parameters = {**parameters, "_meta": _make_meta(version or STATELESS)}
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
     credentials, headers = credentials_of(service, call), protocol.headers if protocol is not None else ()
     url = call.endpoint if (call.endpoint or "").startswith("https://") else None
     setup = {
-        **({} if stateless else {"initialize": _initialize(version)}),
-        "client_configuration": _configuration(service, url, credentials, headers),
+        **({} if stateless else {"initialize": _make_initialize(version)}),
+        "client_configuration": _make_configuration(service, url, credentials, headers),
         "packages": installations(service) or None,
     }
     extra = {key: value for key, value in setup.items() if value is not None}
@@ -77,21 +77,21 @@ def _call(
     missing += add_credentials(request, credentials)
     add_variables(request)
     described |= {"content_type": JSON}
-    return finished(kind, described, credentials, request, derived, missing) | extra
+    return make_http_call(kind, described, credentials, request, derived, missing) | extra
 
 
-def _protocol(service: Service, endpoint: str | None) -> Protocol | None:
+def _make_protocol(service: Service, endpoint: str | None) -> Protocol | None:
     """Return the protocol entry of the endpoint, else the only one of MCP."""
     entries = [protocol for protocol in service.protocols if protocol.id == "mcp"]
     exact = next((protocol for protocol in entries if protocol.endpoint == endpoint), None)
     return exact or (entries[0] if len(entries) == 1 else None)
 
 
-def _meta(version: str) -> dict[str, Any]:
+def _make_meta(version: str) -> dict[str, Any]:
     return {f"{_META}/protocolVersion": version, f"{_META}/clientInfo": _CLIENT, f"{_META}/clientCapabilities": {}}
 
 
-def _initialize(version: str | None) -> dict[str, Any]:
+def _make_initialize(version: str | None) -> dict[str, Any]:
     """Return the handshake: it comes first on each connection, then the notification, then calls."""
     parameters = {"protocolVersion": version or HANDSHAKE, "capabilities": {}, "clientInfo": _CLIENT}
     return {
@@ -101,7 +101,7 @@ def _initialize(version: str | None) -> dict[str, Any]:
     }
 
 
-def _configuration(
+def _make_configuration(
     service: Service, url: str | None, credentials: Credentials, headers: tuple[Input, ...]
 ) -> dict[str, Any] | None:
     name = line(service.name or "", 100) or "server"

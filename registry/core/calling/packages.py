@@ -1,4 +1,4 @@
-"""How a server of the Model Context Protocol is installed, started and entered in a client's configuration."""
+"""Describe how to install and start an MCP server, and how to enter it in a client's configuration."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -33,20 +33,20 @@ def start_of(package: Package) -> Start | None:
     environment = {item.name: input_value(item) for item in needed}
     kind = (package.registry or "").lower()
     if package.identifier is None or (kind not in _COMMANDS and package.command):
-        return _bare(package, environment)
+        return _start_command(package, environment)
     command = _COMMANDS.get(kind)
     if command is None:
         return None
     runtime, arguments = package.runtime_arguments, package.arguments
     if command == "npx":
         options = runtime if {"-y", "--yes"} & set(runtime) else ("-y", *runtime)
-        return Start(package.command or command, (*options, _versioned(package, "@"), *arguments), environment)
+        return Start(package.command or command, (*options, _name_with_version(package, "@"), *arguments), environment)
     if command == "uvx":
-        return Start(package.command or command, (*runtime, _versioned(package, "=="), *arguments), environment)
+        return Start(package.command or command, (*runtime, _name_with_version(package, "=="), *arguments), environment)
     if command == "dnx":
-        options = (_versioned(package, "@"), "--yes", *runtime)
+        options = (_name_with_version(package, "@"), "--yes", *runtime)
         return Start(package.command or command, (*options, *(("--", *arguments) if arguments else ())), environment)
-    return _container(package, environment)
+    return _start_container(package, environment)
 
 
 def client_configuration(
@@ -85,13 +85,13 @@ def _installation(package: Package) -> dict[str, Any]:
     return {key: value for key, value in row.items() if value is not None}
 
 
-def _bare(package: Package, environment: Mapping[str, str]) -> Start | None:
+def _start_command(package: Package, environment: Mapping[str, str]) -> Start | None:
     if package.command is None:
         return None
     return Start(package.command, (*package.runtime_arguments, *package.arguments), environment)
 
 
-def _container(package: Package, environment: Mapping[str, str]) -> Start:
+def _start_container(package: Package, environment: Mapping[str, str]) -> Start:
     """Return `docker run`, which takes each variable from its own environment; the image has its tag or digest."""
     image = package.identifier or ""
     tagged = ":" in image.rpartition("/")[2] or "@" in image
@@ -103,7 +103,7 @@ def _container(package: Package, environment: Mapping[str, str]) -> Start:
     return Start(package.command or "docker", (*first, *runtime, *options, image, *package.arguments), environment)
 
 
-def _versioned(package: Package, separator: str) -> str:
+def _name_with_version(package: Package, separator: str) -> str:
     identifier = package.identifier or ""
     is_versioned = separator in identifier[1:] or not package.version or package.version == "latest"
     return identifier if is_versioned else f"{identifier}{separator}{package.version}"

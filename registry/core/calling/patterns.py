@@ -12,7 +12,7 @@ from typing import Final
 MAX_PARTS: Final = 1_000
 MAX_DEPTH: Final = 20
 MAX_RANGES: Final = 100
-"""Ranges of one class: choosing a character of it looks at each of them, for up to 200 characters."""
+"""Ranges of one class: each choice of a character reads all ranges, for up to 200 characters."""
 
 _EXTRA: Final = (0, 1, 3, 7, 15, 31, 63)  # repetitions above the least, where a quantifier allows them
 _LIKED: Final = "aA1e0x-_. "
@@ -42,7 +42,7 @@ class _Chars:
         return any(low <= char <= high for low, high in self.ranges) != self.negated
 
     def choice(self) -> str:
-        """Return a printable character of the set, a letter or digit where there is one."""
+        """Return a printable character of the set, preferably a letter or digit."""
         if len(self.ranges) > MAX_RANGES:
             raise _UnsupportedPattern
         candidates: list[str] = [*_LIKED, *(low for low, _ in self.ranges), *map(chr, range(33, 127))]
@@ -81,13 +81,13 @@ def texts(pattern: str) -> tuple[str, ...]:
     chosen: dict[int, str] = {}
     for extra in _EXTRA:
         try:
-            found.append("".join(_written(part, extra, [MAX_PARTS], chosen)))
+            found.append("".join(_write_part(part, extra, [MAX_PARTS], chosen)))
         except _UnsupportedPattern:
             break
     return tuple(dict.fromkeys(found))
 
 
-def _written(part: _Part, extra: int, left: list[int], chosen: dict[int, str]) -> Iterator[str]:
+def _write_part(part: _Part, extra: int, left: list[int], chosen: dict[int, str]) -> Iterator[str]:
     """Yield the characters of a text; `left` holds how many parts may still be written, `chosen` the
     character of each class that was written before."""
     left[0] -= 1
@@ -99,11 +99,11 @@ def _written(part: _Part, extra: int, left: list[int], chosen: dict[int, str]) -
         yield chosen[id(part)]
     elif isinstance(part, _Sequence):
         for inner in part.parts:
-            yield from _written(inner, extra, left, chosen)
+            yield from _write_part(inner, extra, left, chosen)
     else:
         count = part.least + extra if part.most is None else min(part.most, part.least + extra)
         for _ in range(count):
-            yield from _written(part.part, extra, left, chosen)
+            yield from _write_part(part.part, extra, left, chosen)
 
 
 class _Reader:
@@ -113,7 +113,7 @@ class _Reader:
         self._pattern, self._at = pattern, 0
 
     def whole(self) -> _Part:
-        part = self._alternatives(0)
+        part = self._parse_alternatives(0)
         if self._at < len(self._pattern):
             raise _UnsupportedPattern
         return part
@@ -128,73 +128,73 @@ class _Reader:
         self._at += 1
         return char
 
-    def _took(self, text: str) -> bool:
+    def _take(self, text: str) -> bool:
         if not self._pattern.startswith(text, self._at):
             return False
         self._at += len(text)
         return True
 
-    def _alternatives(self, depth: int) -> _Part:
+    def _parse_alternatives(self, depth: int) -> _Part:
         if depth > MAX_DEPTH:
             raise _UnsupportedPattern
-        first = self._sequence(depth)
-        while self._took("|"):
-            self._sequence(depth)
+        first = self._parse_sequence(depth)
+        while self._take("|"):
+            self._parse_sequence(depth)
         return first
 
-    def _sequence(self, depth: int) -> _Part:
+    def _parse_sequence(self, depth: int) -> _Part:
         parts: list[_Part] = []
         while self._peek() not in ("", "|", ")"):
-            part = self._atom(depth)
+            part = self._parse_atom(depth)
             if part is not None:
-                parts.append(self._quantified(part))
+                parts.append(self._parse_quantifier(part))
         return _Sequence(tuple(parts))
 
-    def _atom(self, depth: int) -> _Part | None:
+    def _parse_atom(self, depth: int) -> _Part | None:
         """Return the next part; None for an anchor, which stands for no character."""
         char = self._next()
         if char in "^$":
             return None
         if char == "(":
-            return self._group(depth)
+            return self._parse_group(depth)
         if char == "[":
-            return self._class()
+            return self._parse_class()
         if char == ".":
             return _Chars([("\n", "\n"), ("\r", "\r")], negated=True)
         if char == "\\":
-            return None if self._took("b") else self._escape()
+            return None if self._take("b") else self._parse_escape()
         if char in "*+?":
             raise _UnsupportedPattern
         return _Chars([(char, char)])
 
-    def _group(self, depth: int) -> _Part:
-        if self._took("?"):
-            if self._took("<") and self._peek() not in "=!":
+    def _parse_group(self, depth: int) -> _Part:
+        if self._take("?"):
+            if self._take("<") and self._peek() not in "=!":
                 while self._next() != ">":
                     pass
-            elif not self._took(":"):
+            elif not self._take(":"):
                 raise _UnsupportedPattern
-        part = self._alternatives(depth + 1)
-        if not self._took(")"):
+        part = self._parse_alternatives(depth + 1)
+        if not self._take(")"):
             raise _UnsupportedPattern
         return part
 
-    def _quantified(self, part: _Part) -> _Part:
+    def _parse_quantifier(self, part: _Part) -> _Part:
         bounds: tuple[int, int | None]
-        if self._took("*"):
+        if self._take("*"):
             bounds = (0, None)
-        elif self._took("+"):
+        elif self._take("+"):
             bounds = (1, None)
-        elif self._took("?"):
+        elif self._take("?"):
             bounds = (0, 1)
         elif self._peek() == "{":
-            bounds = self._counted()
+            bounds = self._parse_count()
         else:
             return part
-        self._took("?")  # lazy
+        self._take("?")  # lazy
         return _Repeat(part, *bounds)
 
-    def _counted(self) -> tuple[int, int | None]:
+    def _parse_count(self) -> tuple[int, int | None]:
         end = self._pattern.find("}", self._at)
         least, comma, most = self._pattern[self._at + 1 : end].partition(",")
         if end < 0 or not (least.isascii() and least.isdigit()) or len(least) > 9 or len(most) > 9:
@@ -204,13 +204,13 @@ class _Reader:
         self._at = end + 1
         return int(least), int(most) if most else None if comma else int(least)
 
-    def _class(self) -> _Chars:
-        negated, ranges = self._took("^"), []
-        while not self._took("]"):
-            low = self._class_member()
+    def _parse_class(self) -> _Chars:
+        negated, ranges = self._take("^"), []
+        while not self._take("]"):
+            low = self._parse_class_member()
             if len(low) == 1 and low[0][0] == low[0][1] and self._peek() == "-" and not self._at_end_of_class():
                 self._next()
-                high = self._class_member()
+                high = self._parse_class_member()
                 if len(high) != 1 or high[0][0] != high[0][1]:
                     raise _UnsupportedPattern
                 low = [(low[0][0], high[0][0])]
@@ -220,22 +220,22 @@ class _Reader:
     def _at_end_of_class(self) -> bool:
         return self._pattern[self._at + 1 : self._at + 2] == "]"
 
-    def _class_member(self) -> Ranges:
+    def _parse_class_member(self) -> Ranges:
         char = self._next()
         if char != "\\":
             return [(char, char)]
-        if self._took("b"):
+        if self._take("b"):
             return [("\b", "\b")]
-        chars = self._escape()
+        chars = self._parse_escape()
         if chars.negated:
             raise _UnsupportedPattern
         return chars.ranges
 
-    def _escape(self) -> _Chars:
+    def _parse_escape(self) -> _Chars:
         char = self._next()
         if char.lower() in _CLASSES:
             return _Chars(_CLASSES[char.lower()], negated=char.isupper())
-        if char in "pP" and self._took("{"):
+        if char in "pP" and self._take("{"):
             name = self._pattern[self._at : self._pattern.find("}", self._at)]
             self._at += len(name) + 1
             if name not in _PROPERTIES:

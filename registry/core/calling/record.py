@@ -6,7 +6,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from registry.core.calling.call import call_of, source_of
-from registry.core.calling.credentials import completed
+from registry.core.calling.credentials import complete_auth
 from registry.core.calling.http import Arguments
 from registry.core.format_support.vocabulary import SAFE_METHODS
 from registry.core.formats.adp.detail_view import preferred_call
@@ -27,7 +27,7 @@ _AUTH: Final[TypeAdapter[Auth]] = TypeAdapter(Auth)
 
 
 def capability_record(service: Service, capability: Capability, example: Arguments | None) -> dict[str, Any]:
-    """Return what is known of a capability, JSON-ready.
+    """Return the record of a capability, JSON-ready.
 
     `service` may be without its other capabilities. A key is absent where the documents say nothing, except
     `side_effects`: null there means unknown. `input_schema` and `output_schema` are JSON Schemas as data. `call` is
@@ -42,13 +42,13 @@ def capability_record(service: Service, capability: Capability, example: Argumen
         "description": plain(capability.description or "", CAPABILITY_DESCRIPTION_CHARS),
         "input_schema": said.get("params"),
         "output_schema": said.get("result"),
-        "confirmation": _confirmation(capability),
+        "confirmation": _get_confirmation(capability),
         "confirmation_required": capability.confirmation.required if capability.confirmation else None,
         "side_effects_inferred": inferred_side_effects(capability),
         **{key: said.get(key) for key in _SAID},
         "pricing": said.get("pricing"),
-        "rate_limit": _rate_limit(said, capability),
-        "auth": _auth(service, chosen),
+        "rate_limit": _get_rate_limit(said, capability),
+        "auth": _get_auth(service, chosen),
         "scopes": list(chosen.scopes) if chosen and chosen.scopes else None,
     }
     record = {key: value for key, value in record.items() if value is not None}
@@ -59,7 +59,7 @@ def capability_record(service: Service, capability: Capability, example: Argumen
 
 
 def inferred_side_effects(capability: Capability) -> dict[str, Any] | None:
-    """Return what the HTTP method lets a caller expect where the documents do not say it; None without a reason.
+    """Return the side effects that the HTTP method implies if the documents state none, or None.
 
     GET and HEAD are safe by definition (RFC 9110 section 9.2.1). Another method says nothing: POST may only compute.
     """
@@ -73,10 +73,10 @@ def inferred_side_effects(capability: Capability) -> dict[str, Any] | None:
 
 def ways(capability: Capability) -> list[dict[str, Any]]:
     """Return every known way to call a capability, JSON-ready."""
-    return [_way(invocation) for invocation in capability.invocations]
+    return [_describe_call(invocation) for invocation in capability.invocations]
 
 
-def _way(call: Invocation) -> dict[str, Any]:
+def _describe_call(call: Invocation) -> dict[str, Any]:
     way: dict[str, Any] = {
         "kind": call.kind,
         "endpoint": call.endpoint,
@@ -90,7 +90,7 @@ def _way(call: Invocation) -> dict[str, Any]:
     return way
 
 
-def _confirmation(capability: Capability) -> dict[str, Any] | None:
+def _get_confirmation(capability: Capability) -> dict[str, Any] | None:
     if capability.confirmation is None:
         return None
     message = capability.confirmation.message
@@ -100,18 +100,18 @@ def _confirmation(capability: Capability) -> dict[str, Any] | None:
     }
 
 
-def _rate_limit(said: Mapping[str, Any], capability: Capability) -> dict[str, Any] | None:
+def _get_rate_limit(said: Mapping[str, Any], capability: Capability) -> dict[str, Any] | None:
     """Return the first rate limit that an invocation states, as `{requests, window, burst, note}`."""
     limits = (call.get("rate_limit") for call in said.get("invocations", ()))
     return next((limit for limit in limits if limit), None)
 
 
-def _auth(service: Service, call: Invocation | None) -> dict[str, Any] | None:
-    """Return the credentials that a call needs: its own, else those of the service; None where nothing is known."""
+def _get_auth(service: Service, call: Invocation | None) -> dict[str, Any] | None:
+    """Return the credentials that a call needs: its own, else the service's; None if unknown."""
     auth = call.auth if call is not None and call.auth is not None else service.auth
     if auth == Auth():
         return None
-    dumped: dict[str, Any] = _AUTH.dump_python(completed(auth, service.auth), mode="json", exclude_defaults=True)
+    dumped: dict[str, Any] = _AUTH.dump_python(complete_auth(auth, service.auth), mode="json", exclude_defaults=True)
     for scheme in dumped.get("schemes", ()):
         if "note" in scheme:
             scheme["note"] = line(scheme["note"], NOTE_CHARS)

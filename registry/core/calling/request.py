@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from registry.core.calling.credentials import Credential, is_header_name
-from registry.core.calling.template import Address, expanded, query_pairs, text_of
+from registry.core.calling.template import Address, expand_url, query_pairs, text_of
 from registry.core.wording.command_line import Unquotable, command_line, json_text
 
 JSON: Final = "application/json"
@@ -67,7 +67,7 @@ class ExampleRequest:
 
     @property
     def url(self) -> str:
-        return expanded(self.address, self.path, self.query)
+        return expand_url(self.address, self.path, self.query)
 
     @property
     def all_headers(self) -> dict[str, str]:
@@ -99,7 +99,7 @@ class ExampleRequest:
         return command_line(words)
 
     def _body_text(self) -> str:
-        """Return the body as it is sent, other than multipart."""
+        """Return the body of a request that is not multipart, ready to send."""
         if self.content_type == FORM and isinstance(self.body, Mapping):
             return urlencode([pair for name, value in self.body.items() for pair in query_pairs(name, value)])
         is_json = self.content_type is None or "json" in self.content_type or not isinstance(self.body, str)

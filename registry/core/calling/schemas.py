@@ -1,7 +1,7 @@
-"""Schemas of documents as finite JSON Schemas of draft 2020-12, and whether a value is valid under one.
+"""Turn schemas of documents into finite JSON Schemas of draft 2020-12, and validate values with them.
 
-Documents write several drafts and OpenAPI's variants, with mistakes. `keywords` keeps what has a defined meaning, so
-that what is compiled here has no reference, no recursion and a bounded size; patterns are matched in linear time.
+Documents write several drafts and OpenAPI's variants, with mistakes. `keywords` keeps the parts with a defined meaning,
+so compiled schemas have no reference, no recursion and a bounded size; patterns are matched in linear time.
 """
 
 import json
@@ -170,7 +170,7 @@ def is_checkable(pattern: str) -> bool:
     if pattern_work(pattern) is None:
         return False
     try:
-        _compiled({"pattern": pattern})
+        _compile({"pattern": pattern})
     except ValueError:
         return False
     return True
@@ -182,27 +182,27 @@ def is_number(value: object) -> bool:
 
 def _validator(settled: Any) -> jsonschema_rs.Draft202012Validator:
     if weight_of(settled, _CACHED_CHARS) > _CACHED_CHARS:
-        return _tolerant(settled)
+        return _compile_tolerantly(settled)
     text = json.dumps(settled, ensure_ascii=True)
-    return _cached(text) if len(text) <= _CACHED_CHARS else _tolerant(settled)
+    return _cached(text) if len(text) <= _CACHED_CHARS else _compile_tolerantly(settled)
 
 
 @lru_cache(maxsize=1_000)
 def _cached(text: str) -> jsonschema_rs.Draft202012Validator:
     """Return the validator of a short schema, as JSON: the parameters of many operations are alike."""
-    return _tolerant(json.loads(text))
+    return _compile_tolerantly(json.loads(text))
 
 
-def _tolerant(settled: Any) -> jsonschema_rs.Draft202012Validator:
+def _compile_tolerantly(settled: Any) -> jsonschema_rs.Draft202012Validator:
     if has_unchecked_pattern(settled):
         settled = _without_patterns(settled)
     try:
-        return _compiled(settled)
+        return _compile(settled)
     except jsonschema_rs.ValidationError:
-        return _compiled(_without_patterns(settled))
+        return _compile(_without_patterns(settled))
 
 
-def _compiled(settled: Any) -> jsonschema_rs.Draft202012Validator:
+def _compile(settled: Any) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(
         settled, validate_formats=True, offline=True, pattern_options=_regex_options()
     )
@@ -250,7 +250,7 @@ def _is_count(value: object) -> bool:
 
 
 def _is_bound(value: object) -> bool:
-    """Return whether a number is one that every calculation with it can represent."""
+    """Return whether every calculation with the number can represent the result."""
     return is_number(value) and isinstance(value, int | float) and abs(value) <= _MAX_NUMBER
 
 
@@ -285,4 +285,4 @@ _MEANT: Final[Mapping[str, Callable[[object], bool]]] = {
     **dict.fromkeys((*_MAPS, "dependentRequired"), _is_map),
     **dict.fromkeys(_ONE, _is_schema),
 }
-"""The keywords that are kept, with what their values must be."""
+"""The keywords that are kept, with a test of their values."""

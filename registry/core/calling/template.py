@@ -61,7 +61,7 @@ def template(address: Address, query: Iterable[tuple[str, bool]]) -> str:
     return f"{url}{{{'&' if '?' in url else '?'}{names}}}" if names else url
 
 
-def expanded(address: Address, path: Mapping[str, Any], query: Iterable[tuple[str, str]]) -> str:
+def expand_url(address: Address, path: Mapping[str, Any], query: Iterable[tuple[str, str]]) -> str:
     """Return the URL with values in the path, and with a query of pairs."""
 
     def value(match: re.Match[str]) -> str:

@@ -1,8 +1,6 @@
-"""The kinds of events in the change feed, and filters by kind.
+"""The kinds of events in the change feed, filters by kind, states of services and hosts, and public payloads.
 
-The states of a service and its host that consumers of the feed tell apart.
-
-What readers of the feed get of a stored event: known members only, always with a state, texts of sites marked.
+A public payload has only known members, always a state, and marked texts of sites.
 """
 
 import re
@@ -45,17 +43,17 @@ SAYS: Final[Mapping[str, str]] = MappingProxyType(
         "ownership.ended": "ownership ended",
     }
 )
-"""Kind -> what happened to the host, in words."""
+"""Kind -> the event in words."""
 
 LISTED: Final = frozenset({"service.listed", "service.changed"})
 """Kinds of events of services that are listed."""
 
 PATTERNS: Final = (*dict.fromkeys(f"{kind.partition('.')[0]}.*" for kind in KINDS), *KINDS)
-"""What a filter may name: groups of kinds ("service.*"), and kinds."""
+"""The allowed words of a filter: groups of kinds ("service.*"), and kinds."""
 
 
 class UnknownKind(ValueError):
-    """A filter names something that is no kind of event; the message says what it may name."""
+    """A filter names an unknown kind of event; the message lists the known ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ class Types:
 
     @property
     def kinds(self) -> frozenset[str] | None:
-        """The kinds that it lets through; None: all, also those that a later version of this program writes."""
+        """Return the kinds that pass; None: all, including kinds that a later version of this program writes."""
         if not self.patterns:
             return None
         groups = {pattern.removesuffix("*") for pattern in self.patterns if pattern.endswith("*")}
@@ -157,7 +155,7 @@ _CODE: Final = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,63}")
 
 
 def payload_of(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payload of an event. `data` as stored: what an operator noted there is not for readers."""
+    """Return the payload of an event. `data` as stored; an operator's notes in it are not for readers."""
     members = next((members for known, members in _MEMBERS.items() if known == kind), ("state",))
     payload = {name: data[name] for name in members if name in data}
     if "reason" in payload and not _CODE.fullmatch(str(payload["reason"])):

@@ -1,12 +1,9 @@
-"""What a service is at one time, as one JSON object, and what changed between two of them.
+"""Versions of a service: the JSON object of one version, its fingerprint, and the difference between two.
 
 The object has the members of the common model (docs/architecture.md), the facts that this registry adds (score, trust,
-state ...), and `capabilities` by name. Left out is what changes without the service: dates, and where in which document
-a value stands. So a document that is only sorted anew changes nothing.
-
-Fingerprints: SHA-256 over the canonical JSON of RFC 8785 (JCS), so that anybody can compute them again.
-
-The difference between two JSON objects, as operations with JSON Pointers, bounded in number and size.
+state ...), and `capabilities` by name. Dates and positions in documents are left out, so sorting a document again
+changes nothing. Fingerprints are SHA-256 over canonical JSON (RFC 8785, JCS), so that every reader can compute them.
+Differences are operations with JSON Pointers, bounded in number and size.
 """
 
 import hashlib
@@ -81,7 +78,7 @@ class Difference:
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Difference:
     """Return what makes `after` of `before`."""
     result, left = Difference(), MAX_VALUE_BYTES
-    for operation in _between(before, after, ""):
+    for operation in _list_operations(before, after, ""):
         if len(result.operations) == MAX_OPERATIONS:
             result.truncated = True
             break
@@ -95,7 +92,7 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differenc
     return result
 
 
-def _between(before: Any, after: Any, path: str) -> Iterator[Operation]:
+def _list_operations(before: Any, after: Any, path: str) -> Iterator[Operation]:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         changed = [key for key in {**before, **after} if not _is_same(before, after, key)]
         pointers = {key: f"{path}/{key.replace('~', '~0').replace('/', '~1')}" for key in changed}
@@ -106,13 +103,13 @@ def _between(before: Any, after: Any, path: str) -> Iterator[Operation]:
                 elif key not in before:
                     yield {"op": "add", "path": pointer, "value": after[key]}
                 else:
-                    yield from _between(before[key], after[key], pointer)
+                    yield from _list_operations(before[key], after[key], pointer)
             return
     elif isinstance(before, list | tuple) and isinstance(after, list | tuple):
         common = min(len(before), len(after))
         for index in range(common):
             if before[index] != after[index]:
-                yield from _between(before[index], after[index], f"{path}/{index}")
+                yield from _list_operations(before[index], after[index], f"{path}/{index}")
         for index in range(common, len(after)):
             yield {"op": "add", "path": f"{path}/{index}", "value": after[index]}
         for index in reversed(range(common, len(before))):
@@ -161,7 +158,7 @@ class Version:
         """Return the version of a service. `model`, `capabilities`: as stored. `facts`: members that it does not have
         itself; they win over its own."""
         named = {name: _capability(data) for name, data in capabilities.items()}
-        return cls({**_without_places(model), **facts}, named, known or {})
+        return cls({**_drop_places(model), **facts}, named, known or {})
 
     def fingerprint_of(self, name: str) -> str:
         """Return the fingerprint of a capability."""
@@ -182,7 +179,7 @@ def capability_fingerprint(data: Mapping[str, Any]) -> str:
 
 
 def listed(after: Version) -> Json:
-    """Return what an event says of a service that is shown from now on."""
+    """Return the payload of the event that a service is now listed."""
     prints = {name: after.fingerprint_of(name) for name in after.capabilities}
     added = [{"name": name, "fingerprint": prints[name]} for name in [*prints][:MAX_NAMED]]
     return {
@@ -193,9 +190,9 @@ def listed(after: Version) -> Json:
 
 
 def changed(before: Version, after: Version) -> Json | None:
-    """Return what an event says of a service that changed; None when it did not.
+    """Return the payload of the event that a service changed, or None if it did not.
 
-    `changed` are the members that differ; `capabilities` alone, or `score` alone, say that nothing else does.
+    `changed`: the members that differ. Only `capabilities`, or only `score`, means that all else is equal.
     """
     old, new = before.capabilities, after.capabilities
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
@@ -228,12 +225,12 @@ def changed(before: Version, after: Version) -> Json | None:
 
 
 def _capability(data: Mapping[str, Any]) -> Json:
-    capability = _without_places(data)
+    capability = _drop_places(data)
     if "invocations" in capability:
-        capability["invocations"] = [_without_places(invocation) for invocation in capability["invocations"]]
+        capability["invocations"] = [_drop_places(invocation) for invocation in capability["invocations"]]
     return capability
 
 
-def _without_places(value: Mapping[str, Any]) -> Json:
+def _drop_places(value: Mapping[str, Any]) -> Json:
     """Return a part of the model without the members that say where a value stands."""
     return {key: item for key, item in value.items() if key not in _PLACES}

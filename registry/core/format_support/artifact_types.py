@@ -1,7 +1,7 @@
-"""The media types by which catalogues (ARD, AI Catalog) name formats, in the spellings that are found in the wild.
+"""The media types that name formats in catalogues (ARD, AI Catalog), in the spellings found in the wild.
 
 Publishers have spelt OpenAPI in 11 ways and an MCP server card in about as many (ard-spec issue 88, ai-catalog issues
-82 and 116). One table is used for entries that are read, for filters of clients, and for what this registry serves.
+82 and 116). Reading entries, filters of clients, and this registry's own answers use one table.
 """
 
 import re
@@ -29,7 +29,7 @@ _WITHOUT_TYPE: Final = (
     "acp", "adp", "agent-json", "agent-skills-index", "agents-json", "ai-plugin", "aid", "anp", "atp", "awas", "awp",
     "ucp", "x402",
 )  # fmt: skip
-"""Formats without a media type of their own: plain JSON, told apart by the parameter `profile` (RFC 6906)."""
+"""Formats without a registered media type: plain JSON, distinguished by the parameter `profile` (RFC 6906)."""
 
 TYPE_OF: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -80,7 +80,7 @@ _OPENAPI: Final = re.compile(
     r"application/((vnd\.oai\.openapi|openapi)\b.*|rest-api\+json.*"
     r"|(x-openapi|vnd\.openapi|swagger|vnd\.swagger)([+.-](json|yaml))?)|text/openapi"
 )
-"""With whatever follows the common names: a version, another suffix."""
+"""The common names, each with an optional version or suffix."""
 
 _SKILL: Final = re.compile(r"application/(?:ai|agent)-?skills?(?:\+(?P<packing>md|zip|gzip))?")
 _SKILL_PROFILES: Final = frozenset({"urn:air:agent-skills", "urn:ai:agent-skills", "agent-skills", "ai-skill"})
@@ -99,7 +99,7 @@ def canonical_type(text: str) -> str:
         return canonical
     if _OPENAPI.fullmatch(name):
         return OPENAPI
-    profile = _profile(parameters)
+    profile = _read_profile(parameters)
     skill = _SKILL.fullmatch(name)
     if skill is not None:
         return _SKILL_OF.get(skill["packing"] or "", SKILL_TEXT)
@@ -126,12 +126,12 @@ def promised_format(text: str) -> str | None:
 
 
 def artifact_formats(formats: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the formats that have entries, in the order of TYPE_OF: that of the entries of a service."""
+    """Return the formats that have entries, in the order of TYPE_OF, which is the order of a service's entries."""
     held = frozenset(formats)
     return tuple(slug for slug in TYPE_OF if slug in held)
 
 
-def _profile(parameters: Iterable[str]) -> str:
+def _read_profile(parameters: Iterable[str]) -> str:
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "profile":

@@ -1,4 +1,4 @@
-"""Resolve the URLs that a document names, and refuse those that outside clients cannot or should not call.
+"""Resolve the URLs that a document names, and refuse URLs that outside clients cannot or should not call.
 
 A private address in an answer would direct clients at their own networks (docs/safety.md, "Threats and where they
 end"). Nothing is fetched here.
@@ -36,16 +36,16 @@ class Endpoint:
 def endpoint(target: Json, base: str, document: Document, pointer: str, notes: Notes) -> Endpoint | None:
     """Return `target` resolved against `base` (RFC 3986 section 5), or None when clients may not call it.
 
-    A value that is not a text, or is blank, is skipped without a finding. A finding is added for a placeholder, for an
-    invalid URL, for one with a user name, and for one that is not https or wss or not public. The site that served the
-    document counts as public, because the crawler's address checks let the request through.
+    A value that is not a text, or is blank, is skipped without a finding. A finding is added for placeholders, invalid
+    URLs, URLs with a user name, other schemes than https and wss, and addresses that are not public. The site that
+    served the document counts as public, because the crawler's address checks let the request through.
     """
     if not isinstance(target, str) or not target.strip():
         return None
     if unrendered_url(target):
         notes.add(common_rules.TEMPLATE, pointer, target)
         return None
-    if _parsed(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
+    if _parse(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
         notes.add(common_rules.ENDPOINT_INVALID, pointer, target)
         return None
     resolved = callable_url(target, base, document.url)
@@ -64,7 +64,7 @@ def callable_url(target: str, base: str, trusted_url: str) -> Endpoint | None:
     reference = target.strip()
     variables = _VARIABLE.findall(reference)
     # replace variables by letters, because the URL parser would percent-encode the braces
-    parsed = _parsed(_VARIABLE.sub(_STAND_IN, reference), base)
+    parsed = _parse(_VARIABLE.sub(_STAND_IN, reference), base)
     if parsed is None or not _may_be_called(parsed, trusted_url, variables):
         return None
     url = parsed.href.partition("#")[0]
@@ -82,7 +82,7 @@ def link(target: Json, base: str) -> str | None:
 
 
 def page(target: Json, base: str) -> str | None:
-    """Return `target` as `link` does, with its fragment: for pages that people read and nobody fetches here."""
+    """Return `target` as `link` does, with its fragment. For pages that people read and the crawler does not."""
     url = link(target, base)
     parsed = parse_url(target.strip(), base) if url is not None and isinstance(target, str) else None
     fragment = parsed.href.partition("#")[2] if parsed is not None else ""
@@ -91,7 +91,7 @@ def page(target: Json, base: str) -> str | None:
 
 def parses(target: str, base: str) -> bool:
     """Return whether `target`, relative to `base`, is a valid URL of any scheme."""
-    return _parsed(target, base) is not None
+    return _parse(target, base) is not None
 
 
 def origin_of(url: str) -> str:
@@ -105,8 +105,8 @@ def claim(
 ) -> str | None:
     """Return the host, URL or DID that the document claims for itself, cleaned; add a finding if it is on another site.
 
-    `rule` is found then: CLAIM_ELSEWHERE for what the document says it is, PROVIDER_ELSEWHERE for who runs it. A
-    document that says it is the parent or a sibling of the serving host has the finding CLAIM_OF_SITE.
+    `rule` of that finding: CLAIM_ELSEWHERE for the document's own identity, PROVIDER_ELSEWHERE for its operator. A
+    document that claims to be the serving host's parent or sibling has the finding CLAIM_OF_SITE.
     """
     if not isinstance(value, str) or not (claimed := line(value, NAME_CHARS)):
         return None
@@ -119,7 +119,7 @@ def claim(
     return claimed
 
 
-def _parsed(target: str, base: str) -> Url | None:
+def _parse(target: str, base: str) -> Url | None:
     return parse_url(target, base) if len(target) <= MAX_URL_CHARS else None
 
 

@@ -1,6 +1,7 @@
-"""The definition of a format. Each format has a folder below formats/, which exports FORMAT and recognition tests.
+"""The definition of a format, and the types for a table of its specification's requirements.
 
-The types for a table of a specification's requirements. Each rule names the requirements that it checks.
+Each format has a folder below formats/, which exports FORMAT and recognition tests. Rules name the requirements that
+they check.
 """
 
 import re
@@ -35,7 +36,7 @@ MUST, SHOULD, RECOMMENDED, REQUIRED, LIMIT = RequirementLevel
 
 
 class RequirementVerdict(StrEnum):
-    """Why no finding reports a requirement, or whom it binds instead of the site."""
+    """Why no finding reports a requirement. OURS and CALLERS bind another party than the site."""
 
     OURS = "binds us"  # clients and registries: waypost keeps to it
     CALLERS = "binds callers"  # agents that call the service: waypost calls none
@@ -45,7 +46,7 @@ class RequirementVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is to be known of a requirement that no finding reports. `text` may be "" for CALLERS."""
+    """The reason why no finding reports a requirement. `text` may be "" for CALLERS."""
 
     verdict: RequirementVerdict
     text: str
@@ -71,7 +72,7 @@ def not_graded(text: str) -> Remark:
 class Requirement:
     """One requirement of one specification, paraphrased.
 
-    `section` is the section number or, where the text has none, the heading. `remark` is None where rules check it.
+    `section` is the section number or, where the text has none, the heading. `remark`: None if rules check it.
     """
 
     id: str
@@ -95,7 +96,7 @@ Dialect = Callable[[Document], str | None]
 
 
 class Role(StrEnum):
-    """What a document of the format contributes. A host is listed only if a SERVICE document was FOUND."""
+    """The contribution of a format's documents. A host is listed only if a SERVICE document was FOUND."""
 
     SERVICE = "service"
     POINTERS = "pointers"  # catalogues, which name other documents
@@ -132,19 +133,19 @@ class Format:
     media_types: tuple[str, ...]
     role: Role
     read: Read
-    rules: tuple[Rule, ...] = ()  # those that its reader checks, without the rules common to all formats
+    rules: tuple[Rule, ...] = ()  # checked by its reader, without the rules common to all formats
     requirements: tuple[Requirement, ...] = ()  # every demand of the specification; empty if not itemised
     checked_by_general_rules: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """Ids of requirements that the rules common to all formats check, by rule code."""
     asks: frozenset[str] = frozenset()
-    """Codes of the rules about what a service lacks (`service.*`, `capability.*`) that the specification demands or
-    recommends to state; for formats without a table of requirements. Only what is asked for costs points."""
+    """Codes of the rules about missing facts (`service.*`, `capability.*`) that the specification demands or
+    recommends, for formats without a table of requirements. Only these facts cost points."""
 
     observations: Mapping[Observation, Rule] = field(default_factory=lambda: MappingProxyType({}))
-    """Rules about what only several answers show, each with the observation that breaks it."""
+    """Rules that need several answers, each with the observation that breaks it."""
     is_unversioned_break: Callable[[Json, Json], bool | None] | None = None
-    """Says of two versions of a document whether the second breaks callers without a new version (Observation
-    UNVERSIONED_CHANGE); None if it says nothing about that."""
+    """Compares two versions of a document: whether the second breaks callers without a new version (Observation
+    UNVERSIONED_CHANGE). None if the format cannot tell."""
 
     # --- how its documents are found
     probe_paths: tuple[ProbePath, ...] = ()
@@ -158,8 +159,8 @@ class Format:
     names_documents: bool = False  # True: its text is searched for pointers
     page_hint: PageHint | None = None
     marks: frozenset[str] = frozenset()
-    """Members at the top of a document that state only its format and the version of that; those that recognition needs
-    count without being listed."""
+    """Top-level members that state only the format and its version. The members that recognition needs count without
+    being listed."""
     absence_member: str | None = None
     """The member whose `"available": false` declares that the site does not offer the protocol."""
     follows_redirects: bool = True  # False: a document that was reached through a redirect does not count
@@ -172,8 +173,8 @@ class Format:
     def judge(self, document: Document, dialect: str) -> tuple[Service, tuple[Finding, ...]]:
         """Return the service that the document describes, and the findings about it, from a single read.
 
-        Addresses that are not public are left out, whatever the reader kept. A variable in an endpoint is no finding
-        where the capability describes it as a parameter.
+        Addresses that are not public are left out, even if the reader kept them. A variable in an endpoint is no
+        finding where the capability describes it as a parameter.
         """
         notes = Notes()
         service = public_service(self.read(document, dialect, notes), document, notes)
@@ -183,7 +184,7 @@ class Format:
     @property
     def asked(self) -> frozenset[str]:
         """Return the codes of general rules that check something that the specification asks for."""
-        return self.asks.union(self.checked_by_general_rules)
+        return self.asks | self.checked_by_general_rules.keys()
 
     def promises(self) -> tuple[str, ...]:
         """Return the paths that mark a URL as a pointer to a document of this format."""

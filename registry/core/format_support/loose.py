@@ -1,11 +1,8 @@
-"""Read members that documents of many formats carry although no specification defines them in this way.
+"""Read members that documents of many formats carry although no specification defines them in this form.
 
-Publishers write who they are, what they charge and where their source is in a handful of spellings that resemble each
-other. Each function takes the value as it stands and returns a part of the model, or None; none of them raises.
-
-Read parameters and results that publishers describe in forms of their own into JSON Schema, as data.
-
-Nothing is compiled, resolved or matched. Each function returns None where the value describes nothing.
+Publishers write their name, prices and source code in a handful of similar spellings, and describe parameters and
+results in their own forms, which are turned into JSON Schema. Each function takes the raw value and returns a part of
+the model, or None if the value describes nothing. No function raises, and no schema is compiled, resolved or matched.
 """
 
 import re
@@ -85,8 +82,8 @@ def pricing_model(word: str | None) -> PricingModel | None:
 def pricing_of(value: Json, base: str) -> Pricing:
     """Return the pricing in a loose `pricing` member: a word, a sentence, or an object with a model and plans.
 
-    The blank Pricing where nothing is said. A sentence stays a note; only fixed phrases in it state a model. A free
-    tier beside what has to be paid is "freemium".
+    An absent member gives a blank Pricing. A sentence stays a note; only fixed phrases in it state a model. A free
+    tier together with paid ones is "freemium".
     """
     if isinstance(value, str):
         text = line(value, TEXT_CHARS)
@@ -99,7 +96,7 @@ def pricing_of(value: Json, base: str) -> Pricing:
     model = pricing_model(word)
     if model is None and value.get("free") is True:
         model = "free"
-    plans = tuple(plan for plan in _plans(value) if plan is not None)[:MAX_TEXTS]
+    plans = tuple(plan for plan in _read_plans(value) if plan is not None)[:MAX_TEXTS]
     notes = dict.fromkeys(
         text for text in (word if model is None else None, first_text(value, *_NOTE_MEMBERS)) if text is not None
     )
@@ -112,24 +109,24 @@ def pricing_of(value: Json, base: str) -> Pricing:
     return Pricing(model or "unknown", plans, url, "; ".join(notes) or None)
 
 
-def _plans(value: Object) -> Iterator[Plan | None]:
+def _read_plans(value: Object) -> Iterator[Plan | None]:
     """Yield the plans of a pricing object: its list or map of plans, and its own price."""
     own = price_of(value)
     if own is not None:
         yield Plan(price=own, limits=first_text(value, "unit", "per", "billing", "period"))
     for name, item in value.items():
         if isinstance(item, dict) and name not in _RESERVED and (price_of(item) or _TIER.search(name)):
-            yield _plan(item, line(name, NAME_CHARS))
+            yield _read_plan(item, line(name, NAME_CHARS))
     for key in _PLAN_LISTS:
         held = value.get(key)
         if isinstance(held, dict):
             for name, item in held.items():
-                yield _plan(item, line(name, NAME_CHARS))
+                yield _read_plan(item, line(name, NAME_CHARS))
         for item in held if isinstance(held, list) else ():
-            yield _plan(item, None)
+            yield _read_plan(item, None)
 
 
-def _plan(item: Json, name: str | None) -> Plan | None:
+def _read_plan(item: Json, name: str | None) -> Plan | None:
     if isinstance(item, str):
         return Plan(name, line(item, NAME_CHARS)) if name else Plan(line(item, NAME_CHARS))
     if isinstance(item, int | float) and not isinstance(item, bool):
@@ -148,7 +145,7 @@ def price_of(item: Object) -> str | None:
         match = _PRICE.fullmatch(key)
         if match is None:
             continue
-        text = _price_text(value)
+        text = _read_price_text(value)
         if text:
             unit_word = short_text_of(item, "unit") or ""
             named = first_text(item, *_CURRENCIES, chars=NAME_CHARS) or (
@@ -160,7 +157,7 @@ def price_of(item: Object) -> str | None:
     return None
 
 
-def _price_text(value: Json) -> str | None:
+def _read_price_text(value: Json) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:.12g}"
     return price_of(value) if isinstance(value, dict) else text_of({"": value}, "", NAME_CHARS)
@@ -171,7 +168,7 @@ def payment_of(item: Json) -> Payment | None:
     if not isinstance(item, dict):
         return None
     amounts = ("maxAmountRequired", "amount", "price", "price_usd", "cost")
-    amount = next((text for key in amounts if (text := _scalar(item.get(key)))), None)
+    amount = next((text for key in amounts if (text := _read_scalar(item.get(key)))), None)
     payment = Payment(
         amount,
         first_text(item, "asset", "currency", "token", chars=NAME_CHARS),
@@ -210,7 +207,7 @@ def with_payments(pricing: Pricing, holder: Object) -> Pricing:
     return replace(pricing, model=model, payments=payments)
 
 
-def _scalar(value: Json) -> str | None:
+def _read_scalar(value: Json) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:.12g}"
     return (line(value, NAME_CHARS) or None) if isinstance(value, str) else None
@@ -231,7 +228,7 @@ def provider_of(value: Object, base: str) -> Provider | None:
                     (u for part in ("url", "website", "homepage") if (u := link(held.get(part), base))), None
                 )
             name = name or own
-            found += _addresses({part: held[part] for part in _CONTACTS if part in held})
+            found += _read_addresses({part: held[part] for part in _CONTACTS if part in held})
     found += contacts_of(value)
     contacts = tuple(dict.fromkeys(found))[:MAX_TEXTS]
     if not (name or url or contacts):
@@ -241,10 +238,10 @@ def provider_of(value: Object, base: str) -> Provider | None:
 
 def contacts_of(value: Object) -> list[str]:
     """Return the addresses in the members for contacts: texts, objects of texts, or lists of them."""
-    return _addresses({key: value[key] for key in _CONTACTS if key in value})
+    return _read_addresses({key: value[key] for key in _CONTACTS if key in value})
 
 
-def _addresses(value: Json, depth: int = 3) -> list[str]:
+def _read_addresses(value: Json, depth: int = 3) -> list[str]:
     """Return the texts of known members that look like addresses: mail, URL, telephone."""
     if isinstance(value, str):
         text = line(value.removeprefix("mailto:"), NAME_CHARS)
@@ -252,10 +249,10 @@ def _addresses(value: Json, depth: int = 3) -> list[str]:
     if depth == 0:
         return []
     if isinstance(value, list):
-        return [address for item in value[:MAX_TEXTS] for address in _addresses(item, depth - 1)]
+        return [address for item in value[:MAX_TEXTS] for address in _read_addresses(item, depth - 1)]
     if isinstance(value, dict):
         parts = [item for key, item in value.items() if key in _CONTACT_PARTS]
-        return [address for item in parts[:MAX_TEXTS] for address in _addresses(item, depth - 1)]
+        return [address for item in parts[:MAX_TEXTS] for address in _read_addresses(item, depth - 1)]
     return []
 
 
@@ -344,14 +341,14 @@ def parameters_of(value: Json) -> dict[str, Any] | None:
         name = line(key, NAME_CHARS).removesuffix("?")
         if not name:
             continue
-        properties.append((name, _property(item)))
+        properties.append((name, _read_property(item)))
         if _is_required(item):
             required.append(name)
     return object_schema(properties, required) if properties else None
 
 
 def _is_schema(value: Object) -> bool:
-    """Return whether an object is a JSON Schema itself, not a map of parameters one of which is called `type`."""
+    """Return whether an object is a JSON Schema itself, not a map with a parameter that is called `type`."""
     if isinstance(value.get("properties"), dict) or any(isinstance(value.get(key), list) for key in ("oneOf", "anyOf")):
         return True
     kind = value.get("type")
@@ -361,21 +358,21 @@ def _is_schema(value: Object) -> bool:
     }  # fmt: skip
 
 
-def _property(item: Json) -> dict[str, Any]:
+def _read_property(item: Json) -> dict[str, Any]:
     if isinstance(item, dict):
         if _SCHEMA_WORDS & set(item) or text_of(item, "description"):
             nested = {key: clean_json(item[key]) for key in ("properties", "items") if isinstance(item.get(key), dict)}
             return {**property_of(item), **nested}
         return parameters_of(item) or {}
     if isinstance(item, str):
-        return _worded(item)
+        return _schema_of_text(item)
     if isinstance(item, list) and item:
         return {"enum": clean_json(item)} if all(isinstance(one, str) for one in item) else {"type": "array"}
     return {} if item is None else {"examples": [clean_json(item)]}
 
 
-def _worded(text: str) -> dict[str, Any]:
-    """Return the schema of a parameter of which only a text is said: the name of a type, else a description."""
+def _schema_of_text(text: str) -> dict[str, Any]:
+    """Return the schema of a parameter that has only a text: the name of a type, else a description."""
     words = line(text, TEXT_CHARS)
     bare = _MARKED.sub("", words).strip()
     is_type = bare.lower().removesuffix("[]") in _TYPE_WORDS

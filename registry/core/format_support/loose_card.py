@@ -1,4 +1,4 @@
-"""Read a file at the path of a format that has none of the format's structure, as far as its members are clear."""
+"""Read a file at a format's path that lacks the format's structure, as far as its members are clear."""
 
 from typing import Final
 
@@ -46,10 +46,9 @@ def loose_card(
     pricing: Pricing | None = None,
     protocol: Protocol | None = None,
 ) -> Service:
-    """Return who publishes the file, the entries with an address, and the protocols and documents that it names.
+    """Return the file's publisher, its entries with an address, and the protocols and documents that it names.
 
-    `pointers`, `pricing` and `protocol` are what the format itself found; the members' own prices count where `pricing`
-    is blank.
+    `pointers`, `pricing` and `protocol` are the format's own results; the members' prices count if `pricing` is blank.
     """
     base = next((url for key in _BASES if (url := link(value.get(key), document.url))), origin_of(document.url))
     own_prices = pricing_of(value.get("pricing"), document.url)

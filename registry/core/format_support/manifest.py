@@ -53,13 +53,13 @@ class Notes:
             self._findings[rule].append(Finding(rule, pointer, evidence_text(evidence)))
 
     def refuses(self, pointer: str, value: str) -> bool:
-        """Return whether a finding says already why this value, or what it is a part of, is left out."""
+        """Return whether a finding already says why this value, or an object around it, is left out."""
         return any(value in evidence and f"{pointer}/".startswith(f"{place}/") for place, evidence in self._refused)
 
     def withdraw(self, rule: Rule, places: Collection[str]) -> None:
-        """Take back what was added for a rule at members of the objects at these JSON Pointers.
+        """Remove the findings of a rule at members of the objects at these JSON Pointers.
 
-        Those beyond FINDINGS_PER_REASON have no place; they go when no other is left.
+        Findings beyond FINDINGS_PER_REASON have no place; they are removed with the last other one.
         """
         kept = [one for one in self._findings[rule] if one.pointer.rpartition("/")[0] not in places]
         self._counts[rule] -= len(self._findings[rule]) - len(kept)
@@ -67,9 +67,9 @@ class Notes:
 
     def findings(self) -> tuple[Finding, ...]:
         """Return at most FINDINGS_PER_DOCUMENT findings, grouped by rule in the order of first occurrence."""
-        return tuple(finding for rule in self._findings for finding in self._of_rule(rule))[:FINDINGS_PER_DOCUMENT]
+        return tuple(finding for rule in self._findings for finding in self._findings_of(rule))[:FINDINGS_PER_DOCUMENT]
 
-    def _of_rule(self, rule: Rule) -> list[Finding]:
+    def _findings_of(self, rule: Rule) -> list[Finding]:
         findings = self._findings[rule]
         omitted = self._counts[rule] - len(findings)
         if omitted > 0 and findings:
@@ -221,7 +221,7 @@ def has_template(holder: Object, texts: tuple[str, ...], pointer: str, notes: No
 
 
 def slug(text: str) -> str:
-    """Return an id made from a name: lower case, words joined by underscores; "item" where nothing is left."""
+    """Return an id made from a name: lower case, words joined by underscores; "item" if no character remains."""
     return re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")[:ID_CHARS] or "item"
 
 
@@ -249,7 +249,7 @@ def members(items: list[Json], pointer: str, invalid: Rule, notes: Notes) -> Ite
             notes.add(invalid, at(pointer, index), item)
 
 
-def capped(capabilities: Iterable[Capability], pointer: str, notes: Notes) -> tuple[Capability, ...]:
+def cap_capabilities(capabilities: Iterable[Capability], pointer: str, notes: Notes) -> tuple[Capability, ...]:
     """Return the first MAX_CAPABILITIES, for formats in which one entry yields several capabilities."""
     found = tuple(islice(capabilities, MAX_CAPABILITIES + 1))
     if len(found) > MAX_CAPABILITIES:

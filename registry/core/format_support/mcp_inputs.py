@@ -49,7 +49,7 @@ def flag(holder: Json, *keys: str) -> bool | None:
 
 
 def input_of(item: Object, name: str) -> Input:
-    """Return one `Input` by its name. The snake_case spellings are those of May 2025."""
+    """Return one `Input` by its name. The snake_case spellings are from May 2025."""
     return Input(
         name,
         text_of(item, "description"),
@@ -64,8 +64,7 @@ def input_of(item: Object, name: str) -> Input:
 def inputs_of(value: Json) -> tuple[Input, ...]:
     """Return the inputs of a list of `{name, ...}`, or of a map from names to values or descriptions.
 
-    A value of a map is fixed unless its name is that of a credential, which is never repeated, or it is meant to be
-    replaced.
+    Values of a map are fixed, except placeholders and values named like a credential, which are never repeated.
     """
     found: list[Input] = []
     if isinstance(value, list):
@@ -88,7 +87,7 @@ def inputs_of(value: Json) -> tuple[Input, ...]:
 
 
 def _without_credential(item: Input) -> Input:
-    """Return an input of a map without a value that somebody may have left there, or that stands for another one."""
+    """Return an input of a map without its value if that may be a leftover secret or a placeholder."""
     if item.value is None:
         return item
     if scheme := _SCHEME.match(item.value):
@@ -99,7 +98,7 @@ def _without_credential(item: Input) -> Input:
 
 
 def headers_of(value: Json) -> tuple[tuple[Input, ...], list[InputCredential]]:
-    """Return the headers of a remote: those that everybody may know, and those that carry a secret."""
+    """Return the public headers of a remote, and the headers that carry a secret."""
     plain: list[Input] = []
     secret: list[InputCredential] = []
     is_map = isinstance(value, dict)  # else of a schema in which `isRequired` is false unless stated
@@ -129,7 +128,7 @@ def _header_scheme(item: Input, variables: Mapping[str, Json]) -> AuthScheme:
 
 
 def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[InputCredential]]:
-    """Return the variables of a templated URL: those that everybody may know, and those that are a secret.
+    """Return the public variables of a templated URL, and the secret ones.
 
     A secret stands in the path, or in the query under the name of its parameter.
     """

@@ -1,8 +1,7 @@
-"""Parts that all documents about MCP servers share: tools, resources, prompts, and the capability for a whole server.
+"""Read the parts that all documents about MCP servers share, by Model Context Protocol 2025-06-18; their common rules.
 
-Model Context Protocol 2025-06-18 (Tool, Resource, Prompt), server card v1 (SEP-2127), server.json of the MCP registry.
-
-Rules for the three MCP formats: server cards, server.json and mcp.json.
+Parts are tools, resources, prompts, and the capability for a whole server. The formats are server cards (v1, SEP-2127),
+server.json of the MCP registry, and mcp.json.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +28,7 @@ from registry.core.format_support.manifest import (
     texts_of,
 )
 from registry.core.format_support.mcp_inputs import flag
-from registry.core.format_support.offers import methods_of, pricing_in, resolved, target_of
+from registry.core.format_support.offers import methods_of, pricing_in, resolve_address, target_of
 from registry.core.format_support.params import JSON_TYPES, object_schema
 from registry.core.format_support.security import loose_auth
 from registry.core.format_support.vocabulary import rate_limit_object, rate_limit_text
@@ -78,7 +77,7 @@ TOOL = Rule(
 
 
 Entries = list[tuple[str, Json]]
-"""Pointers and values of what a document lists."""
+"""Pointers and values of a document's list."""
 
 _SCHEMAS: Final = ("inputSchema", "input_schema", "schema")
 _PARAMETERS: Final = ("parameters", "params", "input", "inputs", "arguments", "args")
@@ -110,10 +109,10 @@ def tool_entries(holder: Object) -> Entries:
         ("/mcp/tools", map_of(holder, "mcp").get("tools")),
         ("/server/tools", map_of(holder, "server").get("tools")),
     )
-    return next((entries for pointer, value in places if (entries := _entries(value, pointer))), [])
+    return next((entries for pointer, value in places if (entries := _read_entries(value, pointer))), [])
 
 
-def _entries(value: Json, pointer: str) -> Entries:
+def _read_entries(value: Json, pointer: str) -> Entries:
     if isinstance(value, list):
         is_dynamic = value == ["dynamic"]
         return [] if is_dynamic else [(at(pointer, index), item) for index, item in enumerate(value)]
@@ -123,7 +122,7 @@ def _entries(value: Json, pointer: str) -> Entries:
         if isinstance(item, dict) and any(word in item for word in ("description", "inputSchema", "input_schema")):
             found.append((below, {"name": key, **item}))
         elif isinstance(item, list) and (key in _LISTS or all(isinstance(one, dict) for one in item)):
-            found += _entries(item, below)
+            found += _read_entries(item, below)
         elif isinstance(item, str) and " " in item.strip():
             found.append((below, {"name": key, "description": item}))
     return found
@@ -136,7 +135,7 @@ def tools(
 
     Tools without a name, with a repeated name or with unrendered texts are left out, with findings.
     """
-    return listed_tools(_entries(items, pointer), address, document, format_slug, notes)
+    return listed_tools(_read_entries(items, pointer), address, document, format_slug, notes)
 
 
 def listed_tools(
@@ -145,10 +144,10 @@ def listed_tools(
     """Return the capabilities of tools, as `tools` does, wherever they are listed."""
     if len(entries) > MAX_CAPABILITIES:
         notes.add(common_rules.TOO_MANY_CAPABILITIES, entries[0][0].rpartition("/")[0], len(entries))
-    return tuple(_tools(entries[:MAX_CAPABILITIES], address, document, format_slug, notes))
+    return tuple(_read_tools(entries[:MAX_CAPABILITIES], address, document, format_slug, notes))
 
 
-def _tools(
+def _read_tools(
     entries: Entries, address: Endpoint | None, document: Document, format_slug: str, notes: Notes
 ) -> Iterator[Capability]:
     seen: set[str] = set()
@@ -160,21 +159,21 @@ def _tools(
             continue
         repeated = is_repeated(name, seen, at(pointer, "name"), notes)
         if not repeated and not has_template(item, ("name", "description"), pointer, notes):
-            yield _tool(item, name, address, Origin(document.url, pointer, format_slug), document, notes)
+            yield _read_tool(item, name, address, Origin(document.url, pointer, format_slug), document, notes)
 
 
-def _tool(
+def _read_tool(
     item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document, notes: Notes
 ) -> Capability:
-    """Return the capability of a tool. Hints are what the server says of itself; `destructiveHint` means something only
-    for a tool that is not read-only (Model Context Protocol 2025-06-18, ToolAnnotations)."""
+    """Return the capability of a tool. Hints are the server's own claims; `destructiveHint` has a meaning only for a
+    tool that is not read-only (Model Context Protocol 2025-06-18, ToolAnnotations)."""
     hints = map_of(item, "annotations")
     read_only, destructive = flag_of(hints, "readOnlyHint"), flag_of(hints, "destructiveHint")
     side_effects = True if destructive and not read_only else None if read_only is None else not read_only
     confirmed = flag(item, *_CONFIRMED)
     if confirmed is None and destructive and not read_only:
         confirmed = True
-    result, result_note = _schema(item, _RESULTS), None
+    result, result_note = _read_schema(item, _RESULTS), None
     if result is None:
         result, result_note = first_result(item)
     kept = {**item, "annotations": {key: value for key, value in hints.items() if key not in _HINTS}}
@@ -182,11 +181,11 @@ def _tool(
         name,
         name,
         first_text(item, "description", "summary", "title"),
-        params=_schema(item, _SCHEMAS) or first_parameters(item, (*_SCHEMAS, *_PARAMETERS)),
+        params=_read_schema(item, _SCHEMAS) or first_parameters(item, (*_SCHEMAS, *_PARAMETERS)),
         result=result,
         result_note=result_note,
-        title=_other(first_text(item, "title", "displayName", "display_name", chars=NAME_CHARS), name)
-        or _other(short_text_of(hints, "title"), name),
+        title=_read_other(first_text(item, "title", "displayName", "display_name", chars=NAME_CHARS), name)
+        or _read_other(short_text_of(hints, "title"), name),
         side_effects=side_effects,
         confirmation=None if confirmed is None else Confirmation(confirmed),
         idempotent=flag_of(hints, "idempotentHint"),
@@ -195,22 +194,22 @@ def _tool(
         tags=texts_of(item, "tags"),
         examples=texts_of(item, "examples", 500),
         docs_url=page(first_text(item, "documentation", "docs", "documentationUrl", "docs_url"), document.url),
-        invocations=_calls(item, name, address, origin, document, notes),
+        invocations=_read_calls(item, name, address, origin, document, notes),
         native=native(origin.format, kept, _READ),
     )
 
 
-def _other(text: str | None, name: str) -> str | None:
+def _read_other(text: str | None, name: str) -> str | None:
     return text if text != name else None
 
 
-def _calls(
+def _read_calls(
     item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document, notes: Notes
 ) -> tuple[Invocation, ...]:
     """Return how a tool is called: by its name at the server, and by HTTP where it has a method or the only address."""
     auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
     own_auth = auth if auth != Auth() else None
-    limit = _rate_limit(item)
+    limit = _read_rate_limit(item)
     call = Invocation(
         "mcp_tool",
         address.url if address else None,
@@ -226,21 +225,21 @@ def _calls(
     method = routed_method or next(iter(methods_of(item)), None)
     if target is None or (method is None and (address is not None or key not in ("endpoint", "path", "route"))):
         return (call,)
-    own = resolved(target, origin_of(document.url), document, at(origin.pointer, key), notes)
+    own = resolve_address(target, origin_of(document.url), document, at(origin.pointer, key), notes)
     if own is None:
         return (call,)
     http = Invocation("http", own.url, method, auth=own_auth, rate_limit=limit, templated=own.templated, origin=origin)
     return (http,) if address is None else (call, http)
 
 
-def _rate_limit(item: Object) -> RateLimit | None:
+def _read_rate_limit(item: Object) -> RateLimit | None:
     for key in ("rate_limit", "rateLimit"):
         if (limit := rate_limit_object(item.get(key)) or rate_limit_text(short_text_of(item, key))) is not None:
             return limit
     return None
 
 
-def _schema(item: Object, keys: tuple[str, ...]) -> dict[str, Any] | None:
+def _read_schema(item: Object, keys: tuple[str, ...]) -> dict[str, Any] | None:
     """Return the first schema found, as data for the caller: it is not compiled, resolved or matched here."""
     for key in keys:
         value = item.get(key)
@@ -271,7 +270,7 @@ def context_offers(
     found: list[Capability] = []
     for key in ("resources", "resourceTemplates", "prompts"):
         listed = holder.get(key) or map_of(holder, "capabilities").get(key)
-        for pointer, value in _entries(listed, f"/{key}")[:MAX_CAPABILITIES]:
+        for pointer, value in _read_entries(listed, f"/{key}")[:MAX_CAPABILITIES]:
             item: Object = {"name": value} if isinstance(value, str) else value if isinstance(value, dict) else {}
             name = first_text(item, "name", "title", "uri", "uriTemplate", chars=ID_CHARS)
             if name is None:
@@ -279,7 +278,7 @@ def context_offers(
             is_blank = has_template(item, ("name", "description"), pointer, notes)
             if not is_blank and not is_repeated(name, seen, at(pointer, "name"), notes):
                 origin = Origin(document.url, pointer, format_slug)
-                offer = _prompt if key == "prompts" else _resource
+                offer = _read_prompt if key == "prompts" else _read_resource
                 found.append(offer(item, name, address, origin, document))
     return tuple(found[:MAX_CAPABILITIES])
 
@@ -293,7 +292,7 @@ def keeps_tools_to_itself(holder: Object) -> bool:
     return (is_declared or is_counted) and holder.get("tools") != [] and not tool_entries(holder)
 
 
-def _resource(item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document) -> Capability:
+def _read_resource(item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document) -> Capability:
     uri, template = text_of(item, "uri", 2_000), first_text(item, "uriTemplate", "uri_template", chars=2_000)
     schema: dict[str, Any] = {"type": "string", "format": "uri"}
     if uri is not None:
@@ -301,7 +300,7 @@ def _resource(item: Object, name: str, address: Endpoint | None, origin: Origin,
     elif template is not None:
         schema["description"] = f"An address that follows the template {template}"
     direct = callable_url(uri, document.url, document.url) if uri is not None and uri.startswith("https://") else None
-    call = _context_call("resources/read", address, origin)
+    call = _read_context_call("resources/read", address, origin)
     if direct is not None:
         call = Invocation("http", direct.url, "GET", templated=direct.templated, origin=origin)
     kind = first_text(item, "mimeType", "mime_type", chars=NAME_CHARS)
@@ -310,14 +309,14 @@ def _resource(item: Object, name: str, address: Endpoint | None, origin: Origin,
         name,
         first_text(item, "description", "title"),
         params=object_schema([("uri", schema)], ["uri"]) if direct is None else None,
-        title=_other(short_text_of(item, "title"), name),
+        title=_read_other(short_text_of(item, "title"), name),
         output_modes=(kind,) if kind else (),
         invocations=(call,),
         native=native(origin.format, item, frozenset({"name", "title", "description", "mimeType", "mime_type"})),
     )
 
 
-def _prompt(item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document) -> Capability:
+def _read_prompt(item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document) -> Capability:
     arguments = parameters_of(item.get("arguments"))
     if arguments is not None:  # all are texts in the protocol
         described = arguments.get("properties", {})
@@ -329,13 +328,13 @@ def _prompt(item: Object, name: str, address: Endpoint | None, origin: Origin, d
         name,
         first_text(item, "description", "title"),
         params=object_schema(properties, required),
-        title=_other(short_text_of(item, "title"), name),
-        invocations=(_context_call("prompts/get", address, origin),),
+        title=_read_other(short_text_of(item, "title"), name),
+        invocations=(_read_context_call("prompts/get", address, origin),),
         native=native(origin.format, item, frozenset({"name", "title", "description", "arguments"})),
     )
 
 
-def _context_call(method: str, address: Endpoint | None, origin: Origin) -> Invocation:
+def _read_context_call(method: str, address: Endpoint | None, origin: Origin) -> Invocation:
     return Invocation(
         "rpc",
         address.url if address else None,

@@ -1,12 +1,8 @@
-"""Read the addresses of MCP servers, with the headers, variables and credentials that each demands.
+"""Read the remotes and the packages of MCP servers: addresses with headers, variables and credentials; how to start.
 
-Sources: server card v1 (SEP-2127) and server.json, `Remote`; lists of servers, and `mcpServers` of client
-configurations, which publishers also serve as descriptions of their own servers.
-
-Read how MCP servers are installed and started: packages of registries, and bare commands.
-
-Sources: server.json, `Package` and `Argument`, in its dated schemas and in the shape of May 2025; the configuration
-files of clients (`command`, `args`, `env`). Nothing here is ever run.
+Sources: server card v1 (SEP-2127); server.json, `Remote`, `Package` and `Argument`, in its dated schemas and in the
+shape of May 2025; lists of servers; `mcpServers` of client configurations (`command`, `args`, `env`), which publishers
+also serve as descriptions of their own servers. Nothing here is ever run.
 """
 
 import re
@@ -73,7 +69,7 @@ class Remote:
 
 @dataclass(frozen=True, slots=True)
 class Remotes:
-    """The endpoints of a server. `address` is the first one that can be called."""
+    """The endpoints of a server. `address` is the first callable one."""
 
     protocols: tuple[Protocol, ...]
     auth: Auth
@@ -94,7 +90,7 @@ def remotes(holder: Object, document: Document, notes: Notes) -> Remotes:
             found.append(remote)
             public = {variable.name for variable in remote.variables}
             variables |= {k: v for k, v in other_members(map_of(item, "variables"), ()).items() if k in public}
-    protocols, auth, address = united(found)
+    protocols, auth, address = unite_remotes(found)
     return Remotes(protocols, auth, address, variables)
 
 
@@ -107,22 +103,22 @@ def remote_of(item: Object, key: str, pointer: str, document: Document, notes: N
         variables, in_url = variables_of(address.url, described)
         secrets += in_url
     versions = texts_of(item, "supportedProtocolVersions") or texts_of(item, "protocolVersions")
-    version = max(versions, default=None) or _version(item)
+    version = max(versions, default=None) or _read_version(item)
     protocol = Protocol("mcp", version, address.url if address else None, transport_of(item), headers=plain)
     declared = loose_auth(item.get("authentication", item.get("auth")), document.url)
     return Remote(at(pointer, key), protocol, address, _with_secrets(declared, secrets), variables)
 
 
 def described_remotes(value: Object, document: Document, notes: Notes) -> list[Remote]:
-    """Return the addresses that a document without `remotes` names, each once: a member of its own, `transport`,
-    `transports` or `endpoints`. The version and the transport of the document are those of its first address."""
+    """Return the addresses that a document without `remotes` names, each once. They are in a separate member,
+    `transport`, `transports` or `endpoints`. The document's version and transport belong to its first address."""
     found: list[Remote] = []
     key = next((k for k in TOP_KEYS if isinstance(value.get(k), str) and str(value[k]).strip()), None)
     places: list[tuple[str, Object, str]] = [("", value, key)] if key is not None else []
     places += [
         place
         for name in ("transport", "transports", "endpoints", "endpoint", "mcp", "server", "connection")
-        for place in _places(value.get(name), at("", name), only_mcp=name in ("endpoints", "server"))
+        for place in _read_places(value.get(name), at("", name), only_mcp=name in ("endpoints", "server"))
     ]
     for pointer, item, key in places[:MAX_REMOTES]:
         remote = remote_of(item, key, pointer, document, notes)
@@ -131,14 +127,14 @@ def described_remotes(value: Object, document: Document, notes: Notes) -> list[R
             found.append(remote)
     version = max(
         texts_of(value, "supportedProtocolVersions") or texts_of(value, "protocolVersions"), default=None
-    ) or _version(value)
+    ) or _read_version(value)
     return [
         replace(remote, protocol=replace(remote.protocol, version=remote.protocol.version or version))
         for remote in found
     ]
 
 
-def _places(value: Json, pointer: str, *, only_mcp: bool) -> Iterator[tuple[str, Object, str]]:
+def _read_places(value: Json, pointer: str, *, only_mcp: bool) -> Iterator[tuple[str, Object, str]]:
     """Yield (pointer, object, member) of the addresses in a member: an object with one, a list of objects, or a map
     from transports to addresses or objects."""
     if isinstance(value, list):
@@ -159,7 +155,7 @@ def _places(value: Json, pointer: str, *, only_mcp: bool) -> Iterator[tuple[str,
                 yield at(pointer, name), {**({} if name.lower() == "mcp" else {"type": name}), **item}, key
 
 
-def _version(item: Object) -> str | None:
+def _read_version(item: Object) -> str | None:
     if stated := first_text(item, "protocolVersion", "protocol_version", chars=NAME_CHARS):
         return stated
     versions = (first_text(item, key, chars=NAME_CHARS) for key in _VERSION_KEYS)
@@ -180,8 +176,8 @@ def transport_of(item: Object) -> str | None:
     return next((text for text in texts if text), None) or listed
 
 
-def united(found: Iterable[Remote]) -> tuple[tuple[Protocol, ...], Auth, Endpoint | None]:
-    """Return the protocols of all remotes, what they demand, and the first address."""
+def unite_remotes(found: Iterable[Remote]) -> tuple[tuple[Protocol, ...], Auth, Endpoint | None]:
+    """Return the protocols of all remotes, their credentials, and the first address."""
     callable_ones = [remote for remote in found if remote.address is not None]
     protocols = tuple(dict.fromkeys(remote.protocol for remote in callable_ones))
     auths = [remote.auth for remote in callable_ones if remote.auth != Auth()]
@@ -203,10 +199,10 @@ def configured_servers(value: Object) -> list[tuple[str, str | None, Object]]:
             found.append((at("", key), None, held))
         elif isinstance(held, dict):
             entries = list(held.items())[:MAX_REMOTES]
-            found += [(at("", key, name), name, _entry(item)) for name, item in entries if _is_entry(item)]
+            found += [(at("", key, name), name, _read_entry(item)) for name, item in entries if _is_entry(item)]
         elif isinstance(held, list):
             items = enumerate(held[:MAX_REMOTES])
-            found += [(at("", key, i), None, _entry(item)) for i, item in items if _is_entry(item)]
+            found += [(at("", key, i), None, _read_entry(item)) for i, item in items if _is_entry(item)]
     return found[:MAX_REMOTES]
 
 
@@ -216,7 +212,7 @@ def _is_entry(item: Json) -> bool:
     return isinstance(item, str) and item.strip().startswith("https://")
 
 
-def _entry(item: Json) -> Object:
+def _read_entry(item: Json) -> Object:
     return item if isinstance(item, dict) else {"url": item}
 
 
@@ -235,7 +231,7 @@ def with_variables(url: Json) -> Json:
 
 
 def _with_secrets(declared: Auth, secrets: list[InputCredential]) -> Auth:
-    """Return what a remote declares, else the secrets that it wants: all that it requires at once."""
+    """Return the credentials that a remote declares, else its required secrets, which are all needed at once."""
     if not secrets or declared.schemes:
         return declared
     needed = {secret.scheme: secret.required for secret in secrets[:MAX_TEXTS]}
@@ -251,7 +247,7 @@ _ARGUMENT_CHARS: Final = 2_000
 
 
 def packages_of(holder: Object, base: str) -> tuple[Package, ...]:
-    """Return `packages[]`, without those that name neither an identifier nor a command."""
+    """Return `packages[]`, without packages that name neither an identifier nor a command."""
     found = (package_of(item, base) for item in list_of(holder, "packages")[:MAX_PACKAGES] if isinstance(item, dict))
     return tuple(dict.fromkeys(package for package in found if package.identifier or package.command))
 
@@ -263,8 +259,8 @@ def package_of(item: Object, base: str) -> Package:
         identifier=first_text(item, "identifier", "name", "package", chars=_ARGUMENT_CHARS),
         version=short_text_of(item, "version"),
         command=first_text(item, "runtimeHint", "runtime_hint", "command", chars=NAME_CHARS),
-        runtime_arguments=_arguments(list_of(item, "runtimeArguments") or list_of(item, "runtime_arguments")),
-        arguments=_arguments(
+        runtime_arguments=_read_arguments(list_of(item, "runtimeArguments") or list_of(item, "runtime_arguments")),
+        arguments=_read_arguments(
             list_of(item, "packageArguments") or list_of(item, "package_arguments") or list_of(item, "args")
         ),
         environment=inputs_of(
@@ -278,7 +274,7 @@ def package_of(item: Object, base: str) -> Package:
 
 
 def argument_details(holder: Object) -> list[dict[str, Any]]:
-    """Return what is said of the arguments of each package beyond their values, as it stands; [] for nothing."""
+    """Return the raw descriptions of each package's arguments, without the values; [] without descriptions."""
     details = []
     for item in list_of(holder, "packages")[:MAX_PACKAGES]:
         kept = {
@@ -294,12 +290,12 @@ def _says_more(argument: Object) -> bool:
     return any(argument.get(key) for key in ("description", "choices", "variables", "isRepeated", "is_repeated"))
 
 
-def _arguments(items: list[Json]) -> tuple[str, ...]:
-    return tuple(text for item in items[:MAX_TEXTS] for text in _argument(item))
+def _read_arguments(items: list[Json]) -> tuple[str, ...]:
+    return tuple(text for item in items[:MAX_TEXTS] for text in _read_argument(item))
 
 
-def _argument(item: Json) -> Iterator[str]:
-    """Yield an argument as words of a command line. What the caller fills in is `{its_name}`.
+def _read_argument(item: Json) -> Iterator[str]:
+    """Yield an argument as words of a command line. The caller's part is `{its_name}`.
 
     An optional argument without a value is left out. Records of May 2025 repeat the name in the value.
     """
@@ -317,12 +313,12 @@ def _argument(item: Json) -> Iterator[str]:
     if is_named and name is not None and not (value or "").startswith(name):
         yield name
         if value is not None or hint is not None:
-            yield value or f"{{{_variable(hint or name)}}}"
+            yield value or f"{{{_read_variable(hint or name)}}}"
         return
-    yield value or f"{{{_variable(hint or name or 'argument')}}}"
+    yield value or f"{{{_read_variable(hint or name or 'argument')}}}"
 
 
-def _variable(text: str) -> str:
+def _read_variable(text: str) -> str:
     return re.sub(r"\W+", "_", text).strip("_") or "argument"
 
 
@@ -340,8 +336,8 @@ def command_package(entry: Object) -> Package | None:
     )
 
 
-def installed(value: Object) -> tuple[Package, ...]:
-    """Return the packages in a loose `install` member: commands such as `npx -y name`, with an `env` beside them."""
+def read_install(value: Object) -> tuple[Package, ...]:
+    """Return the packages in a loose `install` member: commands such as `npx -y name`, with a neighbouring `env`."""
     found: list[Package] = []
     for key in _INSTALLS:
         held = value.get(key)

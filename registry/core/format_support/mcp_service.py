@@ -1,6 +1,6 @@
-"""Read what documents about MCP servers say of the service as a whole, in the spellings that publishers use.
+"""Read the facts about the whole service from documents about MCP servers, in the spellings that publishers use.
 
-A document may say it at the top, in `serverInfo` (SEP-1649) or in a member such as `links`.
+Documents state them at the top, in `serverInfo` (SEP-1649) or in a member such as `links`.
 """
 
 from collections.abc import Collection, Iterable
@@ -34,8 +34,8 @@ from registry.core.format_support.mcp_remotes import (
     argument_details,
     command_package,
     configured_servers,
-    installed,
     packages_of,
+    read_install,
 )
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth
 from registry.core.format_support.shapes import says_no_auth, stated_pricing
@@ -80,17 +80,17 @@ def base_service(holders: list[Object], top: Object, document: Document) -> dict
     return {
         "name": title or name,
         "description": _first(first_text(holder, "description", "summary", "tagline") for holder in holders),
-        "provider": _provider(holders, base),
+        "provider": _read_provider(holders, base),
         "version": _first(short_text_of(holder, "version") for holder in holders),
-        "homepage": _first(_homepage(holder, base) for holder in everywhere),
-        "docs_url": _first(_docs(holder, base) for holder in everywhere),
-        "icon_url": _first(_icon(holder, base) for holder in holders),
-        "repository": _first(_repository(holder, base) for holder in everywhere),
+        "homepage": _first(_read_homepage(holder, base) for holder in everywhere),
+        "docs_url": _first(_read_docs(holder, base) for holder in everywhere),
+        "icon_url": _first(_read_icon(holder, base) for holder in holders),
+        "repository": _first(_read_repository(holder, base) for holder in everywhere),
         "license": _first(license_of(holder) for holder in holders),
         "tags": _first(texts_of(holder, key) for holder in holders for key in _TAGS) or (),
-        "pricing": _pricing(holders, base),
-        "policies": _policies(everywhere, base),
-        "packages": _packages(holders, top, base),
+        "pricing": _read_pricing(holders, base),
+        "policies": _read_policies(everywhere, base),
+        "packages": _read_packages(holders, top, base),
     }
 
 
@@ -105,7 +105,7 @@ def first_pointer(value: Object, *keys: str) -> str:
 
 
 def mcp_auth(value: Object, remotes_auth: Auth, description: str | None, base: str) -> Auth:
-    """Return what the document demands of callers, else what its addresses do.
+    """Return the credentials that the document demands, else the ones that its addresses demand.
 
     "None" also where a sentence says that nothing is needed and no scheme is named.
     """
@@ -149,13 +149,13 @@ def _first(values: Iterable[Any]) -> Any:
     return next((value for value in values if value), None)
 
 
-def _homepage(holder: Object, base: str) -> str | None:
+def _read_homepage(holder: Object, base: str) -> str | None:
     found = homepage_of(holder, base)
     keys = ("homepage", "website", "websiteUrl", "website_url", "homePage", "homepage_url")
     return _first(page(holder.get(key), base) for key in keys) if found else None
 
 
-def _docs(holder: Object, base: str) -> str | None:
+def _read_docs(holder: Object, base: str) -> str | None:
     """Return the page of documentation: a text, `{url}` or named pages, or a list of `{href}`."""
     for key in _DOCS:
         held: Json = holder.get(key)
@@ -168,17 +168,17 @@ def _docs(holder: Object, base: str) -> str | None:
     return None
 
 
-def _icon(holder: Object, base: str) -> str | None:
+def _read_icon(holder: Object, base: str) -> str | None:
     icon = next(iter(list_of(holder, "icons")), None)
     return page(first_text(icon, "src", "url") or first_text(holder, *_ICONS), base)
 
 
-def _repository(holder: Object, base: str) -> str | None:
+def _read_repository(holder: Object, base: str) -> str | None:
     source = holder.get("source")
     return repository_of(holder, base) or repository_of({"repo": source} if isinstance(source, str) else {}, base)
 
 
-def _provider(holders: list[Object], base: str) -> Provider | None:
+def _read_provider(holders: list[Object], base: str) -> Provider | None:
     """Return who runs the service; contacts may stand in another place than the name."""
     found = [provider for holder in holders if (provider := provider_of(holder, base)) is not None]
     if not found:
@@ -190,7 +190,7 @@ def _provider(holders: list[Object], base: str) -> Provider | None:
     return Provider(name, url, contacts[0] if contacts else None, contacts[1:])
 
 
-def _pricing(holders: list[Object], base: str) -> Pricing:
+def _read_pricing(holders: list[Object], base: str) -> Pricing:
     """Return prices and ways to pay. A member for payments announces that calls are paid for."""
     pricing, payments = Pricing(), list[Payment]()
     is_paid = False
@@ -215,8 +215,8 @@ def _pricing(holders: list[Object], base: str) -> Pricing:
     return Pricing(model, pricing.plans, pricing.url, note, tuple(dict.fromkeys(payments))[:MAX_TEXTS])
 
 
-def _policies(holders: list[Object], base: str) -> Policies:
-    limits = (_rate(holder.get(key)) for holder in holders for key in _RATES)
+def _read_policies(holders: list[Object], base: str) -> Policies:
+    limits = (_read_rate(holder.get(key)) for holder in holders for key in _RATES)
     return Policies(
         terms_url=_first(page(holder.get(key), base) for holder in holders for key in _TERMS),
         privacy_url=_first(page(holder.get(key), base) for holder in holders for key in _PRIVACY),
@@ -224,7 +224,7 @@ def _policies(holders: list[Object], base: str) -> Policies:
     )
 
 
-def _rate(value: Json) -> RateLimit | None:
+def _read_rate(value: Json) -> RateLimit | None:
     if isinstance(value, str):
         return rate_limit_text(short_text_of({"": value}, ""))
     for key, window in (("perMinute", "1m"), ("requests_per_minute", "1m"), ("per_minute", "1m"), ("rpm", "1m")):
@@ -234,11 +234,11 @@ def _rate(value: Json) -> RateLimit | None:
     return rate_limit_object(value)
 
 
-def _packages(holders: list[Object], top: Object, base: str) -> tuple[Package, ...]:
+def _read_packages(holders: list[Object], top: Object, base: str) -> tuple[Package, ...]:
     found: list[Package] = []
     for holder in holders:
         found += packages_of(holder, base)
-        found += installed(holder)
+        found += read_install(holder)
     for _, _, entry in configured_servers(top):
         package = command_package(entry)
         found += [package] if package is not None else []

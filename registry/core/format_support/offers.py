@@ -61,7 +61,7 @@ class Offer:
     pointer: str
     key: str | None
     holder: Object
-    is_bare: bool = False  # a text instead of an object: its place is that of the entry
+    is_bare: bool = False  # a text instead of an object: it has the place of the entry
 
 
 def offers_in(value: Object, members: tuple[str, ...], prefix: str = "") -> list[Offer]:
@@ -70,29 +70,29 @@ def offers_in(value: Object, members: tuple[str, ...], prefix: str = "") -> list
     for member in members:
         pointer = at(prefix, member)
         for index, item in enumerate(list_of(value, member)[:MAX_CAPABILITIES]):
-            if (holder := _holder(item, "name")) is not None:
+            if (holder := _read_holder(item, "name")) is not None:
                 offers.append(Offer(at(pointer, index), None, holder, isinstance(item, str)))
         for name, item in list(map_of(value, member).items())[:MAX_CAPABILITIES]:
-            if (holder := _holder(item, "description")) is not None:
+            if (holder := _read_holder(item, "description")) is not None:
                 offers.append(Offer(at(pointer, name), name, holder, isinstance(item, str)))
     return offers[:MAX_CAPABILITIES]
 
 
-def _holder(item: Json, meaning: str) -> Object | None:
+def _read_holder(item: Json, meaning: str) -> Object | None:
     """Return the members of an entry; a bare text is an address where it looks like one, else `meaning`."""
     if isinstance(item, dict):
         return item
     if not isinstance(item, str) or not item.strip():
         return None
-    return {"route": item} if is_address(item) or _route(item)[0] else {meaning: item}
+    return {"route": item} if is_address(item) or _read_route(item)[0] else {meaning: item}
 
 
 def is_address(text: str) -> bool:
     return text.strip().startswith(("https://", "http://", "wss://", "/")) and " " not in text.strip()
 
 
-def _route(text: str) -> tuple[str | None, str]:
-    """Return method and address of `POST /path`; the method is None where the text does not begin with one."""
+def _read_route(text: str) -> tuple[str | None, str]:
+    """Return method and address of `POST /path`; without a method at the beginning, return None and the text."""
     match = _ROUTE.fullmatch(text.strip())
     if match is None or match[1].upper() not in METHODS or not is_address(match[2]):
         return None, text
@@ -100,26 +100,26 @@ def _route(text: str) -> tuple[str | None, str]:
 
 
 def target_of(holder: Object) -> tuple[str | None, str | None, str]:
-    """Return (address as written, method stated beside it, its member); the address is None where there is none."""
+    """Return (address as written or None, the method stated beside it, the member of the address)."""
     for key in ADDRESS_MEMBERS:
         value = holder.get(key)
         if isinstance(value, str) and value.strip():
-            method, target = _route(value)
+            method, target = _read_route(value)
             if method or is_address(target):
                 return target.strip(), method, key
     return None, None, ADDRESS_MEMBERS[0]
 
 
-def resolved(target: str | None, base: str, document: Document, pointer: str, notes: Notes) -> Endpoint | None:
+def resolve_address(target: str | None, base: str, document: Document, pointer: str, notes: Notes) -> Endpoint | None:
     """Return the address of an entry. A path is appended to the path of `base`, as publishers of a base mean it."""
     if target is not None and target.startswith("/") and not target.startswith("//"):
-        origin, prefix = _origin_and_path(base)
+        origin, prefix = _read_origin_and_path(base)
         if prefix and not target.startswith(f"{prefix}/"):
             target = f"{origin}{prefix}{target}"
     return endpoint(target, base, document, pointer, notes)
 
 
-def _origin_and_path(base: str) -> tuple[str, str]:
+def _read_origin_and_path(base: str) -> tuple[str, str]:
     scheme, _, rest = re.split(r"[?#]", base, maxsplit=1)[0].partition("://")
     host, _, path = rest.partition("/")
     return f"{scheme}://{host}", f"/{path}".rstrip("/")
@@ -148,19 +148,19 @@ def capabilities_of(
 ) -> Iterator[Capability]:
     """Yield the capability of an entry, one for each method. `fallback` is where entries without an address are called.
 
-    `kind` is that of calls to `fallback`; calls to an address of the entry's own are HTTP requests.
+    Calls to `fallback` are of `kind`; calls to the entry's own address are HTTP requests.
     """
     holder = offer.holder
     if has_template(holder, (*_NAMES[:2], "description"), offer.pointer, notes):
         return
     target, routed_method, key = target_of(holder)
-    own = resolved(target, base, document, offer.pointer if offer.is_bare else at(offer.pointer, key), notes)
+    own = resolve_address(target, base, document, offer.pointer if offer.is_bare else at(offer.pointer, key), notes)
     address = own or (fallback if target is None else None)
     identifier = first_text(holder, *_IDS, chars=ID_CHARS) or (line(offer.key, ID_CHARS) if offer.key else None)
     description, name = first_text(holder, *_DESCRIPTIONS), first_text(holder, *_NAMES, chars=ID_CHARS)
     if identifier is None and own is None:
         return
-    path = (target or "") if (target or "").startswith("/") else _origin_and_path(own.url)[1] if own else ""
+    path = (target or "") if (target or "").startswith("/") else _read_origin_and_path(own.url)[1] if own else ""
     title = name
     if identifier is None and description and len(description) <= TITLE_CHARS:
         title = description
@@ -173,8 +173,8 @@ def capabilities_of(
             address.url if address else None,
             method if own is not None or method else ("POST" if address and kind == "rpc" else None),
             call_name,
-            auth=_auth(holder, document),
-            rate_limit=_rate_limit(holder),
+            auth=_read_auth(holder, document),
+            rate_limit=_read_rate_limit(holder),
             templated=bool(address and address.templated),
             origin=Origin(document.url, offer.pointer, format_slug),
         )
@@ -212,7 +212,7 @@ def pricing_in(holder: Object, document: Document) -> Pricing | None:
     return Pricing("unknown", plans, payments=payments) if plans or payments else None
 
 
-def _auth(holder: Object, document: Document) -> Auth | None:
+def _read_auth(holder: Object, document: Document) -> Auth | None:
     for key in ("auth_required", "authRequired", "requires_auth", "requiresAuth"):
         if flag_of(holder, key) is False:
             return NOTHING_NEEDED
@@ -220,7 +220,7 @@ def _auth(holder: Object, document: Document) -> Auth | None:
     return auth if auth.schemes or auth.required is not None else None
 
 
-def _rate_limit(holder: Object) -> RateLimit | None:
+def _read_rate_limit(holder: Object) -> RateLimit | None:
     for key in ("rate_limit", "rateLimit"):
         if (limit := rate_limit_object(holder.get(key)) or rate_limit_text(short_text_of(holder, key))) is not None:
             return limit

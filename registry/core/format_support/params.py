@@ -110,8 +110,8 @@ def type_of(kind: Json) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Definitions:
-    """Definitions that a document may inline, within a budget of characters. Without one, definitions that refer to
-    each other, or one that every capability refers to, would grow a small document beyond all memory."""
+    """Definitions that a document may inline, within a budget of characters. Without a budget, definitions that refer
+    to each other, or a definition used by every capability, could grow a small document beyond all memory."""
 
     named: Object
     left: int = MAX_EXPANSION

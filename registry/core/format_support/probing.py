@@ -1,4 +1,4 @@
-"""What a format contributes to the probe plan: the paths to request, and their conditions."""
+"""A format's part of the probe plan: the paths to request, and their conditions."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ TEXT_CAP: Final = 512 * 1024
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """What is known about a host after the earlier stages: the conditions of stage S4 depend on it."""
+    """Facts about a host after the earlier stages, for the conditions of stage S4."""
 
     label: str  # first label of the host
     formats: frozenset[str]  # slugs of the documents found on this host
@@ -36,7 +36,7 @@ class ProbePath:
 
     Each costs one request to every visited host, unless it is a fallback or has a condition. Within a stage, paths are
     requested in ascending `order`. Paths with a condition whose format can describe or name a service are requested
-    without their condition too: all of them from hosts that somebody named, a few in each revisit of others.
+    without their condition too: all of them if a user asked for the host, else a few in each revisit.
     """
 
     stage: str  # "S1" to "S4"

@@ -1,10 +1,9 @@
-"""The gate for every address that leaves the registry: what documents say, without addresses of private networks.
+"""Remove every address that clients outside must not call from a model: private ones, and ambiguous ones.
 
-An answer with such an address would direct clients at their own networks (docs/safety.md, "Threats and where they
-end"). Addresses in which two parsers read different hosts are left out as well. The gate walks whatever dataclasses,
-mappings and lists the model consists of, so that no reader, no interface and no new field has to remember it. It stands
-in two places: behind each reader, so that a merge can choose the public address of another document and the finding
-names the member; and behind the merge, where nothing gets past it.
+A private address in an answer would direct clients at their own networks (docs/safety.md, "Threats and where they
+end"). In an ambiguous address two parsers read different hosts. The gate walks all dataclasses, mappings and lists of
+the model, so readers, interfaces and new fields need not remember it. It runs twice: after each reader, so that a
+merge can choose another document's public address and the finding names the member; and after the merge, for all.
 
 - A value or a key counts as a whole: a sentence that mentions an address is a text, and stays as it is.
 - The site that served the document counts as public: the crawler's address checks let the request through.
@@ -37,14 +36,14 @@ _ADDRESSES: Final = frozenset(
      "website", "proxy", "gateway")
 )  # fmt: skip
 _COMMAND_LINES: Final = frozenset({"arguments", "runtime_arguments", "args"})
-"""Lists that are left out as a whole: without one of its words, a command is another command."""
+"""Lists that are left out as a whole: without one of its words, a command has another meaning."""
 _NEEDED: Final = frozenset(
     ((Invocation, "endpoint"), (Invocation, "name"), (Capability, "invocations"), (Package, "identifier"),
      (Package, "command"), (Package, "arguments"), (Package, "runtime_arguments"))
 )  # fmt: skip
-"""Fields that nothing else can be used without, although they may be absent."""
+"""Optional fields whose removal makes the object useless."""
 _NOT_SHOWN: Final = frozenset({(Pointer, "payload"), (Identity, "signed")})
-"""Fields that the merge drops: a document inside a document, which is read as one of its own, and a signed text."""
+"""Fields that the merge drops: a document inside a document, which is read separately, and a signed text."""
 
 _MAX_NAMED: Final = 1_000  # addresses of one document that are located; a longer list says nothing more
 _AUTHORITY = re.compile(rb"//([^/\s\"'`?#<>()\\|,;]+)")
@@ -52,7 +51,7 @@ _ODD = re.compile(rb"(?:https?|wss?|ftp):(?!//[^/\\])|//[^/\s\"'?#<>]*\\|/\\|did
 """How addresses begin that parsers read differently; JSON writes a backslash and a tab with backslashes, too."""
 
 _SIGNS: Final = (b"localhost", b".internal", b'"10.', b'"127.', b'"169.254.', b'"192.168.')
-"""What most addresses that are no URLs begin or end with."""
+"""Beginnings and ends of most addresses that are not URLs."""
 
 
 class _NamedAddress(NamedTuple):
@@ -109,9 +108,9 @@ def is_public(text: str, url: str) -> bool:
 
 
 def _may_name_private(raw: bytes, gate: "_Gate") -> bool:
-    """Return whether a document has to be walked: one scan of its bytes decides it for nearly all.
+    """Return whether a document has to be walked: one scan of its bytes decides for nearly all documents.
 
-    What is written so that a scan does not see it (escapes, hidden characters) is left out of the merged service.
+    Addresses that the scan cannot see (escapes, hidden characters) are removed after the merge.
     """
     text = raw.lower().replace(b"\\/", b"/")
     if any(sign in text for sign in _SIGNS) or _ODD.search(text):
@@ -121,7 +120,7 @@ def _may_name_private(raw: bytes, gate: "_Gate") -> bool:
 
 
 class _Gate:
-    """Judges addresses for one document. `left_out` are those that `public` removed."""
+    """Judges addresses for one document. `left_out` are the addresses that `public` removed."""
 
     __slots__ = ("_own", "_room", "host", "left_out")
 
@@ -139,9 +138,9 @@ class _Gate:
         return None if host is None or (self.host and same_site(host, self.host)) else host
 
     def public(self, value: Any, is_address: bool = False) -> Any:
-        """Return a value of the model or of JSON without what is not public; _GONE if nothing is left to show.
+        """Return a value of the model or of JSON without addresses that are not public; _GONE if nothing remains.
 
-        The same object is returned if nothing was left out.
+        An unchanged value is returned as the same object.
         """
         kind = type(value)
         if isinstance(value, str):
@@ -233,7 +232,7 @@ def is_address_key(key: str) -> bool:
 
 
 class _Field(NamedTuple):
-    """A field that may hold a text, and what it is without its value; _GONE: the object is left out with it."""
+    """A field that may hold a text, and the value that replaces a removed one; _GONE: the object is removed as well."""
 
     name: str
     is_address: bool

@@ -59,7 +59,7 @@ _IN_WORDS: Final = (
     (re.compile(r"\bbearer\b", re.IGNORECASE), "bearer"),
     (re.compile(r"\bapi[ _-]?keys?\b", re.IGNORECASE), "apiKey"),
 )
-"""What a sentence in the place of a scheme's name says; the first that matches counts."""
+"""Sentences in place of a scheme's name; the first match counts."""
 _HTTP: Final[dict[AuthType, str]] = {"bearer": "bearer", "http_basic": "basic"}
 _SCOPE_CHARS: Final = 100
 
@@ -86,21 +86,21 @@ def scheme_of(item: Object, base: str) -> AuthScheme:
     kind = auth_type(short_text_of(item, "type")) or "custom"
     note = first_text(item, *_NOTES)
     if short_text_of(item, "type") == "http":
-        return _http(short_text_of(item, "scheme"), note)
+        return _read_http(short_text_of(item, "scheme"), note)
     if kind in _HTTP:
-        return replace(_http(_HTTP[kind], note), setup_url=_setup_url(item, base))
+        return replace(_read_http(_HTTP[kind], note), setup_url=_read_setup_url(item, base))
     if kind == "api_key":
         query = first_text(item, *_QUERY_NAMES, chars=NAME_CHARS)
         header = first_text(item, *_HEADER_NAMES, chars=NAME_CHARS)
         place = first_text(item, "in", "location", chars=NAME_CHARS) or ("query" if query and not header else "header")
         name = short_text_of(item, "name") or header or query
-        return AuthScheme("api_key", place, name, setup_url=_setup_url(item, base), note=note)
+        return AuthScheme("api_key", place, name, setup_url=_read_setup_url(item, base), note=note)
     if kind == "oauth2":
-        return _oauth2(item, base, note)
+        return _read_oauth2(item, base, note)
     if kind == "openid":
         return AuthScheme("openid", setup_url=link(item.get("openIdConnectUrl"), base), note=note)
     name = first_text(item, *_HEADER_NAMES, chars=NAME_CHARS)
-    return AuthScheme(kind, "header" if name else None, name, setup_url=_setup_url(item, base), note=note)
+    return AuthScheme(kind, "header" if name else None, name, setup_url=_read_setup_url(item, base), note=note)
 
 
 def required_auth(requirements: Json, auth_schemes: Mapping[str, AuthScheme]) -> Auth | None:
@@ -115,7 +115,7 @@ def required_auth(requirements: Json, auth_schemes: Mapping[str, AuthScheme]) ->
     sets: list[list[str]] = []
     optional = not requirements
     for alternative in requirements[:MAX_ALTERNATIVES]:
-        scopes_by_scheme = _alternative(alternative)
+        scopes_by_scheme = _read_alternative(alternative)
         optional = optional or not scopes_by_scheme
         together = [name for name in list(scopes_by_scheme)[:MAX_ALTERNATIVES] if name in auth_schemes]
         for name in together:
@@ -123,10 +123,10 @@ def required_auth(requirements: Json, auth_schemes: Mapping[str, AuthScheme]) ->
         sets += [together] if together else []
     if not used and optional:
         return NOTHING_NEEDED
-    return Auth(tuple(used.values()), not optional, _combinations(list(used), sets))
+    return Auth(tuple(used.values()), not optional, _read_combinations(list(used), sets))
 
 
-def _combinations(names: list[str], sets: list[list[str]]) -> tuple[tuple[int, ...], ...]:
+def _read_combinations(names: list[str], sets: list[list[str]]) -> tuple[tuple[int, ...], ...]:
     """Return the sets of schemes that are needed at once, as indexes; nothing where each suffices alone."""
     if all(len(together) == 1 for together in sets):
         return ()
@@ -200,7 +200,7 @@ def _unwrapped(item: Object) -> Object:
     return item
 
 
-def _http(scheme: str | None, note: str | None) -> AuthScheme:
+def _read_http(scheme: str | None, note: str | None) -> AuthScheme:
     """Return the scheme for an HTTP authentication scheme's name, which is case-insensitive (RFC 9110 section 11)."""
     name = (scheme or "").lower()
     if name == "bearer":
@@ -210,7 +210,7 @@ def _http(scheme: str | None, note: str | None) -> AuthScheme:
     return AuthScheme("custom", "header", "Authorization", scheme, note=note)
 
 
-def _oauth2(item: Object, base: str, note: str | None) -> AuthScheme:
+def _read_oauth2(item: Object, base: str, note: str | None) -> AuthScheme:
     """Return the scheme with the first URLs found and the scopes of all flows. Swagger 2.0 has no `flows`."""
     flows = [flow for flow in map_of(item, "flows").values() if isinstance(flow, dict)] or [item]
     urls = {
@@ -224,17 +224,17 @@ def _oauth2(item: Object, base: str, note: str | None) -> AuthScheme:
         authorization_url=urls["authorizationUrl"],
         token_url=urls["tokenUrl"],
         scopes=tuple(scopes)[:MAX_SCHEMES],
-        setup_url=link(item.get("oauth2MetadataUrl"), base) or _setup_url(item, base),
+        setup_url=link(item.get("oauth2MetadataUrl"), base) or _read_setup_url(item, base),
         note=note,
     )
 
 
-def _setup_url(item: Object, base: str) -> str | None:
+def _read_setup_url(item: Object, base: str) -> str | None:
     urls = (page(item.get(key), base) for key in _SETUP_URLS)
     return next((url for url in urls if url), None)
 
 
-def _alternative(item: Json) -> Object:
+def _read_alternative(item: Json) -> Object:
     """Return the map from scheme names to scopes; A2A 1.0 wraps it as `{schemes: {name: {list: [...]}}}`."""
     inner = map_of(item, "schemes")
     return inner or (item if isinstance(item, dict) and "schemes" not in item else {})

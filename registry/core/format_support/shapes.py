@@ -1,12 +1,8 @@
-"""Check the members of an object one by one: their types, enumerated words and addresses.
+"""Check the members of objects, recognise texts by their paths, and read fixed phrases about access and payment.
 
-Each format keeps its own tables of members; the loops over them are here. A member that is null counts as absent.
-
-Texts that are recognised only by their paths, because no grammar for them is enforced.
-
-Read what sentences say beyond doubt: that nothing is needed to call a service, and how it is paid for.
-
-Only fixed phrases count. A sentence that merely mentions a price, a key or something free says nothing here.
+Each format keeps its own tables of members; the loops that check types, enumerated words and addresses are here. A
+null member counts as absent. Text formats are recognised by path alone, because no grammar for them is enforced. Of
+sentences only fixed phrases count: a text that merely mentions a price, a key or something free says nothing.
 """
 
 import re
@@ -93,7 +89,7 @@ def check_addresses(
 
 
 def is_address(value: Json, base: str | None) -> bool:
-    """Return whether `value` is a URI reference (RFC 3986 section 4.1), or an absolute URI where `base` is None."""
+    """Return whether `value` is a URI reference (RFC 3986 section 4.1); without `base`, an absolute URI."""
     if not isinstance(value, str) or not _WRITTEN.fullmatch(value):
         return False
     return parses(value, base or value)
@@ -166,9 +162,9 @@ def says_no_auth(texts: Iterable[str | None]) -> bool:
 
 
 def stated_pricing(texts: Iterable[str | None]) -> PricingModel | None:
-    """Return the pricing model that the texts state; None where they do not.
+    """Return the pricing model that the texts state, or None.
 
-    Something free beside what is paid for is "freemium". That something is free counts only if no price is stated.
+    Free and paid offers together are "freemium". The word "free" alone counts only if no price is stated.
     """
     whole = "\n".join(text[:_CHARS] for text in texts if text)
     if _FREE_TIER.search(whole):

@@ -57,7 +57,7 @@ def canonical(document: Mapping[str, Json], omitted_member: str) -> str | None:
 
 def header_of(protected: str) -> Mapping[str, Json] | None:
     """Return the decoded protected header; None for anything but the base64url of a JSON object."""
-    raw = _decoded(protected) if len(protected) <= MAX_HEADER_CHARS else None
+    raw = _decode(protected) if len(protected) <= MAX_HEADER_CHARS else None
     try:
         value = read_json(raw) if raw else None
     except Unreadable:
@@ -85,14 +85,14 @@ def verify(signature: Signature, signed_text: str, keys: Iterable[Key]) -> Signa
     algorithm = header.get("alg") if header else None
     if header is None or "crit" in header or not isinstance(algorithm, str) or algorithm not in _ALGORITHMS:
         return SignatureVerdict.UNSUPPORTED
-    raw = _decoded(signature.signature)
+    raw = _decode(signature.signature)
     candidates = [key for key in keys if _may_sign(key, algorithm, header.get("kid"))][:MAX_TRIES]
     if not candidates:
         return SignatureVerdict.NO_KEY
     if raw is None:
         return SignatureVerdict.BROKEN
     for text in dict.fromkeys((signed_text, _without_defaults(signed_text))):
-        message = f"{signature.protected}.{_encoded(text.encode())}".encode()
+        message = f"{signature.protected}.{_encode(text.encode())}".encode()
         if any(_is_signed(algorithm, key, raw, message) for key in candidates):
             return SignatureVerdict.VERIFIED
     return SignatureVerdict.BROKEN
@@ -179,10 +179,10 @@ _OPAQUE: Final = frozenset({"params"})
 
 def _without_defaults(signed_text: str) -> str:
     """Return the text without default values, as signers write it that rebuild the card from its protocol buffer."""
-    return canonical(_reduced(json.loads(signed_text)), "") or signed_text
+    return canonical(_drop_defaults(json.loads(signed_text)), "") or signed_text
 
 
-def _reduced(message: dict[str, Json]) -> dict[str, Json]:
+def _drop_defaults(message: dict[str, Json]) -> dict[str, Json]:
     """Return the message without default values. The JSON reader's depth limit bounds the recursion."""
     members = {key: _reduced_member(key, value) for key, value in message.items()}
     return {key: value for key, value in members.items() if key in _ALWAYS_THERE or not _is_default(value)}
@@ -192,11 +192,11 @@ def _reduced_member(key: str, value: Json) -> Json:
     if key in _OPAQUE:
         return value
     if isinstance(value, list):
-        return [_reduced(item) if isinstance(item, dict) else item for item in value]
+        return [_drop_defaults(item) if isinstance(item, dict) else item for item in value]
     if isinstance(value, dict):
         if key in _MAPS:
-            return {name: _reduced(item) if isinstance(item, dict) else item for name, item in value.items()}
-        return _reduced(value)
+            return {name: _drop_defaults(item) if isinstance(item, dict) else item for name, item in value.items()}
+        return _drop_defaults(value)
     return value
 
 
@@ -207,7 +207,7 @@ def _is_default(value: Json) -> bool:
 # --- bytes ----------------------------------------------------------------------------------------------------------
 
 
-def _decoded(text: str) -> bytes | None:
+def _decode(text: str) -> bytes | None:
     """Decode base64url without padding (RFC 7515 section 2); return None for anything else."""
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
@@ -215,12 +215,12 @@ def _decoded(text: str) -> bytes | None:
         return None
 
 
-def _encoded(raw: bytes) -> str:
+def _encode(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def _bytes(text: str) -> bytes:
-    raw = _decoded(text)
+    raw = _decode(text)
     if raw is None:
         raise ValueError("not base64url")
     return raw

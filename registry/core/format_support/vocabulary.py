@@ -1,4 +1,4 @@
-"""Translate words of documents into those of the common model: authentication, rate limits, methods."""
+"""Translate words of documents into words of the common model: authentication, rate limits, methods."""
 
 import re
 from typing import Final

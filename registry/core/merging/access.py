@@ -21,7 +21,7 @@ _FILLED: Final = ("authorization_url", "token_url", "setup_url", "scopes")
 
 @dataclass(frozen=True, slots=True)
 class _MetadataScheme:
-    """What one metadata document declares. `resource` is what it protects; None for an authorization server."""
+    """The scheme that a metadata document declares. `resource`: the protected URL; None for an authorization server."""
 
     origin: Origin
     scheme: AuthScheme
@@ -73,7 +73,7 @@ class Metadata:
 
     @staticmethod
     def set_aside(documents: Sequence[HeldDocument]) -> list[HeldDocument]:
-        """Return the documents, those of metadata without their schemes."""
+        """Return the documents; metadata documents lose their schemes."""
         return [_without_auth(document) if document.assessment.format in _SLUGS else document for document in documents]
 
     def complete(self, service: Service) -> Service:

@@ -14,22 +14,21 @@ _OWN: Final = frozenset({"id", "name", "invocations", "native", "injection_flags
 _FILLED: Final = tuple(f.name for f in fields(Capability) if f.name not in _OWN)
 
 
-def merged(services: Sequence[Service]) -> tuple[Capability, ...]:
+def merge_capabilities(services: Sequence[Service]) -> tuple[Capability, ...]:
     """Return the capabilities of all services. The same call, or the same id AND name, is one capability; a shared name
     alone is not (docs/merge.md).
 
-    No invocation is lost: two capabilities of one document stay two, whatever they share. Names are unique.
+    No invocation is lost: two capabilities of one document stay separate, even with the same call. Names are unique.
     """
-    return _with_unique_names([_with_path_variables(capability) for capability in _united(services)[0]])
+    return _with_unique_names([_with_path_variables(capability) for capability in _unite(services)[0]])
 
 
 def with_known_ids(relations: Relations, services: Sequence[Service]) -> Relations:
-    """Return relations that refer to capabilities by ids that they have after `merged`.
+    """Return relations with the capability ids of the merged service.
 
-    A capability that two documents describe keeps the id of the first; what the second document says of its own id
-    is said of that one.
+    A capability that two documents describe keeps the first one's id; relations of the second document are renamed.
     """
-    ids = {name: kept for name, kept in _united(services)[1].items() if name != kept}
+    ids = {name: kept for name, kept in _unite(services)[1].items() if name != kept}
     if not ids:
         return relations
 
@@ -44,10 +43,10 @@ def with_known_ids(relations: Relations, services: Sequence[Service]) -> Relatio
     )
 
 
-def _united(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str]]:
+def _unite(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str]]:
     """Return the capabilities, and for each id in any document the id of the capability that it became.
 
-    An id that a capability kept stays what it is, even where another document uses it for another capability.
+    A kept id keeps its meaning, even where another document uses the same id for another capability.
     """
     ids: dict[str, str] = {}
     result: list[Capability] = []
@@ -65,7 +64,7 @@ def _united(services: Sequence[Service]) -> tuple[list[Capability], dict[str, st
                 result.append(_with_origin(capability))
                 documents_of.append({document_index})
             else:
-                result[position] = joined(result[position], capability)
+                result[position] = join_capabilities(result[position], capability)
                 documents_of[position].add(document_index)
             ids.setdefault(capability.id, result[position].id)
             for key in keys:
@@ -73,9 +72,9 @@ def _united(services: Sequence[Service]) -> tuple[list[Capability], dict[str, st
     return result, ids | {capability.id: capability.id for capability in result}
 
 
-def joined(first: Capability, second: Capability) -> Capability:
+def join_capabilities(first: Capability, second: Capability) -> Capability:
     """Return `first` with what only `second` states, and every invocation of both."""
-    calls = _distinct((*first.invocations, *second.invocations))
+    calls = _drop_repeated((*first.invocations, *second.invocations))
     return replace(overlaid(first, second), invocations=calls)
 
 
@@ -100,7 +99,7 @@ def flags_of(*capabilities: Capability) -> tuple[str, ...]:
 
 
 def sources(capability: Capability, names: Iterable[str]) -> dict[str, Origin]:
-    """Return where the named fields of a capability come from, as far as it is known."""
+    """Return the known sources of a capability's named fields."""
     default = origin_of(capability)
     origins = ((name, capability.provenance.get(name, default)) for name in names)
     return {name: origin for name, origin in origins if origin is not None}
@@ -133,7 +132,7 @@ def _identities(capability: Capability) -> list[Hashable]:
     return [*calls, ("id", capability.id, same_name(capability.name))]
 
 
-def _distinct(invocations: Iterable[Invocation]) -> tuple[Invocation, ...]:
+def _drop_repeated(invocations: Iterable[Invocation]) -> tuple[Invocation, ...]:
     """Return each way to call once; documents that repeat it do not multiply it."""
     return tuple(
         {(call.kind, call.endpoint, call.method, call.name): call for call in reversed(list(invocations))}.values()

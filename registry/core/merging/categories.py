@@ -1,8 +1,8 @@
 """The category of a service, by the slugs that clients of ADP registries know, from the service's own words.
 
 No document of the known formats names one of these slugs, so it is derived: from the name, the tags, the first sentence
-of the description and the names of the capabilities. Later sentences are left out, because they often name what the
-service does not do or only supports. `other` is the answer where no slug fits clearly.
+of the description and the names of the capabilities. Later sentences are left out, because they often name things that
+the service does not do or only supports. `other` means that no slug fits clearly.
 """
 
 import re
@@ -88,13 +88,13 @@ def first_sentence(text: str) -> str:
 
 
 def slugs_in(text: str) -> tuple[str, ...]:
-    """Return the slugs of which the text holds a word or phrase, in the singular or plural, in order of mention."""
+    """Return the slugs with a word or phrase in the text (singular or plural), in order of mention."""
     words = _WORD.findall(_CAMEL.sub(" ", text[:MAX_CHARS].replace("_", " ")).lower())
     return tuple(dict.fromkeys(_SLUG[phrase] for phrase in _phrases(words) if phrase in _SLUG))
 
 
 def _phrases(words: list[str]) -> Iterable[str]:
-    """Yield every word and every two and three words in a row, as they are and with the last one in the singular."""
+    """Yield every one, two and three words in a row, unchanged and with the last word in the singular."""
     for start in range(len(words)):
         for end in range(start + 1, min(start + 3, len(words)) + 1):
             phrase = " ".join(words[start:end])

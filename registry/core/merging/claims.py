@@ -1,11 +1,8 @@
-"""What the documents of a host say about other sites: names that are theirs, and well-known names that are used.
+"""Find claims about other sites in a host's documents: names, well-known names, endpoints; verify signatures.
 
-Nobody may list a service under the name of another site. A name that speaks of another site gives way to the serving
-host, and the claim is a finding; the claims in other members are findings of the readers (endpoints.claim).
-
-Endpoints on other sites: a host speaks only for itself, so a call to another site is a finding.
-
-Verify the signatures of documents with keys in documents of the same host (A2A 1.0 section 8.4).
+No host may list a service under another site's name. Such a name is replaced by the serving host, and the claim is a
+finding; the readers report claims in other members (endpoints.claim). A host speaks only for itself, so a call to
+another site is a finding. Signatures are verified with keys in documents of the same host (A2A 1.0 section 8.4).
 """
 
 from collections.abc import Iterator, Sequence
@@ -53,7 +50,7 @@ def look_alikes(host: str, service: Service) -> Iterator[LocatedFinding]:
 def resemblance(host: str, service: Service) -> Resemblance | None:
     """Return the first well-known name that the host, the service or its provider uses.
 
-    None on a host of its owner, and on that of the owner of another one, who may speak of all.
+    None on a host of its owner, and on a host of another known name's owner, who may mention all names.
     """
     if owned_name(host) is not None:
         return None
@@ -68,7 +65,7 @@ def resemblance(host: str, service: Service) -> Resemblance | None:
 
 
 def _is_own_host(host: str, name: str) -> bool:
-    """True when the name is a host name of the same site; the labels of the host are judged by themselves."""
+    """Return whether the name is a host name of the same site; the labels of the host are judged separately."""
     hosts = hosts_in(name)
     return len(hosts) == 1 and " " not in name.strip() and same_site(hosts[0], host)
 

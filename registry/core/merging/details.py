@@ -1,6 +1,6 @@
-"""ADP sections 5 and 7: join the detail documents of capabilities, and report those that did not answer.
+"""Join the details of capabilities: ADP's detail documents (sections 5 and 7), and the tools of MCP servers.
 
-Join the tools that MCP servers list themselves: only of servers that another document of the host names.
+A detail document that did not answer is a finding. Tools count only if another document of the host names the server.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ def with_details(
             via = _reference(capability)
             detail = details.get(via) if via else None
             joined_capability, detail_findings = (
-                _joined(capability, detail, service.base_url) if detail else (capability, [])
+                _join(capability, detail, service.base_url) if detail else (capability, [])
             )
             capabilities.append(joined_capability)
             findings += detail_findings
@@ -62,7 +62,7 @@ def _reference(capability: Capability) -> Via | None:
     return Via(origin.document, f"{origin.pointer}/detail_url", _REL, DETAIL) if origin else None
 
 
-def _joined(
+def _join(
     capability: Capability, document: HeldDocument, base_url: str | None
 ) -> tuple[Capability, list[LocatedFinding]]:
     assessment = document.assessment
@@ -106,9 +106,9 @@ _WHOLE_SERVER = "mcp:"
 
 
 def with_tool_lists(documents: Sequence[HeldDocument]) -> list[HeldDocument]:
-    """Return the documents without lists of servers that none of them names any more.
+    """Return the documents without tool lists of servers that no document names any more.
 
-    A capability that stands for a whole server is left out where its tools are known.
+    A capability that stands for a whole server is left out if its tools are known.
     """
     named = _endpoints(document for document in documents if document.assessment.format != _SLUG)
     kept = [document for document in documents if document.assessment.format != _SLUG or document.requested in named]
@@ -142,7 +142,7 @@ def _without_servers(document: HeldDocument, listed: set[str]) -> HeldDocument:
 
 
 def _is_server(capability: Capability, listed: set[str]) -> bool:
-    """True for the capability that `mcp_parts.whole_server` makes of a server whose tools are listed."""
+    """Return whether `mcp_parts.whole_server` made the capability, of a server whose tools are listed."""
     return capability.id.startswith(_WHOLE_SERVER) and any(
         call.kind == "rpc" and call.endpoint is not None and parse_https(call.endpoint) in listed
         for call in capability.invocations

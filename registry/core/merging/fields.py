@@ -43,7 +43,7 @@ _T = TypeVar("_T")
 _H = TypeVar("_H", bound=Hashable)
 
 
-def united(parts: Parts) -> Service:
+def unite_parts(parts: Parts) -> Service:
     """Return one service from `parts`, which are in order of precedence."""
     services = [service for _, service in parts]
     provenance: dict[str, Origin] = {}
@@ -55,15 +55,13 @@ def united(parts: Parts) -> Service:
                 provenance[name] = place(origin, service, name)
                 break
     for name in _ALL:
-        values[name] = _united_lists(
-            name, [(_origin_of_field(part, name), getattr(part[1], name)) for part in parts], provenance
-        )
+        values[name] = _united_lists(name, [(place(*part, name), getattr(part[1], name)) for part in parts], provenance)
     for name in _BY_FIELD:
         values[name] = _by_field(name, parts, provenance)
     values["relations"] = capabilities.with_known_ids(cast(Relations, values["relations"]), services)
     auth, auth_provenance = united_auth([(place(*part, "auth"), part[1].auth) for part in parts])
     provenance |= auth_provenance
-    united_capabilities = capabilities.merged(services)
+    united_capabilities = capabilities.merge_capabilities(services)
     if auth == Auth() and _is_open(united_capabilities):
         auth = NOTHING_NEEDED
     first_with_capabilities = next((part for part in parts if part[1].capabilities), None)
@@ -84,7 +82,7 @@ def united(parts: Parts) -> Service:
 
 
 def _is_open(united_capabilities: Sequence[Capability]) -> bool:
-    """True when every call of every capability says that it needs no credentials: then the service needs none."""
+    """Return whether every call of every capability says that it needs no credentials: then the service needs none."""
     calls = [call for capability in united_capabilities for call in capability.invocations]
     return bool(calls) and all(call.auth is not None and call.auth.required is False for call in calls)
 
@@ -95,7 +93,7 @@ def place(origin: Origin, service: Service, *names: str) -> Origin:
 
 
 def is_host_name(origin: Origin, name: str | None) -> bool:
-    """True when the name is the host's: AWP and WoA have no name for a service, so their readers use it."""
+    """Return whether the name is the host's: AWP and WoA have no name for a service, so their readers use it."""
     return name is not None and name.casefold() in (
         host_of(origin.document),
         registrable_domain(host_of(origin.document) or ""),
@@ -103,7 +101,7 @@ def is_host_name(origin: Origin, name: str | None) -> bool:
 
 
 def _real_names_first(parts: Parts) -> list[tuple[Origin, Service]]:
-    """Return the parts in order, those with a real name before those with that of a host or with none to be shown."""
+    """Return the parts in order; parts named like a host, or without a showable name, come last."""
     return sorted(
         parts,
         key=lambda part: is_host_name(part[0], part[1].name) or _own_name(part[0], part[1].name) != part[1].name,
@@ -111,7 +109,7 @@ def _real_names_first(parts: Parts) -> list[tuple[Origin, Service]]:
 
 
 def relation_in(origin: Origin, name: str | None) -> Relation:
-    """Return the relation of the serving host to the remotest host in a name; SAME if there is none."""
+    """Return the relation of the serving host to the remotest host in a name; SAME if the name has no host."""
     serving_host = host_of(origin.document)
     relations = (relation(serving_host, host) for host in hosts_in(name or "")) if serving_host else ()
     return min(relations, default=Relation.SAME)
@@ -123,10 +121,6 @@ def _own_name(origin: Origin, name: str | None) -> str | None:
     if relation_in(origin, name) < Relation.BELOW or any(map(is_confusable, hosts_in(name or ""))):
         return host_of(origin.document)
     return name
-
-
-def _origin_of_field(part: tuple[Origin, Service], name: str) -> Origin:
-    return place(*part, name)
 
 
 def _united_lists(
@@ -142,7 +136,7 @@ def _united_lists(
 
 
 def _record_origins(name: str, origins: Iterable[Origin], provenance: dict[str, Origin]) -> None:
-    """Record the first origin for the field, and for each part that of another document."""
+    """Record the first origin for the field, and the origin of each part from another document."""
     for index, origin in enumerate(origins):
         if provenance.setdefault(name, origin).document != origin.document:
             provenance[f"{name}/{index}"] = origin
@@ -175,7 +169,7 @@ def _protocols(parts: Parts, provenance: dict[str, Origin]) -> tuple[Protocol, .
             indexes = indexes_by_address[protocol.id, protocol.endpoint]
             index = next((i for i in indexes if _agree(protocols[i], protocol)), None)
             if index is not None:
-                protocols[index] = _completed(protocols[index], protocol)
+                protocols[index] = _complete(protocols[index], protocol)
             elif len(indexes) < _MAX_READINGS:
                 indexes.append(len(protocols))
                 protocols.append(protocol)
@@ -185,18 +179,18 @@ def _protocols(parts: Parts, provenance: dict[str, Origin]) -> tuple[Protocol, .
 
 
 def _agree(first: Protocol, second: Protocol) -> bool:
-    """True when the two entries of one address differ in nothing that both state."""
+    """Return whether the two entries of one address differ in nothing that both state."""
     pairs = ((getattr(first, name), getattr(second, name)) for name in ("version", "transport", "card_url"))
     return all(a is None or b is None or a == b for a, b in pairs)
 
 
-def _completed(first: Protocol, second: Protocol) -> Protocol:
+def _complete(first: Protocol, second: Protocol) -> Protocol:
     added = {f.name: getattr(second, f.name) for f in fields(Protocol) if getattr(first, f.name) in _NOTHING}
     return replace(first, **added)
 
 
 def _pointers(services: Iterable[Service]) -> tuple[Pointer, ...]:
-    """Return all pointers once, without payloads: each payload is a document of its own by now."""
+    """Return all pointers once, without payloads: each payload has become a separate document by now."""
     pointers = {
         (pointer.url, pointer.rel, pointer.pointer): pointer for service in services for pointer in service.pointers
     }
@@ -217,8 +211,8 @@ def _identity(parts: Parts, provenance: dict[str, Origin]) -> Identity:
     for index, source in enumerate(origins):
         if source.document != provenance["identity"].document:
             provenance[f"identity/keys/{index}"] = source
-    dids = _distinct(did for _, service in parts for did in service.identity.dids)
-    signatures = _distinct(signature for _, service in parts for signature in service.identity.signatures)
+    dids = _drop_repeated(did for _, service in parts for did in service.identity.dids)
+    signatures = _drop_repeated(signature for _, service in parts for signature in service.identity.signatures)
     return Identity(dids, tuple(keys.values()), signatures)
 
 
@@ -243,5 +237,5 @@ def _native(parts: Parts, provenance: dict[str, Origin]) -> dict[str, dict[str, 
     return native
 
 
-def _distinct(items: Iterator[_H]) -> tuple[_H, ...]:
+def _drop_repeated(items: Iterator[_H]) -> tuple[_H, ...]:
     return tuple(dict.fromkeys(items))

@@ -17,7 +17,7 @@ from registry.core.reading.injection import injection_flags
 PRECEDENCE: Final = tuple(
     slug for _, slug in sorted((form.precedence, form.slug) for form in FORMATS if form.precedence is not None)
 )
-"""Which document counts when those of one host differ: native manifests, cards, descriptions, catalogues, texts."""
+"""Order in which a host's differing documents count: native manifests, cards, descriptions, catalogues, texts."""
 
 _AD_HOC: Final = "adhoc"
 _LAST_SPECIFIED: Final = max(
@@ -39,7 +39,7 @@ class HeldDocument:
     seen_at: datetime
     via: Via | None = None
     observed: frozenset[Observation] = frozenset()
-    copies: tuple[str, ...] = ()  # other URLs of the host with the same bytes: what names one of them names this
+    copies: tuple[str, ...] = ()  # URLs of the host with the same bytes; references to one refer to this
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class LocatedFinding:
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """`service` is None if no document makes the host a service. `formats` are slugs, in order of precedence."""
+    """The merged service; None if no document describes one. `formats` are slugs, in order of precedence."""
 
     service: Service | None
     findings: tuple[LocatedFinding, ...]
@@ -65,14 +65,14 @@ class MergeResult:
         return injection_flags(located.finding.rule.code for located in self.findings)
 
 
-def in_order(documents: Iterable[HeldDocument]) -> list[HeldDocument]:
+def sort_by_precedence(documents: Iterable[HeldDocument]) -> list[HeldDocument]:
     """Return the documents by precedence; ties are broken by URL and bytes."""
     return sorted(
         documents, key=lambda document: (*_rank(document), document.requested, document.sha256, str(document.via))
     )
 
 
-def found(documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
+def find_describing(documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
     """Yield the documents that describe the host. Capability details count only through their manifest."""
     for document in documents:
         assessment = document.assessment
@@ -104,7 +104,7 @@ def origin_of(document: HeldDocument) -> Origin:
     return Origin(document.url, "", document.assessment.format or "")
 
 
-def described(documents: Sequence[HeldDocument]) -> list[tuple[Origin, Service]]:
+def describe_documents(documents: Sequence[HeldDocument]) -> list[tuple[Origin, Service]]:
     """Return each document as its origin and the service that it describes."""
     return [
         (origin_of(document), document.assessment.service)
@@ -132,14 +132,14 @@ def same_name(name: str) -> str:
 
 
 def path_of(url: str) -> str:
-    """Return the path of a URL, which names a document among those of its host."""
+    """Return the path of a URL, which identifies a document on its host."""
     return "/" + url.partition("://")[2].partition("/")[2]
 
 
 def _rank(document: HeldDocument) -> tuple[bool, int, int, int, str]:
     """Return the sort key: native before synthetic (AWP section 14), then PRECEDENCE, then preferred paths.
 
-    A document of a format's path in a shape of its own comes after all that follow a specification, before texts.
+    A document at a format's path in an unspecified shape comes after all that follow a specification, before texts.
     """
     slug = document.assessment.format or ""
     form = FORMAT_BY_SLUG.get(slug)

@@ -1,7 +1,4 @@
-"""The listing of a merged service: what search and the interfaces see of it.
-
-Decide whether the documents of a host make it a service that is listed, and say why if they do not.
-"""
+"""Make the listing of a merged service for search and the interfaces, or say why the host is not listed."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -40,9 +37,10 @@ def make_listing(
     seen_on: date | None,
     trust_reasons: tuple[str, ...] = (),
 ) -> Listing:
-    """Return what search and the interfaces see of a service: texts cleaned and cut, ADP's vocabularies and `unknown`.
+    """Return the listing of a service for search and the interfaces.
 
-    `formats` are slugs, or `slug/dialect` pairs of which the slug counts.
+    Texts are cleaned and cut; words are ADP's, and `unknown`. `formats` are slugs, or `slug/dialect` pairs, which count
+    by their slug.
     """
     return Listing(
         domain=domain,
@@ -116,7 +114,7 @@ _TO_AUTHOR: Final = re.compile(
     r"(?:describe|enter|insert|explain|write|replace|your|todo|a (?:short|brief))\b", re.IGNORECASE
 )
 _RESERVED: Final = frozenset({"example.com", "example.org", "example.net"})
-"""RFC 2606 section 3: names that belong to nobody, and stand in every sample."""
+"""RFC 2606 section 3: names without an owner, used in samples."""
 _REFUSALS: Final = frozenset({
     common_rules.ENDPOINT_NOT_PUBLIC, common_rules.ENDPOINT_INVALID, common_rules.TEMPLATE,
 })  # fmt: skip
@@ -163,7 +161,7 @@ def is_template(service: Service, host: str) -> bool:
 
 
 def is_callable(service: Service) -> bool:
-    """Return whether anything in the service can be called, run or followed by somebody else."""
+    """Return whether a client can call, run or follow anything in the service."""
     return bool(
         service.packages
         or service.relations.workflows

@@ -1,18 +1,9 @@
-"""The documents of one host -> one service with per-field provenance (docs/merge.md).
+"""Merge the documents of one host into one service with per-field provenance (docs/merge.md).
 
-Every finding that needs two documents is made here: missing capability details and pointer targets, contradictions,
-signatures, endpoints on another site, names of others. Documents come in with their assessments; nothing is read or
-fetched. Each question has its own module in `merging/`.
-
-Contradictions between the documents of one host: precedence decides, and a finding informs the operator.
-
-Every finding names the documents, by their paths, and what each states.
-
-What a site says about further use of its texts: training of models, attribution. For copies of the registry.
-
-Two sources: `policies` of its documents (ATP 0.1 section 3.8), and the preferences in its robots.txt: `Content-Usage`
-(draft-ietf-aipref-attach, category `train-ai`) and `Content-Signal` (`ai-train`). A refusal in either holds. A word
-that is not known is no permission.
+Findings that need two documents are made in `merging/`; each contradiction names the documents, by path, and what each
+states. Documents come with their assessments; nothing is read or fetched. A site's wishes about training and
+attribution come from `policies` (ATP 0.1 section 3.8) and from robots.txt: `Content-Usage` (draft-ietf-aipref-attach,
+category `train-ai`) and `Content-Signal` (`ai-train`). A refusal in either holds. An unknown word is no permission.
 """
 
 import re
@@ -29,20 +20,20 @@ from registry.core.merging import rules
 from registry.core.merging.access import Metadata
 from registry.core.merging.claims import claims, look_alikes, mark_off_site, with_signatures
 from registry.core.merging.details import details_of, with_details, with_tool_lists
-from registry.core.merging.fields import Parts, is_host_name, united
+from registry.core.merging.fields import Parts, is_host_name, unite_parts
 from registry.core.merging.held import (
     PRECEDENCE,
     HeldDocument,
     LocatedFinding,
     MergeResult,
-    described,
+    describe_documents,
+    find_describing,
     finding,
     formats_of,
-    found,
-    in_order,
     observations_of,
     path_of,
     same_name,
+    sort_by_precedence,
     without_copies,
 )
 from registry.core.merging.listing import reason_not_to_list
@@ -87,13 +78,13 @@ def _evidence(stated_values: Iterable[tuple[Origin, str]]) -> str:
 
 
 def _is_service_name(origin: Origin, name: str) -> bool:
-    """True unless the name is only the host's, or the title of a text."""
+    """Return whether the name is more than the host's, or the title of a text."""
     form = FORMAT_BY_SLUG.get(origin.format)
     return not is_host_name(origin, name) and form is not None and form.role is not Role.TEXT
 
 
 def _requires_auth(auth: Auth) -> bool | None:
-    """True when a caller has to authenticate, as listed schemes imply; None if the document does not state it."""
+    """Return whether a caller has to authenticate, as listed schemes imply; None if the document does not state it."""
     if auth.required is not None or not auth.schemes:
         return auth.required
     return any(scheme.type != "none" for scheme in auth.schemes)
@@ -116,11 +107,11 @@ def held_from(answer: ProbeResult, answers: Sequence[ProbeResult] = ()) -> HeldD
 
 def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     """Return one service from all current documents of `host`, in any order. Never raises on assessed documents."""
-    host_documents = in_order(host_documents)
-    documents = with_tool_lists(without_copies(found(host_documents)))
+    host_documents = sort_by_precedence(host_documents)
+    documents = with_tool_lists(without_copies(find_describing(host_documents)))
     findings = [
         LocatedFinding(one, document.url)
-        for document in chain(documents, _broken(host_documents))
+        for document in chain(documents, _find_broken(host_documents))
         for one in document.assessment.findings
     ]
     findings += observations_of(documents)
@@ -129,8 +120,8 @@ def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     documents, pointer_findings = with_referrals(documents, host_documents, host)
     findings += (*detail_findings, *signature_findings, *pointer_findings)
     formats_and_urls = formats_of(documents), tuple(document.url for document in documents)
-    parts = described(Metadata.set_aside(documents))
-    service = Metadata(documents, host).complete(united(parts))
+    parts = describe_documents(Metadata.set_aside(documents))
+    service = Metadata(documents, host).complete(unite_parts(parts))
     service, left_out = public_merged(service, host)  # guard: merge-gate
     findings += [LocatedFinding(finding(common_rules.ADDRESS_NOT_PUBLIC, "", address)) for address in left_out]
     reason = reason_not_to_list(documents, service, host) if documents else None
@@ -144,7 +135,7 @@ def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     return MergeResult(service, tuple(findings), *formats_and_urls)
 
 
-def _broken(host_documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
+def _find_broken(host_documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
     """Yield documents that are unreadable or deny a protocol: their findings state why they do not count."""
     return (
         document for document in host_documents if document.assessment.outcome in (Outcome.MALFORMED, Outcome.NEGATIVE)
@@ -153,7 +144,7 @@ def _broken(host_documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
 
 Training = Literal["allowed", "conditional", "forbidden", "unstated"]
 
-_MOST_LINES: Final = 10_000
+_MAX_LINES: Final = 10_000
 _LINE = re.compile(r"\s*(user-agent|content-usage|content-signal|allow|disallow|crawl-delay)\s*:\s*([^#]*)", re.I)
 _TRAINING = re.compile(r"(?:^|[\s,;])(?:train-ai|ai-train|train)\s*=\s*\"?([a-z]+)", re.I)
 _PATH = re.compile(r"(/\S*)\s+(.*)")
@@ -177,7 +168,7 @@ class Usage:
 
     @property
     def is_restricted(self) -> bool:
-        """True unless training is allowed or nothing is said about it."""
+        """Return whether the site says anything about training except that it is allowed."""
         return self.training in ("forbidden", "conditional")
 
     def to_json(self) -> dict[str, Any]:
@@ -190,7 +181,7 @@ class Usage:
 
 
 def usage_of(policies: Policies, robots: bytes | None = None, preference: str | None = None) -> Usage:
-    """Return what a site says. `robots`: the body of its robots.txt, if there is one; `preference`: what another
+    """Return a site's wishes. `robots`: the body of its robots.txt, if any; `preference`: the value that another
     registry read there."""
     if robots:
         preference = _preference(robots) or preference
@@ -225,7 +216,7 @@ def _preference(body: bytes) -> str | None:
     groups: dict[bool, list[str]] = {True: [], False: []}  # by whether the group names this crawler
     agents: set[str] = set()
     is_open = False  # whether the last line named an agent, so that the next one belongs to the same group
-    for line in body[:CAP].decode("utf-8", "replace").splitlines()[:_MOST_LINES]:
+    for line in body[:CAP].decode("utf-8", "replace").splitlines()[:_MAX_LINES]:
         match = _LINE.match(line)
         if match is None:
             continue

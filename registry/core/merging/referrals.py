@@ -1,4 +1,4 @@
-"""Entries of catalogues and other pointing documents: what they add to the documents they name, and which are missing.
+"""Merge the entries of catalogues into the documents they name, and report named documents that are missing.
 
 An entry for a document of this host adds its texts to that document and is then removed: sample queries and tags are
 the best texts for search. An entry for another host is left to that host. If a named document is missing, or the live
@@ -40,7 +40,7 @@ _LIVE_ENDINGS: Final = ("/mcp", "/sse")
 
 @dataclass(slots=True)
 class _HostContext:
-    """What else is known of the host: documents `found` or `missed` by URL, `carried` by the place that names them."""
+    """The other documents of the host: `found` or `missed` by URL, `carried` by the place that names them."""
 
     host: str
     found: dict[str, int] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def with_referrals(
                 live_protocols.append(live_server[1])
             elif role_of(document) is not Role.POINTERS or _is_own(capability, context):
                 protocol = _card_protocol(capability) if role_of(document) is Role.POINTERS else ()
-                # a registry is searched by its protocol, which describes no call; alone, it is what the host offers
+                # a registry is searched by its protocol, which describes no call; alone, it is the host's offer
                 if context.is_alone or not any(one.id == _REGISTRY for one in protocol):
                     capabilities.append(capability)
                 live_protocols += protocol
@@ -111,7 +111,7 @@ def _host_context(documents: Sequence[HeldDocument], host_documents: Sequence[He
 
 
 def _is_referral(document: HeldDocument, capability: Capability) -> bool:
-    """True when a capability only refers to another document. ADP's own details are joined in details.py."""
+    """Return whether a capability only refers to another document. ADP's own details are joined in details.py."""
     if role_of(document) is Role.POINTERS:
         return True
     is_reference = bool(capability.invocations) and all(call.kind == "pointer" for call in capability.invocations)
@@ -133,11 +133,11 @@ def _url(capability: Capability) -> str | None:
 
 
 def _is_own(capability: Capability, context: _HostContext) -> bool:
-    """True when the entry is the host's own.
+    """Return whether the entry is the host's own.
 
-    Beside other documents of the host, that is an entry for something on this host that is not known to be missing. A
-    catalogue that stands alone says itself what its publisher offers: all entries of its registrable domain, by their
-    address or their publisher's name, and those that it describes in full.
+    If the host has other documents, an own entry is on this host and not known to be missing. A catalogue that stands
+    alone states itself what its publisher offers: its own are the entries of its registrable domain, by their address
+    or their publisher's name, and entries that it describes in full.
     """
     if any(call.kind not in _REFERRING for call in capability.invocations):
         return True
@@ -157,12 +157,12 @@ def _is_own(capability: Capability, context: _HostContext) -> bool:
 
 
 def _is_carried(document: HeldDocument) -> bool:
-    """True for the value of an entry, which is judged as a document of its own; its URL has a fragment."""
+    """Return whether the document is an entry's value, judged separately; its URL has a fragment."""
     return document.via is not None and "#" in document.url
 
 
 def _card_protocol(capability: Capability) -> tuple[Protocol, ...]:
-    """Return the protocol of an entry that names a card or a registry, where nothing else tells of it."""
+    """Return the protocol of an entry that names only a card or a registry."""
     kind = next((str(kind) for key in ("type", "mediaType") if (kind := _entry_members(capability).get(key))), "")
     url = _url(capability)
     protocol = next((protocol for word, protocol in _CARD_TYPES if word in kind.lower()), None)
@@ -182,7 +182,7 @@ def _is_instruction(capability: Capability) -> bool:
 def _live_server(
     capability: Capability, document: HeldDocument, context: _HostContext
 ) -> tuple[Capability, Protocol] | None:
-    """Return the server that answered in place of its card, with POST or event streams: the URL is its endpoint."""
+    """Return the server that answered instead of its card, with POST or event streams: the URL is its endpoint."""
     url = _url(capability)
     missed = context.missed.get(url or "")
     if url is None or missed is None or role_of(document) is not Role.POINTERS or not _is_live(missed):

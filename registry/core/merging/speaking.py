@@ -1,7 +1,7 @@
-"""For whom the documents of a host speak beyond it, and what other records must say before it is `verified`.
+"""Find the other hosts that a host's documents speak for, and the confirmations that `verified` needs.
 
-A host speaks for itself and for hosts below it. Whatever it says of its parent or a sibling needs a confirmation, and
-so do access tokens of a site that is listed itself (docs/adr/0045-who-speaks-for-whom.md).
+A host speaks for itself and for hosts below it. Statements about its parent or a sibling need a confirmation, and so
+do access tokens of a site that is listed itself (docs/adr/0045-who-speaks-for-whom.md).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ MAX_NAMED: Final = 200
 
 SITE_MARK: Final = "*."
 OWNER_MARK: Final = "@"
-"""Before a domain in `depends_on`: whether any of its hosts is listed, and who owns the whole of it."""
+"""Prefix of a domain in `depends_on`: the trust depends on whether any of its hosts is listed, and on its owner."""
 
 _TENANTS: Final = frozenset(
     ("accounts.dev", "authkit.app", "auth0.com", "b2clogin.com", "ciamlogin.com", "descope.com", "frontegg.com",
@@ -35,7 +35,7 @@ the provider itself is listed."""
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is stored of other hosts: the `listed` ones with the hosts that their documents name, `sites` with a listed
+    """Stored facts about other hosts: `listed` hosts with the hosts that their documents name, `sites` with a listed
     host, and `owners`, the proven ownership of each host."""
 
     listed: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -1,10 +1,8 @@
-"""What is known of a listing: its level, which clients of ADP registries know, and why it is not higher.
+"""Decide the trust level of a listing, the reasons why it is not higher, and since when each of them holds.
 
-No level says who runs a host: a certificate shows that the answer came from it, and anybody gets one for a host of
-their own. `verified` means that the documents came from their own host over TLS and speak for nobody else
-(docs/adr/0023-what-verified-means.md).
-
-Since when a service has its trust level, and each of the reasons why that is not higher.
+Clients of ADP registries know the levels. No level says who runs a host: a certificate shows only that the answer came
+from the host, and every owner can get one. `verified` means that the documents came from their own host over
+TLS and speak for no other site (docs/adr/0023-what-verified-means.md).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +22,7 @@ from registry.core.names.domains import same_site
 from registry.core.reading import injection_rules
 
 LEVEL: Final = "level"
-"""The member with the date of the level; all others are codes of reasons (`trust.REASONS`, none of which is this)."""
+"""The member with the date of the level. All other members are codes of reasons (`trust.REASONS`)."""
 
 Facts = tuple[str, Iterable[str]]
 """A level, and the codes of its reasons."""
@@ -47,7 +45,7 @@ def _level(level: str) -> str:
 
 
 Checked = Literal["host", "part", "none"]
-"""This registry's own word for a level: what of the listing is known to be its host's."""
+"""This registry's own word for a level: which parts of the listing certainly come from its host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +165,7 @@ def trust_of(
     is_failing: bool = False,
     known: Known = NOTHING_KNOWN,
 ) -> Trust:
-    """Return what is known of a host that served its documents over valid TLS.
+    """Return the trust of a host that served its documents over valid TLS.
 
     `findings`: all of the merged service. `is_failing`: its last visits failed so often and for so long that it may be
     gone (decided by the store; age alone is no reason). `known`: of the hosts in `speaking.depends_on`.
@@ -198,8 +196,8 @@ def shown(
     resembles: Mapping[str, str] | None = None,
     since: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
-    """Return what an interface shows of the trust of a service in a list. `since`: when the level and the reasons
-    began, by the names of `trust_dates`. JSON-ready."""
+    """Return the trust of a service for an interface's list, JSON-ready. `since`: when the level and the reasons
+    began, by the names of the stored dates."""
     since = since or {}
     return {
         "checked": LEVELS[level].checked,
@@ -230,5 +228,5 @@ def explained(
 
 
 def explained_listing(listing: Listing, since: Mapping[str, str | None] | None = None) -> dict[str, Any]:
-    """Return `explained` for what is listed of a host."""
+    """Return `explained` for a listing."""
     return explained(listing.trust_level, listing.trust_reasons, listing.resembles, since)

@@ -1,8 +1,6 @@
-"""Requests to a host and their answers: Probe, Fetched, Outcome, Document.
+"""Requests to a host and their answers: Probe, FetchResult, Outcome, Document, and observations over several answers.
 
 Nothing here fetches: the crawler fills `FetchResult`, the core reads it.
-
-What several answers of a host show about one of its documents, and a single answer cannot.
 """
 
 import hashlib
@@ -46,7 +44,7 @@ ABSENCE = frozenset({Outcome.NEGATIVE, Outcome.NOT_A_MANIFEST, Outcome.ABSENT, O
 
 @dataclass(frozen=True, slots=True)
 class Via:
-    """The document that names a URL, and what it promises there."""
+    """The document that names a URL, and the format it promises there."""
 
     document: str  # URL of the document that holds the pointer
     pointer: str  # JSON Pointer into it (RFC 6901), "" for headers, robots.txt and HTML
@@ -64,7 +62,7 @@ class Purpose(StrEnum):
     POINTER = "pointer"
     DETAIL = "detail"
     RPC = "rpc"  # one message to an MCP endpoint
-    TOOLS = "tools"  # what the endpoint replied in all: a document that was requested by POST
+    TOOLS = "tools"  # all replies of the endpoint: a document that was requested by POST
 
 
 class Post(NamedTuple):
@@ -154,10 +152,10 @@ class FetchResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a format sees of an answer: its body, already read, and how it was served."""
+    """An answer as a format sees it: its parsed body, and how it was served."""
 
     raw: bytes
-    value: Json  # None for texts (llms.txt) and for what did not parse
+    value: Json  # None for texts (llms.txt) and for unreadable bodies
     url: str  # where it was served; the host in it is the identity
     media_type: str | None = None  # lower case, without parameters
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)  # Python 3.11 refuses a mapping proxy

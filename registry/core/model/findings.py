@@ -16,7 +16,7 @@ class Severity(StrEnum):
 
 
 class Section(StrEnum):
-    """The part of the score that a finding lowers: a score is the sum of what is left of each section."""
+    """The part of the score that a finding lowers. A score is the sum of the remaining points of all sections."""
 
     CONFORMANCE = "conformance"  # does the document follow its own specification
     COMPLETENESS = "completeness"  # does it contain what an agent needs
@@ -31,12 +31,12 @@ CONFORMANCE, COMPLETENESS, SAFETY, OPERABILITY, IDENTITY = Section
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """Something that can be wrong, with the points it costs and its texts. Compared and hashed by identity.
+    """A possible mistake, with the points it costs and its texts. Compared and hashed by identity.
 
     `code` is stored in databases and shown to users: it never changes. `points` are lost from `section` when the rule
-    is broken for the whole service, never more by repetition. `says` is one sentence about what was found, `fix` what
-    the operator should do, `spec` the source of the demand. `requirements` are the ids of the demands in the format's
-    specification that the rule checks; a format's rule without any states in `rationale` why it exists.
+    is broken for the whole service, never more by repetition. `says` is one sentence about the finding, `fix` the
+    advice to the operator, `spec` the source of the demand. `requirements` are the ids of the checked demands in the
+    format's specification; a format's rule without any states in `rationale` why it exists.
     """
 
     code: str

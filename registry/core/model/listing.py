@@ -1,7 +1,6 @@
-"""The model of search: Listing (what is indexed of a service), Query with its Filters, and Hit (one result).
+"""The model of search: Listing (an indexed service), Query with its Filters, Hit (one result); and reports on listings.
 
-Reports about a listed host: why, and what becomes of them. A report is a signal to the registry's operator: no
-number of reports changes how a host is listed or ranked.
+A report is a signal to the registry's operator: no number of reports changes how a host is listed or ranked.
 """
 
 import hashlib
@@ -15,7 +14,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 
 class TrustLevel(StrEnum):
-    """What is known of a listing (merging.trust). `unverified` is hidden unless requested."""
+    """The trust level of a listing (merging.trust). `unverified` is hidden unless requested."""
 
     VERIFIED = "verified"
     COMMUNITY = "community"
@@ -24,9 +23,9 @@ class TrustLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resemblance:
-    """A well-known name that is used on a host of somebody else. `domain`: the best known of its owner's.
+    """A well-known name that is used on another owner's host. `domain`: the best known domain of the name's owner.
 
-    `seen_in`: what uses it. `provider` is the name or address of who is said to run the service.
+    `seen_in`: what uses it. `provider`: the claimed operator's name or address.
     """
 
     name: str
@@ -40,10 +39,10 @@ AuthKind = Literal["none", "api_key", "oauth2", "unknown"]
 """ADP's kinds of credential, and `unknown` where no document says whether one is needed."""
 
 PricingKind = Literal["free", "freemium", "paid", "unknown"]
-"""ADP's kinds of pricing, and `unknown` where no document says what a call costs."""
+"""ADP's kinds of pricing, and `unknown` if no document states the price of a call."""
 
 SideEffects = Literal["true", "false", "unknown"]
-"""What the documents say about side effects of a capability; `unknown` where they say nothing."""
+"""The side effects of a capability that the documents state, or `unknown`."""
 
 SortBy = Literal["relevance", "score", "freshness"]
 
@@ -72,8 +71,8 @@ class Listing:
     `languages` are those the documents were served in (Content-Language), lower case, each with its primary language.
     `keywords` as in ListedCapability, of the service as a whole.
     `trust_reasons` are codes of `merging.trust`: why the level is not higher. Empty, as `resembles`, in older listings.
-    `listed_since`: when the host was first listed. `offered_since`: since when it offers what it offers now, by its
-    fingerprint (wording/fingerprint.py); a host that changes what it says begins anew. None: not recorded.
+    `listed_since`: when the host was first listed. `offered_since`: since when its offer is unchanged, by the
+    fingerprint of wording/fields.py; a changed offer sets it again. None: not recorded.
     """
 
     domain: str
@@ -108,9 +107,9 @@ class Filters:
     values of each filter that is set.
 
     `trust_levels` override `include_unverified`. `side_effects` and `semantic_types` also filter the capabilities
-    shown: only those to which both apply, by what the documents say; nothing inferred counts. `hosts` are exact names,
-    `domains` registrable domains, `tlds` last labels of hosts. `unique`: of copies among the listings that pass, only
-    those in front (ranking/copies.py), and those that the question names.
+    shown: both must apply, by what the documents say; nothing inferred counts. `hosts` are exact names, `domains`
+    registrable domains, `tlds` last labels of hosts. `unique`: of copies among the listings that pass, only the first
+    ones (ranking/copies.py) and the ones the question names.
     """
 
     include_unverified: bool = False
@@ -144,7 +143,7 @@ class Filters:
 
 
 def side_effects_word(stated: bool | None) -> SideEffects:
-    """Return the value of the filter and facet of side effects for what the documents of a capability state."""
+    """Return the side effects that a capability's documents state, as a value of the filter and the facet."""
     if stated is None:
         return "unknown"
     return "true" if stated else "false"
@@ -213,7 +212,7 @@ CODES: Final[tuple[Code, ...]] = get_args(Code)
 CODE_MEANS: Final[Mapping[Code, str]] = MappingProxyType(
     {
         "spam": "It exists to be found and offers nothing.",
-        "impersonation": "It pretends to be somebody else's service.",
+        "impersonation": "It pretends to be another owner's service.",
         "malware": "It attacks or deceives those who call it.",
         "wrong": "What it says of itself is not true.",
         "dead": "It is not offered any more.",

@@ -1,7 +1,7 @@
 """The common model that every format is translated to: one service with its capabilities.
 
 Shapes follow no single format. None means unknown, never "no". All texts are untrusted: they come from the site.
-`native` holds what the documents say and no field here expresses, by format slug: {"awas": {"selector": "#cart"}}.
+`native` holds members without a field here, by format slug: {"awas": {"selector": "#cart"}}.
 The dataclasses hold only JSON-ready values, so that `to_json` and `from_json` are exact inverses.
 """
 
@@ -70,7 +70,7 @@ class Auth:
 class RateLimit:
     requests: int | None = None
     window: str | None = None  # "1m", "1h", "1d" as the document writes it
-    note: str | None = None  # what could not be expressed, as written
+    note: str | None = None  # parts without a field, as written
     burst: int | None = None  # requests that may come at once
 
 
@@ -119,7 +119,7 @@ class Invocation:
     """One way to call a capability. `endpoint` is absolute https/wss, or None if only the client knows it.
 
     `places` pairs names of the capability's parameters with where the request carries them; empty: the document does
-    not say. `media_type` is that of the body. `headers` are fixed by the document and carry no credential.
+    not say. `media_type`: of the body. `headers` are fixed by the document and carry no credential.
     """
 
     kind: InvocationKind
@@ -153,7 +153,7 @@ class Payment:
     network: str | None = None
     pay_to: str | None = None
     scheme: str | None = None
-    resource: str | None = None  # what is paid for, where the payment is not of one capability
+    resource: str | None = None  # the object of the payment, if it is not for one capability
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +187,8 @@ class Capability:
     reversible: bool | None = None
     sensitivity: str | None = None  # as the document writes it
     polling_url: str | None = None  # where the state of a started call is asked for
-    errors: Mapping[str, Any] = field(default_factory=dict)  # by code: a text, or what the document says of it
-    result_note: str | None = None  # what is returned, in words
+    errors: Mapping[str, Any] = field(default_factory=dict)  # by code: a text, or the document's description
+    result_note: str | None = None  # the result, in words
     pricing: Pricing | None = None  # of this capability alone
     deprecated: bool | None = None
     tags: tuple[str, ...] = ()  # semantic types among them
@@ -346,5 +346,5 @@ def from_json(value: Mapping[str, Any]) -> Service:
 
 
 def is_semantic_type(tag: str) -> bool:
-    """True when a capability's tag is a `namespace:type` (ATP 0.1 section 3.5.2), which means the same everywhere."""
+    """Return whether a tag is a `namespace:type` (ATP 0.1 section 3.5.2), with one meaning for all services."""
     return len(tag) <= 64 and SEMANTIC_TYPE.fullmatch(tag) is not None

@@ -1,14 +1,10 @@
-"""IP addresses that may not be dialled, with the reason.
+"""Refuse IP addresses that may not be dialled, and read new refusals from IANA's special-purpose registries (CSV).
 
 `ipaddress.is_global` is the wrong test: it lets through multicast, IPv4-compatible and translated addresses, NAT64,
-site-local and unallocated space, and differs between Python versions. So the IANA special-purpose registries are kept
-here as data. A row refuses a block even if the registry calls it globally reachable: no web site lives on an anycast
-service address. IPv6 is allowed only inside 2000::/3, the space IANA allocates from.
-
-The IANA special-purpose address registries as IANA publishes them (CSV): parse, check, and reduce to new rows.
-
-Refreshed data only ever ADDS refused blocks to the table of `addresses.py`; it cannot allow what that table refuses. A
-download that would refuse very large blocks, or well-known public addresses, is rejected.
+site-local and unallocated space, and differs between Python versions. A row refuses its block even if IANA calls it
+globally reachable: no web site lives on an anycast service address. IPv6 is allowed only inside 2000::/3, the space
+IANA allocates from. Refreshed data only ADDS refused blocks. A download that would refuse very large blocks, or
+well-known public addresses, is rejected.
 """
 
 import csv
@@ -111,9 +107,9 @@ _extra: tuple[tuple[IPv4Network | IPv6Network, RegistryRow], ...] = ()  # see `s
 
 
 def set_extra_refused(rows: Iterable[RegistryRow]) -> None:
-    """Refuse these blocks in addition to the table above, in place of those of the last call.
+    """Refuse these blocks in addition to the table above; they replace the blocks of the last call.
 
-    For the composition root, which reads what `refresh` has stored. No call can allow what the table refuses.
+    For the composition root, which reads the stored result of `refresh`. No call can allow a block of the table.
     """
     global _extra
     _extra = tuple((ip_network(row.prefix), row) for row in rows)
@@ -151,7 +147,7 @@ def _refusal_v6(address: IPv6Address) -> str | None:
     return reason
 
 
-MOST_ROWS: Final = 500
+MAX_ROWS: Final = 500
 MIN_PREFIX_LENGTH: Final = {4: 8, 6: 16}
 """Prefix length by IP version: a registry with a new row wider than this is rejected."""
 
@@ -187,7 +183,7 @@ def parse_registry(body: bytes, source: str) -> tuple[RegistryRow, ...]:
         if len(cells) != len(table[0]):
             raise BadReference(f"row {number} of the registry is not whole")
         rows += [_row(block, cells, source, version, number) for block in _FOOTNOTE.sub(" ", cells[0]).split(",")]
-    if len(rows) > MOST_ROWS:  # guard: registry-length
+    if len(rows) > MAX_ROWS:  # guard: registry-length
         raise BadReference(f"the registry has {len(rows)} rows")
     return tuple(rows)
 
@@ -212,7 +208,7 @@ def require_plausible(rows: tuple[RegistryRow, ...], source: str) -> tuple[Regis
 
 
 def _is_new(row: RegistryRow) -> bool:
-    """True unless a row of the shipped table covers the block, or it is IPv6 outside 2000::/3, refused anyway."""
+    """Return whether the shipped table does not refuse the block yet. IPv6 outside 2000::/3 is always refused."""
     network = ip_network(row.prefix)
     if isinstance(network, IPv6Network):
         known6 = (IPv6Network(shipped.prefix) for shipped in V6)

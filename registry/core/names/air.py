@@ -19,7 +19,7 @@ _PREFIX: Final = re.compile(r"urn:air?:", re.IGNORECASE)
 
 
 class AirName(NamedTuple):
-    """What an identifier of this registry names: the entry of one format of one host's service."""
+    """The parts of an identifier of this registry: the entry of one format of one host's service."""
 
     host: str
     slug: str
@@ -31,12 +31,12 @@ def air_urn(host: str, slug: str) -> str:
 
 
 def is_air_urn(text: str) -> bool:
-    """Return whether the text is an identifier by the syntax of ARD, from whatever registry."""
+    """Return whether the text is an identifier by the syntax of ARD, from any registry."""
     return len(text) <= MAX_CHARS and _URN.fullmatch(text) is not None
 
 
 def parse_air_urn(text: str) -> AirName | None:
-    """Return what an identifier of this registry names; None for any other text. Exact and case-sensitive."""
+    """Return the parts of an identifier of this registry; None for any other text. Exact and case-sensitive."""
     parts = text.split(":") if is_air_urn(text) else []
     if len(parts) != 5:
         return None

@@ -1,6 +1,6 @@
-"""Tell addresses that two parsers read differently: one host by RFC 3986, another (or none) by the WHATWG URL standard.
+"""Detect addresses that two parsers read differently: one host by RFC 3986, another (or none) by the WHATWG standard.
 
-Whoever checks such an address with one parser and calls it with another calls somebody else:
+A client that checks such an address with one parser and calls it with another calls the wrong host:
 `https://good.test\\@127.0.0.1/` is good.test for a browser and 127.0.0.1 for programs that split at the `@`. Ada reads
 by the URL standard; the other readings are the grammar of RFC 3986 with hosts as of RFC 3987, and Python's `urlsplit`.
 """
@@ -17,7 +17,7 @@ import ada_url
 _USUAL = re.compile(
     r"(?:https?|wss?)://(?:[A-Za-z0-9-]+\.)+[A-Za-z][A-Za-z0-9-]*(?::[1-9][0-9]{0,3})?(?:[/?#]|$)|/(?![/\\\t\n\r])|$"
 )
-"""What all read alike, and nearly all addresses are: a plain host, or a path."""
+"""Nearly all addresses: a plain host, or a path. All parsers read these equally."""
 
 _PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?")  # RFC 3986 appendix B
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
@@ -49,7 +49,7 @@ def is_ambiguous(url: str, base: str | None = None) -> bool:
         strict = origin if origin is None or not strict.host else strict._replace(scheme=origin.scheme)
     if standard is None or strict is None:
         return bool((standard or strict or _NO_HOST).host.strip("."))  # guard: one-reader
-    return standard != strict._replace(host=_mapped(strict.host, standard.host)) or not _is_read_by_python(url)
+    return standard != strict._replace(host=_map_host(strict.host, standard.host)) or not _is_read_by_python(url)
 
 
 _NO_HOST: Final = _Reading("", "", "")
@@ -64,7 +64,7 @@ def _read_by_whatwg(url: str, base: str | None) -> _Reading | None:
 
 
 def _read_by_rfc3986(url: str) -> _Reading | None:
-    """Return None for what the grammar does not allow up to the end of the authority."""
+    """Return the host, or None if the grammar does not allow the text up to the end of the authority."""
     found = _PARTS.match(url)
     scheme, authority = found.groups() if found else (None, None)
     if scheme is not None and not _SCHEME.fullmatch(scheme):
@@ -79,7 +79,7 @@ def _read_by_rfc3986(url: str) -> _Reading | None:
     return _Reading(scheme, parts[1].lower(), "" if port == _PORTS.get(scheme) else port)
 
 
-def _mapped(host: str, standard: str) -> str:
+def _map_host(host: str, standard: str) -> str:
     """Return the host of RFC 3986 in the spelling of the URL standard, if that is the same host for every parser."""
     if host.startswith("["):
         try:

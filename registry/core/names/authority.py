@@ -1,15 +1,11 @@
-"""Who may speak for whom. Claims, opt-outs, names, endpoints, issuers, pins and webhooks all ask `relation`.
+"""Decide which host may speak for another one (`relation`), and read the opt-outs that hosts declare.
 
-A host proves nothing about its parent or its siblings: `u1.platform.example` may belong to a customer of a platform
-that the Public Suffix List does not know. A parent controls the DNS of the hosts below it. The `www.` of a name counts
-as the name itself (docs/adr/0045-who-speaks-for-whom.md).
+Claims, opt-outs, names, endpoints, issuers, pins and webhooks all ask `relation`. A host proves nothing about its
+parent or siblings: `u1.platform.example` may belong to a customer of a platform that the Public Suffix List lacks. A
+parent controls the DNS of the hosts below it. `www.` is dropped from names (docs/adr/0045-who-speaks-for-whom.md).
 
-Opt-outs: what one covers, and the two ways to declare it besides robots.txt.
-
-A site opts out with a file `https://<host>/.well-known/waypost-optout.txt` or a TXT record at `_waypost.<host>` whose
-first word is `opt-out`. Both are read only on request: reading them in every visit would cost every site an HTTP
-request and a DNS query. Being able to publish either proves control of the site or its names, and no other proof is
-needed. The text after the first word is ignored.
+A file or a TXT record opts a site out, because only its owner can publish them. Both are read on request: in every
+visit they would cost each site an HTTP request and a DNS query.
 """
 
 from collections.abc import Collection, Iterable
@@ -57,12 +53,12 @@ _HEAD = 200  # bytes of a file or record that are read
 
 
 def is_covered(host: str, opted_out: Collection[str]) -> bool:
-    """True when `opted_out` contains `host` itself or a host above it."""
+    """Return whether `opted_out` contains `host` itself or a host above it."""
     return any(host == opted_out_host or host.endswith("." + opted_out_host) for opted_out_host in opted_out)
 
 
 def covered_host(host: str, domain: str) -> str:
-    """Return what an opt-out declared on `host` covers: on the apex or its `www.`, the whole registrable domain."""
+    """Return the name that an opt-out on `host` covers with all hosts below: for the apex or its `www.`, the domain."""
     return domain if host == f"www.{domain}" else host
 
 
@@ -75,12 +71,12 @@ def names_above(host: str, domain: str) -> tuple[str, ...]:
 
 
 def file_opts_out(body: bytes) -> bool:
-    """True when the body of a well-known file (served with 200) opts out."""
+    """Return whether the body of a well-known file (served with 200) opts out."""
     return _first_word(body.removeprefix(b"\xef\xbb\xbf")) == WORD
 
 
 def record_opts_out(texts: Iterable[bytes]) -> bool:
-    """True when one of the TXT records of a name opts out."""
+    """Return whether one of the TXT records of a name opts out."""
     return any(_first_word(text) == WORD for text in texts)
 
 

@@ -1,15 +1,10 @@
-"""Which ASCII letter or digit a character looks like (UTS 39, confusables.txt), for comparisons with known names.
+"""Map characters to the ASCII letter or digit they look like (UTS 39), and detect host names that mislead the eye.
 
-Facts of Unicode 17.0.0 (2025-09), read as ICU 78.3 implements them (the skeleton of every assigned letter, number,
-mark and symbol) on 2026-11-24. Kept are characters whose prototype is one ASCII letter or digit; compatibility forms
-(full width, mathematical) are left to NFKC. Small capitals and letters with a stroke or a hook are not in that file;
-their Unicode names say which letter they are.
-
-Detect host names that can be mistaken for others: mixed scripts in a label, or a label of look-alike letters only.
-
-A heuristic after UTS 39 (restriction level "highly restrictive", whole-script confusables), with Unicode's table of
-confusable characters and the scripts that character names show. It only sets a flag: flagged names are accepted, shown
-as A-labels, and never `verified`.
+The table has facts of Unicode 17.0.0 (2025-09), read on 2026-11-24 as ICU 78.3 implements them: characters that look
+like a single ASCII letter or digit. NFKC resolves compatibility forms (full width, mathematical). Small capitals and
+letters with a stroke or a hook are not in confusables.txt; their Unicode names identify the letter. Host names are
+judged after UTS 39 ("highly restrictive", whole-script confusables), with scripts taken from character names. The
+result is only a flag: flagged names are accepted, shown as A-labels, and never `verified`.
 """
 
 import re
@@ -91,7 +86,7 @@ _SMALL_CAPITAL: Final = re.compile(r"LATIN LETTER SMALL CAPITAL ([A-Z])")
 def skeleton(text: str) -> str:
     """Return the text with every character that looks like an ASCII letter or digit replaced by it.
 
-    Compatibility forms are resolved, invisible characters dropped. Letters with marks (`ü`) stay what they are.
+    Compatibility forms are resolved, invisible characters dropped. Letters with marks (`ü`) are not changed.
     """
     visible = (char for char in text if unicodedata.category(char) not in ("Cf", "Mn") or unicodedata.combining(char))
     compatible = unicodedata.normalize("NFKC", "".join(PROTOTYPES.get(char, char) for char in visible))
@@ -135,12 +130,12 @@ _TOGETHER: Final = (
 _LOOKALIKES: Final = frozenset("пкмтвнзьҫκτηεχյղԼտ")  # Cyrillic, Greek, Armenian
 
 _SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
-"""Scripts that can be mistaken for Latin as a whole. Single letters of others look like one too (Hebrew samekh like o),
-their words do not."""
+"""Scripts whose whole words can look Latin. Other scripts have single letters that look Latin (Hebrew samekh like o),
+but no words."""
 
 
 def looks_alike(labels: Sequence[str]) -> bool:
-    """True when a host can be mistaken for another. `labels` are its U-labels, top level last."""
+    """Return whether a host can be mistaken for another. `labels` are its U-labels, top level last."""
     top_level_scripts = _scripts(labels[-1])
     return any(_mixes_scripts(label) or _is_lookalike(label, top_level_scripts) for label in labels)
 
@@ -151,7 +146,7 @@ def _mixes_scripts(label: str) -> bool:
 
 
 def _is_lookalike(label: str, top_level_scripts: frozenset[str]) -> bool:
-    """True when all non-ASCII letters are look-alikes. A non-Latin label in the script of its top level is exempt."""
+    """Return whether all non-ASCII letters are look-alikes. A label in the script of its TLD is exempt."""
     letters = [char for char in label if char.isalpha()]
     non_ascii = [char for char in letters if not char.isascii()]
     if not non_ascii or not all(char in _LOOKALIKES or skeleton(char).isascii() for char in non_ascii):

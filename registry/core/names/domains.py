@@ -24,7 +24,7 @@ MAX_HOST_CHARS: Final = 253
 MAX_LABELS: Final = 10
 MAX_URL_CHARS: Final = 2048
 STRIPPED: Final = "".join(map(chr, range(33)))
-"""What the URL standard removes at both ends of a URL (section 4.4)."""
+"""Characters that the URL standard removes at both ends of a URL (section 4.4)."""
 
 SPECIAL_USE: Final = frozenset(
     ("localhost", "local", "internal", "test", "invalid", "example", "onion", "alt", "arpa", "lan", "corp", "home",
@@ -111,7 +111,7 @@ def canonical_host(text: str, *, exempt: Collection[str] = ()) -> Host:
     label. Their spelling is checked like any other.
     """
     host = host_syntax(text)
-    domain = registrable_domain(host) if host in exempt else _registered(host)
+    domain = registrable_domain(host) if host in exempt else _find_registered(host)
     return Host(host, domain, is_confusable(host))
 
 
@@ -120,7 +120,7 @@ def host_syntax(text: str) -> str:
     if len(text) <= MAX_HOST_CHARS and "--" not in text and _CANONICAL.fullmatch(text):
         return text
     _refuse_decoration(text)  # guard: bare-name
-    name = text.lower() if text.isascii() else _mapped(text)
+    name = text.lower() if text.isascii() else _map_text(text)
     name = name.removesuffix(".")
     labels = name.split(".")
     if len(labels) > MAX_LABELS:  # guard: label-count
@@ -135,7 +135,7 @@ def host_syntax(text: str) -> str:
 
 
 def is_confusable(host: str) -> bool:
-    """True when a canonical host can be mistaken for another name; shown wherever the host is shown."""
+    """Return whether a canonical host can be mistaken for another name; shown wherever the host is shown."""
     if "xn--" not in host:
         return False
     try:
@@ -170,7 +170,7 @@ def use_suffixes(suffixes: SuffixList) -> None:
 def is_public_name(host: str) -> bool:
     """Return whether a host of a parsed URL is a name of the public internet: known suffix, no special use.
 
-    The spelling of its labels is not judged: names with underscores, say, resolve although nobody may register them.
+    The spelling of its labels is not judged: names with underscores, say, resolve although they cannot be registered.
     """
     labels = host.split(".")
     if len(labels) == 1 or labels[-1] in SPECIAL_USE:  # guard: private-name
@@ -179,7 +179,7 @@ def is_public_name(host: str) -> bool:
 
 
 def same_site(a: str, b: str) -> bool:
-    """True when two canonical hosts share their registrable domain."""
+    """Return whether two canonical hosts share their registrable domain."""
     return a == b or registrable_domain(a) == registrable_domain(b)
 
 
@@ -195,13 +195,13 @@ def parse_url(url: str, base: str | None = None) -> Url | None:
 
 def read_url(url: str, base: str | None = None) -> Url | None:
     """Return the parts of `url` by the URL standard, also where other parsers read something else."""
-    if base is not None and url.startswith("https://") and _parsed(base, None):
+    if base is not None and url.startswith("https://") and _parse(base, None):
         base = None  # irrelevant to an absolute URL, which is then parsed once for all pages that name it
-    return _parsed(url, base)
+    return _parse(url, base)
 
 
 @lru_cache(maxsize=1_024)  # reading one document parses the same few URLs many times
-def _parsed(url: str, base: str | None) -> Url | None:
+def _parse(url: str, base: str | None) -> Url | None:
     """Parse with ada, then split its canonical text at the delimiters of the serialiser (URL standard, section 4.5).
 
     Reading each part from ada would cost as much as the parsing.
@@ -253,7 +253,7 @@ def parse_https(url: str, base: str | None = None) -> str | None:
     return canonical if len(canonical) <= MAX_URL_CHARS else None  # guard: url-length
 
 
-def _registered(host: str) -> str:
+def _find_registered(host: str) -> str:
     """Return the registrable domain of a name that may be registered. Raise InvalidName."""
     labels = host.split(".")
     if labels[-1] in SPECIAL_USE:  # guard: special-use-name
@@ -300,7 +300,7 @@ def _colon_code(text: str) -> str:
     return "ip_address"
 
 
-def _mapped(text: str) -> str:
+def _map_text(text: str) -> str:
     try:
         return idna.uts46_remap(text, std3_rules=True, transitional=False)
     except (idna.IDNAError, UnicodeError):
@@ -311,7 +311,7 @@ def _a_label(label: str) -> str:
     if not label:
         raise InvalidName("empty_label")
     if not label.isascii():
-        label = _encoded(label)
+        label = _encode(label)
     if len(label) > 63:  # guard: label-length
         raise InvalidName("label_too_long")
     if not _LDH.fullmatch(label):  # guard: ldh-label
@@ -321,7 +321,7 @@ def _a_label(label: str) -> str:
     return label
 
 
-def _encoded(label: str) -> str:
+def _encode(label: str) -> str:
     try:
         return idna.alabel(label).decode("ascii")
     except (idna.IDNAError, UnicodeError):

@@ -1,11 +1,9 @@
-"""Uses of known names, in host names and in what services call themselves, in any spelling that reads the same.
+"""Find host names in texts, and known names in host names and service names, in any spelling that reads the same.
 
 Such spellings are letters of other scripts, digits for letters (`paypa1`), capitals (`PayPaI`), `rn` for `m`, and
 single letters with spaces between them. A name that is also an ordinary word counts only if it is the whole name, alone
-or with words that its owner would add (`Apple Support`). What others make for a known name ("Gmail integration") is
+or with words that its owner would add (`Apple Support`). Products of others for a known name ("Gmail integration") are
 found too, because no text shows who wrote it.
-
-Host names in foreign text: which sites a claimed identity or a name speaks of, however they are spelt.
 """
 
 import re
@@ -43,14 +41,14 @@ def claimed_hosts(text: str) -> tuple[str, ...]:
 def hosts_in(text: str) -> tuple[str, ...]:
     """Return the canonical host names among the words of a text, once each; also those in URLs and DIDs.
 
-    Spellings of one name are one: percent signs, full width, invisible characters, trailing dots, any case. A name
-    under a top level that does not exist is none (`Node.js`).
+    All spellings of a name count once: percent signs, full width, invisible characters, trailing dots, any case. Words
+    under a top level that does not exist (`Node.js`) are not names.
     """
     return tuple(dict.fromkeys(_hosts_in(text)))
 
 
 def is_namespaced(name: str) -> bool:
-    """True for the name of a server in the MCP registry, `io.github.alice/server`."""
+    """Return whether this is the name of a server in the MCP registry, `io.github.alice/server`."""
     return _NAMESPACE.fullmatch(name) is not None
 
 
@@ -74,21 +72,21 @@ def _hosts_in(text: str) -> Iterator[str]:
 
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_MOST_PIECES: Final = 4
+_MAX_PIECES: Final = 4
 """Pieces of a word that are read as one, between capitals: `BankOfAmerica` has three."""
 
 _PIECE: Final = re.compile(r"[A-Z]*[^A-Z]+|[A-Z]+")
 _DIGITS: Final = str.maketrans("034578", "oeastb")
-_MOST_WORDS: Final = 40
+_MAX_WORDS: Final = 40
 """Words of a text that are read: a name has few."""
 
 _SPELT_OUT: Final = 3
 """From so many words of one letter on, they are read as one word."""
 
-_LEAST_DISGUISED: Final = 5
-"""Letters that an ordinary word must have for another spelling of it to be a disguise (`app1e`, but not `b0x`)."""
+_MIN_DISGUISED: Final = 5
+"""Minimum letters of an ordinary word; other spellings of shorter words are no disguise (`app1e`, but not `b0x`)."""
 
-_LEAST_ATTACHED: Final = 4
+_MIN_ATTACHED: Final = 4
 """Letters that an ordinary word must have to be seen inside another word (`visalogin`, but not `banking`)."""
 
 _WRITTEN: Final = """
@@ -99,11 +97,11 @@ _WRITTEN: Final = """
     assistant bot server sdk cli gateway id me my get go update unlock alert notice invoice order delivery tracking
 """
 _OWNERS_WORDS: Final = frozenset(_WRITTEN.split())
-"""Words beside a known name with which the whole still reads as if its owner had written it."""
+"""Words next to a known name that make the whole read as if its owner had written it."""
 
 _BY_KEY: Final = {known.key: known for known in KNOWN_NAMES}
 _BY_WORDS: Final = {known.words: known for known in KNOWN_NAMES if len(known.words) > 1 and not known.is_word}
-_MOST_NAME_WORDS: Final = max(map(len, _BY_WORDS))
+_MAX_NAME_WORDS: Final = max(map(len, _BY_WORDS))
 
 
 class _Word(NamedTuple):
@@ -121,18 +119,18 @@ def known_name_in(text: str) -> KnownName | None:
     if is_namespaced(text):  # io.github.alice/server: GitHub did not write it
         text = text.partition(".")[2].partition(".")[2] or text
     words = _words(text)
-    return _used(words) or _whole(words, alone=True)
+    return _find_used(words) or _find_whole(words, alone=True)
 
 
 @lru_cache(maxsize=1_024)
 def known_name_in_host(host: str) -> KnownName | None:
     """Return the first known name in the labels of a canonical host below its public suffix.
 
-    A label that is only an ordinary word (`target.shop.example`) is none.
+    An ordinary word as a label (`target.shop.example`) does not count.
     """
     for label in host.split(".")[: -registrable_domain(host).count(".") or None]:
         words = _words(_unicode_label(label).replace("-", " "))
-        if known := _used(words) or _whole(words, alone=False):
+        if known := _find_used(words) or _find_whole(words, alone=False):
             return known
     return None
 
@@ -140,7 +138,7 @@ def known_name_in_host(host: str) -> KnownName | None:
 @lru_cache(maxsize=1_024)
 def asked_for(question: str) -> frozenset[KnownName]:
     """Return the known names among the words of a question, ordinary words included."""
-    tokens = [word.casefold() for word in _WORD.findall(without_marks(question))[:_MOST_WORDS]]
+    tokens = [word.casefold() for word in _WORD.findall(without_marks(question))[:_MAX_WORDS]]
     joined = ("".join(tokens[start : start + count]) for count in (1, 2, 3) for start in range(len(tokens)))
     return frozenset(_BY_KEY[key] for key in joined if key in _BY_KEY)
 
@@ -153,10 +151,10 @@ def owned_name(host: str) -> KnownName | None:
     return next((known for known in owned if known.domains[0] == domain), owned[0] if owned else None)
 
 
-def _used(words: Sequence[_Word]) -> KnownName | None:
+def _find_used(words: Sequence[_Word]) -> KnownName | None:
     """Return the first known name that is no ordinary word, or one in disguise or with an owner's word attached."""
     for position, word in enumerate(words):
-        for count in range(2, _MOST_NAME_WORDS + 1):
+        for count in range(2, _MAX_NAME_WORDS + 1):
             if known := _BY_WORDS.get(tuple(later.text for later in words[position : position + count])):
                 return known
         if word.text in _OWNERS_WORDS:
@@ -165,28 +163,28 @@ def _used(words: Sequence[_Word]) -> KnownName | None:
             known = _BY_KEY.get(key)
             if known is not None and not known.is_word:
                 return known
-            if known := _attached(key):
+            if known := _find_attached(key):
                 return known
         for key in sorted(word.disguised):
-            known = _BY_KEY.get(key) or _attached(key)
-            if known is not None and (not known.is_word or len(known.key) >= _LEAST_DISGUISED):
+            known = _BY_KEY.get(key) or _find_attached(key)
+            if known is not None and (not known.is_word or len(known.key) >= _MIN_DISGUISED):
                 return known
     return None
 
 
-def _attached(key: str) -> KnownName | None:
+def _find_attached(key: str) -> KnownName | None:
     """Return the known name that is written together with a word of its owner or a number: `paypalsupport`."""
     for cut in range(2, len(key)):
         start, end = key[:cut], key[cut:]
         for known, rest in ((_BY_KEY.get(start), end), (_BY_KEY.get(end), start)):
-            if known is None or (known.is_word and len(known.key) < _LEAST_ATTACHED):
+            if known is None or (known.is_word and len(known.key) < _MIN_ATTACHED):
                 continue
             if rest in _OWNERS_WORDS or (rest == end and rest.isdecimal() and not known.is_word):
                 return known
     return None
 
 
-def _whole(words: Sequence[_Word], *, alone: bool) -> KnownName | None:
+def _find_whole(words: Sequence[_Word], *, alone: bool) -> KnownName | None:
     """Return the known name that the words are, spaces and words of its owner aside: `Pay Pal`, `Apple Support`.
 
     `alone`: an ordinary word also counts without words of its owner.
@@ -201,7 +199,7 @@ def _whole(words: Sequence[_Word], *, alone: bool) -> KnownName | None:
 
 def _words(text: str) -> list[_Word]:
     shown = unicodedata.normalize("NFKC", "".join(char for char in text if unicodedata.category(char) != "Cf"))
-    return [_word(word) for word in _joined_letters(_WORD.findall(shown)[:_MOST_WORDS])]
+    return [_word(word) for word in _joined_letters(_WORD.findall(shown)[:_MAX_WORDS])]
 
 
 def _joined_letters(words: Iterable[str]) -> Iterator[str]:
@@ -227,7 +225,7 @@ def _word(word: str) -> _Word:
 def _pieces(word: str) -> frozenset[str]:
     """Return the word and the runs of a few of its pieces, cut before capitals."""
     pieces = _PIECE.findall(word)
-    runs = (pieces[start : start + count] for start in range(len(pieces)) for count in range(1, _MOST_PIECES + 1))
+    runs = (pieces[start : start + count] for start in range(len(pieces)) for count in range(1, _MAX_PIECES + 1))
     return frozenset((word, *map("".join, runs)))
 
 

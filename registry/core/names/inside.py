@@ -1,4 +1,4 @@
-"""Tell addresses that lead into the own network of whoever uses them, by an IP address or a name that only works there.
+"""Detect addresses that lead into their user's own network, by an IP address or a name that only works there.
 
 The rules are the crawler's for names and IP addresses (`domains.py`, `addresses.py`). Nothing is looked up: a public
 name that resolves to a private address is not noticed. Ports do not count.
@@ -38,8 +38,8 @@ def inside_host(text: str, *, is_address: bool = False) -> str | None:
     An address is a URL in any spelling that a client would follow (also without slashes or scheme), `host:port`, and a
     `did:web`. `is_address`: the text is the value of a member that holds an address, so that a bare IP address,
     `localhost` and a name under a top level of private networks count as well. Variables (`{tenant}`) do not hide the
-    rest of a host; a host that is only a variable is the caller's. A text that only contains a URL is not an address.
-    What a web address leads to is also not public if no parser can tell its host.
+    rest of a host; a host that is only a variable is the caller's. A text that only contains a URL is not an address. A
+    web address is also not public if no parser can find its host.
     """
     if _START.match(text) is None:
         return _bare_host(text) if is_address else None

@@ -1,9 +1,9 @@
-"""Names that impostors use, each with the registrable domains of its owner: a table of facts, and nothing that matches.
+"""Names that impostors use, each with its owner's registrable domains: a table of facts without matching code.
 
 Compiled by hand on 2026-11-24 from common knowledge, top levels by the Public Suffix List; not yet compared with the
-owners' own pages. It is no list of trademarks and never complete: a name is added when somebody would gain from being
-taken for it. Domains on which everybody can publish (github.io,
-googleusercontent.com) are left out. A missing domain costs its owner the level `verified`, nothing else.
+owners' own pages. It is not a list of trademarks and never complete: a name is added when impostors would gain from
+it. Domains on which users can publish (github.io, googleusercontent.com) are left out. A missing domain costs its
+owner the level `verified`, nothing else.
 """
 
 import re
@@ -17,10 +17,10 @@ from registry.core.names.confusables import without_marks
 @dataclass(frozen=True)
 class KnownName:
     """`name` as its owner writes it. `domains`: registrable domains of the owner, the best known first; `.google` is a
-    top level of its own.
+    top level that one owner controls.
 
-    `is_word`: also an ordinary word, so that only a use as the whole name counts. `has_pages`: people have pages of
-    their own below the owner's domains, so that a link to a path of it says nothing.
+    `is_word`: also an ordinary word, so only a use as the whole name counts. `has_pages`: users have pages below the
+    owner's domains, so a link to a path there proves nothing.
     """
 
     name: str
@@ -39,7 +39,7 @@ class KnownName:
         return "".join(self.words)
 
     def owns(self, domain: str) -> bool:
-        """True when the registrable domain is the owner's."""
+        """Return whether the registrable domain is the owner's."""
         return domain in self.domains or f".{domain.rpartition('.')[2]}" in self.domains
 
 

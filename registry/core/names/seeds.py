@@ -31,7 +31,7 @@ class Refusal:
 class Checkpoint:
     """A place from which a source can be read on: everything before it was yielded. Only the source can read it.
 
-    `is_complete`: the source was read to its end; from this place a later run reads what is new.
+    `is_complete`: the source was read to its end; a later run reads new entries from this place.
     """
 
     position: str

@@ -46,7 +46,7 @@ class SuffixList:
         return len(self.names) + len(self.wildcards) + len(self.exceptions)
 
     def cut(self, host: str) -> tuple[str, str]:
-        """Return (public suffix, registrable domain) of a canonical host; "" for what it does not have.
+        """Return (public suffix, registrable domain) of a canonical host; "" for a missing one.
 
         The default rule `*` is not applied: a name under an unknown top level has neither.
         """
@@ -62,7 +62,7 @@ class SuffixList:
 
 
 def shipped_body() -> bytes:
-    """Return the list that publicsuffixlist ships, in the version that the lock file pins, as it is published."""
+    """Return the unchanged list that publicsuffixlist ships, in the version that the lock file pins."""
     return pkgutil.get_data("publicsuffixlist", "public_suffix_list.dat") or b""
 
 

@@ -1,9 +1,9 @@
-"""The one ranker: which of an engine's candidates answers a query best, and with which of its capabilities.
+"""The one ranker: it finds the candidates of an engine that answer a query best, and their best capabilities.
 
 Engines only propose services. The order is decided here, from a record of each candidate that was made when it was
 indexed and from statistics of the whole collection, so that every engine returns the same answer. The files in reading
-order, for a service: record; for a query: parsed_query, naming, features, signals/, closer, rank, copies, collapsing,
-confidence, explain. The words of both are read by the package `wording`.
+order, for a service: record; for a query: parsed_query, naming, features, signals/, capabilities, rank, copies,
+collapsing, explain. The package `wording` reads the words of both.
 """
 
 from registry.core.ranking.collapsing import collapse

@@ -59,7 +59,7 @@ def head_verb(text: str) -> str | None:
 
 @lru_cache(maxsize=1_000)
 def action_of_question(text: str) -> RequestedAction | None:
-    """Return the action of the first verb, before which only words of asking may stand; None if there is none."""
+    """Return the action of the first verb, or None without one. Only request words may come before the verb."""
     for word in words(text):
         if word in _ACTION_OF:
             return _ACTION_OF[word]
@@ -70,7 +70,7 @@ def action_of_question(text: str) -> RequestedAction | None:
 
 @lru_cache(maxsize=1_000)
 def likely_action(text: str) -> RequestedAction | None:
-    """Return what the bare name of a thing asks for: things in the plural are read, one thing is made.
+    """Return the likely action for the bare name of a thing: things in the plural are read, one thing is made.
 
     None for a question with a verb or a direction ("HTML to PDF"), or of more words than a name has.
     """

@@ -1,9 +1,7 @@
-"""Which capabilities of a service answer the query: those that hold its words and whose vectors are near it.
+"""Find the capabilities of a service that answer the query, and look closely at one candidate.
 
-A closer look at one candidate: which words of the query stand together in one of its places.
-
-A service of fifty capabilities holds most words somewhere. What it can do for the query is what one capability, or the
-service's own description, says with the query's words together.
+A capability answers if it holds the query's words and its vector is near. A service of fifty capabilities holds most
+words somewhere, so the closer look asks which words stand together in one capability or in the description.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,14 +21,14 @@ from registry.core.ranking.actions import (
 from registry.core.ranking.features import DECIMALS, CloseLook, Features, MatchedTerms
 from registry.core.ranking.parsed_query import ParsedQuery
 from registry.core.reading.plain_text import split_name
-from registry.core.wording.text import stemmed, words
+from registry.core.wording.text import stem_words, words
 
 
 def close_look(features: Features, candidate: int) -> CloseLook:
     """Return the look at a candidate; it is taken once for each answer."""
     look = features.looks.get(candidate)
     if look is None:
-        look = features.looks[candidate] = _look(features, candidate)
+        look = features.looks[candidate] = _look_closely(features, candidate)
     return look
 
 
@@ -48,7 +46,7 @@ def says_the_reverse(features: Features, candidate: int) -> bool:
     return asked.isdisjoint(told) and any((target, source) in told for source, target in asked)
 
 
-def _look(features: Features, candidate: int) -> CloseLook:
+def _look_closely(features: Features, candidate: int) -> CloseLook:
     capabilities = features.candidates.capabilities(candidate)
     start, end = features.candidates.term_starts[candidate : candidate + 2].tolist()
     weights = np.zeros(end - start)
@@ -64,7 +62,7 @@ _SHOWN_FROM: Final = 0.6
 """Least share of the best capability's mark that is shown."""
 
 _SIMILARITY: Final = 0.7
-"""Weight of the cosine beside the share of the query's words. Both count as they are: where the best capability holds
+"""Weight of the cosine relative to the share of the query's words. Neither is normalised: if the best capability holds
 few of the words, the meaning decides."""
 
 _SAME_ACTION: Final = 1.2
@@ -75,16 +73,16 @@ _UNASKED_REMOVAL: Final = 0.8
 
 _UNASKED_WORD: Final = 0.02
 _UNASKED_WORDS: Final = 4
-"""What each word of a name that the query lacks takes from the mark, and how many count: `address_only_geocode` is a
+"""Loss of the mark for each word of a name that the query lacks, and how many words count: `address_only_geocode` is a
 special case of `geocode`."""
 
 _MARKS: Final = 1e9
-"""Marks are integers: equal texts must stay equal, in whatever order numbers were added up."""
+"""Marks are integers: equal texts must stay equal, in any order of addition."""
 
 _SHOWN: Final = 10.0**DECIMALS
 """Factor for rounding: `round(number, DECIMALS)` costs five times as much, because it goes through decimal digits."""
 
-SHOWN_AT_MOST: Final = 3
+MAX_SHOWN: Final = 3
 
 _FIRST_CAPABILITY_ROW: Final = 2
 """Rows of a service's vectors: the whole service, its own text, then the capabilities."""
@@ -94,7 +92,7 @@ def matching_capabilities(
     features: Features,
     candidate: int,
     terms: MatchedTerms,
-    at_most: int = SHOWN_AT_MOST,
+    at_most: int = MAX_SHOWN,
     allowed: Collection[str] | None = None,
 ) -> tuple[CapabilityMatch, ...]:
     """Return the capabilities nearly as good as the best one, best first; only `allowed` names, if given.
@@ -131,8 +129,8 @@ def matching_capabilities(
 
 
 def _factors(question: ParsedQuery, names: Sequence[str]) -> list[float]:
-    """Return the factor of each capability: more for the action that the question asks for, less for another one, for
-    removing something when nobody asked for that, and for words in the name that the question lacks."""
+    """Return the factor of each capability: more for the requested action; less for another action, for an unrequested
+    removal, and for words in the name that the question lacks."""
     asked, likely = action_of_question(question.text), likely_action(question.text)
     asked_terms = _terms_of(question.text)
     factors: list[float] = []
@@ -156,13 +154,13 @@ def _action_factor(
 
 @lru_cache(maxsize=1_000)
 def _terms_of(question: str) -> frozenset[str]:
-    return frozenset(stemmed(words(question)))
+    return frozenset(stem_words(words(question)))
 
 
 @lru_cache(maxsize=10_000)
 def _objects_of_name(name: str) -> frozenset[str]:
-    """Return the stems of a name's words but for verbs of APIs."""
-    return frozenset(stemmed([word for word in words(split_name(name)) if word_action(word) is None]))
+    """Return the stems of a name's words, without verbs of APIs."""
+    return frozenset(stem_words([word for word in words(split_name(name)) if word_action(word) is None]))
 
 
 def _matched_words(look: CloseLook, capability: int, terms: MatchedTerms) -> tuple[str, ...]:
@@ -173,7 +171,7 @@ def _matched_words(look: CloseLook, capability: int, terms: MatchedTerms) -> tup
 
 
 def _similarities(features: Features, candidate: int, count: int) -> list[float]:
-    """Return the cosine of each with the query's nearest sentence, 0 for those without a vector."""
+    """Return the cosine of each with the query's nearest sentence, 0 without a vector."""
     start, end = features.candidates.row_starts[candidate : candidate + 2].tolist()
     cosines = features.needs[start + _FIRST_CAPABILITY_ROW : end][:count].tolist()
     return [max(0.0, cosine) for cosine in cosines] + [0.0] * (count - len(cosines))

@@ -1,11 +1,9 @@
-"""Nobody fills a page, neither one owner nor many hosts that say nearly the same.
+"""Keep a page from being filled by one owner, or by many hosts with nearly the same texts.
 
-One owner: near-duplicates on one registrable domain become one hit, and only the first few different services of a
-domain keep their rank; the others come after all other hits.
-
-Many owners: copies are folded before the ranking (copies.py). Of services of several owners that say nearly the same, a
-few keep their rank and the others come after all other hits, but none is folded: likeness is no proof, for an honest
-owner who changed a word since he was copied is as like the copies as they are like each other.
+One owner: near-duplicates on one registrable domain become one hit. Only the first few different services of a domain
+keep their rank; the others come after all other hits. Many owners: exact copies are folded before the ranking
+(copies.py). Of nearly equal services a few keep their rank, and the others come last. They are not folded, because
+likeness proves nothing: an owner who changed a word after being copied is as similar as the copies.
 """
 
 from collections import Counter
@@ -26,15 +24,15 @@ PER_DOMAIN: Final = 3
 """Services of one domain that keep the rank of their relevance."""
 
 PER_OFFER: Final = 3
-"""Nearly equal services of several owners that keep their rank: those that fewer than this many others of them precede
-both in trust and in age. So of each trust level at most this many, and always the oldest."""
+"""Nearly equal services of several owners that keep their rank. A service keeps it if fewer than this many of the
+others precede it both in trust and in age: at most this many of each trust level, and always the oldest."""
 
 _MAX_COMPARED: Final = 100
-"""Hits of which those of one domain are compared; those after them keep their order."""
+"""Hits that are compared within their domain; later hits keep their order."""
 
 _GLANCE: Final = 12
-"""Hits of which those of several owners are compared: a page and a little more. Only if some of these are alike, all
-hits are compared, because that costs half as much as the whole search."""
+"""Hits that are first compared across owners: a page and a little more. All hits are compared only if some of these
+are alike, because that costs half as much as the whole search."""
 
 _ALIKE_FROM: Final = 0.9
 """Least share of their weighted words that two near-duplicates have in common (Ruzicka similarity)."""
@@ -46,7 +44,7 @@ _GROUPS: Final = 256
 """Groups of words, by hash, that are compared instead of the words when hits of several owners are: all pairs in a few
 operations. The similarity becomes 0.001 higher on average (benchmarks/search-lab.md, "Copies")."""
 
-_MOST_IN_A_GROUP: Final = 0xFFFF
+_MAX_GROUP_SIZE: Final = 0xFFFF
 
 
 def collapse(ranking: Ranking, per_domain: int = PER_DOMAIN, *, across_owners: bool = True) -> Ranking:
@@ -160,7 +158,7 @@ def _word_groups(candidates: CandidateSet, hits: Positions) -> NDArray[np.uint16
     counts = np.concatenate([candidates.counts[span] for span in spans])
     row_starts = np.repeat(np.arange(len(hits)) * _GROUPS, [span.stop - span.start for span in spans])
     groups = np.bincount(row_starts + words, counts, len(hits) * _GROUPS)
-    return np.minimum(groups, _MOST_IN_A_GROUP).astype(np.uint16).reshape(len(hits), _GROUPS)
+    return np.minimum(groups, _MAX_GROUP_SIZE).astype(np.uint16).reshape(len(hits), _GROUPS)
 
 
 def _are_alike(candidates: CandidateSet, first: int, second: int) -> bool:

@@ -18,7 +18,7 @@ from registry.core.model.listing import Listing, TrustLevel
 from registry.core.wording.fields import fingerprint
 
 SHOWN_COPIES: Final = 20
-"""Folded hosts that are kept by name with the one in front; all are counted."""
+"""Folded hosts whose names are kept with the first one; all are counted."""
 
 LEVELS: Final = tuple(TrustLevel)
 
@@ -84,7 +84,7 @@ _NO_COPIES: Final = FoldedHosts()
 
 
 def no_copies(_: int) -> FoldedHosts:
-    """Return that nothing is folded behind any position."""
+    """Return the result without any folded service."""
     return _NO_COPIES
 
 
@@ -108,7 +108,7 @@ class Copies:
     def __init__(
         self, standings: Standings, scores: NDArray[np.integer], hosts: Callable[[Positions], Sequence[str]]
     ) -> None:
-        """`hosts` returns the hosts of the positions; it is asked only for those that have a copy."""
+        """Fold copies. `hosts` returns the hosts of positions; it is called only for services with a copy."""
         positions = _with_copies(standings.offers)
         columns = standings.take(positions)
         _, by_host = np.unique(np.array(hosts(positions), np.object_), return_inverse=True)
@@ -125,7 +125,7 @@ class Copies:
         is_first[1:] = offers[1:] != offers[:-1]
         group = np.cumsum(is_first) - 1
         is_older = np.zeros(len(positions), np.bool_)
-        # each group's ages are moved below all of the group before, so that the running minimum begins anew
+        # each group's ages are moved below all of the group before, so that the running minimum begins again
         moved = offered - group * (int(offered.max(initial=0)) + 1)
         is_older[1:] = moved[1:] < np.minimum.accumulate(moved)[:-1]
         is_folded = ~(is_first | is_older)  # guard: the-oldest-copy-stays

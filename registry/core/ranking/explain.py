@@ -3,13 +3,13 @@
 from collections.abc import Collection
 
 from registry.core.model.listing import Hit
-from registry.core.ranking.capabilities import SHOWN_AT_MOST, matching_capabilities
+from registry.core.ranking.capabilities import MAX_SHOWN, matching_capabilities
 from registry.core.ranking.copies import SHOWN_COPIES, FoldedHosts
 from registry.core.ranking.rank import Ranking, evidence
 
 
 def explain(
-    ranking: Ranking, position: int, capabilities: int = SHOWN_AT_MOST, allowed: Collection[str] | None = None
+    ranking: Ranking, position: int, capabilities: int = MAX_SHOWN, allowed: Collection[str] | None = None
 ) -> Hit:
     """Return the hit at `position` of the order, 0 = best. `allowed` names, if given, limit the capabilities shown."""
     candidate = ranking.order[position]

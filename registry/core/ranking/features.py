@@ -26,16 +26,12 @@ its share of the query's weight."""
 
 
 class CloseLook(NamedTuple):
-    """What closer.py sees in a candidate. `covers` (places,): the share of the query's weight that each place's words
-    match, the service's own text first, then its capabilities.
+    """The closer look at a candidate (capabilities.py). `covers` (places,): the share of the query's weight that each
+    place's words match: first the service's own text, then its capabilities.
     """
 
     capabilities: Capabilities
     covers: Numbers
-
-    @property
-    def best_cover(self) -> float:
-        return float(self.covers.max())
 
 
 class RowRanges:
@@ -66,14 +62,14 @@ class Features:
 
     `idf` (T,); `shares`: T pairs of a word and its share of the query's weight; `tf` (T, n), weighted; `places` (T, n):
     the word's position among a candidate's words, -1 if it is not there; `whole` (R,): cosine with the query; `needs`
-    (R,): the best one with any of its sentences. Both cosines are 0 if query or candidate has no vector.
+    (R,): the best cosine with any of its sentences. Both are 0 if query or candidate has no vector.
 
-    Of each candidate (n,): `covers`: the share of the query's weight that its words match; `nearest`: the cosine of its
-    nearest row, at least 0; `need`: the same with the nearest of the query's sentences; `topic`: the cosine of its
-    first row, that of the whole service; `parts`: its rows after the first one; `sentence_covers`: the best cover of
+    For each candidate (n,): `covers`: the share of the query's weight that its words match; `nearest`: the cosine of
+    its nearest row, at least 0; `need`: the same with the nearest of the query's sentences; `topic`: the cosine of its
+    first row, the whole service; `parts`: its rows after the first one; `sentence_covers`: the best cover of
     one of several sentences, 0 if there is only one; `both_ends`: whether it holds both words of a direction of the
-    query; `on_object`: whether it holds one of the query's `objects`, or there are none. `looks`: candidate -> the
-    closer look at it, for those that were looked at (closer.py).
+    query; `on_object`: whether it holds one of the query's `objects`, also if the query has no objects. `looks`: a
+    candidate's closer look, for the first candidates (capabilities.py).
     """
 
     question: ParsedQuery
@@ -102,10 +98,6 @@ class Features:
             for position, word_and_share in zip(positions, self.shares, strict=True)
             if position >= 0
         }
-
-    def over_parts(self, rows: Numbers, fold: np.ufunc) -> Numbers:
-        """Return (n,) the rows after the first one folded (np.maximum, np.add); 0 for a candidate without such rows."""
-        return self.parts.folded(rows, fold)
 
 
 def extract_features(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> Features:

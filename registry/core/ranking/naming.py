@@ -1,9 +1,8 @@
-"""Questions that name a host: it is then always among the answers, also as a copy that would be folded.
+"""Find the hosts that a question names: they are always among the answers, even as copies that would be folded.
 
-A host is named by its full name or its registrable domain, also inside a URL, and then comes first. It is also named by
-the label of its domain ("pigeonpost" of pigeonpost.example), if that is the whole question, or else if it has a hyphen
-or is neither a word that the embedder knows nor one that many services use. This never lifts its rank, because anybody
-may register the label below another suffix.
+A full host name or registrable domain, also inside a URL, comes first. The label of a domain ("pigeonpost" of
+pigeonpost.example) also names a host if it is the whole question, has a hyphen, or is a word that neither the embedder
+knows nor many services use. A label never lifts the rank, because it can be registered below another suffix.
 """
 
 import re
@@ -30,8 +29,8 @@ _AROUND: Final = ".,;:!?()[]{}<>'\"`*"
 
 
 def names_in(text: str, unknown_words: Sequence[str]) -> tuple[str, ...]:
-    """Return the hosts, domains and labels that the text may name, canonical, at most _NAMES. `unknown_words`: those of
-    its words that the embedder does not know."""
+    """Return the hosts, domains and labels that the text may name, canonical, at most _NAMES. `unknown_words`: its
+    words that the embedder does not know."""
     tokens = [token.strip(_AROUND) for token in text.split()]
     in_full = [token for token in tokens if "." in token or "-" in token or len(tokens) == 1]
     read_already = " ".join(in_full).lower()
@@ -46,8 +45,8 @@ def names_in(text: str, unknown_words: Sequence[str]) -> tuple[str, ...]:
 
 
 def sought(names: Sequence[str], terms: Mapping[str, str], stats: CorpusStats) -> Sequence[str]:
-    """Return the names to look up. Of a question of several `terms` (stem -> word), a word that more than one service
-    in _USED_BY_MANY uses is nobody's name."""
+    """Return the names to look up. In a question of several `terms` (stem -> word), a word is not a name if more than
+    one service in _USED_BY_MANY uses it."""
     stem_of = {word: stem for stem, word in terms.items()} if names and len(terms) > 1 else {}
     labels = [name for name in names if name in stem_of]
     if not labels:
@@ -59,7 +58,7 @@ def sought(names: Sequence[str], terms: Mapping[str, str], stats: CorpusStats) -
 
 
 def addressed(hosts: Sequence[str], named: Sequence[int], names: Sequence[str]) -> list[int]:
-    """Return those of the `named` positions in `hosts` of which the host, or a domain above it, is among the names."""
+    """Return the `named` positions in `hosts` whose host, or a domain above it, is among the names."""
     return [position for position in named if _is_addressed(hosts[position], names)]
 
 

@@ -1,6 +1,6 @@
-"""A query as the ranker uses it: the text, its words and, with an embedder, its vectors.
+"""Parse a query into its text, words and, with an embedder, vectors; find its words in texts for highlighting.
 
-Find the query's words in a text: positions, never markup, so that no foreign text is ever trusted.
+Highlights are positions, never markup, so that no foreign text is ever trusted.
 """
 
 import re
@@ -15,7 +15,7 @@ from registry.core.ranking.actions import head_verb
 from registry.core.ranking.naming import names_in
 from registry.core.wording.text import QUERY_CHARS, directions, name_text, query_terms, sentences, stems, visible
 
-_READ_AT_MOST: Final = 10 * QUERY_CHARS
+_MAX_READ_CHARS: Final = 10 * QUERY_CHARS
 """Invisible characters do not count towards QUERY_CHARS; this bounds them too."""
 
 
@@ -33,7 +33,7 @@ class Embedder(Protocol):
         """Return (n, dims) for queries: rows of length 1; a zero row for a text without any known token."""
 
     def knows(self, word: str) -> bool:
-        """Return whether a word in lower case is in the model's vocabulary as it is, so that it is not misspelt."""
+        """Return whether a word in lower case is in the model's vocabulary, so that it is not misspelt."""
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, dims) for documents, likewise."""
@@ -41,13 +41,13 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedQuery:
-    """`terms`: stem -> the user's word. `whole` (dims,) is the text's vector, `needs` (k, dims) those of its sentences.
+    """`terms`: stem -> the user's word. `whole` (dims,): the text's vector, `needs` (k, dims): its sentences' vectors.
 
-    Both are None without an embedder, or if it knows no token of the text; `model` is then empty. `ways` are pairs of
-    stems, what becomes what (text.directions). `sentences` holds the stems of each, if there are several.
+    Without an embedder, or if it knows no token of the text, the vectors are None, and `model` is empty. `ways` are
+    pairs of stems, what becomes what (text.directions). `sentences`: the stems of each sentence, if there are several.
     `is_name`: the embedder has a vector, but knows none of the words as a whole, as with most names of services.
-    `objects`: stems of which an answer must hold one, see `objects_of`; empty if any other will do. `names`: what may
-    be names of hosts (naming.py).
+    `objects`: an answer must hold one of these stems, see `objects_of`; empty: no such condition. `names`: possible
+    names of hosts (naming.py).
     """
 
     text: str
@@ -64,7 +64,7 @@ class ParsedQuery:
 
 def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     """Parse a text of any bytes and length; only its first QUERY_CHARS visible characters are read."""
-    visible_text = visible(text[:_READ_AT_MOST])[:QUERY_CHARS]
+    visible_text = visible(text[:_MAX_READ_CHARS])[:QUERY_CHARS]
     parts = sentences(visible_text)
     terms, ways = query_terms(visible_text), directions(visible_text)
     unknown_words = [word for word in terms.values() if not embedder.knows(word)] if embedder else []
@@ -92,9 +92,9 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
 
 
 def objects_of(text: str, terms: Mapping[str, str], ways: Sequence[tuple[str, str]]) -> frozenset[str]:
-    """Return the stems of what the question is about: without its verb, and of "X to Y" alone, the X.
+    """Return the stems of the question's object: all stems but its verb, and for "X to Y" alone, the X.
 
-    A service that does the same to other things matches the verb; it answers only if it is near in meaning, too.
+    A service that does the same to other things matches only the verb; it answers only if it is also near in meaning.
     """
     if len(terms) == 2 and len(ways) == 1 and set(ways[0]) == set(terms):
         return frozenset({ways[0][0]})
@@ -102,15 +102,15 @@ def objects_of(text: str, terms: Mapping[str, str], ways: Sequence[tuple[str, st
     return frozenset(stem for stem, word in terms.items() if word != verb) if verb in terms.values() else frozenset()
 
 
-MOST: Final = 50
+MAX_HIGHLIGHTS: Final = 50
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
 
 
 def highlights(text: str, query_stems: Collection[str]) -> tuple[tuple[int, int], ...]:
-    """Return at most MOST disjoint spans (start, end) of `text`; `query_stems` holds stems as in `ParsedQuery.terms`.
+    """Return up to MAX_HIGHLIGHTS disjoint spans (start, end) of `text`. `query_stems`: as in `ParsedQuery.terms`.
 
-    Positions are those of the text as it is shown; `getWeather` is marked as a whole if `weather` is in the query.
+    Positions refer to the shown text; the whole of `getWeather` is marked if `weather` is in the query.
     """
     is_in_query: dict[str, bool] = {}
     spans: list[tuple[int, int]] = []
@@ -120,6 +120,6 @@ def highlights(text: str, query_stems: Collection[str]) -> tuple[tuple[int, int]
             is_in_query[word] = any(stem in query_stems for stem in stems(name_text(word)))
         if is_in_query[word]:
             spans.append(match.span())
-            if len(spans) == MOST:
+            if len(spans) == MAX_HIGHLIGHTS:
                 break
     return tuple(spans)

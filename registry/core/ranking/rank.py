@@ -1,16 +1,10 @@
-"""The order of the candidates: signals, each divided by the best value in the pool, squared, weighted and summed.
+"""Order the candidates by a sum of weighted signals, and decide whether a hit answers the query at all.
 
-A sum of max-normalised scores (a weighted CombSUM, Fox and Shaw 1994) keeps the distances between candidates, which a
-fusion of ranks discards. It is squared because cosines are close together, and a value far from the best says little.
-
-The first candidates are then looked at closely (closer.py), and the part `together` is added: an absolute value, so
-that a service that holds all words of a short question in one place comes before one that holds the rarest often.
-
-Decide whether a hit answers the query at all. The relevance cannot: the best candidate has a high one for nonsense.
-
-Absolute values can: the share of the query's weight that the candidate's words match, and its cosines. Neither does
-alone. Of a request in words of its own, a service holds few; and the nearest vector is near for many a question that it
-does not answer. Their geometric mean asks for both.
+Each signal is divided by the best value in the pool and squared. A sum of max-normalised scores (a weighted CombSUM,
+Fox and Shaw 1994) keeps the distances that a fusion of ranks discards; squaring separates cosines, which are close
+together. The first candidates get the absolute part `together` (capabilities.py) for words in one place. Relevance
+cannot tell an answer: the best candidate for nonsense has a high one. The geometric mean of the share of matched words
+and of the cosines can; neither suffices alone, because users choose other words and vectors are often near.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,15 +32,14 @@ _TOGETHER_SHORT: Final = 0.45
 _SHORT_TERMS: Final = 2
 _MANY_TERMS: Final = 6
 _TOGETHER_LONG: Final = 0.2
-"""Weight of `together`: for a question of one sentence and up to two terms, less with every further one, because a
-service describes with other words what many words ask for, and none above `_MANY_TERMS`; and for a question of several
-sentences."""
+"""Weight of `together` for a question of one sentence and up to two terms, and for a question of several sentences. It
+falls with every further term, to zero above `_MANY_TERMS`: a service answers a long question with other words."""
 
 _REVERSED: Final = 0.5
 """Factor for a service whose texts name the direction of the question ("X to Y") only the other way round."""
 
-_LEAST_SHARE: Final = 0.2
-"""Least share of the first one's relevance. benchmarks/search-lab.md has the figures for other shares."""
+_MIN_SHARE: Final = 0.2
+"""Least share of the first one's relevance. docs/search-lab.md has the figures for other shares."""
 
 _DECIMALS = 9
 """Rounding keeps equal texts equal: sums in another order may differ after the fifteenth decimal."""
@@ -54,7 +47,7 @@ _DECIMALS = 9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """`order`: positions in `features.candidates`, best first, without those that do not match.
+    """`order`: positions in `features.candidates`, best first; candidates that do not match are left out.
 
     `relevance` (n,), 0 to 1, is the sum of `parts`, which has the names of SIGNALS and TOGETHER as keys. `alike`:
     position -> hosts folded into that hit (collapsing.py).
@@ -89,7 +82,7 @@ def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) ->
     parts = normalised * normalised * (weights / (weights.sum() or 1.0))[:, None]
     share = _weight_together(question)
     first = _order(np.round(parts.sum(axis=0), _DECIMALS), candidates)[:_LOOKED_AT] if share or question.ways else ()
-    together = _together(features, first) if share else np.zeros(len(candidates))
+    together = _score_together(features, first) if share else np.zeros(len(candidates))
     parts = np.vstack([parts * (1 - share), together * together * share])
     parts[:, [candidate for candidate in first if says_the_reverse(features, candidate)]] *= _REVERSED
     parts = np.round(parts, _DECIMALS)
@@ -98,7 +91,7 @@ def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) ->
     return Ranking(features, dict(zip(names, parts, strict=True)), relevance, _order(relevance, candidates))
 
 
-def _together(features: Features, first: Sequence[int]) -> Numbers:
+def _score_together(features: Features, first: Sequence[int]) -> Numbers:
     """Return (n,), 0 to 1: the share of the question's weight that the best place of a candidate matches, 0 for those
     after the `first`. For a question of several sentences, the best cover of one of them by all of a candidate."""
     if features.question.sentences:
@@ -109,7 +102,7 @@ def _together(features: Features, first: Sequence[int]) -> Numbers:
     values[list(first)] = features.covers[list(first)]
     for candidate in first:
         if several[candidate]:
-            values[candidate] = close_look(features, candidate).best_cover
+            values[candidate] = close_look(features, candidate).covers.max()
     return values
 
 
@@ -135,7 +128,7 @@ def answers(ranking: Ranking) -> Ranking:
     if not ranking.order:
         return ranking
     descending = ranking.relevance[list(ranking.order)]
-    kept = int(np.count_nonzero(descending >= _LEAST_SHARE * descending[0]))
+    kept = int(np.count_nonzero(descending >= _MIN_SHARE * descending[0]))
     return replace(ranking, order=ranking.order[:kept])
 
 
@@ -164,7 +157,7 @@ def _order(relevance: Numbers, candidates: CandidateSet) -> tuple[int, ...]:
 _BOTH_WEIGHT: Final = 0.4
 _TOPIC_WEIGHT: Final = 0.35
 _NEED_WEIGHT: Final = 0.25
-"""Weights, proportional to those of a logistic regression: benchmarks/search-lab.md says on which questions."""
+"""Weights, proportional to the weights of a logistic regression on the questions in docs/search-lab.md."""
 
 THRESHOLD: Final = 0.44
 _COVER_THRESHOLD: Final = 0.45
@@ -185,10 +178,10 @@ class MatchEvidence(NamedTuple):
 
 
 def evidence(features: Features, candidate: int) -> MatchEvidence:
-    """Return the evidence that the candidate answers the query. One that says the reverse ("X to Y") does not.
+    """Return the evidence that the candidate answers the query. A candidate for the reverse ("X to Y") does not.
 
-    Words count only if one of them is what the question is about, not what is to be done with it. A service whose host
-    the question names answers it.
+    Words count only if one of them is an object of the question, not its action. A service whose host the question
+    names answers it.
     """
     cover, similarity = float(features.covers[candidate]), float(features.nearest[candidate])
     candidates = features.candidates

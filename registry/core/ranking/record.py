@@ -1,11 +1,9 @@
-"""What the ranker keeps of one service: numbers, read once from its texts, in a few hundred bytes.
+"""What the ranker reads: the record of one service, columns of the candidates, statistics of the collection.
 
-Words are identified by a 32-bit hash of their stem. Of a million words a few hundred share their hash with another one,
-which changes a document frequency a little. Using such a word gains no more than using the other one.
-
-Statistics of the whole collection of one index generation, never of the candidates.
-
-The services that an engine proposes, as columns, so that numbers that are read together are adjacent in memory.
+A record holds numbers, read once from the texts, in a few hundred bytes. Words are 32-bit hashes of their stems. Of a
+million words a few hundred collide, which changes a document frequency a little and gains an attacker nothing. The
+statistics cover one whole index generation, never only the candidates. Candidates are columns, so that numbers that
+are read together are adjacent in memory.
 """
 
 import hashlib
@@ -26,12 +24,12 @@ from registry.core.ranking.copies import FoldedHosts, Standings, no_copies
 from registry.core.ranking.vocabulary import Vocabulary
 from registry.core.reading.plain_text import split_name
 from registry.core.wording.fields import capability_texts, own_text, weighted_texts
-from registry.core.wording.text import RECIPE, directions, name_text, stemmed, stems, words
+from registry.core.wording.text import RECIPE, directions, name_text, stem_words, stems, words
 
 RANKER_VERSION: Final = f"4.{RECIPE}"
 """Version of the record and of its counts. Records of another version are never scored; the index is rebuilt."""
 
-MOST_COUNTED: Final = 255
+MAX_COUNT: Final = 255
 """Cap on the count of a word (in halves, as all counts): no honest text uses one so often."""
 
 WAYS: Final = 200
@@ -85,9 +83,9 @@ class Capabilities:
 class Record:
     """`terms` (ascending) and `counts` are parallel; counts and `length` are weighted, in halves.
 
-    `vectors` are the rows of `texts_of`: whole service, own text, capabilities. Without an embedder there are none, and
-    `model` is empty. `spread` is the length of the sum of all rows but the first, each of length 1. `words` are those
-    of the texts as written, for the collection's vocabulary; they are not encoded.
+    `vectors` are the rows of `texts_of`: whole service, own text, capabilities. Without an embedder `vectors` and
+    `model` are empty. `spread` is the length of the sum of all rows except the first, each of length 1. `words` are
+    the words of the texts as written, for the collection's vocabulary; they are not encoded.
     """
 
     length: int
@@ -101,7 +99,7 @@ class Record:
     words: frozenset[str] = frozenset()
 
     def encode(self) -> bytes:
-        """Little-endian: head, terms, scales, counts, vectors, capabilities."""
+        """Return little-endian bytes: head, terms, scales, counts, vectors, capabilities."""
         rows, dims = self.vectors.shape
         model = self.model.encode("ascii")
         head = _HEAD.pack(_MAGIC, self.length, len(self.terms), rows, dims, self.spread, model)
@@ -174,7 +172,7 @@ def _term_id(stem: str) -> int:
 
 
 def index_hash(listing: Listing, model: str = "") -> bytes:
-    """Return the sha256 of what the index holds of a listing: if it is equal, there is nothing to write."""
+    """Return the sha256 of a listing's index entry. If it is unchanged, nothing has to be written."""
     recipe = f"{RANKER_VERSION}\0{model}\0".encode()
     return hashlib.sha256(recipe + listing.content_hash()).digest()
 
@@ -187,12 +185,12 @@ def make_record(listing: Listing, vectors: NDArray[np.float32] | None = None, mo
     for weight, text in weighted_texts(listing):
         written = words(text)
         vocabulary.update(written)
-        ids = term_ids(stemmed(written)).tolist()
+        ids = term_ids(stem_words(written)).tolist()
         length += weight * len(ids)
         for term, times in Counter(ids).items():
             counts[term] += weight * times
     terms = np.array(sorted(counts), np.uint32)
-    capped_counts = np.array([min(counts[term], MOST_COUNTED) for term in terms.tolist()], np.uint8)
+    capped_counts = np.array([min(counts[term], MAX_COUNT) for term in terms.tolist()], np.uint8)
     packed = np.zeros((0, 0), np.int8) if vectors is None else packing.pack(vectors)
     scale = packing.scales(packed)
     return Record(
@@ -237,7 +235,7 @@ services makes all other texts short ones, and their length no longer tells them
 
 
 def counted(length: int) -> int:
-    """Return what a service of this length adds to the sum behind `mean_length`."""
+    """Return the length that a service adds to the sum behind `mean_length`."""
     return min(length, LENGTH_COUNTED)
 
 

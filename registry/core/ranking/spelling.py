@@ -1,9 +1,7 @@
-"""Correct the spelling of a question's words that no service holds, from the words that services hold.
+"""Correct misspelt words of a question with words that services use, and suggest other words.
 
-A word that the embedder knows is spelt right, whether a service holds it or not: "movie" does not become "move".
-
-Suggest other words if nothing answers with confidence: words of the query that are known here, and known words spelt
-nearly like the unknown ones.
+A word that the embedder knows is spelt right, even if no service uses it: "movie" does not become "move". Suggestions
+are made if no hit is a confident answer: known words of the query, and known words spelt nearly like the unknown ones.
 """
 
 from collections.abc import Mapping
@@ -21,7 +19,7 @@ _WORDS: Final = 6
 def neighbours(word: str, stats: CorpusStats, at_most: int) -> tuple[str, ...]:
     """Return known words spelt nearly like an unknown one, each of another stem, the likeliest first.
 
-    Fewer edits are likelier, then words that begin alike, then those that more services hold.
+    Fewer edits are likelier, then words with the same beginning, then words that more services use.
     """
     near = stats.vocabulary.near(word)
     roots = stems(" ".join(neighbour.word for neighbour in near))
@@ -38,7 +36,7 @@ def neighbours(word: str, stats: CorpusStats, at_most: int) -> tuple[str, ...]:
 
 
 def corrections(question: ParsedQuery, stats: CorpusStats, embedder: Embedder | None) -> dict[str, str]:
-    """Return word of the question -> known word, for those that look misspelt."""
+    """Return the known word for each word of the question that looks misspelt."""
     found: dict[str, str] = {}
     for word in unknown_words(question, stats)[:_WORDS]:
         if embedder is not None and embedder.knows(word):

@@ -1,6 +1,6 @@
 """Vectors as they are stored: eight bits per number, each row with its own scale, compared exactly.
 
-Sums of integers below 2^24 are exact in float32, in whatever order a processor adds them up. So the cosine of two texts
+Sums of integers below 2^24 are exact in float32, in any order of addition. So the cosine of two texts
 is the same in every pool, on every engine and every machine, and equal texts stay equal.
 """
 

@@ -1,4 +1,4 @@
-"""The words of a collection as they are written, and those that are spelt nearly like another word.
+"""The words of a collection as written, and a search for words with nearly the same spelling.
 
 The statistics know words only by the hashes of their stems; the spelling of a word cannot be corrected without the
 words themselves. Distance: optimal string alignment (Levenshtein's distance with swaps of neighbouring letters).
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-SHORTEST: Final = 3
-LONGEST: Final = 20
-"""Letters of the words that are kept, and of those that can be corrected."""
+MIN_CHARS: Final = 3
+MAX_CHARS: Final = 20
+"""Maximum letters of a kept word, and of a word that can be corrected."""
 
 MOST_WORDS: Final = 200_000
 """Words of one collection; further ones are not kept."""
@@ -44,14 +44,14 @@ class _Table(NamedTuple):
 
 def is_kept(word: str) -> bool:
     """Return whether a word can be corrected, and be a correction."""
-    return SHORTEST <= len(word) <= LONGEST and word.isalpha()
+    return MIN_CHARS <= len(word) <= MAX_CHARS and word.isalpha()
 
 
 class Vocabulary:
     """Any number of words; they are taken apart when the first neighbours are asked for. Safe in several threads."""
 
     def __init__(self, encoded: bytes = b"") -> None:
-        """`encoded`: what `encode` returned."""
+        """Take the bytes that `encode` returned."""
         self._encoded = encoded
 
     @classmethod
@@ -76,7 +76,7 @@ class Vocabulary:
         if allowed > 1:  # two edits only among the words that begin alike, so that few are compared
             is_near |= (table.firsts == ord(word[0])) & (longer <= allowed) & (differences <= 2 * allowed)
         if len(word) < _REPLACED_FROM:
-            is_other_length = (table.lengths != len(word)) & (len(word) > SHORTEST)
+            is_other_length = (table.lengths != len(word)) & (len(word) > MIN_CHARS)
             is_near &= is_other_length | ((table.lengths == len(word)) & (differences == 0))
         candidates = [table.words[row] for row in np.flatnonzero(is_near).tolist()]
         found = process.extract(word, candidates, scorer=OSA.distance, score_cutoff=allowed, limit=None)
@@ -103,13 +103,13 @@ def decode(encoded: bytes) -> set[str]:
 
 
 def _codes(words: Sequence[str]) -> NDArray[np.uint32]:
-    """Return (n, LONGEST): the codes of each word's characters, 0 after its end."""
-    codes: NDArray[np.uint32] = np.array(words, f"U{LONGEST}").view(np.uint32).reshape(len(words), LONGEST)
+    """Return (n, MAX_CHARS): the codes of each word's characters, 0 after its end."""
+    codes: NDArray[np.uint32] = np.array(words, f"U{MAX_CHARS}").view(np.uint32).reshape(len(words), MAX_CHARS)
     return codes
 
 
 def _letters(codes: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Return (n,): a bit for each letter of n words, of their characters' codes (n, LONGEST)."""
+    """Return (n,): a bit for each letter of n words, of their characters' codes (n, MAX_CHARS)."""
     bits = np.left_shift(np.uint64(1), codes.astype(np.uint64) % _LETTER_BITS) * (codes > 0)
     letters: NDArray[np.uint64] = np.bitwise_or.reduce(bits, axis=1)
     return letters

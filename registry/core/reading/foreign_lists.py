@@ -27,7 +27,7 @@ MAX_LEVELS: Final = 200
 """Levels of nesting that the parser reads; a deeper answer is not cut to its end."""
 
 _TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{},]', re.DOTALL)
-"""A whole string, or one character. A quote that nothing closes matches alone, so that no byte is read twice."""
+"""A whole string, or one character. An unclosed quote matches alone, so that no byte is read twice."""
 
 _QUOTE, _LIST, _COMMA = b'"[,'
 _OPENS, _CLOSES = b"[{", b"]}"

@@ -1,12 +1,9 @@
-"""Make untrusted texts safe to show: invisible characters removed, lengths bounded, words unchanged.
+"""Make untrusted texts safe to show (invisible characters removed, lengths bounded), and read Content-Language.
 
 Format and tag characters, bidi controls and stacks of combining marks can hide instructions from people while models
 still read them (docs/safety.md, "Threats and where they end"). The stored bytes stay as they were received; the cleaned
-text goes into answers and into the index.
-
-The languages that a document was served in: RFC 9110 section 8.5, Content-Language, with tags of RFC 5646.
-
-Languages are never guessed from the text.
+text goes into answers and into the index. Languages come from RFC 9110 section 8.5 (tags of RFC 5646) and are never
+guessed from the text.
 """
 
 import re
@@ -67,7 +64,7 @@ def line(text: str, chars: int) -> str:
 
 
 def unbroken(line: bytes) -> bytes:
-    """Return JSON without line breaks of its own as one line for every reader, also those that split at U+2028."""
+    """Return JSON that has no line breaks as one line for all readers, including readers that split at U+2028."""
     return _JSON_BREAKS.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), line)  # guard: unbroken-json
 
 
@@ -76,7 +73,7 @@ def split_name(name: str) -> str:
     return " ".join(_WORD_BOUNDARIES.sub(" ", name).split())
 
 
-MOST: Final = 10
+MAX_LANGUAGES: Final = 10
 
 _TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
 
@@ -85,4 +82,4 @@ def declared_languages(headers: Mapping[str, str]) -> tuple[str, ...]:
     """Return valid tags in lower case, each followed by its primary language (`de-at`, `de`)."""
     header = headers.get("content-language", "")[:500].lower()
     tags = [tag for part in header.split(",") if _TAG.fullmatch(tag := part.strip())]
-    return tuple(dict.fromkeys(name for tag in tags[:MOST] for name in (tag, tag.partition("-")[0])))
+    return tuple(dict.fromkeys(name for tag in tags[:MAX_LANGUAGES] for name in (tag, tag.partition("-")[0])))

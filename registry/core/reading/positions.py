@@ -29,7 +29,7 @@ class Position:
 
 
 START = Position()
-"""Position of findings about a whole document, and of those that cannot be located."""
+"""The position of findings about a whole document, and of findings that cannot be located."""
 
 _FROM_YAML = frozenset({rules.NOT_YAML, rules.DUPLICATE_KEY})
 """Rules that the YAML reader reports with a line."""
@@ -38,9 +38,9 @@ _FROM_YAML = frozenset({rules.NOT_YAML, rules.DUPLICATE_KEY})
 def place(raw: bytes, findings: Sequence[Finding]) -> tuple[Position, ...]:
     """Return the position of each finding about the document `raw`, in order. Never raises.
 
-    An existing member has the position of its value. A missing one has that of the innermost object or array that
-    should hold it. If the document is unreadable, it is the position where reading stopped. YAML is located likewise;
-    texts of other kinds have only a start.
+    An existing member has the position of its value. A missing member has the position of the innermost object or
+    array that should hold it. In an unreadable document it is the position where reading stopped. YAML is located
+    likewise; other texts have only a start.
     """
     if not findings:
         return ()

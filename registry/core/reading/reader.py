@@ -77,12 +77,12 @@ def read_json(raw: bytes) -> Json:
 
 
 def is_html(text: str) -> bool:
-    """True when a body is a web page, as single-page applications serve for every path (soft 404)."""
+    """Return whether a body is a web page, as single-page applications serve for every path (soft 404)."""
     return _HTML.match(text[:4096]) is not None
 
 
 def looks_like_json(text: str) -> bool:
-    """True when a body that does not parse was evidently meant to be JSON."""
+    """Return whether a body that does not parse was evidently meant to be JSON."""
     start = text.lstrip()
     if start.startswith(("//", "/*")):
         return "{" in start
@@ -121,7 +121,7 @@ def _comment_at(text: str, line: int, column: int) -> bool:
 
 
 def check_caps(root: Json) -> None:
-    """Raise Unreadable for what is over a cap or what jsonb could not hold.
+    """Raise Unreadable for a value over a cap, or a value that jsonb could not hold.
 
     Level by level, not recursive, because the site chooses the depth.
     """

@@ -38,12 +38,12 @@ _LITERALS: Final = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
-_LONGEST_NUMBER: Final = 400
+_MAX_NUMBER_CHARS: Final = 400
 
 
 def read_yaml(text: str) -> Json:
     """Return the value of the single document in `text`, within the limits for JSON. Raise Unreadable."""
-    node = _composed(text)
+    node = _compose(text)
     value = None if node is None else _value(node)
     check_caps(value)
     return value
@@ -54,7 +54,7 @@ def places(text: str, pointers: Iterable[str]) -> dict[str, tuple[int, int]]:
 
     Where the value does not exist, return the position of its innermost existing container. Raise Unreadable.
     """
-    root = _composed(text)
+    root = _compose(text)
     return {pointer: _mark(_innermost_node(root, keys_of(pointer))) for pointer in pointers}
 
 
@@ -79,7 +79,7 @@ def _mark(node: yaml.Node | None) -> tuple[int, int]:
     return (node.start_mark.line + 1, node.start_mark.column + 1) if node is not None else (1, 1)
 
 
-def _composed(text: str) -> yaml.Node | None:
+def _compose(text: str) -> yaml.Node | None:
     if len(text) > MAX_CHARS:  # guard: yaml-length
         raise Unreadable(rules.TOO_LARGE, f"{len(text)} characters of YAML")
     try:
@@ -170,7 +170,7 @@ def _scalar(node: yaml.ScalarNode) -> Json:
         return _LITERALS[text]
     if _INTEGER.fullmatch(text):
         return int(text)
-    return float(text) if len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text) else text
+    return float(text) if len(text) <= _MAX_NUMBER_CHARS and _NUMBER.fullmatch(text) else text
 
 
 def _require_tag(node: yaml.Node, expected: str) -> None:

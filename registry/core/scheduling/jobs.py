@@ -1,15 +1,8 @@
-"""When a recurring job is due: a pure policy over its interval, how its last runs ended, and now.
+"""Decide when jobs are due, which work is late or failed, which rows are old, and which items make a batch fail.
 
-One run makes up for all missed ones: the next is due an interval after the start of the last.
-
-Incidents: which work of this registry is late or has failed, judged from what is stored. Pure.
-
-Retention: the times before which each kind of row may be deleted. Pure; used by actions/maintenance/prune.py.
-
-Never deleted: domains, hosts, current documents with their bodies, services, opt-outs, the last score and the last
-visits of every host. With those every verdict that is shown can be explained.
-
-Find the items that make a batch fail: try the batch, then its halves, until each failing item is alone.
+One run makes up for all missed runs: the next is due an interval after the start of the last. Incidents are judged
+from stored times. Retention (actions/maintenance/prune.py) never deletes domains, hosts, current documents with their
+bodies, services, opt-outs, or the last score and visits of a host: they explain every verdict that is shown.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +12,7 @@ from enum import StrEnum
 from typing import Final, Generic, Literal, TypeVar, get_args
 
 RETRY_FIRST: Final = timedelta(minutes=1)
-RETRY_MOST: Final = timedelta(hours=6)
+MAX_RETRY_WAIT: Final = timedelta(hours=6)
 
 
 class RunOutcome(StrEnum):
@@ -37,7 +30,7 @@ BROKEN: Final = frozenset({RunOutcome.FAILED, RunOutcome.LOST})
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """A run as it is stored. `finished_at` is None while it runs."""
+    """A stored run of a job. `finished_at`: None during the run."""
 
     started_at: datetime
     finished_at: datetime | None
@@ -60,7 +53,7 @@ def next_run(interval: timedelta, runs: Sequence[JobRun], now: datetime) -> date
         return min(regular_time, now + interval)  # a clock that was ahead must not silence a job
     ended_at = newest.finished_at or newest.started_at
     return min(
-        ended_at + back_off(consecutive_failures(runs)), max(regular_time, ended_at + RETRY_FIRST), now + RETRY_MOST
+        ended_at + back_off(consecutive_failures(runs)), max(regular_time, ended_at + RETRY_FIRST), now + MAX_RETRY_WAIT
     )
 
 
@@ -70,8 +63,8 @@ def consecutive_failures(runs: Sequence[JobRun]) -> int:
 
 
 def back_off(failures: int) -> timedelta:
-    """Return the wait after this many failures in a row (1 or more): doubled each time, up to RETRY_MOST."""
-    return min(RETRY_FIRST * (1 << min(max(failures - 1, 0), 16)), RETRY_MOST)
+    """Return the wait after this many failures in a row (1 or more): doubled each time, up to MAX_RETRY_WAIT."""
+    return min(RETRY_FIRST * (1 << min(max(failures - 1, 0), 16)), MAX_RETRY_WAIT)
 
 
 JOB_BOUND: Final = timedelta(hours=1)
@@ -94,8 +87,8 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`runs`: the latest runs of each job that ever ran, the newest first. `intervals`: of the jobs; zero: it does not
-    run by itself. The times are None where nothing waits, and where no host was ever visited."""
+    """The stored state of all work. `runs`: the latest runs of each job, the newest first. `intervals` by job; zero:
+    never started automatically. Times: None if no work waits, or no host was ever visited."""
 
     runs: Mapping[str, Sequence[JobRun]]
     intervals: Mapping[str, timedelta]
@@ -107,13 +100,13 @@ class Work:
 
 
 def incidents(work: Work, now: datetime) -> Sequence[Incident]:
-    """Return what is wrong now, what began last first."""
+    """Return the current incidents, the newest first."""
     return sorted(_incidents(work, now), key=lambda incident: incident.since, reverse=True)
 
 
 def _incidents(work: Work, now: datetime) -> Iterator[Incident]:
     for job, runs in work.runs.items():
-        if (incident := _of_job(job, runs, work.intervals.get(job, timedelta()), now)) is not None:
+        if (incident := _find_incident(job, runs, work.intervals.get(job, timedelta()), now)) is not None:
             yield incident
     if (since := work.index_waits_since) is not None and now - since >= INDEX_BOUND:
         yield Incident("index_behind", since, "Changes of services wait for the search index.")
@@ -126,7 +119,7 @@ def _incidents(work: Work, now: datetime) -> Iterator[Incident]:
             yield Incident("visits_stopped", since, f"Hosts are due and none is visited, {why}.")
 
 
-def _of_job(job: str, runs: Sequence[JobRun], interval: timedelta, now: datetime) -> Incident | None:
+def _find_incident(job: str, runs: Sequence[JobRun], interval: timedelta, now: datetime) -> Incident | None:
     newest = runs[0]
     if newest.outcome in BROKEN:
         first = runs[consecutive_failures(runs) - 1]
@@ -140,7 +133,7 @@ def _of_job(job: str, runs: Sequence[JobRun], interval: timedelta, now: datetime
 
 
 MIN_LEDGER_AGE: Final = timedelta(days=2)
-"""Visits newer than this are never deleted, whatever the setting: budgets count those of the last 24 hours."""
+"""Visits newer than this are never deleted, under any setting: budgets count the visits of the last 24 hours."""
 
 INDEX_FORGOTTEN_AFTER: Final = timedelta(days=7)
 """An index that was not updated for this long is forgotten: no more changes are queued for it until it comes back."""

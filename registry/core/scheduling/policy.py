@@ -1,17 +1,9 @@
-"""When a host is visited again: a pure policy over its last outcome and its history (docs/revisit.md).
+"""Decide when a host is visited again and say why (docs/revisit.md); read declared lifetimes (RFC 9111 section 4.2.1).
 
-The wait is spread by up to a tenth either way, always the same for the same host, so that hosts seeded together do not
-stay together. Second looks and unfinished visits come sooner, but not before `earliest`; the code that records a visit
-schedules those.
-
-How long an answer may be kept, as its sender declares (RFC 9111 section 4.2.1).
-
-`s-maxage` is ignored: it addresses the sender's own delivery network, which is notified of changes.
-
-Why the next visit of a host is when it is: the kind of reason, stored with the time, and its sentence.
-
-The time is decided once, when a visit is recorded (`policy.next_visit`, and what may bring it forward). Readers see
-what was decided then; it is not computed again by newer rules.
+The wait is spread by up to a tenth either way, always equally for the same host, so that hosts seeded together drift
+apart. Second looks and unfinished visits come sooner, but not before `earliest`; the code that records a visit
+schedules them. Time and reason are decided once, when a visit is recorded; newer rules do not change them. `s-maxage`
+is ignored: it addresses the sender's own delivery network, which is notified of changes.
 """
 
 import hashlib
@@ -36,12 +28,12 @@ STALE_AFTER: Final = 2 * FOUND_MOST
 """Twice the longest regular interval between two visits, so that a late crawler does not make a site stale."""
 
 SPREAD: Final = 0.1
-RETRY_MOST: Final = _DAY
+MAX_RETRY_WAIT: Final = _DAY
 
 
 @dataclass(frozen=True, slots=True)
 class VisitHistory:
-    """What the policy needs beside the outcome.
+    """The facts that the policy needs besides the outcome.
 
     `streak`: visits in a row with this outcome and reason, this one included. `interval`: the wait before this visit,
     None at the first. `previous`: the outcome before this one. `has_changed`: a document appeared, disappeared or
@@ -89,14 +81,14 @@ WAITS: Final[Mapping[Outcome, Wait]] = MappingProxyType(
 """Hosts that stay broken, too large or closed to the crawler are visited ever more rarely."""
 
 SPENT_BUDGET_WAIT: Final = timedelta(hours=6)
-"""Wait after a visit without any request, because a budget was spent: those are per day."""
+"""Wait after a visit without any request, because a budget was spent: budgets are per day."""
 
 _EQUIVALENT: Final = (
     frozenset({Outcome.ABSENT, Outcome.NOT_A_MANIFEST}),
     frozenset({Outcome.UNREACHABLE, Outcome.TLS_ERROR}),
 )
-"""Outcomes that are the same to the back-off: a host that answers 404 today and its front page tomorrow has nothing,
-and one that times out today and does not resolve tomorrow is down."""
+"""Outcomes that are equal for the back-off: a host that answers 404 today and its front page tomorrow has nothing. A
+host that times out today and does not resolve tomorrow is down."""
 
 _FIRST_ERRORS: Final = (_HOUR, 6 * _HOUR)
 _LATER_ERRORS: Final = Wait(_DAY, 30 * _DAY)
@@ -106,20 +98,20 @@ def next_visit(outcome: Outcome, history: VisitHistory, now: datetime) -> dateti
     """Return the time of the next visit; None: never by itself, only on request (REFUSED_ADDRESS)."""
     if outcome is Outcome.REFUSED_ADDRESS:
         return None
-    requested_wait = min(history.retry_after or timedelta(), RETRY_MOST)  # guard: retry-after
+    requested_wait = min(history.retry_after or timedelta(), MAX_RETRY_WAIT)  # guard: retry-after
     if outcome is Outcome.FOUND:
         return now + max(_wait_after_found(history), requested_wait)
     return now + max(_spread(backed_off(outcome, history), history), requested_wait, _HOUR)
 
 
 def after_spent_budget(host: str, now: datetime) -> datetime:
-    """Return the next visit of a host that received no request; its history stays as it is."""
+    """Return the next visit of a host that received no request; its history does not change."""
     return now + _spread(SPENT_BUDGET_WAIT, VisitHistory(host))
 
 
 def earliest(retry_after: timedelta | None, now: datetime) -> datetime:
     """Return the time before which no visit may happen: the host asked for this wait (RFC 9110 section 10.2.3)."""
-    return now + min(retry_after or timedelta(), RETRY_MOST)
+    return now + min(retry_after or timedelta(), MAX_RETRY_WAIT)
 
 
 def backed_off(outcome: Outcome, history: VisitHistory) -> timedelta:
@@ -159,18 +151,18 @@ def _spread_factor(host: str) -> float:
     return 1 + SPREAD * (2 * share - 1)
 
 
-LONGEST: Final = timedelta(days=365)
-"""Longer lifetimes are cut to this (RFC 9111 requires nobody to send more than a year)."""
+MAX_LIFETIME: Final = timedelta(days=365)
+"""Longer lifetimes are cut to this: earlier versions of HTTP allowed one year at most (RFC 9111 section 5.3)."""
 
 _KEEP_NOTHING = re.compile(r"(?:^|[\s,])no-(?:store|cache)(?![\w-])", re.IGNORECASE)
 _MAX_AGE = re.compile(r'(?:^|[\s,])max-age="?([0-9]+)', re.IGNORECASE)
-_MOST_DIGITS = 9
+_MAX_DIGITS = 9
 
 
 def lifetime(headers: Mapping[str, str], at: datetime) -> timedelta | None:
     """Return how long the answer with these header fields (names in lower case), received at `at`, stays fresh.
 
-    Between zero and LONGEST; None if it is not declared. `no-store` and `no-cache` mean zero, max-age overrides
+    Between zero and MAX_LIFETIME; None if it is not declared. `no-store` and `no-cache` mean zero, max-age overrides
     Expires, and an Expires that is not a date is in the past (RFC 9111 section 5.3). Never raises.
     """
     control = headers.get("cache-control", "")
@@ -178,7 +170,7 @@ def lifetime(headers: Mapping[str, str], at: datetime) -> timedelta | None:
         return timedelta()
     if max_age := _MAX_AGE.search(control):
         digits = max_age[1].lstrip("0")
-        return LONGEST if len(digits) > _MOST_DIGITS else min(timedelta(seconds=int(digits or "0")), LONGEST)
+        return MAX_LIFETIME if len(digits) > _MAX_DIGITS else min(timedelta(seconds=int(digits or "0")), MAX_LIFETIME)
     if "expires" in headers:
         return _time_until(headers["expires"], _date(headers.get("date", "")) or at)
     return None
@@ -186,7 +178,7 @@ def lifetime(headers: Mapping[str, str], at: datetime) -> timedelta | None:
 
 def _time_until(expires: str, sent_at: datetime) -> timedelta:
     expires_at = _date(expires)
-    return timedelta() if expires_at is None else min(max(expires_at - sent_at, timedelta()), LONGEST)
+    return timedelta() if expires_at is None else min(max(expires_at - sent_at, timedelta()), MAX_LIFETIME)
 
 
 def _date(text: str) -> datetime | None:

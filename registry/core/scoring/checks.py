@@ -1,9 +1,8 @@
-"""What a merged service does not state, as findings: the part of the score that no single document can be blamed for.
+"""Report what a merged service does not state: the part of the score that no single document is to blame for.
 
-A service is graded by the specifications of its own documents. What at least one of their formats asks for, and no
-document states, costs points; everything else that is missing is a note.
-
-Only presence, structure and shares count. No text raises a score by its wording: stuffing a description gains nothing.
+A service is graded by the specifications of its documents. A missing fact costs points if at least one of their
+formats asks for it; else it is a note. Only presence, structure and shares count. No text raises a score by its
+wording: stuffing a description gains nothing.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -33,23 +32,23 @@ ADVICE: Final[Mapping[Rule, Rule]] = MappingProxyType(
         rules.CAPABILITY_UNCONFIRMED: rules.ADVICE_UNCONFIRMED,
     }
 )
-"""For each rule whose price depends on the formats: the note for services of which no format asks for it."""
+"""For each rule whose price depends on the formats: the note that replaces it if no format of the service asks."""
 
 
 def gaps(service: Service) -> tuple[Finding, ...]:
     """Return one finding for each thing missing; capability-level findings point at `/capabilities/<index>`."""
     formats = _formats(service)
     return (
-        *(_graded(finding, formats) for finding in _service_gaps(service)),
+        *(_grade(finding, formats) for finding in _service_gaps(service)),
         *(
-            _graded(finding, _formats_of(service.capabilities[index]) or formats)
+            _grade(finding, _formats_of(service.capabilities[index]) or formats)
             for index, finding in _capability_gaps(service)
         ),
     )
 
 
-def _graded(finding: Finding, formats: Collection[str]) -> Finding:
-    """Return the finding itself if one of the formats asks for what is missing, else as a note."""
+def _grade(finding: Finding, formats: Collection[str]) -> Finding:
+    """Return the finding if one of the formats asks for the missing fact, else return it as a note."""
     advice = ADVICE.get(finding.rule)
     if advice is None or any(finding.rule.code in FORMAT_BY_SLUG[slug].asked for slug in formats):
         return finding
@@ -114,36 +113,36 @@ def _capability_gaps(service: Service) -> Iterator[tuple[int, Finding]]:
                 yield index, Finding(rule, f"/capabilities/{index}", capability.id[:60])
 
 
-def _plannable(capability: Capability) -> bool:
+def _is_plannable(capability: Capability) -> bool:
     return any(call.kind in _DESCRIBED_CALLS for call in capability.invocations)
 
 
-def _unreachable(capability: Capability) -> bool:
+def _is_unreachable(capability: Capability) -> bool:
     return not capability.detail_url and not any(
         call.endpoint or call.kind in ("instructions", "navigation") for call in capability.invocations
     )
 
 
-def _unconfirmed(capability: Capability) -> bool:
-    """True when the capability has a call that deletes and states nothing about asking a human first."""
+def _is_unconfirmed(capability: Capability) -> bool:
+    """Return whether the capability has a call that deletes and states nothing about asking a human first."""
     deletes = any(call.method == "DELETE" for call in capability.invocations)
     return deletes and capability.confirmation is None
 
 
 def _is_safe(capability: Capability) -> bool:
-    """True when all HTTP calls use safe methods: nothing more needs to be said (RFC 9110 section 9.2.1)."""
+    """Return whether all HTTP calls use safe methods: nothing more needs to be said (RFC 9110 section 9.2.1)."""
     methods = {call.method for call in capability.invocations if call.kind == "http"}
     return bool(methods) and methods <= SAFE_METHODS
 
 
 _PER_CAPABILITY: tuple[tuple[Rule, Callable[[Capability], bool]], ...] = (
     (rules.CAPABILITY_UNDESCRIBED, lambda capability: not capability.description),
-    (rules.CAPABILITY_WITHOUT_PARAMS, lambda capability: _plannable(capability) and capability.params is None),
-    (rules.CAPABILITY_WITHOUT_RESULT, lambda capability: _plannable(capability) and capability.result is None),
-    (rules.CAPABILITY_UNREACHABLE, _unreachable),
+    (rules.CAPABILITY_WITHOUT_PARAMS, lambda capability: _is_plannable(capability) and capability.params is None),
+    (rules.CAPABILITY_WITHOUT_RESULT, lambda capability: _is_plannable(capability) and capability.result is None),
+    (rules.CAPABILITY_UNREACHABLE, _is_unreachable),
     (
         rules.CAPABILITY_SIDE_EFFECTS_UNKNOWN,
-        lambda capability: _plannable(capability) and capability.side_effects is None and not _is_safe(capability),
+        lambda capability: _is_plannable(capability) and capability.side_effects is None and not _is_safe(capability),
     ),
-    (rules.CAPABILITY_UNCONFIRMED, _unconfirmed),
+    (rules.CAPABILITY_UNCONFIRMED, _is_unconfirmed),
 )

@@ -22,7 +22,7 @@ from registry.core.scoring.score import Line, Score, score
 class ReportedFinding:
     """A finding. `document` None: it is about the merged service, and its pointer is into the common model.
 
-    `position` is None if the source is not known. `points` are those of its line of the score, stated once per line.
+    `position`: None if the source is unknown. `points`: of its line of the score, stated once per line.
     """
 
     finding: Finding
@@ -35,7 +35,7 @@ class ReportedFinding:
         return self.finding.rule
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-ready; `line` and `column` are from 1, columns in characters."""
+        """Return JSON-ready values; `line` and `column` count from 1, columns in characters."""
         finding, rule = self.finding, self.rule
         return {
             "reason": rule.code,
@@ -53,11 +53,11 @@ class ReportedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`findings`: findings of documents by document and position, then those that need several documents.
+    """`findings`: findings about one document by document and position, then findings about several documents.
 
-    `gaps`: what the score misses in the merged service, most costly first, each at the document that should state it.
-    `lines`: the lines of the score, in its order, each at its first finding.
-    `trust`, `resembles`: how the service would be listed; None where there is none.
+    `gaps`: missing facts that cost points, most costly first, each at the document that should state it. `lines`: the
+    lines of the score, in its order, each at its first finding. `trust`, `resembles`: how the service would be listed;
+    None without a service.
     """
 
     service: Service | None
@@ -73,7 +73,7 @@ class Report:
         return (*self.findings, *self.gaps)
 
     def has(self, *severities: Severity) -> bool:
-        """True when any finding is of one of these severities."""
+        """Return whether any finding is of one of these severities."""
         return any(finding.rule.severity in severities for finding in self.everything)
 
     def about(self, document: str | None) -> tuple[ReportedFinding, ...]:

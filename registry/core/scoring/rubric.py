@@ -1,6 +1,6 @@
-"""The rubric: every rule of every format and the general ones, by code. Pages, messages and /api/rubric read it.
+"""The rubric: all rules by code, and the method of the score in words. Pages, messages and /api/rubric read it.
 
-How a score is computed, in words, for the documentation and the API; score.py computes it.
+score.py computes the score.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from registry.core.reading import rules as reading_rules
 from registry.core.scoring import rules as scoring_rules
 
 VERSION = "6"
-"""Changes with every change of a rule; stored beside each score."""
+"""Changes with every change of a rule; stored with each score."""
 
 SECTION_POINTS: Mapping[Section, int] = MappingProxyType(
     {

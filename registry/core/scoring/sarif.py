@@ -27,7 +27,7 @@ _RFC: Final = re.compile(r"^RFC (\d+)(?: section (\d+(?:\.\d+)*))?")
 
 @dataclass(frozen=True, slots=True)
 class SarifResult:
-    """A finding and its document. `artifact`: the location as SARIF writes it. `evidence`: as it is to be shown.
+    """A finding and its document. `artifact`: the location as SARIF writes it. `evidence`: ready to show.
 
     `is_file`: the document is a file; viewers require a line for these, even for a finding without a position.
     """

@@ -1,6 +1,6 @@
-"""The score, 0 to 100, with reasons: every point lost is a line that names the finding, its document and its remedy.
+"""Compute the score, 0 to 100, with reasons, and list the rules that check each demand of a specification.
 
-Which rules check which demands of a specification.
+Every lost point is a line that names the finding, its document and its remedy.
 """
 
 import re
@@ -23,9 +23,9 @@ _CAPABILITY = re.compile(r"/capabilities/(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One reason the score is not 100. `points` are those lost (0 if the rule costs none); `count` findings share it.
+    """One reason why the score is not 100. `points`: the loss (0 if the rule costs nothing). `count` findings share it.
 
-    `pointer` and `evidence` are those of the first finding, in `document`. If that is None, no single document is to
+    `pointer` and `evidence` are from the first finding, in `document`. Without `document`, no single document is to
     blame, and the pointer is into the common model.
     """
 
@@ -37,7 +37,7 @@ class Line:
     document: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is stored and shown of the line, JSON-ready."""
+        """Return the line as it is stored and shown, JSON-ready."""
         rule = self.rule
         return {
             "reason": rule.code, "section": rule.section, "severity": rule.severity, "points": self.points,
@@ -48,7 +48,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """`sections` holds what is left of each section's points; the value is their rounded sum."""
+    """`sections` holds the remaining points of each section; the value is their rounded sum."""
 
     value: int
     sections: dict[str, float]
@@ -57,7 +57,7 @@ class Score:
     facts: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-ready: what is stored and shown, so that the breakdown shown is the one that was computed."""
+        """Return the breakdown as JSON-ready values. It is stored, so that readers see exactly what was computed."""
         return {
             "value": self.value, "sections": dict(self.sections), "lines": [line.to_json() for line in self.lines],
             "version": self.version, "facts": self.facts,
@@ -100,7 +100,7 @@ def _with_origin(line: Line, service: Service) -> Line:
 def _share(findings: Sequence[Finding], total: int, *, is_dropped: bool) -> float:
     """Return how much of the service a reason affects: all, or the share of its capabilities, at least a quarter.
 
-    `total` is the number of capabilities left; those that an error dropped are added to it.
+    `total`: the number of capabilities that remain. Capabilities that an error dropped are added to it.
     """
     matches = [_PART.match(finding.pointer) for finding in findings]
     parts = {match.group() for match in matches if match}
@@ -111,7 +111,7 @@ def _share(findings: Sequence[Finding], total: int, *, is_dropped: bool) -> floa
 
 
 def facts(service: Service, findings: Sequence[LocatedFinding]) -> dict[str, Any]:
-    """Return the numbers the score was computed from, stored beside it."""
+    """Return the numbers that the score was computed from. They are stored with it."""
     severities = [located.finding.rule.severity for located in findings]
     return {
         "capabilities": len(service.capabilities),

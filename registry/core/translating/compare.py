@@ -1,10 +1,8 @@
-"""Find what a written document does not express of its service, by reading it as a client of its format would.
+"""Find the parts of a service that a written document does not express, by reading it as a client would.
 
-`original` is the service, `received` what the format's own reader returns for the written document. Every known part
-of the original that is not received unchanged is one Loss. Marks of the registry itself (provenance, origins,
-pointers, claims, which calls are off site) are not compared.
-
-Read a written document as a client of its format does, so that its losses are those that a client sees.
+`original` is the service; `received` is what the format's own reader returns for the written document. Every known
+part of the original that is not received unchanged is one Loss. The registry's own facts (provenance, origins,
+pointers, claims, off-site calls) are not compared.
 """
 
 import json
@@ -121,7 +119,7 @@ _UNKNOWN: Final[tuple[Any, ...]] = (None, "", (), {}, "unknown")
 
 
 def compare(task: Task, written: WrittenDocument, received: Service) -> None:
-    """Note every difference between the service and what was received; entries are in the order of `sources`."""
+    """Note every difference between the written and the received service; entries are in the order of `sources`."""
     original = task.service
     for path, label in _SERVICE:
         _compare_part(task, f"/{path}", label, _value_at(original, path), _value_at(received, path))
@@ -344,7 +342,7 @@ def _errors(assessment: Assessment, target: str) -> list[str]:
 def _with_details(manifest: Service, written: WrittenDocument, host: str) -> Service:
     """Return the service of an ADP manifest merged with the details that its capabilities link to.
 
-    The merge is that of a visit. Details are read as if the host served them, because they describe the host.
+    The merge works as in a visit. Details are read as if the host served them, because they describe the host.
     """
     url = f"https://{host}{adp.FORMAT.paths[0]}"
     assessment = Assessment(Outcome.FOUND, "", adp.FORMAT.slug, adp.VERSION, (), manifest)

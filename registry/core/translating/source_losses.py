@@ -39,11 +39,11 @@ Place = tuple[str | int, ...]
 
 @dataclass(slots=True)
 class ReadBack:
-    """What a client reads in the written document.
+    """The written document as a client reads it.
 
     `entries`: leaves by the place of the capability in a source, (URL, JSON Pointer). `left_out`: reasons by the same
-    places; `reasons` those for parameters that are not received. `written`: for each value in the written document
-    itself, the keys that have it.
+    places. `reasons`: for parameters that are not received. `written`: for each value in the written document itself,
+    the keys that have it.
     """
 
     title: str
@@ -82,7 +82,7 @@ class ReadBack:
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A scalar of the source document; `capability` is the index of the one that it describes, None for others."""
+    """A scalar of the source document. `capability`: the index of the described capability, or None."""
 
     place: Place
     value: Scalar
@@ -115,9 +115,9 @@ class _Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What is different in the model without some members of the document: leaves that are gone and that are added.
+    """The difference in the model without some members of the document: leaves that are gone and that are added.
 
-    `capabilities`: by index, None for one that its reader leaves out. `shared`: the capabilities that lost a leaf.
+    `capabilities`: by index, None if the reader left it out. `shared`: the capabilities that lost a leaf.
     """
 
     service: tuple[frozenset[Leaf], frozenset[Leaf]]
@@ -131,7 +131,7 @@ class _Change:
 
 
 class SourceComparison:
-    """The comparison of one source document with what a client of the translation receives."""
+    """The comparison of one source document with the translation as a client receives it."""
 
     def __init__(self, source: Readable, received: ReadBack) -> None:
         self._source = source
@@ -147,12 +147,12 @@ class SourceComparison:
     def losses(self) -> list[Loss]:
         """Return one loss for each member that is not expressed, the highest one where nothing below it is."""
         members = list(self._members())
-        verdicts = self._verdicts(members)
+        verdicts = self._judge_members(members)
         lost = {member.place: verdicts[member.place] for member in members if not verdicts[member.place].expressed}
         kept = {member.place for member in members if verdicts[member.place].expressed}
         # capabilities are lost one by one, each for its own reason
         kept |= {member.place[: self._depth(member) - 1] for member in members if self._depth(member)}
-        losses = [self._loss(place, verdicts) for place, verdicts in _highest(lost, kept)]
+        losses = [self._loss(place, verdicts) for place, verdicts in _find_highest(lost, kept)]
         if len(losses) > MAX_LOSSES:
             excess = len(losses) - MAX_LOSSES
             losses = [*losses[:MAX_LOSSES], Loss("", f"{excess} more members", "too many to list", self._url)]
@@ -187,12 +187,12 @@ class SourceComparison:
 
     # --- what they say
 
-    def _verdicts(self, members: Sequence[_Member]) -> dict[Place, _Verdict]:
+    def _judge_members(self, members: Sequence[_Member]) -> dict[Place, _Verdict]:
         verdicts: dict[Place, _Verdict] = {}
         groups: dict[tuple[Any, ...], list[_Member]] = defaultdict(list)
         for member in members:
             is_prose = len(str(member.value[1])) >= PROSE_CHARS
-            verdict = self._verdict(member, self._alike(member), is_read=True) if is_prose else None
+            verdict = self._judge_member(member, self._find_alike(member), is_read=True) if is_prose else None
             if verdict is not None and verdict.expressed:
                 verdicts[member.place] = verdict
             else:
@@ -200,20 +200,20 @@ class SourceComparison:
                 groups[member.place[0], len(member.place), key].append(member)
         readings = min(MAX_READINGS, MAX_READ_CHARS // max(len(self._text), 1))
         for number, group in enumerate(sorted(groups.values(), key=lambda group: -len(group))):
-            change = self._change(group) if number < readings else None
+            change = self._find_change(group) if number < readings else None
             for member in group:
-                said = self._alike(member) if change is None else self._said(member, change)
-                verdicts[member.place] = self._verdict(member, said)
+                said = self._find_alike(member) if change is None else self._find_said(member, change)
+                verdicts[member.place] = self._judge_member(member, said)
         return verdicts
 
-    def _alike(self, member: _Member) -> list[_DependentLeaf]:
+    def _find_alike(self, member: _Member) -> list[_DependentLeaf]:
         """Return the leaves of the model with the value of the member."""
         index = member.capability
         leaves = self._before.service if index is None else self._before.capabilities[index][1]
         return [_DependentLeaf(leaf, (index,)) for leaf in leaves if leaf[1] == member.value]
 
-    def _change(self, group: Sequence[_Member]) -> _Change:
-        """Return what is different without these members; for flags, with their contrary."""
+    def _find_change(self, group: Sequence[_Member]) -> _Change:
+        """Return the difference that these members make: the model without them or, for flags, with the contrary."""
         value = json.loads(self._text)
         for member in group:
             holder: Any = value
@@ -241,7 +241,7 @@ class SourceComparison:
         service = (before.service - after.service, after.service - before.service)
         return _Change(service, capabilities, shared, frozenset(member.value for member in group))
 
-    def _said(self, member: _Member, change: _Change) -> list[_DependentLeaf]:
+    def _find_said(self, member: _Member, change: _Change) -> list[_DependentLeaf]:
         """Return the leaves that depend on the member."""
         index = member.capability
         if index is None:
@@ -251,29 +251,31 @@ class SourceComparison:
                 _DependentLeaf(leaf, change.shared[leaf]) for leaf in _nearest(member, change.shared, change.values)
             ]
             parts += [
-                _DependentLeaf(leaf, (index,)) for index in change.missing() for leaf in self._related(member, index)
+                _DependentLeaf(leaf, (index,))
+                for index in change.missing()
+                for leaf in self._find_related(member, index)
             ]
             index = None
         else:
             difference, parts = change.capabilities[index], []
             if difference is None:  # the reader takes no capability without this member
-                return [_DependentLeaf(leaf, (index,)) for leaf in self._related(member, index)]
+                return [_DependentLeaf(leaf, (index,)) for leaf in self._find_related(member, index)]
             gone, added = difference
         said = [*(_DependentLeaf(leaf, (index,)) for leaf in _nearest(member, gone, change.values)), *parts]
         if said or member.value[0] != "boolean":
             return said
         return [_DependentLeaf(leaf, (index,), stated=False) for leaf in _nearest(member, added, change.values)]
 
-    def _related(self, member: _Member, index: int) -> list[Leaf]:
+    def _find_related(self, member: _Member, index: int) -> list[Leaf]:
         """Return the leaves of a capability that have the value of the member, or are named after it."""
         return _nearest(member, self._before.capabilities[index][1])
 
-    def _verdict(self, member: _Member, said: Sequence[_DependentLeaf], *, is_read: bool = False) -> _Verdict:
-        """Return whether the client receives what the member says."""
+    def _judge_member(self, member: _Member, said: Sequence[_DependentLeaf], *, is_read: bool = False) -> _Verdict:
+        """Return whether the client receives the member's facts."""
         if member.value in self._own_addresses:
             return _Verdict(True)
         if not said and not is_read:
-            return self._unread(member)
+            return self._judge_unread(member)
         inexact, reason = False, None
         for part in said:
             for index in part.capabilities:
@@ -285,7 +287,7 @@ class SourceComparison:
                     reason = self._received.reasons.get(place)
         return _Verdict(False, inexact, reason)
 
-    def _unread(self, member: _Member) -> _Verdict:
+    def _judge_unread(self, member: _Member) -> _Verdict:
         """Return the verdict on a member that changes nothing in the model: the mark of its format or dialect, what its
         reader does not read, or what goes without saying."""
         if len(member.place) == 1:
@@ -330,7 +332,7 @@ def private_addresses(source: Readable) -> list[Loss]:
 
 
 def received_of(title: str, service: Service, written: Mapping[str, Any]) -> ReadBack:
-    """Return what a client receives of the service; the caller adds the entries."""
+    """Return the service as a client receives it; the caller adds the entries."""
     keys: dict[Scalar, set[str]] = defaultdict(set)
     for path, value in leaves_of(written):
         keys[value].add(path[-1])
@@ -340,9 +342,11 @@ def received_of(title: str, service: Service, written: Mapping[str, Any]) -> Rea
 
 
 def _nearest(member: _Member, leaves: Iterable[Leaf], others: frozenset[Scalar] | None = None) -> list[Leaf]:
-    """Return the leaves that the member itself states, of those that depend on it and on others like it: those with its
-    value, or named after it; else those that hold it; else those without the value of any of the `others`. Of these
-    the ones of the same parameter, then of the same key."""
+    """Return the leaves that the member itself states, out of leaves that depend on it and on similar members.
+
+    Preferred are leaves with its value or named after it; else leaves that contain its value; else leaves without the
+    value of any of the `others`. Among these, leaves of the same parameter come first, then of the same key.
+    """
     found = list(leaves)
     near = [leaf for leaf in found if leaf[1] == member.value or member.value[1] in leaf[0]]
     near = near or [leaf for leaf in found if _holds(leaf[1][1], member.value[1])]
@@ -368,8 +372,8 @@ def _holds(text: object, part: object) -> bool:
     )
 
 
-def _highest(lost: Mapping[Place, _Verdict], kept: Iterable[Place]) -> list[tuple[Place, list[_Verdict]]]:
-    """Return the highest places below which nothing is kept, sorted, each with the verdicts on what is below it."""
+def _find_highest(lost: Mapping[Place, _Verdict], kept: Iterable[Place]) -> list[tuple[Place, list[_Verdict]]]:
+    """Return the highest places below which all is lost, sorted, each with the verdicts on its members."""
     expressed = {place[:length] for place in kept for length in range(len(place) + 1)}
     found: dict[Place, list[_Verdict]] = defaultdict(list)
     for place, verdict in lost.items():

@@ -1,4 +1,4 @@
-"""The documents of a host that a translation is compared with: each read again, whole or with some members changed."""
+"""Read the source documents of a translation again, whole or with some members changed, to compare them with it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -38,9 +38,9 @@ class SourceDocument:
 
 @dataclass(frozen=True, slots=True)
 class ReadModel:
-    """What the reader of a format makes of a document, as leaves of the model.
+    """The leaves of the model that a format's reader makes from a document.
 
-    `capabilities`: the place of each in the document (None if the reader does not tell) and its leaves.
+    `capabilities`: the place of each in the document (None if unknown) and its leaves.
     """
 
     service: frozenset[Leaf]
@@ -120,7 +120,7 @@ def origins_of(capability: Any) -> list[Origin]:
 
 
 def place_of(origins: Iterable[Origin], url: str) -> str | None:
-    """Return the first JSON Pointer into the document at `url`, None if none of the origins is there."""
+    """Return the first JSON Pointer into the document at `url`, or None if no origin is there."""
     return next((origin.pointer for origin in origins if origin.document == url), None)
 
 

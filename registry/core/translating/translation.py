@@ -1,10 +1,8 @@
 """Translate a service into a document of another format, checked by that format's own reader and rules.
 
-A document in which the validator of this registry finds an error is never returned: the service is Untranslatable. So
-is one for which the format would need a statement that no document of the host makes (AWP section 14).
-
-A format that the host serves itself is not written: its own document is returned as it is, without addresses that are
-not public.
+A document in which the validator of this registry finds an error is never returned: the service is Untranslatable. It
+is also Untranslatable if the format needs a statement that no document of the host makes (AWP section 14). If the host
+serves the format itself, its own document is returned, without addresses that are not public.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +29,8 @@ from registry.core.translating.sources import (
 
 GENERATOR: Final = "waypost"
 EXTENSION: Final = "x-synthetic"
-"""Member that carries the marks of AWP section 14 in other formats: all of them ignore members that they do not know,
-and AWAS reserves the prefix `x-` for that."""
+"""Member that carries the marks of AWP section 14 in other formats: all of them ignore unknown members, and AWAS
+reserves the prefix `x-` for extensions."""
 
 _TARGETS: Final[Mapping[str, tuple[Format, Writer]]] = MappingProxyType(
     {form.slug: (form, form.writer) for form in FORMATS if form.writer is not None}
@@ -44,8 +42,8 @@ TARGETS: Final = tuple(_TARGETS)
 class Translation:
     """`document` is JSON-ready; `media_type` is how it would be served at `path`; `losses` in no particular order.
 
-    `compared_with`: what the losses were counted against. `own_url`: where the host serves this document itself; None
-    for a generated one.
+    `compared_with`: the documents that losses were counted against. `own_url`: the host's own URL of this document;
+    None for a generated one.
     """
 
     document: dict[str, Any]
@@ -75,30 +73,30 @@ def translate(
     sources: Sequence[SourceDocument] = (),
     version: str | None = None,
 ) -> Translation | Untranslatable:
-    """Return the service as a document of the format `target`, or why there is none.
+    """Return the service as a document of the format `target`, or why it cannot be written.
 
     `target` is one of TARGETS; KeyError for another. Never raises on a service made by a reader or the merge.
     `host`: canonical, the host the service was found on. `seen_at` (aware): when its documents were last seen, the
     document's `last_verified`. `score`: 0 to 100. `detail_url`: absolute URL of the ADP capability detail that this
-    registry serves for the name of a capability; None where it serves none. `sources`: the documents that the service
-    was merged from. One of the format `target` is returned as it is; else losses are counted against them, and against
-    the model without them or for what comes from a text. `version`: what the caller calls the version of the document,
-    for formats that demand one, where no document of the host names one.
+    registry serves for the name of a capability, or None. `sources`: the documents that the service was merged from. A
+    source of the format `target` is returned unchanged. Otherwise losses are counted against the sources, and against
+    the model for facts from texts or without sources. `version`: the caller's version of the document, for formats that
+    demand a version that no document of the host names.
 
     Confidence (AWP section 14) is score/100, times the share of the capabilities that the document carries, times the
-    source's own confidence where the host serves a synthetic document itself. It expresses how much of a
-    well-described service the reader has: little where the host's documents leave much open, or where the format
-    expresses half of the service. Age is not part of it: `last_verified` states that.
+    source's own confidence if the host serves a synthetic document itself. It expresses how much of a well-described
+    service the reader has. It is low if the host's documents leave much open, or if the format expresses half of the
+    service. Age is not part of it: `last_verified` states the age.
     """
     form, writer = _TARGETS[target]
     read_sources = [source for source in map(readable, sources) if source is not None]
     own = own_document(read_sources, target)
     if own is not None:
-        return _own(service, form, writer.title, own, read_sources)
+        return _reuse_own(service, form, writer.title, own, read_sources)
     read_sources = _without_copies(service, read_sources)
     service = replace(service, version=service.version or version)
     try:
-        task, written, received, document = _written(service, target, writer, host, seen_at, score, detail_url)
+        task, written, received, document = _write(service, target, writer, host, seen_at, score, detail_url)
     except _WriteRefusal as refusal:
         return Untranslatable(refusal.reasons, refusal.losses)
     note_count = len(task.losses)
@@ -137,7 +135,7 @@ class _WriteRefusal(Exception):
         self.losses = losses
 
 
-def _written(
+def _write(
     service: Service,
     target: str,
     writer: Writer,
@@ -146,9 +144,9 @@ def _written(
     score: int,
     detail_url: Callable[[str], str] | None,
 ) -> tuple[Task, WrittenDocument, Service, dict[str, Any]]:
-    """Return the written document with its task and what a client reads in it. Raise _Refused.
+    """Return the written document with its task, and the service that a client reads in it. Raise _Refused.
 
-    Members that only this format knows are written back; if the document is not valid with them, it has none.
+    Members that only this format knows are written back, unless they make the document invalid.
     """
     for candidate in (service, _without_native(service, target)):
         task = Task(candidate, host, writer.title, detail_url)
@@ -166,7 +164,7 @@ def _written(
     raise AssertionError("the second candidate is returned or refused")
 
 
-def _own(service: Service, form: Format, title: str, own: Readable, sources: Sequence[Readable]) -> Translation:
+def _reuse_own(service: Service, form: Format, title: str, own: Readable, sources: Sequence[Readable]) -> Translation:
     """Return the document that the host serves itself; other documents of the format are compared with it."""
     url, document = own.source.url, clean_copy(own)
     own_service = own.service(own.value)
@@ -239,7 +237,7 @@ def _confidence(service: Service, written: WrittenDocument, score: int) -> float
 
 
 def _marks(target: str, confidence: float, seen_at: datetime) -> dict[str, Any]:
-    """AWP section 14: at the top of an AWP document, and in an extension member of others."""
+    """Return the marks of AWP section 14, for the top of an AWP document or an extension member of another format."""
     marks = {
         "source": "synthetic",
         "generated_by": GENERATOR,

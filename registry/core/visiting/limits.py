@@ -1,13 +1,10 @@
-"""When a visit ends: docs/crawler.md, "Budgets" and "Stop rules".
+"""Decide when a visit ends (docs/probe-plan.md, "Budgets", "Stop rules"), and which paths it leaves for later visits.
 
-A name that does not resolve, a failed connection, a bad certificate and a bot check end the visit of a host at once;
-timeouts and 429 do after a few in a row. A host that asks for long pauses gets several short visits.
-
-The paths that a bulk visit leaves for later, and the order in which later visits request them.
-
-A first bulk visit requests only stages S1 to S3, so that a host without documents costs twenty requests. The further
-paths (`probes.FURTHER`; for sub-hosts also what their short list leaves out) are requested from hosts that somebody
-named, all at once, and from others a few in each revisit, those first that were never requested.
+A name that does not resolve, a failed connection, a bad certificate and a bot check end a visit at once; timeouts and
+429 end it after a few in a row. A host that asks for long pauses gets several short visits. A first bulk visit
+requests only stages S1 to S3, so a host without documents costs twenty requests. The further paths (`probes.FURTHER`;
+for sub-hosts also the paths missing from their short list) are all requested if a user asked for the host, else a few
+in each revisit, beginning with paths that were never requested.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -52,7 +49,7 @@ class RequestBudget:
     __slots__ = ("_remaining", "_total", "spent")
 
     def __init__(self, budget: int, detail_budget: int, total: int | None = None) -> None:
-        """`total`: of both kinds together; None: the sum of the two."""
+        """Set the limits. `total`: of both kinds together; None: the sum of the two."""
         self._remaining = [budget, detail_budget]
         self._total = budget + detail_budget if total is None else total
         self.spent = 0
@@ -64,7 +61,7 @@ class RequestBudget:
             self._remaining = [min(remaining, limit) for remaining in self._remaining]
 
     def allows(self, purpose: Purpose, requests: int = 1) -> bool:
-        """True when so many more requests may be made."""
+        """Return whether so many more requests may be made."""
         left = min(self._remaining[purpose is Purpose.DETAIL], self._total - self.spent)
         return left >= requests  # guard: visit-request-budget
 
@@ -134,7 +131,7 @@ def short_list(host: str) -> tuple[Step, ...]:
 def in_turn(steps: Sequence[Step], asked: Asked, found: Collection[str], today: date) -> list[Step]:
     """Return the steps that rotation may request, in the order of their turns: never requested ones first.
 
-    `found`: paths of the documents known. They are requested as such, and nothing is requested in their place.
+    `found`: paths of known documents. They are requested as documents, and their fallbacks are not requested.
     """
     least = (today - REPEAT_AFTER).isoformat()
     waiting = [
@@ -146,7 +143,7 @@ def in_turn(steps: Sequence[Step], asked: Asked, found: Collection[str], today: 
 
 
 def steps_of(job: HostJob) -> list[Step]:
-    """Return the further steps that this visit makes: all of a named host, else those whose turn it is."""
+    """Return the further steps of this visit: all if a user asked for the host, else the steps whose turn it is."""
     if not (job.named or job.further):
         return []
     return [step for step in further_steps(job.host, short=job.short) if job.named or step.path in job.further]

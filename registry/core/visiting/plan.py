@@ -1,8 +1,8 @@
 """The visit of one host as a pure state machine: the next URL, the effect of its answer, the end of the visit.
 
-The order of requests is docs/crawler.md, "Stages". It is written as one generator that yields probes and is sent
-answers, so that the code reads in the order of the requests. What the visit knows is kept by its parts:
-`RequestBudget` and `StopPolicy` (limits.py), `VisitResults`, `RobotsCache`, `PointerQueue` and `CandidateHosts`.
+The order of requests is docs/probe-plan.md, "Stages". It is written as one generator that yields probes and is sent
+answers, so that the code reads in the order of the requests. The state is in its parts: `RequestBudget` and
+`StopPolicy` (limits.py), `VisitResults`, `RobotsCache`, `PointerQueue` and `CandidateHosts`.
 """
 
 from collections.abc import Collection, Generator, Sequence
@@ -18,7 +18,15 @@ from registry.core.visiting.pointers import DETAIL_REL, CandidateHosts, Follow, 
 from registry.core.visiting.results import VisitResults
 from registry.core.visiting.robots import Robots
 from registry.core.visiting.robots_cache import RobotsCache
-from registry.core.visiting.summary import found, gone_away, host_facts, moved_to, only_refusals, served_here, summarise
+from registry.core.visiting.summary import (
+    find_served,
+    gone_away,
+    host_facts,
+    moved_to,
+    only_refusals,
+    served_here,
+    summarise,
+)
 from registry.core.visiting.visits import HostJob, ProbeResult, Visit
 
 MAX_PENDING: Final = 500
@@ -85,7 +93,7 @@ class HostPlan:
 
     @property
     def is_last(self) -> bool:
-        """True when the visit ends with the answer to `next`, unless that answer leads to further requests.
+        """Return whether the visit ends with the answer to `next`, unless that answer leads to further requests.
 
         Most visits have exactly one such request; the transport need not keep its connection open.
         """
@@ -134,7 +142,7 @@ class HostPlan:
         outcome, reason = summarise(host, answers, known_urls)
         if self._stop.ended and outcome is not Outcome.FOUND:
             outcome, reason = self._stop.ended
-        if found(answers, host):
+        if find_served(answers, host):
             self._candidates.add_sub_hosts()
         return Visit(
             host=host,
@@ -152,7 +160,7 @@ class HostPlan:
                 None,
             ),
             robots=self._robots.record,
-            pending=self._left_over(),
+            pending=self._list_left_over(),
             candidates=self._candidates.all(),
             alias_of=self._alias_of,
             retry_after=self._results.retry_after,
@@ -185,7 +193,7 @@ class HostPlan:
         if not is_resumed and not only_refusals(self._results.answers):
             yield from self._request_further()
             yield from self._follow_pointers()
-        if self._job.whole_plan and not self._job.short and found(self._results.answers, host):
+        if self._job.whole_plan and not self._job.short and find_served(self._results.answers, host):
             yield from self._request_conditional()
             yield from self._follow_pointers()
         if self._lists_tools and self._job.whole_plan:
@@ -218,7 +226,7 @@ class HostPlan:
         yield from self._request_steps([step for step in probes.STEPS if step.fallback_of is not None])
 
     def _request_steps(self, steps: Sequence[probes.Step], *, final: bool = False) -> _Walk:
-        """`final`: after these steps nothing else is requested from a host that has no documents."""
+        """Request the steps. `final`: they are the last requests to a host without documents."""
         for step in steps:
             if self._applies(step):
                 self._is_final_step = final and step is steps[-1]
@@ -226,7 +234,7 @@ class HostPlan:
         self._is_final_step = False
 
     def _request_further(self) -> _Walk:
-        """Request what a first bulk visit leaves out: all of it from a named host, else the paths whose turn it is."""
+        """Request the paths that a first bulk visit leaves out: all if a user asked for the host, else by turns."""
         steps = limits.steps_of(self._job)
         for step in steps:
             if self._results.has_found(step.fallback_of):
@@ -247,7 +255,7 @@ class HostPlan:
                 yield from self._request(results.probe_for(self._job.host, document))
 
     def _request_conditional(self) -> _Walk:
-        """Stage S4: docs/crawler.md, "Conditions"."""
+        """Run stage S4 (docs/probe-plan.md, "Conditions")."""
         requested = 0
         facts = host_facts(self._job.host, self._results.answers, self._results.home_topics)
         for step, is_met in probes.CONDITIONAL:
@@ -258,12 +266,12 @@ class HostPlan:
                 facts = host_facts(self._job.host, self._results.answers, self._results.home_topics)
 
     def _list_tools(self) -> _Walk:
-        """Stage S6: docs/crawler.md, "Tools"."""
-        for url, via in tool_lists.endpoints(self._job.host, found(self._results.answers, self._job.host)):
+        """Run stage S6 (docs/probe-plan.md, "Tools")."""
+        for url, via in tool_lists.endpoints(self._job.host, find_served(self._results.answers, self._job.host)):
             if url in self._visited:
                 continue
             self._visited[url] = None
-            listed = yield from tool_lists.listed(url, via, self._exchange)
+            listed = yield from tool_lists.request_tools(url, via, self._exchange)
             self._results.answers.append(tool_lists.answer(url, via, listed, self._now))
 
     def _exchange(self, probe: Probe) -> Generator[Probe, FetchResult, FetchResult | None]:
@@ -338,7 +346,7 @@ class HostPlan:
         self._robots.add(host, self._host(fetched.final_url) or host, fetched)
 
     def _request_control_like(self, probe: Probe, answer: ProbeResult, fetched: FetchResult) -> _Walk:
-        """Request a second or third control when the verdict depends on it (docs/crawler.md, "Controls")."""
+        """Request a second or third control when the verdict depends on it (docs/probe-plan.md, "Controls")."""
         if self._results.known.get(probe.url) and not self._job.whole_plan:
             return  # it was compared with a control when it was found
         if not served_here(answer, self._job.host):
@@ -363,8 +371,8 @@ class HostPlan:
             self._candidates.add(fetched.reason.removeprefix("to "), "redirect", probe.url)
         return answer
 
-    def _left_over(self) -> tuple[Probe, ...]:
-        """Return what a later visit continues with: no budget, no time, or the visit was ended."""
+    def _list_left_over(self) -> tuple[Probe, ...]:
+        """Return the requests for a later visit, if budget or time ran out or the visit was ended."""
         if self._alias_of:
             return ()
         current = [self._current_probe] if self._current_probe else []
@@ -377,7 +385,7 @@ class HostPlan:
     # --- facts
 
     def _applies(self, step: probes.Step) -> bool:
-        """True when the step is not a fallback, or the path before it is absent."""
+        """Return whether the step is not a fallback, or the path before it is absent."""
         return step.fallback_of is None or self._results.outcome_of(step.fallback_of) in ABSENT
 
     def _recognise_alias(self, home: ProbeResult | None, control: ProbeResult | None) -> None:
@@ -389,7 +397,7 @@ class HostPlan:
             self._stop.end(Outcome.REDIRECTED_AWAY, "alias")
 
     def _host(self, url: str) -> str:
-        """Return the host of a canonical URL; nearly always the one that is visited."""
+        """Return the host of a canonical URL, nearly always the visited host."""
         return self._job.host if url.startswith(self._home) else host_of(url) or ""
 
 

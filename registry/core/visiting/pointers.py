@@ -1,8 +1,7 @@
-"""What a visit learns about other documents and hosts: pointers to follow, and hosts to seed later.
+"""Decide which pointers and redirects a visit follows, and which other hosts are seeded later.
 
-What to do with a pointer: request it now, seed another host, or ignore it (docs/crawler.md, "Pointers").
-
-Where a redirect may lead (docs/crawler.md, "Redirects"): a pure decision, made at every hop.
+A pointer is requested now, seeds another host, or is ignored (docs/probe-plan.md, "Pointers"). The target of a redirect
+is judged at every hop (docs/probe-plan.md, "Redirects").
 """
 
 import json
@@ -149,7 +148,7 @@ class PointerQueue:
         return not self._documents and not self.details
 
     def next_document(self) -> Probe | None:
-        """Remove and return the next pointer; None when there is none, or MAX_POINTERS were followed."""
+        """Remove and return the next pointer; None when the queue is empty or MAX_POINTERS were followed."""
         if not self._documents or self._followed >= probes.MAX_POINTERS:  # guard: pointer-count
             return None
         probe = self._documents.pop(0)
@@ -211,7 +210,7 @@ class PointerQueue:
 
 
 def _is_known_detail(pointer: Pointer, known: Mapping[str, object]) -> bool:
-    """True for a capability detail of an earlier visit: it is requested again only when its manifest changed."""
+    """Return whether this is a known capability detail: it is requested again only when its manifest changed."""
     return pointer.rel == DETAIL_REL and pointer.url in known
 
 
@@ -250,7 +249,7 @@ def redirect(from_url: str, location: str | None, hops: Sequence[str], purpose: 
         return Stop(Outcome.REFUSED_ADDRESS, _refusal_reason(target), host_of(target.href) if target else None)
     from_host, target_host = host_of(from_url) or "", host_of(url) or ""
     if not same_site(from_host, target_host):  # guard: redirect-same-site
-        # clients read the reason, and are not told names of private networks
+        # clients read the reason, so it must not disclose names of private networks
         named = target_host if inside_host(url) is None else "no public host"  # guard: private-redirect
         return Stop(Outcome.REDIRECTED_AWAY, f"to {named}", target_host)
     if purpose not in (Purpose.HOME, Purpose.ROBOTS) and is_home(url):

@@ -1,4 +1,4 @@
-"""The probe plan as data: what is requested from a host, in which order, under which condition (docs/crawler.md).
+"""The probe plan as data: the requests to a host, their order and their conditions (docs/probe-plan.md).
 
 A request URL is always a canonical host with one of these paths, or a pointer that passed `parse_https`. `plan.py`
 walks through this table.
@@ -37,7 +37,7 @@ class Step:
 
 
 def _steps(sub_host: str | None, *, conditional: bool = False) -> tuple[tuple[Step, ProbePath], ...]:
-    """The paths of all formats in the order in which they are requested."""
+    """Return the paths of all formats in the order of their requests."""
     chosen = [
         (Step(probe_path.stage, probe_path.path, form.slug, probe_path.fallback_of), probe_path)
         for form in FORMATS
@@ -57,16 +57,16 @@ SHORT: Final[Mapping[str, tuple[Step, ...]]] = MappingProxyType(
 CONDITIONAL: Final[tuple[tuple[Step, Callable[[HostFacts], bool]], ...]] = tuple(
     (step, path.when) for step, path in _steps(None, conditional=True) if path.when is not None
 )
-"""Requested only where something was found, each under its own condition (docs/crawler.md, "Conditions")."""
+"""Requested only where something was found, each under its own condition (docs/probe-plan.md, "Conditions")."""
 
 MAX_CONDITIONAL: Final = 9
 
 FURTHER: Final = tuple(
     step for step, _ in CONDITIONAL if FORMAT_BY_SLUG[step.format or ""].role in (Role.SERVICE, Role.POINTERS)
 )
-"""Conditional paths whose documents can list a host that serves nothing else. They are requested without a condition
-from hosts that somebody named, and a few in each revisit of others (rotation.py). Texts and enrichers are not: they say
-nothing without a service."""
+"""Conditional paths whose documents can list a host that serves nothing else. They are requested without a condition:
+all of them if a user asked for the host, else a few in each revisit (limits.py). Texts and enrichers keep their
+condition: they say nothing without a service."""
 
 _TOPICS: Final = tuple(topic for form in FORMATS for topic in form.topics)
 _HOME_TOPICS: Final = tuple(topic for topic in _TOPICS if topic.in_home)
@@ -106,9 +106,9 @@ def control_probe(host: str, path: str) -> Probe:
 
 
 def control_like(url: str, nonce: str) -> str | None:
-    """Return the path of a further control for a URL whose name has no extension, or that of a text; None for others.
+    """Return the path of a further control for a URL without an extension or with a text's extension, or None.
 
-    The name is random, and the same for all URLs of one kind.
+    The name is random, and equal for all URLs of one kind.
     """
     name = url.rpartition("/")[2]
     if name.endswith((".txt", ".md")):
@@ -134,7 +134,7 @@ def detail_probe(url: str, via: Via | None) -> Probe:
 
 
 def keeps_head(probe: Probe) -> bool:
-    """True when a body over the cap is cut and marked `truncated`; others are TOO_LARGE: cut JSON is not JSON."""
+    """Return whether a body over the cap is cut and marked `truncated`; others are TOO_LARGE: cut JSON is not JSON."""
     if probe.purpose in (Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL):
         return True
     return probe.accept == _TEXT_ACCEPT

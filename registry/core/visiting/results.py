@@ -1,13 +1,8 @@
-"""The answers of one visit: each is judged against the controls so far, and reduced to what is needed later.
+"""Judge the answers of one visit against its controls, and keep what later steps need.
 
-A visit lasts for minutes and thousands run at once, so memory per visit counts: only bodies that will be stored are
-kept, and equal parts of answers are shared.
-
-What the answers of a visit show about a document beyond its own bytes and header fields.
-
-Nothing is requested for this: revisits are conditional anyway, and the front page is part of every whole plan.
-
-The requests for documents of earlier visits.
+Also here: requests for documents of earlier visits, and observations about a document from the other answers, which
+cost no request of their own. A visit lasts for minutes and thousands run at once, so memory per visit counts: only
+bodies that will be stored are kept, and equal parts of answers are shared.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -29,7 +24,7 @@ MANIFEST_RELATION: Final = "agent-manifest"  # ATP 0.1 section 2.2
 
 
 def observed(answers: Iterable[ProbeResult], url: str, before: Collection[Observation] = ()) -> frozenset[Observation]:
-    """Return what is known of the document requested at `url` after these answers, given what was known before."""
+    """Return the observations about the document at `url` after these answers, given the earlier observations."""
     known = set(before)
     answers = list(answers)
     urls = {url, *(answer.fetched.final_url for answer in answers if answer.probe.url == url)}
@@ -56,7 +51,7 @@ def _ignores_validator(probe: Probe, fetched: FetchResult) -> bool | None:
 
 
 def _lacks_link(fetched: FetchResult, urls: Collection[str]) -> bool | None:
-    """Return whether a front page of the document's own host names none of the URLs; None if it was not answered."""
+    """Return whether the front page of the document's host names no URL of these; None without an answer."""
     hosts = {host_of(url) for url in urls}
     if fetched.failure is not None or fetched.status != 200 or host_of(fetched.final_url) not in hosts:
         return None
@@ -81,7 +76,7 @@ SHOWN_CHARS: Final = 500
 
 
 class VisitResults:
-    """`answers` in the order of the requests. `home_topics`: what the front page names (`probes.words_in_home`).
+    """`answers` in the order of the requests. `home_topics`: words on the front page (`probes.words_in_home`).
 
     `known`: documents of earlier visits by URL. `retry_after`: the longest wait in seconds that the host asked for.
     """
@@ -103,13 +98,13 @@ class VisitResults:
 
     @property
     def leads_on(self) -> bool:
-        """True when an answer so far causes further requests: a document was found, or pointers."""
+        """Return whether an answer so far causes further requests: a document was found, or pointers."""
         return any(map(_leads_on, self.answers))
 
     def add(self, probe: Probe, fetched: FetchResult) -> ProbeResult:
         """Judge and keep one answer."""
         last_dropped = self.answers[-1].fetched.dropped if self.answers else None  # most "not found" pages are the same
-        result = _reduced(probe, fetched, self._judge(probe, fetched), last_dropped)
+        result = _reduce(probe, fetched, self._judge(probe, fetched), last_dropped)
         self.answers.append(result)
         if probe.purpose is Purpose.CONTROL:
             self._controls = Controls((*self._controls.samples, sample(fetched)), self._controls.home_ok)
@@ -127,12 +122,12 @@ class VisitResults:
         """
         for index, answer in enumerate(self.answers):
             if answer is doubted:
-                self.answers[index] = _reduced(answer.probe, fetched, self._judge(answer.probe, fetched))
+                self.answers[index] = _reduce(answer.probe, fetched, self._judge(answer.probe, fetched))
             elif answer.probe.purpose is Purpose.MANIFEST and answer.assessment.outcome is Outcome.FOUND:
-                self.answers[index] = _reduced(answer.probe, answer.fetched, self._judge(answer.probe, answer.fetched))
+                self.answers[index] = _reduce(answer.probe, answer.fetched, self._judge(answer.probe, answer.fetched))
 
     def outcome_of(self, path: str) -> Outcome | None:
-        """The latest outcome at a path of the visited host; None if it was not requested."""
+        """Return the latest outcome at a path of the visited host; None if it was not requested."""
         url = f"https://{self._host}{path}"
         for answer in reversed(self.answers):
             if answer.probe.url == url or answer.fetched.final_url == url:
@@ -140,7 +135,7 @@ class VisitResults:
         return None
 
     def has_found(self, path: str | None) -> bool:
-        """True when there is a document at a path of the visited host, of this visit or of an earlier one."""
+        """Return whether there is a document at a path of the visited host, of this visit or of an earlier one."""
         if path is None:
             return False
         known = self.known.get(f"https://{self._host}{path}")
@@ -159,7 +154,7 @@ def _leads_on(answer: ProbeResult) -> bool:
     return answer.assessment.outcome is Outcome.FOUND or bool(answer.assessment.pointers)
 
 
-def _reduced(
+def _reduce(
     probe: Probe, fetched: FetchResult, assessment: Assessment, like: tuple[int, bytes] | None = None
 ) -> ProbeResult:
     """Return the answer with the headers needed later, and with its body only if that is stored.

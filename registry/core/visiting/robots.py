@@ -59,14 +59,14 @@ class RobotsRule:
             return False
         if not pieces:
             return not anchored or len(path) == len(prefix)
-        return _in_order(path, len(prefix), pieces, anchored)
+        return _has_in_order(path, len(prefix), pieces, anchored)
 
 
 @dataclass(frozen=True, slots=True)
 class Robots:
     """The rules of one robots.txt for one product token.
 
-    `rules` are those that apply, the decisive one first. `reachable` False: nothing may be requested. `crawl_delay` is
+    `rules` are the rules that apply, the decisive one first. `reachable` False: request nothing. `crawl_delay` is
     seconds between requests, at most MAX_DELAY. `opted_out`: a group names the token itself and disallows everything.
     """
 
@@ -109,7 +109,7 @@ class Robots:
         return cls(reachable=False, reason=f"robots_{status}")  # guard: robots-unavailable
 
     def allowed(self, url: str) -> bool:
-        """True when the URL (or path) may be requested: the longest matching pattern decides, allow before disallow."""
+        """Return whether the URL (or path) may be requested. The longest matching pattern decides, at a tie `allow`."""
         if not self.reachable or not self.rules:
             return self.reachable
         path = _path(url)
@@ -120,7 +120,7 @@ class Robots:
 
 
 def is_page(body: bytes) -> bool:
-    """True when a web page was served in place of the file; it contains no rules."""
+    """Return whether a web page was served instead of the file; it contains no rules."""
     return body.removeprefix(_BOM).lstrip()[:1] == b"<"
 
 
@@ -256,8 +256,8 @@ def _path(url: str) -> str:
     return _upper_triplets(path if path.startswith("/") else "/" + path)
 
 
-def _in_order(path: str, at: int, pieces: list[str], anchored: bool) -> bool:
-    """True when `path` holds the pieces between stars in order, from `at`. Leftmost matches decide: no backtracking."""
+def _has_in_order(path: str, at: int, pieces: list[str], anchored: bool) -> bool:
+    """Return whether `path` holds the pieces between stars in order, from `at`, without backtracking."""
     last = pieces.pop() if anchored else ""
     for piece in pieces:
         at = path.find(piece, at)

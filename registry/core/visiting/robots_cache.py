@@ -1,4 +1,4 @@
-"""The robots.txt files that one visit depends on: the visited host's, and those of hosts it is redirected to."""
+"""The robots.txt files of one visit: the visited host's, and the files of hosts that it redirects to."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from registry.core.visiting.visits import RobotsRecord
 
 
 class RobotsCache:
-    """Rules by host. `record`: the visited host's file, as it is stored for the next visit."""
+    """Rules by host. `record`: the visited host's file, in the stored form for the next visit."""
 
     __slots__ = ("_by_host", "_host", "record")
 
@@ -23,7 +23,7 @@ class RobotsCache:
         return self._by_host.get(host)
 
     def use_stored(self, host: str, now: datetime) -> bool:
-        """Use the file of an earlier visit. Return False if there is none for `host`, or it is too old."""
+        """Use the file of an earlier visit. Return False if `host` has no stored file, or it is too old."""
         if host != self._host or self.record is None or not robots_record.fresh(self.record, now):
             return False
         self._by_host[host] = robots_record.rules_of(self.record)

@@ -1,4 +1,4 @@
-"""robots.txt between visits: what is stored of an answer, how long it is fresh, and what it means for the visit."""
+"""Store robots.txt between visits: the record of an answer, its freshness, and its meaning for the visit."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -27,14 +27,14 @@ def keep(fetched: FetchResult, host: str) -> RobotsRecord:
 
 
 def rules_of(record: RobotsRecord, reason: str = "") -> Robots:
-    """Return the rules of a record. The file of another host is obeyed (RFC 9309 section 2.3.1.2), but opts nobody out:
+    """Return the rules of a record. The file of another host is obeyed (RFC 9309 section 2.3.1.2), but is no opt-out:
     otherwise a host could delete its platform."""
     robots = Robots.from_answer(record.status, record.body, reason)
     return robots if record.is_own else replace(robots, opted_out=False)  # guard: robots-elsewhere
 
 
 def fresh(record: RobotsRecord | None, now: datetime) -> bool:
-    """True when a record of an earlier visit still counts. Failures are not reused: the file is requested again."""
+    """Return whether a record of an earlier visit still counts. After a failure the file is requested again."""
     if record is None or record.status is None or record.status >= 500 or record.status == 429:
         return False
     return now - record.fetched_at < FRESH

@@ -1,8 +1,8 @@
-"""How the hosts of one registrable domain share its daily requests, so that nobody can spend them for somebody else.
+"""Share the daily requests of a registrable domain among its hosts, so that strangers cannot use up a site's share.
 
-Anybody may submit a host or name it in a document, also one of a site that is not theirs, also one that does not exist.
-The less is known of a host, the smaller the part of the day that hosts like it may spend together: what strangers name
-cannot keep the crawler from the hosts of a site that are known. Look-ups of names without an address are bounded the
+Every client may submit a host or name it in a document, including hosts of other sites and hosts that do not exist.
+The less is known of a host, the smaller the part of the day that hosts like it may spend together, so that strangers'
+names cannot keep the crawler from the known hosts of a site. Look-ups of names without an address are bounded in the
 same way, because each is a query to the site's name servers.
 """
 
@@ -18,16 +18,16 @@ from registry.core.names.authority import is_covered
 
 
 class Standing(IntEnum):
-    """What is known of a host, the most first. Stored with each visit: never change a number."""
+    """How well a host is known, best first. Stored with each visit: never change a number."""
 
     KEPT = 0  # the apex, its www, and hosts that served a document
     KNOWN = 1  # other hosts that were reached before, or that the site itself or the operator named
-    SUBMITTED = 2  # never reached; somebody submitted it, and it was not looked up since
+    SUBMITTED = 2  # never reached; submitted by a user, and not looked up since
     NAMED = 3  # never reached; named by a document of another site, or already looked up in vain
 
 
 class Share(NamedTuple):
-    """What the hosts of one standing and of all below it may spend together in 24 hours.
+    """The common limit in 24 hours for the hosts of one standing and of all below it.
 
     `requests`: the part of the domain's daily budget. `look_ups`: names without an address; None: without a bound.
     """
@@ -52,8 +52,8 @@ LOOK_UP_BUDGET: Final = "look_up_budget"
 SKIPPED_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         DOMAIN_BUDGET: "Not visited: the domain has had all its requests of the last 24 hours.",
-        SHARE_BUDGET: "Not visited: hosts of this domain of which as little is known have had all their requests of the"
-        " last 24 hours. The rest is kept for hosts that are better known.",
+        SHARE_BUDGET: "Not visited: the little-known hosts of this domain have had all their requests of the last 24"
+        " hours. The rest is kept for hosts that are better known.",
         LOOK_UP_BUDGET: "Not visited: too many names of this domain had no address in the last 24 hours.",
         "block_budget": "Not visited: the network of its address has had all its requests of the day.",
     }
@@ -98,19 +98,19 @@ def standing_of(
 
 
 class Spent(NamedTuple):
-    """What a domain has had in the last 24 hours: requests sent, look-ups of names without an address."""
+    """The use of a domain in the last 24 hours: requests sent, look-ups of names without an address."""
 
     requests: int = 0
     look_ups: int = 0
 
 
 class DomainBudget:
-    """What the hosts of one domain may still spend today."""
+    """The remaining budget of one domain's hosts today."""
 
     __slots__ = ("_daily", "_look_ups", "_requests")
 
     def __init__(self, daily: int, spent: Mapping[Standing, Spent] = MappingProxyType({})) -> None:
-        """`daily`: requests in 24 hours; `spent`: what of them is spent already."""
+        """Start from the `daily` requests in 24 hours and the requests `spent` so far."""
         self._daily = daily
         self._requests = Counter({standing: before.requests for standing, before in spent.items()})
         self._look_ups = Counter({standing: before.look_ups for standing, before in spent.items()})
@@ -118,7 +118,7 @@ class DomainBudget:
     def requests_left(self, standing: Standing) -> int:
         """Return the requests that a host of this standing may still be sent; zero or less: none."""
         return min(
-            int(self._daily * share.requests) - _from(limited, self._requests)
+            int(self._daily * share.requests) - _sum_up_to(limited, self._requests)
             for limited, share in SHARES.items()
             if limited <= standing  # guard: kept-share
         )
@@ -126,7 +126,7 @@ class DomainBudget:
     def may_look_up(self, standing: Standing) -> bool:
         """Return whether a name may be looked up that may have no address."""
         return all(
-            share.look_ups is None or _from(limited, self._look_ups) < share.look_ups  # guard: look-ups
+            share.look_ups is None or _sum_up_to(limited, self._look_ups) < share.look_ups  # guard: look-ups
             for limited, share in SHARES.items()
             if limited <= standing
         )
@@ -139,6 +139,6 @@ class DomainBudget:
         self._look_ups[standing] += 1
 
 
-def _from(standing: Standing, counts: Counter[Standing]) -> int:
+def _sum_up_to(standing: Standing, counts: Counter[Standing]) -> int:
     """Return the sum of a standing and of all below it."""
     return sum(number for counted, number in counts.items() if counted >= standing)

@@ -29,7 +29,7 @@ def served_here(answer: ProbeResult, host: str) -> bool:
     return fetched.final_url.startswith(f"https://{host}/") and is_own_answer(host, fetched.hops)
 
 
-def found(answers: Sequence[ProbeResult], host: str) -> list[ProbeResult]:
+def find_served(answers: Sequence[ProbeResult], host: str) -> list[ProbeResult]:
     """Return the documents that this host served."""
     return [answer for answer in answers if answer.assessment.outcome is Outcome.FOUND and served_here(answer, host)]
 
@@ -39,7 +39,7 @@ def summarise(host: str, answers: Sequence[ProbeResult], known_urls: Collection[
 
     `known_urls` are the URLs of documents it served before: what became of them says more than any other path.
     """
-    documents = found(answers, host)
+    documents = find_served(answers, host)
     services = [document for document in documents if _makes_a_service(document)]
     if services:
         return Outcome.FOUND, services[0].assessment.format or ""
@@ -63,7 +63,7 @@ def summarise(host: str, answers: Sequence[ProbeResult], known_urls: Collection[
             return _verdict(first)
     if other_formats:
         return Outcome.NOT_A_MANIFEST, "only " + ", ".join(other_formats)
-    return _most_common(requested or answers)
+    return _find_most_common(requested or answers)
 
 
 def moved_to(host: str, home: ProbeResult | None, control: ProbeResult | None) -> str | None:
@@ -82,7 +82,7 @@ def gone_away(home: ProbeResult | None, control: ProbeResult | None) -> str | No
 
 
 def only_refusals(answers: Sequence[ProbeResult]) -> bool:
-    """True when every path so far was answered with 403 or 429: more guesses would only annoy."""
+    """Return whether every path so far was answered with 403 or 429: more guesses would only annoy."""
     purposes = (Purpose.HOME, Purpose.CONTROL, Purpose.MANIFEST)
     statuses = [answer.fetched.status for answer in answers if answer.probe.purpose in purposes]
     return bool(statuses) and all(status in _REFUSALS for status in statuses)
@@ -90,7 +90,7 @@ def only_refusals(answers: Sequence[ProbeResult]) -> bool:
 
 def host_facts(host: str, answers: Sequence[ProbeResult], home_topics: frozenset[str]) -> HostFacts:
     """Return the facts that conditional probes depend on. `home_topics`: named by the front page (`words_in_home`)."""
-    documents = found(answers, host)
+    documents = find_served(answers, host)
     return HostFacts(
         label=host.partition(".")[0],
         formats=frozenset(document.assessment.format or "" for document in documents),
@@ -104,7 +104,7 @@ def host_facts(host: str, answers: Sequence[ProbeResult], home_topics: frozenset
     )
 
 
-def _most_common(answers: Sequence[ProbeResult]) -> tuple[Outcome, str]:
+def _find_most_common(answers: Sequence[ProbeResult]) -> tuple[Outcome, str]:
     """Return the most common absence if there is any, else the most common outcome.
 
     Unknown outcomes of other paths say something about those paths, not about the host.
@@ -120,7 +120,7 @@ def _verdict(answer: ProbeResult) -> tuple[Outcome, str]:
 
 
 def _makes_a_service(answer: ProbeResult) -> bool:
-    """True for a description of a service, and for a catalogue with entries, which may be what its host offers."""
+    """Return whether the document describes a service or is a catalogue with entries, which may be its host's offer."""
     form, service = FORMAT_BY_SLUG.get(answer.assessment.format or ""), answer.assessment.service
     if form is None or service is None or form.role is not Role.POINTERS:
         return form is not None and form.role is Role.SERVICE

@@ -1,12 +1,9 @@
-"""Stage S6: the tools of the MCP servers that a host's cards name, by `tools/list` (docs/crawler.md, "Tools").
+"""Stage S6: ask MCP servers of a host's cards for their tools, by `tools/list` (docs/probe-plan.md, "Tools").
 
-A conversation with one endpoint is a generator that yields requests and is sent answers, None for a request that was
-not made. It ends with a document that holds the tools, or with the reason why there are none.
-
-Requests to an MCP endpoint and the replies to them: JSON-RPC 2.0 over streamable HTTP.
-
-Model Context Protocol 2026-07-28 (stateless: every request carries its version) and 2025-11-25 (a handshake, and a
-session that the server may name in a header). Only the methods of `Method` exist; tools are never called.
+A conversation with one endpoint is a generator: it yields requests and is sent the answers, None for a request that
+was not made. It ends with a document that holds the tools, or with the reason why it has no tools. Requests are
+JSON-RPC 2.0 over streamable HTTP, by Model Context Protocol 2026-07-28 (stateless: every request carries its version)
+or 2025-11-25 (a handshake, and a session that the server may name in a header). Tools are never called.
 """
 
 import json
@@ -17,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from registry.core.assessing.assess import Assessment, assess_body
-from registry.core.assessing.verdicts import by_status
+from registry.core.assessing.verdicts import get_outcome_of_status
 from registry.core.format_support.manifest import list_of, map_of
 from registry.core.format_support.probing import CARD_CAP
 from registry.core.formats import mcp_json, mcp_server_card, mcp_server_json, mcp_tools_list
@@ -60,9 +57,9 @@ class McpReply(NamedTuple):
 
 
 class McpEndpoint:
-    """Makes the requests to one endpoint. `url`: where to; after a redirect, where the first answer came from.
+    """Makes the requests to one endpoint. `url`: its address; after a redirect, the source of the first answer.
 
-    `session_id` and `version` are those that the handshake agreed on.
+    `session_id` and `version`: agreed in the handshake.
     """
 
     def __init__(self, url: str, via: Via) -> None:
@@ -117,7 +114,7 @@ class McpEndpoint:
 
 
 def reply_in(fetched: FetchResult, request_id: int) -> McpReply:
-    """Return the reply to a request, from a JSON body or an event stream, whatever the status. Never raises."""
+    """Return the reply to a request, from a JSON body or an event stream, with any status. Never raises."""
     media_type = fetched.headers.get("content-type", "").partition(";")[0].strip().lower()
     parts = events_in(fetched.body) if media_type == EVENT_STREAM else (fetched.body,)
     for part in parts:
@@ -159,7 +156,7 @@ def reply_of(message: bytes, request_id: int) -> McpReply | None:
 
 
 def server_info(result: dict[str, Json]) -> Json:
-    """Return what the server says of itself: `serverInfo` of the handshake, in `_meta` since STATELESS."""
+    """Return the server's own description: `serverInfo` of the handshake, in `_meta` since STATELESS."""
     return result.get("serverInfo") or map_of(map_of(result, "_meta"), f"{_META}serverInfo")
 
 
@@ -212,7 +209,7 @@ Exchange: TypeAlias = Callable[[Probe], Generator[Probe, FetchResult, FetchResul
 """Sends one message, as a generator that yields it for its answer; it returns None if the message may not be sent."""
 
 
-def listed(url: str, reference: Via, exchange: Exchange) -> Generator[Probe, FetchResult, ToolListResult]:
+def request_tools(url: str, reference: Via, exchange: Exchange) -> Generator[Probe, FetchResult, ToolListResult]:
     """Hold the conversation with one endpoint."""
     talk = conversation(url, reference)
     probe = next(talk)
@@ -285,7 +282,7 @@ def conversation(url: str, reference: Via) -> Conversation:
 
 
 def _pages(endpoint: McpEndpoint, server: Json) -> Conversation:
-    """Request the pages of tools. Pages after one that cannot be read are missing, which the document states."""
+    """Request the pages of tools. The first unreadable page ends the list, which the document states."""
     tools: list[Json] = []
     cursors: list[str] = []
     room, complete, last = TOOLS_CAP, False, None
@@ -319,15 +316,15 @@ def _is_stateless(result: dict[str, Json]) -> bool:
 
 
 def _reply(answer: FetchResult | None, endpoint: McpEndpoint) -> McpReply | ToolListResult:
-    """Return the reply in an answer, or how the conversation ends: no answer, or one that needs credentials.
+    """Return the reply in an answer, or how the conversation ends: no answer, or a demand for credentials.
 
-    Of other errors the body is read: before STATELESS, errors of JSON-RPC came with 400.
+    The body of other errors is read, because JSON-RPC errors came with status 400 before STATELESS.
     """
     if answer is None:
         return ToolListResult(Outcome.SKIPPED, "visit_budget")
     if answer.failure is not None or answer.status is None:
         return ToolListResult(answer.failure or Outcome.UNREACHABLE, answer.reason, last=answer)
-    ending = by_status(answer.status)
+    ending = get_outcome_of_status(answer.status)
     if ending is not None and ending[0] not in _MAY_HOLD_REPLY:
         return ToolListResult(*ending, last=answer)
     return reply_in(answer, endpoint.last_id)
@@ -341,5 +338,5 @@ def _no_reply(answer: FetchResult | None, reply: McpReply | None = None) -> Tool
     if reply is not None and reply.code is not None:
         return ToolListResult(Outcome.NOT_A_MANIFEST, f"rpc_error_{reply.code}", last=answer)
     status = None if answer is None else answer.status
-    outcome, reason = (status and by_status(status)) or (Outcome.NOT_A_MANIFEST, "no_rpc_reply")
+    outcome, reason = (status and get_outcome_of_status(status)) or (Outcome.NOT_A_MANIFEST, "no_rpc_reply")
     return ToolListResult(outcome, reason, last=answer)

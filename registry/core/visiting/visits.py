@@ -32,10 +32,10 @@ class KnownDocument:
 
 @dataclass(frozen=True, slots=True)
 class RobotsRecord:
-    """robots.txt as last fetched; `status` is None if it could not be fetched. Cached in the database for 24 h.
+    """robots.txt as last fetched. `status`: None if it could not be fetched. Cached in the database for 24 h.
 
-    `is_own`: the host itself served it. The file of another host, after a redirect, is obeyed in this visit, and opts
-    nobody out; it is read again in the next one.
+    `is_own`: the host itself served it. The file of another host, after a redirect, is obeyed in this visit but is no
+    opt-out; it is read again in the next visit.
     """
 
     status: int | None
@@ -53,9 +53,9 @@ class HostJob:
     robots: RobotsRecord | None = None
     short: bool = False  # a sub-host of a domain that served a document: only the short list of its label
     closed: tuple[str, ...] = ()  # hosts of the domain that opted out: never requested
-    named: bool = False  # somebody named this host: all paths of all formats are requested
+    named: bool = False  # a user asked for this host: all paths of all formats are requested
     lists_tools: bool = False  # the tools of its MCP servers may be listed: it was named, submitted, or listed before
-    further: tuple[str, ...] = ()  # paths that a first bulk visit leaves out and this one requests (rotation.py)
+    further: tuple[str, ...] = ()  # paths that a first bulk visit leaves out and this one requests (limits.py)
     standing: Standing = Standing.KEPT  # which part of the domain's daily budget it may spend
 
 
@@ -85,7 +85,7 @@ class ProbeResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HostCandidate:
-    """Another host that a document of this visit names. It is seeded later and judged by what it serves itself."""
+    """Another host that a document of this visit names. It is seeded later and judged by its own documents."""
 
     host: str
     rel: str
@@ -96,7 +96,7 @@ class HostCandidate:
 class Visit:
     """One pass over one host. `outcome` is FOUND if it served a document with Role.SERVICE, else the reason why not.
 
-    `requests`: what the plan asked for. `sent`: those, and their repeats, for which a connection was at least tried.
+    `requests`: planned requests. `sent`: requests, with repeats, for which a connection was at least tried.
     """
 
     host: str
@@ -118,7 +118,8 @@ class Visit:
 
     @property
     def has_no_address(self) -> bool:
-        """Whether the name certainly has no address, or none that may be dialled; a failed look-up says neither."""
+        """Return whether the name certainly has no address, or none that may be dialled. A failed look-up proves
+        neither."""
         return self.outcome is Outcome.REFUSED_ADDRESS or (
             self.outcome is Outcome.UNREACHABLE and self.reason in _NO_ADDRESS
         )

@@ -16,7 +16,7 @@ MAX_LINE_CHARS: Final = 8_000
 
 _BARE = re.compile(r"-{0,2}[A-Za-z][A-Za-z0-9._:/-]*")
 _DOUBLE_QUOTED = re.compile(r"[ #%-\[\]^_a-~]*")  # without ! " $ \ `
-_SINGLE_QUOTED = re.compile(r"[#$(-;=?-\[\]_`a-{}~]*")  # without blanks, ! " ' \ and what cmd.exe acts on: % & < > | ^
+_SINGLE_QUOTED = re.compile(r"[#$(-;=?-\[\]_`a-{}~]*")  # without blanks, ! " ' \ and cmd.exe's % & < > | ^
 _JSON_ESCAPE = re.compile(r'\\(["\\bfnrt])')
 _SHORT_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _JSON_UNSAFE = re.compile(r"[ !%'\x7f]")
@@ -33,9 +33,9 @@ class JsonText(str):
 
 
 def json_text(value: Any) -> JsonText:
-    """Return a value as JSON for one word of a command: what a shell could act on is escaped in its strings.
+    """Return a value as JSON for one word of a command, with a shell's special characters escaped in its strings.
 
-    No blank stands anywhere, so that shells that lose the quotes still pass one word.
+    It has no blanks, so that shells that lose the quotes still pass one word.
     """
     text = json.dumps(value, separators=(",", ":"))
     text = _JSON_ESCAPE.sub(lambda found: _escaped(_SHORT_ESCAPES.get(found[1], found[1])), text)

@@ -1,12 +1,9 @@
-"""Which texts of a listing are read: within bounds, so that writing more does not improve the rank.
+"""Choose the texts of a listing that search reads, and compute the fingerprint of its offer.
 
-A fingerprint of what a service offers, wherever it is served: equal for copies, however these are decorated.
-
-Read are the words of name, description and capabilities, within the bounds of fields.py. The order of capabilities,
-case, punctuation, white space, invisible characters, and which hosts and URLs the texts name make no difference.
-
-The label of the service's own domain is a word like all others. If it were left out, a copier could choose domains that
-are named after words of the text: each copy would lack another word, and no two would be equal.
+Texts are bounded, so that writing more does not improve the rank. Copies have equal fingerprints: the order of
+capabilities, case, punctuation, white space, invisible characters, and the hosts and URLs in the texts do not count.
+The label of the service's own domain counts as a word. Otherwise a copier could choose domains named after words of
+the text: each copy would lack another word, and no two would be equal.
 """
 
 import hashlib
@@ -76,9 +73,9 @@ def indexed_text(listing: Listing) -> str:
 
 
 def texts_of(listing: Listing) -> list[str]:
-    """Return what is embedded, row by row: the whole service, its own text, and capabilities with the service's name.
+    """Return the texts to embed, row by row: the whole service, its own text, and capabilities with its name.
 
-    The text of a capability alone does not say what it is about ("list": of what?), so the service's name is added.
+    A capability's own text often lacks its subject ("list": of what?), so the service's name is added.
     """
     name, description = own_text(listing)
     name = split_name(name)
@@ -88,9 +85,9 @@ def texts_of(listing: Listing) -> list[str]:
     return [visible(row)[:_EMBEDDED_CHARS] for row in rows]
 
 
-LEAST_WORDS: Final = 8
-"""Different words in name and descriptions from which on equal services are copies. Names of capabilities do not count:
-they are often those of a standard, and all shops of one platform have the same."""
+MIN_WORDS: Final = 8
+"""Minimum different words in name and descriptions for equal services to be copies. Names of capabilities do not count:
+they often come from a standard, and all shops of one platform have the same."""
 
 _PLACE: Final = re.compile(
     r"(?:\b[a-z][a-z0-9+-]{0,20}:)?//[^\s<>\"')\]]+"  # a URL
@@ -106,7 +103,7 @@ def fingerprint(listing: Listing) -> int:
     own = _words(listing.name[:NAME_CHARS]), _words(listing.description[:DESCRIPTION_CHARS])
     capabilities = sorted({_capability(capability) for capability in listing.capabilities[:CAPABILITIES]})
     of_its_own = " ".join([*own, *(description for _, description in capabilities)])
-    if len(set(of_its_own.split())) < LEAST_WORDS:  # guard: least-words-of-a-copy
+    if len(set(of_its_own.split())) < MIN_WORDS:  # guard: least-words-of-a-copy
         return 0
     text = "\n".join(field for pair in (own, *capabilities) for field in pair)
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

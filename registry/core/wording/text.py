@@ -5,11 +5,8 @@ and by "getweather". Terms are Snowball stems of English; a run of a script with
 characters (zero-width, direction marks, soft hyphens) are dropped first, and letters that only look wide or decorated
 become plain ones (NFKC), so that no spelling hides a word from search.
 
-Request words: what people say around what they want. Left out of queries only; documents keep their words.
-
-The list was written from the closed word classes of English grammar and from the phrases of asking and politeness,
-not from any collection of queries. Words that can name a thing or an action of a service (find, search, check,
-create, list, information, tool) are not on it: a query may consist of little else.
+Request words (politeness, pronouns, phrases of asking) are left out of queries, not of documents. Words that can name
+a thing or an action of a service (find, search, list, information, tool) are not request words.
 """
 
 import re
@@ -66,7 +63,7 @@ shan't shouldn't mustn't mightn't needn't ain't y'all
 
 
 _SPELL_ANOTHER_WORD = frozenset({"id", "ill", "shell", "hell", "wed", "shed"})
-"""What a contraction must not become without its apostrophe: people search for `id` and `shell`."""
+"""Words that a contraction must not become without its apostrophe: people search for `id` and `shell`."""
 
 
 def _with_and_without_apostrophe(contractions: str) -> set[str]:
@@ -97,17 +94,18 @@ TOKEN_CHARS = 64
 
 QUERY_CHARS = 400
 QUERY_TERMS = 64
-"""Limits on what is read of a query. Interfaces cut queries and echo the cut text; here they protect the ranker."""
+"""Limits on the parts of a query that are read. Interfaces cut queries and echo the cut text; here they protect the
+ranker."""
 
 _TOWARDS, _AWAY = frozenset({"to", "into"}), frozenset({"from"})
 _NEAR: Final = 4
 _BESIDE: Final = 2
-"""Of that many words on each side of "to", the nearest so many that are not words of grammar tell what becomes what."""
+"""Words read on each side of "to", and how many of the nearest, without words of grammar, say what becomes what."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+")
 _SENTENCE_TERMS: Final = 5
-"""A sentence of fewer terms names no need of its own."""
+"""A sentence with fewer terms does not count as a separate need."""
 
 
 class _PerThread(threading.local):
@@ -139,16 +137,16 @@ def _tokens(text: str) -> list[str]:
 
 
 def _word(token: str) -> str:
-    """`bob's` -> `bob`, `don't` -> `dont`."""
+    """Return a word without its apostrophe: `bob's` -> `bob`, `don't` -> `dont`."""
     return token.removesuffix("'s").replace("'", "")[:TOKEN_CHARS]
 
 
 def stems(text: str) -> list[str]:
     """Return the terms of a text, in order, with repeats."""
-    return stemmed(words(text))
+    return stem_words(words(text))
 
 
-def stemmed(written: Sequence[str]) -> list[str]:
+def stem_words(written: Sequence[str]) -> list[str]:
     """Return the term of each word."""
     terms: list[str] = _LOCAL.stemmer.stemWords(written)
     return terms

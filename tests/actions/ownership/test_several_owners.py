@@ -7,7 +7,7 @@ import pytest
 from registry.actions.ownership import owning
 from registry.actions.ownership.claiming import owner_token
 from registry.actions.ownership.owning import MOST_CHANGES, NotAnOwner, overview
-from registry.core.access.claims import MOST_FAILURES
+from registry.core.access.claims import MAX_FAILURES
 from registry.store.unit_of_work import Store
 from tests.actions.ownership.test_ownership import API, HOST, OTHER, SITES, audit, listed, owner_of, secret, verified
 from tests.support.builders import HOUR, NOW, crawl
@@ -68,7 +68,7 @@ async def test_owners_of_a_domain_and_of_its_hosts_do_not_displace_each_other(st
 
 async def test_repeated_proofs_of_a_domain_do_not_add_up_to_failures(store: Store) -> None:
     api = await owner_of(store, API)
-    for minute in range(MOST_FAILURES):
+    for minute in range(MAX_FAILURES):
         now = NOW + HOUR + timedelta(minutes=minute)
         await owner_of(store, HOST, "domain", now=now)
         await verified(store, "missing", now)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.access.claims import MOST_FAILURES, Answer, ProofStanding, challenge, covers, is_published, lines_of
+from registry.core.access.claims import MAX_FAILURES, Answer, ProofStanding, challenge, covers, is_published, lines_of
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -40,7 +40,7 @@ def test_an_outage_counts_only_after_three_days() -> None:
     outage: list[Answer] = ["unanswered"] * 3
     assert standing_after(*outage).failures == 0
     assert standing_after(*outage, "unanswered").failures == 1
-    assert standing_after(*outage, *["unanswered"] * MOST_FAILURES).is_over
+    assert standing_after(*outage, *["unanswered"] * MAX_FAILURES).is_over
 
 
 def test_a_domain_covers_its_hosts_and_a_host_only_itself() -> None:

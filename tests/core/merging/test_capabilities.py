@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.core.assessing.assess import Assessment
-from registry.core.merging.capabilities import merged
+from registry.core.merging.capabilities import merge_capabilities
 from registry.core.merging.merge import HeldDocument, merge
 from registry.core.model.documents import Outcome
 from registry.core.model.services import Capability, Invocation, InvocationKind, Origin, Service
@@ -88,7 +88,7 @@ def test_no_invocation_is_lost_or_invented(held_documents: list[HeldDocument]) -
 def test_merging_again_changes_nothing(held_documents: list[HeldDocument]) -> None:
     service = merge(HOST, held_documents).service
     if service is not None:
-        assert merged([service]) == service.capabilities
+        assert merge_capabilities([service]) == service.capabilities
 
 
 @settings(max_examples=150, deadline=None)
@@ -107,7 +107,7 @@ def test_capabilities_of_one_document_are_never_merged() -> None:
     service = Service(
         capabilities=(Capability("a", "a", invocations=(call,)), Capability("b", "b", invocations=(call,)))
     )
-    assert [capability.id for capability in merged([service])] == ["a", "b"]
+    assert [capability.id for capability in merge_capabilities([service])] == ["a", "b"]
 
 
 def test_each_operation_is_merged_with_its_own_counterpart() -> None:
@@ -117,7 +117,7 @@ def test_each_operation_is_merged_with_its_own_counterpart() -> None:
     second = Service(
         capabilities=(Capability("a", "a", invocations=(call,)), Capability("b", "b", invocations=(call,)))
     )
-    assert [capability.id for capability in merged([first, second])] == ["a", "b"]
+    assert [capability.id for capability in merge_capabilities([first, second])] == ["a", "b"]
 
 
 def test_spellings_of_one_name_are_the_same_and_other_names_are_not() -> None:
@@ -125,9 +125,9 @@ def test_spellings_of_one_name_are_the_same_and_other_names_are_not() -> None:
     card, index = Invocation("a2a_skill", name="trim-wick"), Invocation("instructions")
     first = Service(capabilities=(Capability("trim-wick", "Trim Wick", invocations=(card,)),))
     second = Service(capabilities=(Capability("trim-wick", "trim-wick", invocations=(index,)),))
-    (capability,) = merged([first, second])
+    (capability,) = merge_capabilities([first, second])
     assert capability.invocations == (card, index)
     services = [
         Service(capabilities=(Capability("a", name, invocations=(index,)),)) for name in ("灯", "蝋燭", "!", "?")
     ]
-    assert len(merged(services)) == 4
+    assert len(merge_capabilities(services)) == 4

@@ -5,7 +5,7 @@ from typing import Any
 
 from registry.core.format_support.security import NOTHING_NEEDED
 from registry.core.merging import rules as merging_rules
-from registry.core.merging.fields import united
+from registry.core.merging.fields import unite_parts
 from registry.core.merging.merge import PRECEDENCE, HeldDocument, merge
 from registry.core.model.services import Auth, Capability, Invocation, Origin, Service
 from tests.support.holding import findings_of, held
@@ -182,6 +182,6 @@ def test_a_service_whose_calls_all_say_so_needs_no_credentials() -> None:
     origin = Origin("https://ferry.example/agent.json", "", "awp")
     said = Service(capabilities=(Capability("a", "a", invocations=(open_call,)),))
     unsaid = Service(capabilities=(*said.capabilities, Capability("b", "b", invocations=(silent_call,))))
-    assert united([(origin, said)]).auth == NOTHING_NEEDED
-    assert united([(origin, unsaid)]).auth == Auth()
-    assert united([(origin, Service(capabilities=(Capability("a", "a"),)))]).auth == Auth()
+    assert unite_parts([(origin, said)]).auth == NOTHING_NEEDED
+    assert unite_parts([(origin, unsaid)]).auth == Auth()
+    assert unite_parts([(origin, Service(capabilities=(Capability("a", "a"),)))]).auth == Auth()

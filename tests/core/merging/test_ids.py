@@ -1,6 +1,6 @@
 """What documents say of each other's capabilities refers to ids that exist after merging."""
 
-from registry.core.merging.capabilities import merged, with_known_ids
+from registry.core.merging.capabilities import merge_capabilities, with_known_ids
 from registry.core.model.services import Capability, Invocation, Origin, Relations, Service, Workflow
 
 HOST = "https://ferry.example"
@@ -30,7 +30,7 @@ def test_relations_follow_the_id_that_a_capability_keeps() -> None:
     )
     services = [service("awp", "search", "book"), service("atp", "find", "reserve", relations=relations)]
     known = with_known_ids(relations, services)
-    ids = {capability.id for capability in merged(services)}
+    ids = {capability.id for capability in merge_capabilities(services)}
     assert ids == {"search", "book"}
     assert known.workflows[0].steps == ("search", "book")
     assert (known.dependencies, known.degraded) == ({"book": ("search",)}, ("book",))
@@ -50,6 +50,6 @@ def test_a_repeated_name_changes_no_id() -> None:
         Capability("two", "Search", invocations=calls[1]),
     )
     relations = Relations(workflows=(Workflow("both", steps=("one", "two")),))
-    united = merged([Service(capabilities=capabilities)])
+    united = merge_capabilities([Service(capabilities=capabilities)])
     assert [(capability.id, capability.name) for capability in united] == [("one", "Search"), ("two", "Search-2")]
     assert with_known_ids(relations, [Service(capabilities=capabilities)]) == relations

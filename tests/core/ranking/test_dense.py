@@ -101,7 +101,7 @@ def test_every_sentence_of_a_query_is_a_need() -> None:
     )
     assert set(ranking.hosts[:2]) == {"rain.example", "bank.example"}
     evidence = ranking.features
-    assert (need.signal(evidence)[:2] > evidence.over_parts(evidence.whole, np.maximum)[:2]).all()
+    assert (need.signal(evidence)[:2] > evidence.parts.folded(evidence.whole, np.maximum)[:2]).all()
 
 
 def test_the_topic_weighs_less_with_more_needs() -> None:
@@ -137,7 +137,7 @@ def test_a_listing_of_unrelated_capabilities_does_not_rank_first_for_each() -> N
     evidence = rank(
         question, side_by_side(candidates, WORDS.id), CorpusStats.of(candidate.record for candidate in candidates)
     ).features
-    nearest = evidence.over_parts(evidence.needs, np.maximum)
+    nearest = evidence.parts.folded(evidence.needs, np.maximum)
     ratio = need.signal(evidence) / nearest
     assert ratio[1:].tolist() == [1.0, 1.0]
     assert ratio[0] < 0.5

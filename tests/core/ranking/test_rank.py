@@ -20,7 +20,7 @@ from registry.core.ranking import (
     term_ids,
     texts_of,
 )
-from registry.core.ranking.record import LENGTH_COUNTED, MOST_COUNTED
+from registry.core.ranking.record import LENGTH_COUNTED, MAX_COUNT
 from registry.core.ranking.signals import words
 from registry.core.wording.fields import (
     CAPABILITIES,
@@ -66,7 +66,7 @@ def test_a_record_weighs_name_description_and_capabilities() -> None:
 
 def test_repeated_words_count_up_to_a_limit_but_lengthen_the_text() -> None:
     record = make_record(listing("a.example", "x: " + "mail " * 700))
-    assert counts(record, "mail") == {"mail": MOST_COUNTED}
+    assert counts(record, "mail") == {"mail": MAX_COUNT}
     assert record.length == 4 + 2 * 700
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from registry.core.ranking import CorpusStats, make_record, parse_query
 from registry.core.ranking.spelling import corrected, corrections, neighbours
-from registry.core.ranking.vocabulary import LONGEST, Neighbour, Vocabulary, decode, encode, is_kept
+from registry.core.ranking.vocabulary import MAX_CHARS, Neighbour, Vocabulary, decode, encode, is_kept
 from tests.search.listings import listing
 from tests.support.embedder import WordEmbedder
 
@@ -57,7 +57,7 @@ def test_neighbours_are_the_words_within_the_edits_that_the_length_allows(word: 
     assert Vocabulary.of(words).near(word) == expected
 
 
-@pytest.mark.parametrize("word", ["", "ab", "mp3", "w" * (LONGEST + 1), "a b", "天"])
+@pytest.mark.parametrize("word", ["", "ab", "mp3", "w" * (MAX_CHARS + 1), "a b", "天"])
 def test_other_words_have_no_neighbours(word: str) -> None:
     assert not is_kept(word)
     assert Vocabulary.of([word, "word"]).near(word) == []

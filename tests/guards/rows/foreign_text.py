@@ -12,7 +12,7 @@ GUARDS: Final = (
     Guard(
         "injection-flags",
         "texts of documents are searched for prompt injection",
-        Edit(r"inspected\(.*?\)", "(service, ())"),
+        Edit(r"flag_injections\(.*?\)", "(service, ())"),
         (f"{_CORE}test_a_finding_has_the_place_and_the_words",),
     ),
     Guard(

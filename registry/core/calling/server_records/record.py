@@ -1,12 +1,8 @@
-"""Make the records of the MCP registry's API (server.json, schema of 2025-12-11) of one service.
+"""Make the MCP registry's records (server.json, schema of 2025-12-11) of one service: remotes, packages, records.
 
-A host may serve several servers; each gets a record. What a record cannot say, or clients of that API would refuse, is
-repaired where the repair adds nothing that no document says; otherwise the remote, package, link or the whole record is
-left out. What was repaired or left out is named, so that nothing is lost silently.
-
-Packages of a server: how it is installed and started on the client's machine.
-
-Remotes of a server: its addresses, their variables, and what clients send along.
+A host may serve several servers; each gets a record. What a record cannot express, or clients of that API would
+refuse, is repaired if the repair invents nothing. Otherwise the remote, package, link or the whole record is
+left out. Every repair and omission is named in the result.
 """
 
 import re
@@ -47,7 +43,7 @@ _AUTHORITY: Final = re.compile(r"https://([^/?#]*)")
 
 
 def remote_of(host: str, service: Service, protocol: Protocol, adjusted: dict[str, None]) -> dict[str, Any] | str:
-    """Return a remote, or the reason why there is none."""
+    """Return a remote, or the reason why it is left out."""
     url = protocol.endpoint or ""
     if not url.startswith("https://"):
         return "transport" if url.startswith(("wss:", "ws:")) else "address"
@@ -62,17 +58,17 @@ def remote_of(host: str, service: Service, protocol: Protocol, adjusted: dict[st
     names = dict.fromkeys(VARIABLE.findall(url))
     if not is_usable_url(url) or not is_public(url, f"https://{host}/"):
         return "address"
-    variables = _variables(host, service, url, names)
+    variables = _make_variables(host, service, url, names)
     if any(not VARIABLE_NAME.fullmatch(name) for name in names):
         return "variable"
     undeclared = [name for name in names if name not in variables]
-    if any(f"{{{name}}}" in _authority(url) for name in undeclared):
+    if any(f"{{{name}}}" in _make_authority(url) for name in undeclared):
         return "variable"
     if undeclared:  # the URL itself says that the caller fills them in
         adjusted["variables_declared"] = None
         variables |= {name: {"isRequired": True} for name in undeclared}
     remote: dict[str, Any] = {"type": kind, "url": url}
-    if headers := list(_headers(service, protocol)):
+    if headers := list(_make_headers(service, protocol)):
         remote["headers"] = headers
     if variables:
         remote["variables"] = variables
@@ -80,19 +76,19 @@ def remote_of(host: str, service: Service, protocol: Protocol, adjusted: dict[st
     return public if is_valid_part("remote", public) else "address"
 
 
-def _authority(url: str) -> str:
+def _make_authority(url: str) -> str:
     match = _AUTHORITY.match(url)
     return match[1] if match else ""
 
 
-def _variables(host: str, service: Service, url: str, names: Mapping[str, None]) -> dict[str, dict[str, Any]]:
+def _make_variables(host: str, service: Service, url: str, names: Mapping[str, None]) -> dict[str, dict[str, Any]]:
     """Return the variables of a URL as the documents describe them; secret ones are known from what callers need."""
     found: dict[str, dict[str, Any]] = {}
     for members in service.native.values():
         described = members.get("variables")
         for name, value in described.items() if isinstance(described, dict) else ():
             if name in names and name not in found:
-                found[name] = _variable(host, url, name, value if isinstance(value, dict) else {})
+                found[name] = _make_variable(host, url, name, value if isinstance(value, dict) else {})
     pairs = [pair.partition("=") for pair in url.partition("?")[2].split("&")]
     for scheme in service.auth.schemes:
         wanted = [scheme.name] if scheme.location == "path" else []
@@ -100,16 +96,16 @@ def _variables(host: str, service: Service, url: str, names: Mapping[str, None])
             wanted = [name for key, _, value in pairs if key == scheme.name for name in VARIABLE.findall(value)]
         for name in wanted:
             if name in names and name is not None and name not in found:
-                found[name] = _described_by(scheme.note) | {"isRequired": True, "isSecret": True}
+                found[name] = _describe(scheme.note) | {"isRequired": True, "isSecret": True}
     return found
 
 
-def _variable(host: str, url: str, name: str, described: Mapping[str, Any]) -> dict[str, Any]:
+def _make_variable(host: str, url: str, name: str, described: Mapping[str, Any]) -> dict[str, Any]:
     """Return a variable in the API's form. In the host, values that would lead to private networks are left out."""
 
     def may_stand(text: str) -> bool:
         filled = url.replace(f"{{{name}}}", text)
-        is_in_host = f"{{{name}}}" in _authority(url)
+        is_in_host = f"{{{name}}}" in _make_authority(url)
         # guard: mcp-host-variable
         return not is_in_host or (is_usable_url(filled) and is_public(filled, f"https://{host}/"))
 
@@ -130,10 +126,10 @@ def _variable(host: str, url: str, name: str, described: Mapping[str, Any]) -> d
     return variable
 
 
-def _headers(service: Service, protocol: Protocol) -> Iterator[dict[str, Any]]:
-    """Yield the headers that clients send: those of the remote, then the credential of the service.
+def _make_headers(service: Service, protocol: Protocol) -> Iterator[dict[str, Any]]:
+    """Yield the headers that clients send: the remote's headers, then the service's credential.
 
-    Of OAuth nothing is said: clients learn that from the server's own metadata.
+    OAuth is left out: clients learn it from the server's own metadata.
     """
     known: set[str] = set()
     for item in protocol.headers:
@@ -151,18 +147,18 @@ def _headers(service: Service, protocol: Protocol) -> Iterator[dict[str, Any]]:
         known.add(name.lower())
         is_required = bool(service.auth.required) and (len(service.auth.schemes) == 1 or index in needed)
         prefix = scheme.prefix or {"bearer": "Bearer", "http_basic": "Basic"}.get(scheme.type)
-        yield _credential(name, scheme, prefix, is_required)
+        yield _make_credential(name, scheme, prefix, is_required)
 
 
-def _credential(name: str, scheme: AuthScheme, prefix: str | None, is_required: bool) -> dict[str, Any]:
-    header: dict[str, Any] = {"name": name, **_described_by(scheme.note), "isRequired": is_required}
+def _make_credential(name: str, scheme: AuthScheme, prefix: str | None, is_required: bool) -> dict[str, Any]:
+    header: dict[str, Any] = {"name": name, **_describe(scheme.note), "isRequired": is_required}
     if prefix is None or "{" in prefix or "}" in prefix:
         return {**header, "isSecret": True}
     token = {"isRequired": True, "isSecret": True}
     return {**header, "value": f"{line(prefix, MAX_TEXT)} {{token}}", "variables": {"token": token}}
 
 
-def _described_by(note: str | None) -> dict[str, Any]:
+def _describe(note: str | None) -> dict[str, Any]:
     return {"description": plain(note, FULL_CHARS)} if note else {}
 
 
@@ -179,9 +175,9 @@ _SHA256: Final = re.compile(r"[a-f0-9]{64}")
 
 
 def package_of(package: Package, host: str) -> dict[str, Any] | None:
-    """Return a package in the API's form; None for what it cannot express, such as a bare command.
+    """Return a package in the API's form; None if the form cannot express it, as for a bare command.
 
-    An argument is repeated as one word of the command line; what the caller fills in is a declared variable of it.
+    An argument becomes one word of the command line; the caller's part is a declared variable in it.
     """
     registry, identifier = (package.registry or "").lower(), package.identifier
     registry = "oci" if registry == "docker" else registry
@@ -205,8 +201,8 @@ def package_of(package: Package, host: str) -> dict[str, Any] | None:
         "fileSha256": sha256 if _SHA256.fullmatch(sha256) else None,
         "runtimeHint": package.command,
         "transport": transport,
-        "runtimeArguments": [_argument(word) for word in package.runtime_arguments],
-        "packageArguments": [_argument(word) for word in package.arguments],
+        "runtimeArguments": [_make_argument(word) for word in package.runtime_arguments],
+        "packageArguments": [_make_argument(word) for word in package.arguments],
         "environmentVariables": [{"name": item.name, **input_of(item)} for item in package.environment],
     }
     given = {key: value for key, value in made.items() if value}
@@ -217,7 +213,7 @@ def package_of(package: Package, host: str) -> dict[str, Any] | None:
     return public if is_whole and is_valid_part("package", public) else None
 
 
-def _argument(word: str) -> dict[str, Any]:
+def _make_argument(word: str) -> dict[str, Any]:
     names = [name for name in dict.fromkeys(VARIABLE.findall(word)) if VARIABLE_NAME.fullmatch(name)]
     argument: dict[str, Any] = {"type": "positional", "value": word}
     return {**argument, "variables": {name: {"isRequired": True} for name in names}} if names else argument
@@ -225,7 +221,7 @@ def _argument(word: str) -> dict[str, Any]:
 
 MCP: Final = "mcp"
 WHOLE: Final = "mcp:"
-"""What the id of a capability begins with that stands for a whole server (format_support/mcp_parts.whole_server)."""
+"""The prefix of the id of a capability that stands for a whole server (format_support/mcp_parts.whole_server)."""
 
 MAX_SERVERS: Final = 20
 """Records of one host: a list of hundreds belongs to no single site."""
@@ -234,7 +230,7 @@ MAX_BYTES: Final = 32_768
 
 _SLUG_CHARS: Final = 64
 _RECORDS: Final = frozenset({"mcp-server-json", "mcp-server-card"})
-"""Formats whose `status` is that of the registry's API (server.json up to July 2025)."""
+"""Formats whose `status` has the values of the registry's API (server.json up to July 2025)."""
 _REGISTRY_NAME: Final = re.compile(r"[a-zA-Z0-9.-]+/([a-zA-Z0-9._-]+)")
 _NAMESPACE: Final = re.compile(r"[a-z0-9][a-z0-9.-]*[a-z0-9]")
 _VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]*")
@@ -257,10 +253,10 @@ LEFT_OUT: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ServerRecord:
-    """`server` is a valid server.json but for its version, which is None when no document states a usable one.
+    """One record of the MCP registry. `server` is a valid server.json, except that `version` may be None: unknown.
 
-    `notes` is what the registry says of it: `description` in full where it was cut, `adjusted` (what was repaired),
-    `left_out` (parts, by reason), `off_site` (hosts of remotes on other sites).
+    `notes` is what this registry adds: `description` in full where it was cut, `adjusted` (repairs), `left_out`
+    (parts, by reason), `off_site` (hosts of remotes on other sites).
     """
 
     name: str
@@ -296,7 +292,7 @@ class _Server:
 
 
 def server_records(host: str, service: Service) -> ServerRecords:
-    """Return the records of a merged service; none, without a reason, for one that is no MCP server."""
+    """Return the records of a merged service. A service that is no MCP server has no records and no reasons."""
     protocols = [protocol for protocol in service.protocols if protocol.id == MCP]
     if not any(protocol.endpoint for protocol in protocols) and not service.packages:
         return ServerRecords((), "no_address" if protocols else None)
@@ -306,7 +302,7 @@ def server_records(host: str, service: Service) -> ServerRecords:
     stated = [members.get("status") for slug, members in service.native.items() if slug in _RECORDS]
     if "deleted" in stated:
         return ServerRecords((), "withdrawn")
-    servers, reasons = _servers(host, service, protocols)
+    servers, reasons = _make_servers(host, service, protocols)
     packages = []
     for package in service.packages:
         made = package_of(package, host)
@@ -315,7 +311,7 @@ def server_records(host: str, service: Service) -> ServerRecords:
         elif made not in packages:
             packages.append(made)
     if not servers and packages:
-        servers = [_Server(whole=_local_whole(service))]
+        servers = [_Server(whole=_find_local_server(service))]
     records: list[ServerRecord] = []
     slugs: set[str] = set()
     if len(servers) > MAX_SERVERS:
@@ -324,7 +320,7 @@ def server_records(host: str, service: Service) -> ServerRecords:
         if index == 0:
             server.left_out |= reasons
         is_only = len(servers) == 1
-        record = _record(host, namespace, service, server, packages if index == 0 else [], slugs, is_only)
+        record = _make_record(host, namespace, service, server, packages if index == 0 else [], slugs, is_only)
         if isinstance(record, str):
             reasons[record] = None
         else:
@@ -332,19 +328,19 @@ def server_records(host: str, service: Service) -> ServerRecords:
     return ServerRecords(tuple(records), None if records else next(iter(reasons), "no_address"))
 
 
-def _servers(host: str, service: Service, protocols: list[Protocol]) -> tuple[list[_Server], dict[str, None]]:
+def _make_servers(host: str, service: Service, protocols: list[Protocol]) -> tuple[list[_Server], dict[str, None]]:
     """Return the servers that can be reached, and why others cannot.
 
-    An address that capabilities are called at is a server of its own; the others are further ways to the one before:
-    a server card lists streamable HTTP and SSE of one server, and only the first is used for its tools.
+    An address at which capabilities are called is a separate server. Any other address is a further remote of the
+    server before it: a server card lists streamable HTTP and SSE, and only the first is used for its tools.
     """
-    described = _described(service)
+    described = _find_called_addresses(service)
     servers: list[_Server] = []
     reasons: dict[str, None] = {}
     for protocol in protocols:
         if protocol.endpoint is None:
             continue
-        place = _place(protocol.endpoint)
+        place = protocol.endpoint.rstrip("/")
         adjusted: dict[str, None] = {}
         remote = remote_of(host, service, protocol, adjusted)
         if isinstance(remote, str):
@@ -367,29 +363,25 @@ def _servers(host: str, service: Service, protocols: list[Protocol]) -> tuple[li
     return servers, reasons
 
 
-def _described(service: Service) -> dict[str, Capability | None]:
+def _find_called_addresses(service: Service) -> dict[str, Capability | None]:
     """Return the addresses that capabilities are called at, with the capability that stands for the whole server."""
     found: dict[str, Capability | None] = {}
     for capability in service.capabilities:
         is_whole = capability.id.startswith(WHOLE)
         for call in capability.invocations:
             if call.endpoint is not None and call.kind in ("mcp_tool", "rpc"):
-                place = _place(call.endpoint)
+                place = call.endpoint.rstrip("/")
                 if is_whole and found.get(place) is None:
                     found[place] = capability
                 found.setdefault(place, None)
     return found
 
 
-def _local_whole(service: Service) -> Capability | None:
+def _find_local_server(service: Service) -> Capability | None:
     return next((one for one in service.capabilities if one.id.startswith(WHOLE)), None)
 
 
-def _place(url: str) -> str:
-    return url.rstrip("/")
-
-
-def _record(
+def _make_record(
     host: str,
     namespace: str,
     service: Service,
@@ -398,9 +390,9 @@ def _record(
     slugs: set[str],
     is_only: bool,
 ) -> ServerRecord | str:
-    """Return a record, or the reason why there is none. `slugs`: those taken on this host, to which its own is added.
+    """Return a record, or the reason why it is left out. `slugs`: names in use on this host; the new name is added.
 
-    With several servers on the host, what documents say of the service as a whole is said of the first.
+    If the host has several servers, the first one gets what the documents say about the whole service.
     """
     is_first = not slugs
     label = server.whole.id.removeprefix(WHOLE) if server.whole else None
@@ -423,7 +415,7 @@ def _record(
     if service.homepage and _is_valid_link(service.homepage):
         made["websiteUrl"] = service.homepage
     if is_first:
-        made |= dict(_links(service))
+        made |= dict(_make_links(service))
         if packages:
             made["packages"] = packages
     if server.remotes:
@@ -448,7 +440,7 @@ def _record(
     )
 
 
-def _links(service: Service) -> Iterator[tuple[str, Any]]:
+def _make_links(service: Service) -> Iterator[tuple[str, Any]]:
     source = source_of(service.repository) if service.repository else None
     if source is not None:
         yield "repository", {"url": service.repository, "source": source}

@@ -1,8 +1,8 @@
-"""Check a server.json by the rules that the MCP registry applies to what is published (schema of 2025-12-11).
+"""Check a server.json by the rules that the MCP registry applies to published servers (schema of 2025-12-11).
 
-The schema here is written from the published rules and is stricter where the registry refuses what its own schema
-allows: unknown members, URLs that are not https, names that do not end in a letter or digit, ranges of versions. What a
-schema cannot say, such as the variables of a URL, follows in code.
+The schema here follows the published rules, and is stricter where the registry refuses values that its own schema
+allows: unknown members, URLs that are not https, names that do not end in a letter or digit, ranges of versions. Rules
+that a schema cannot express, such as the variables of a URL, follow in code.
 """
 
 import re

@@ -1,11 +1,9 @@
-"""Choose the invocation from which a plain-HTTP format's entry for a capability is written.
+"""Choose the call that a plain-HTTP format describes for a capability, and flatten its schema into parameters.
 
 Nothing is guessed: a call needs an address and a method that a document of the host names. The one addition is the
 envelope of the Web of Agents: its draft fixes the request (draft-00 section 5.1), so its members become parameters.
-
-Turn the JSON Schema of a request into the flat parameter lists of ATP, AWAS and AWP.
-
-A parameter of unknown type is written without one: `string` would be a guess. translating/compare.py finds the losses.
+The parameter lists are those of ATP, AWAS and AWP. A parameter of unknown type is written without a type: `string`
+would be a guess. translating/compare.py finds the losses.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -43,7 +41,7 @@ class HttpCall:
 
 
 def callable_address(url: str | None, host: str) -> str | None:
-    """Return the https or wss URL as every reader will resolve it; None for one that readers would refuse."""
+    """Return the https or wss URL as every reader will resolve it, or None if readers would refuse it."""
     if url is None or "#" in url or unrendered_url(url):
         return None
     endpoint = callable_url(url, url, f"https://{host}/")
@@ -54,7 +52,7 @@ def callable_address(url: str | None, host: str) -> str | None:
 def http_call(
     index: int, capability: Capability, host: str, methods: Collection[str], *, pages: bool = False
 ) -> HttpCall | str:
-    """Return the call to describe, or a clause that explains why there is none.
+    """Return the call to describe, or a clause that explains why no call can be described.
 
     Plain HTTP is preferred to an envelope, and the host's own site to other sites. `pages`: a page to open counts as a
     GET (for formats that also describe pages).
@@ -227,7 +225,7 @@ def parameters(schema: Mapping[str, Any] | None) -> list[WrittenParameter] | Non
 
 
 def certain_type(rules: Mapping[str, Any]) -> str | None:
-    """Return a type that is certainly allowed: the declared one, the first of several, or one that keywords imply."""
+    """Return a type that is certainly allowed: the declared type, the first of several, or the type keywords imply."""
     declared = rules.get("type")
     if isinstance(declared, str):
         return declared if declared in _TYPES else None
@@ -247,7 +245,7 @@ def certain_type(rules: Mapping[str, Any]) -> str | None:
     return "array" if isinstance(rules.get("items"), Mapping) else None
 
 
-def self_contained(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def drop_references(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return the schema without references (their targets are not written), cut at MAX_LEVELS."""
     if not schema:
         return None

@@ -1,15 +1,9 @@
-"""The types that all writers use: the task (service, host, losses noted so far), and the written document.
+"""What all writers share: the task and the written document, clean texts and ids, and members of one format alone.
 
-A writer writes what it can and returns its document. Most losses are found afterwards by reading that document again
-(translating/compare.py). A writer therefore notes only what a reader cannot see: why a capability is missing, or that
-a name was substituted for a missing text.
-
-Write back the members that only this format knows, as its reader kept them in the model (`native`).
-
-Clean texts and ids for written documents, and substitutes where a format requires a text.
-
-Where no document of the host has a required text, a name is used instead: the capability's, a list of all names, or the
-host's. Each substitution is noted as a loss, because a reader cannot recognise it.
+A writer writes what it can. Most losses are found afterwards by reading the document again (translating/compare.py).
+A writer therefore notes only what a reader cannot see: why a capability is missing, or that a name stands in for a
+required text that no document has (the capability's name, a list of all names, or the host's). Members that only one
+format knows are written back as its reader kept them (`native`).
 """
 
 import re
@@ -36,8 +30,8 @@ _NAME_CHARS: Final = 120
 class Loss:
     """Something that a translated document does not express.
 
-    `pointer`: JSON Pointer into the source document at the URL `document`; into `services.to_json` of the service where
-    that is None. `what`: the part in a few words. `why`: one clause.
+    `pointer`: JSON Pointer into the source document at the URL `document`, or without `document` into
+    `services.to_json` of the service. `what`: the part in a few words. `why`: one clause.
     """
 
     pointer: str
@@ -155,19 +149,19 @@ def short_name(text: str) -> str:
 
 
 def with_native(slug: str, holder: Service | Capability, written: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the written members with those of the format `slug` that the model keeps beside its fields.
+    """Return the written members and the members of the format `slug` that the model keeps without a field.
 
-    What is written from a field of the model counts where both have it; objects are united.
+    A member written from a field of the model wins; objects are united.
     """
-    return _united(written, holder.native.get(slug, {}))
+    return _unite(written, holder.native.get(slug, {}))
 
 
-def _united(written: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return both objects as one. The depth is that of the kept value, which its reader limited."""
+def _unite(written: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return both objects as one. Depth is bounded, because the reader of the kept value limited it."""
     united = {**kept, **written}
     for key in kept.keys() & written.keys():
         if isinstance(kept[key], Mapping) and isinstance(written[key], Mapping):
-            united[key] = _united(written[key], kept[key])
+            united[key] = _unite(written[key], kept[key])
     return united
 
 

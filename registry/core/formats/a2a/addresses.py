@@ -60,7 +60,7 @@ def interfaces_of(card: Object, document: Document, notes: Notes) -> list[A2aInt
 
     `url` is left out too where it is only a page or a site, and another member names the address of the agent.
     """
-    declared = list(_declared(card, notes))
+    declared = list(_list_declared(card, notes))
     if not declared:
         notes.add(rules.NO_ENDPOINT, endpoint_pointer(card))
     interfaces = []
@@ -91,7 +91,7 @@ def home_of(card: Object, interfaces: list[A2aInterface], document: Document) ->
     return None if is_interface and "://www." not in address.url else link(address.url, document.url)
 
 
-def _declared(card: Object, notes: Notes) -> Iterator[tuple[Json, str, str | None, str]]:
+def _list_declared(card: Object, notes: Notes) -> Iterator[tuple[Json, str, str | None, str]]:
     """Yield (url, binding, version, pointer).
 
     The default binding is JSON-RPC (0.2.5 preferredTransport, 1.0 in practice).

@@ -118,30 +118,30 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     card = camel(raw)
     if snake_case_keys := [key for key in raw if key not in card and camel_name(key) in _COMPOUND]:
         notes.add(rules.SNAKE_CASE, "", ", ".join(sorted(snake_case_keys)))
-    version = _graded_version(card, dialect)
+    version = _read_graded_version(card, dialect)
     _check_card(card, raw, dialect, version, notes)
     interfaces = interfaces_of(card, document, notes)
-    identity = _identity(raw, notes)
+    identity = _read_identity(raw, notes)
     service = Service(
         name=first_text(card, *_DISPLAYED, chars=NAME_CHARS),
         description=text_of(card, "description"),
-        provider=_provider(card, document, notes),
+        provider=_read_provider(card, document, notes),
         version=short_text_of(card, "version"),
         homepage=homepage_of(card, document.url) or home_of(card, interfaces, document),
         docs_url=next((url for key in _DOCS if (url := link(card.get(key), document.url))), None),
         icon_url=link(card.get("iconUrl"), document.url),
         repository=repository_of(card, document.url),
         license=license_of(card),
-        languages=_texts(card, _LANGUAGES),
-        tags=_texts(card, _TAGS),
+        languages=_read_texts(card, _LANGUAGES),
+        tags=_read_texts(card, _TAGS),
         capabilities=tuple(skills_of(card, version, interfaces, document, notes)),
-        auth=_auth(card, document),
-        pricing=_pricing(card, document),
+        auth=_read_auth(card, document),
+        pricing=_read_pricing(card, document),
         protocols=tuple(protocols_of(interfaces, card, document)),
         pointers=(*_key_set_pointers(identity, document), *named_documents(card, document)),
         identity=identity,
-        claims=_claims(card, document, notes),
-        native=native(SLUG, raw, _expressed(raw)),
+        claims=_read_claims(card, document, notes),
+        native=native(SLUG, raw, _find_expressed(raw)),
     )
     if not service.capabilities:
         notes.add(rules.NO_SKILL, "/skills")
@@ -158,13 +158,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, pointers)
 
 
-def _expressed(raw: Object) -> set[str]:
+def _find_expressed(raw: Object) -> set[str]:
     """Return the members that the service expresses in full; a provider may have more than its name and URL."""
     is_plain_provider = set(map_of(raw, "provider")) <= {"organization", "name", "url"}
     return {key for key in raw if camel_name(key) in _READ or (key == "provider" and is_plain_provider)}
 
 
-def _texts(card: Object, keys: tuple[str, ...]) -> tuple[str, ...]:
+def _read_texts(card: Object, keys: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for key in keys for text in texts_of(card, key)))
 
 
@@ -191,21 +191,21 @@ _SPELLINGS = {
 _SECURITY = ("securityRequirements", "security", "securitySchemes", "authentication")
 
 
-def _graded_version(card: Object, dialect: str) -> str:
+def _read_graded_version(card: Object, dialect: str) -> str:
     """Return the version that the card is graded by.
 
-    A card that declares none is graded by whichever of 0.1 and 0.2 finds fewer required members missing.
+    Without a declared version it is 0.1 or 0.2, the one with fewer missing required members.
     """
     if "supportedInterfaces" in card:
         return "1.0"
     if dialect in ("0.1", "0.2"):
         return dialect
     if dialect in ("0.1/0.2", "no-skills"):
-        return min(("0.2", "0.1"), key=lambda version: len(_missing(card, version)))
+        return min(("0.2", "0.1"), key=lambda version: len(_find_missing(card, version)))
     return "0.3"
 
 
-def _missing(card: Object, version: str) -> list[str]:
+def _find_missing(card: Object, version: str) -> list[str]:
     missing = [key for key in _REQUIRED[version] if not isinstance(card.get(key), _KINDS.get(key, str))]
     required = set(REQUIRED.get(version, REQUIRED_LATER))
     skills = [skill for skill in list_of(card, "skills") if isinstance(skill, dict)]
@@ -233,7 +233,7 @@ def _check_card(card: Object, raw: Object, dialect: str, version: str, notes: No
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-def _auth(card: Object, document: Document) -> Auth:
+def _read_auth(card: Object, document: Document) -> Auth:
     schemes = schemes_of(card.get("securitySchemes"), document.url)
     declared = required_auth(card.get("securityRequirements", card.get("security")), schemes)
     if declared is not None and (declared.schemes or not schemes):
@@ -245,7 +245,7 @@ def _auth(card: Object, document: Document) -> Auth:
     return NOTHING_NEEDED if auth == Auth() and says_no_auth([text_of(card, "description")]) else auth
 
 
-def _provider(card: Object, document: Document, notes: Notes) -> Provider | None:
+def _read_provider(card: Object, document: Document, notes: Notes) -> Provider | None:
     provider = card.get("provider")
     if isinstance(provider, dict) and "organization" not in provider:
         rule = rules.PROVIDER_NAME if "name" in provider else rules.REQUIRED
@@ -253,7 +253,7 @@ def _provider(card: Object, document: Document, notes: Notes) -> Provider | None
     return provider_of(card, document.url)
 
 
-def _identity(raw: Object, notes: Notes) -> Identity:
+def _read_identity(raw: Object, notes: Notes) -> Identity:
     """Return the signatures and the signed text: the card as served, before members are renamed."""
     items = list_of(raw, "signatures")[:MAX_SIGNATURES]
     signatures = signatures_of(items, "/signatures")
@@ -265,7 +265,7 @@ def _identity(raw: Object, notes: Notes) -> Identity:
 
 
 def _key_set_pointers(identity: Identity, document: Document) -> Iterator[Pointer]:
-    """Yield pointers to key sets named by `jku` (RFC 7515 section 4.1.2), except those of other sites.
+    """Yield pointers to key sets named by `jku` (RFC 7515 section 4.1.2), except key sets of other sites.
 
     A key of another site proves nothing about this one.
     """
@@ -276,15 +276,15 @@ def _key_set_pointers(identity: Identity, document: Document) -> Iterator[Pointe
             yield Pointer(target, "jku", at(signature.pointer, "protected"), "jwks")
 
 
-def _claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
+def _read_claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
     claimed = claim(
         map_of(card, "provider").get("url"), document, "/provider/url", notes, common_rules.PROVIDER_ELSEWHERE
     )
     return {"provider": claimed} if claimed else {}
 
 
-def _pricing(card: Object, document: Document) -> Pricing:
-    """Return what the card says of prices: a member of its own, an extension for payments, or its description.
+def _read_pricing(card: Object, document: Document) -> Pricing:
+    """Return the prices that the card states in a pricing member, a payment extension, or its description.
 
     Pay-per-call pricing of an extension is only a claim of the card.
     """

@@ -72,12 +72,12 @@ def skills_of(
             result_note=result_note,
             title=short_text_of(item, "title"),
             deprecated=flag_of(item, "deprecated"),
-            pricing=_pricing(item, document),
+            pricing=_read_pricing(item, document),
             tags=texts_of(item, "tags"),
             examples=texts_of(item, "examples", EXAMPLE_CHARS),
             input_modes=texts_of(item, "inputModes") or modes[0],
             output_modes=texts_of(item, "outputModes") or modes[1],
-            invocations=tuple(_calls(item, identifier, interfaces, schemes, document, pointer, notes)),
+            invocations=tuple(_read_calls(item, identifier, interfaces, schemes, document, pointer, notes)),
             native=native(SLUG, raw, _READ),
         )
 
@@ -93,7 +93,7 @@ def _as_objects(card: Object, notes: Notes) -> list[Json]:
     ]
 
 
-def _calls(
+def _read_calls(
     item: Object,
     identifier: str,
     interfaces: list[A2aInterface],
@@ -102,11 +102,11 @@ def _calls(
     pointer: str,
     notes: Notes,
 ) -> Iterator[Invocation]:
-    """Yield the calls of a skill: at an address of its own, where it names one, and at the agent's first interface.
+    """Yield the calls of a skill: at its own address, if it names one, and at the agent's first interface.
 
     JSON-RPC and HTTP+JSON use POST; other bindings have no method.
     """
-    origin, auth = Origin(document.url, pointer, SLUG), _auth(item, schemes, document)
+    origin, auth = Origin(document.url, pointer, SLUG), _read_auth(item, schemes, document)
     key = next((key for key in _ADDRESSES if text_of(item, key)), _ADDRESSES[0])
     interface = interfaces[0] if interfaces else None
     base = interface.address.url if interface else document.url  # relative addresses are the agent's
@@ -128,7 +128,7 @@ def _calls(
     )
 
 
-def _auth(item: Object, schemes: dict[str, AuthScheme], document: Document) -> Auth | None:
+def _read_auth(item: Object, schemes: dict[str, AuthScheme], document: Document) -> Auth | None:
     declared = operation_auth(item, schemes)
     if declared is not None:
         return declared
@@ -136,7 +136,7 @@ def _auth(item: Object, schemes: dict[str, AuthScheme], document: Document) -> A
     return auth if auth != Auth() else None
 
 
-def _pricing(item: Object, document: Document) -> Pricing | None:
+def _read_pricing(item: Object, document: Document) -> Pricing | None:
     """Return the price of one skill: an object, a number, or words."""
     for key in _PRICES:
         held = item.get(key)

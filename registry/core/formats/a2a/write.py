@@ -1,8 +1,8 @@
 """Write an A2A agent card: the skills of a service that answers the A2A protocol at a known address.
 
 The card has the shape of 1.0 where the service's first interface declares version 1, else the shape that 0.1 to 0.3
-share. An unknown protocol version is left out. The required default modes are those that all skills share; the lists
-are empty where skills differ or no document names modes.
+share. An unknown protocol version is left out. The required default modes are the modes of all skills; the lists are
+empty where skills differ or no document names modes.
 """
 
 from typing import Any, Final
@@ -52,28 +52,28 @@ def write(task: Task) -> WrittenDocument:
     if version is None:
         raise CannotWrite("a card states the agent's own version, and no document of the host names it")
     is_version_1 = (interfaces[0].version or "").startswith("1")
-    skills, sources = _skills(task, interfaces[0])
+    skills, sources = _write_skills(task, interfaces[0])
     if not skills:
         raise task.nothing_written("a card lists the skills that answer A2A")
     card: dict[str, Any] = {
         "name": service_name(task),
         "description": service_description(task),
         "version": version,
-        **(_interfaces(interfaces) if is_version_1 else _addresses(interfaces)),
-        "provider": _provider(service),
+        **(_write_interfaces(interfaces) if is_version_1 else _write_addresses(interfaces)),
+        "provider": _write_provider(service),
         "documentationUrl": service.docs_url,
         "iconUrl": service.icon_url,
         "capabilities": {},
-        "defaultInputModes": _shared_modes(skills, "inputModes"),
-        "defaultOutputModes": _shared_modes(skills, "outputModes"),
-        **_security(service.auth, is_version_1),
+        "defaultInputModes": _take_shared_modes(skills, "inputModes"),
+        "defaultOutputModes": _take_shared_modes(skills, "outputModes"),
+        **_write_security(service.auth, is_version_1),
         "skills": skills,
     }
     members = {key: value for key, value in card.items() if value is not None}
     return WrittenDocument(with_native(SLUG, service, members), sources)
 
 
-def _interfaces(protocols: list[Protocol]) -> dict[str, Any]:
+def _write_interfaces(protocols: list[Protocol]) -> dict[str, Any]:
     """Return the addresses for A2A 1.0, where interfaces name binding and version; unknown ones are left out."""
     entries = [
         {"url": protocol.endpoint, "protocolBinding": protocol.transport, "protocolVersion": protocol.version}
@@ -82,7 +82,7 @@ def _interfaces(protocols: list[Protocol]) -> dict[str, Any]:
     return {"supportedInterfaces": [{key: value for key, value in entry.items() if value} for entry in entries]}
 
 
-def _addresses(protocols: list[Protocol]) -> dict[str, Any]:
+def _write_addresses(protocols: list[Protocol]) -> dict[str, Any]:
     """Return the addresses as A2A up to 0.3 writes them."""
     first, additional = protocols[0], [protocol for protocol in protocols[1:] if protocol.transport]
     return {
@@ -94,11 +94,11 @@ def _addresses(protocols: list[Protocol]) -> dict[str, Any]:
     }
 
 
-def _skills(task: Task, interface: Protocol) -> tuple[list[dict[str, Any]], list[EntrySource]]:
+def _write_skills(task: Task, interface: Protocol) -> tuple[list[dict[str, Any]], list[EntrySource]]:
     skills, sources = [], []
     used_names: set[str] = set()
     for index, capability in task.capabilities():
-        invocation_index = _invocation_index(capability, interface)
+        invocation_index = _get_invocation_index(capability, interface)
         if invocation_index is None:
             task.leave_out(index, "no skill that answers at the agent's address")
             continue
@@ -120,7 +120,7 @@ def _skills(task: Task, interface: Protocol) -> tuple[list[dict[str, Any]], list
     return skills, sources
 
 
-def _shared_modes(skills: list[dict[str, Any]], key: str) -> list[str]:
+def _take_shared_modes(skills: list[dict[str, Any]], key: str) -> list[str]:
     """Return the modes that all skills share and remove them from the skills; the card's default then applies."""
     modes: list[str] = skills[0].get(key, [])
     if any(skill.get(key, []) != modes for skill in skills):
@@ -130,28 +130,28 @@ def _shared_modes(skills: list[dict[str, Any]], key: str) -> list[str]:
     return modes
 
 
-def _invocation_index(capability: Capability, interface: Protocol) -> int | None:
+def _get_invocation_index(capability: Capability, interface: Protocol) -> int | None:
     for index, call in enumerate(capability.invocations):
         if call.kind == "a2a_skill" and call.endpoint in (None, interface.endpoint):
             return index
     return None
 
 
-def _provider(service: Service) -> dict[str, Any] | None:
+def _write_provider(service: Service) -> dict[str, Any] | None:
     provider = service.provider
     if provider is None or not clean_text(provider.name):
         return None
     return {"organization": clean_text(provider.name), **({"url": provider.url} if provider.url else {})}
 
 
-def _security(auth: Auth, is_version_1: bool) -> dict[str, Any]:
+def _write_security(auth: Auth, is_version_1: bool) -> dict[str, Any]:
     """Return the security members. Each scheme is one alternative; an empty one means that credentials are optional."""
     if auth.required is False and not [auth_scheme for auth_scheme in auth.schemes if auth_scheme.type != "none"]:
         return {"securityRequirements" if is_version_1 else "security": []}
     schemes: dict[str, dict[str, Any]] = {}
     requirements: list[dict[str, list[str]]] = []
     for scheme in auth.schemes:
-        entry = _scheme(scheme)
+        entry = _write_scheme(scheme)
         if entry is None:
             continue
         name = unique(scheme.type, set(schemes), "_")
@@ -176,8 +176,8 @@ def _wrapped_scheme(entry: dict[str, Any]) -> dict[str, Any]:
     return {_WRAPPED[entry["type"]]: inner}
 
 
-def _scheme(scheme: AuthScheme) -> dict[str, Any] | None:
-    """Return the scheme as OpenAPI writes it; None for one that lacks a required member."""
+def _write_scheme(scheme: AuthScheme) -> dict[str, Any] | None:
+    """Return the scheme as OpenAPI writes it, or None if a required member is missing."""
     note = {"description": scheme.note} if clean_text(scheme.note) else {}
     if scheme.type == "api_key" and scheme.name and scheme.location:
         return {"type": "apiKey", "in": scheme.location, "name": scheme.name, **note}

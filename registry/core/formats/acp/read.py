@@ -74,25 +74,25 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
     if dialect == _AD_HOC:
         notes.add(rules.SHAPE)
-        pointers = tuple(_pointers(value, document))
-        return loose_card(value, document, SLUG, notes, pointers=pointers, pricing=_pricing(value))
+        pointers = tuple(_read_pointers(value, document))
+        return loose_card(value, document, SLUG, notes, pointers=pointers, pricing=_read_pricing(value))
     protocol = map_of(value, "protocol")
     _grade(value, protocol, notes)
     if not text_of(value, "api_base_url"):
         notes.add(rules.REQUIRED, "/api_base_url")
     base = endpoint(value.get("api_base_url"), document.url, document, "/api_base_url", notes)
-    services = list(_known_services(value, notes))
+    services = list(_read_known_services(value, notes))
     if not services:
         notes.add(rules.REQUIRED, "/capabilities/services")
     version = short_text_of(protocol, "version")
     service = Service(
-        provider=_provider(value, document),
+        provider=_read_provider(value, document),
         base_url=base.url if base else None,
-        capabilities=tuple(_capability(name, pointer, base, document) for name, pointer in services),
+        capabilities=tuple(_read_capability(name, pointer, base, document) for name, pointer in services),
         auth=Auth((AuthScheme("bearer", "header", "Authorization", "Bearer"),), True) if services else Auth(),
         protocols=(Protocol(SLUG, version, base.url, "rest"),) if base and services else (),
-        pricing=_pricing(value),
-        pointers=tuple(_pointers(value, document)),
+        pricing=_read_pricing(value),
+        pointers=tuple(_read_pointers(value, document)),
         native=native(SLUG, value, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
@@ -117,7 +117,7 @@ def _grade(value: Object, protocol: Object, notes: Notes) -> None:
         notes.add(rules.DECLARATION, "/transports")
 
 
-def _known_services(value: Object, notes: Notes) -> Iterator[tuple[str, str]]:
+def _read_known_services(value: Object, notes: Notes) -> Iterator[tuple[str, str]]:
     for index, item in enumerate(list_of(map_of(value, "capabilities"), "services")[:MAX_TEXTS]):
         name: Json = item.get("name", item.get("id")) if isinstance(item, dict) else item
         pointer = at("", "capabilities", "services", index)
@@ -127,7 +127,7 @@ def _known_services(value: Object, notes: Notes) -> Iterator[tuple[str, str]]:
             notes.add(rules.SERVICE, pointer, name)
 
 
-def _capability(name: str, pointer: str, base: Endpoint | None, document: Document) -> Capability:
+def _read_capability(name: str, pointer: str, base: Endpoint | None, document: Document) -> Capability:
     path = _PATHS[name]
     url = base.url.rstrip("/") + path if base and path else None
     call = Invocation(
@@ -140,13 +140,13 @@ def _capability(name: str, pointer: str, base: Endpoint | None, document: Docume
     return Capability(name, name, invocations=(call,))
 
 
-def _provider(value: Object, document: Document) -> Provider | None:
+def _read_provider(value: Object, document: Document) -> Provider | None:
     contact = short_text_of(value, "contact")
     return provider_of(value, document.url) or (Provider(contact=contact) if contact else None)
 
 
-def _pricing(value: Object) -> Pricing:
-    """Return the ways to pay; those of calls, not of goods, mean that calls are paid for."""
+def _read_pricing(value: Object) -> Pricing:
+    """Return the ways to pay. Payment for calls, not for goods, means that the calls cost money."""
     methods = list_of(map_of(value, "capabilities"), "supported_payment_methods")[:MAX_TEXTS]
     payments = tuple(
         Payment(
@@ -161,7 +161,7 @@ def _pricing(value: Object) -> Pricing:
     return Pricing("pay_per_call" if is_paid else "unknown", payments=payments)
 
 
-def _pointers(value: Object, document: Document) -> Iterator[Pointer]:
+def _read_pointers(value: Object, document: Document) -> Iterator[Pointer]:
     for key, expected in _DISCOVERY.items():
         target = link(map_of(value, "discovery").get(key), document.url)
         if target:

@@ -113,7 +113,7 @@ def _served_parameter(source: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _add_examples(detail: dict[str, Any], source: Mapping[str, Any], request: dict[str, Any]) -> list[str]:
-    """Add both examples; return the names of those that are missing in the document."""
+    """Add both examples; return the names of the examples that the document lacks."""
     derived = []
     for key, fallback in (("request_example", request), ("response_example", {})):
         example = source.get(key)
@@ -134,7 +134,7 @@ def preferred_call(capability: Capability) -> Invocation | None:
 
 
 def method_of(call: Invocation) -> str | None:
-    """Return the HTTP method of a call in capitals: the document's, else the one that its protocol fixes."""
+    """Return the HTTP method of a call in capitals: the document's, else the protocol's."""
     method = (call.method or _METHODS.get(call.kind) or "").upper()
     return method if _METHOD.fullmatch(method) else None
 
@@ -205,7 +205,7 @@ def _adp_type(rules: Mapping[str, Any]) -> str:
 
 
 def _request(method: str, url: str, example: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the derived example, else what is known of a request without one."""
+    """Return the derived example, else the known parts of a request."""
     return dict(example) if example else {"method": method, "url": url, "headers": {}}
 
 

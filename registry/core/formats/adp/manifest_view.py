@@ -1,7 +1,7 @@
-"""Present any service, whatever its host's own format, as an ADP manifest (ADP 1.0, sections 2 to 5).
+"""Present a service of any format as an ADP manifest (ADP 1.0, sections 2 to 5).
 
-Authentication and pricing are reduced to ADP's three values each. Nothing is invented; the interfaces add what ADP
-cannot express in keys of their own. Capability details are in `detail_view.py`.
+Authentication and pricing are reduced to ADP's three values each. Nothing is invented; for facts that ADP cannot
+express, the interfaces add their own keys. Capability details are in `detail_view.py`.
 """
 
 from collections.abc import Callable, Iterable
@@ -61,8 +61,8 @@ def adp_pricing_type(service: Service) -> AdpPricingType:
 def adp_manifest(host: str, service: Service, detail_url: Callable[[str], str]) -> dict[str, Any]:
     """Return the service as an ADP manifest.
 
-    `detail_url` maps a capability's name to the absolute URL at which this registry serves its detail; it is used
-    where the host has no detail document of its own.
+    `detail_url` maps a capability's name to the absolute URL of this registry's detail; it is used where the host has
+    no detail document.
     """
     base_url = adp_base_url(host, service)
     manifest: dict[str, Any] = {

@@ -59,7 +59,7 @@ SLUG: Final = "adp"
 DETAIL: Final = "adp-detail"
 VERSION: Final = "1.0"
 
-_SHORTEST, _SHORT, _LONG, _LONGEST = 10, 20, 200, 500
+_MIN_CHARS, _SHORT, _LONG, _MAX_CHARS = 10, 20, 200, 500
 _PATH = re.compile(r"https?://[^/]+/\.well-known/agent(?:\?.*)?")
 _AUTH: Final[Mapping[str, Kind]] = {"header": is_text, "prefix": is_text, "scopes": is_texts}
 _PLACES: Final = {
@@ -106,11 +106,11 @@ def endpoint(base_url: str | None, target: str | None) -> str | None:
     """
     if target is None or (base_url is None and not target.startswith("http")):
         return None
-    address = _joined(target, base_url or target)
+    address = _resolve(target, base_url or target)
     return address.url if address and address.url.startswith("https:") else None
 
 
-def _joined(target: str, base_url: str) -> Endpoint | None:
+def _resolve(target: str, base_url: str) -> Endpoint | None:
     if target.startswith("http"):
         return callable_url(target, target, base_url)
     return callable_url(base_url + target, base_url, base_url) if _stays_on_host(target, base_url) else None
@@ -128,17 +128,17 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         notes.add(rules.VERSION, "/spec_version", version if version is not None else "")
     _check_served(document, notes)
     check_types(body, {"pricing": is_map}, "", rules.MEMBER_TYPE, notes)
-    base_url = _base_url(body, document, notes)
-    capabilities = tuple(_capabilities(body, base_url, document, notes))
+    base_url = _read_base_url(body, document, notes)
+    capabilities = tuple(_read_capabilities(body, base_url, document, notes))
     service = Service(
-        name=_name(body, notes),
-        description=_description(body, notes),
+        name=_read_name(body, notes),
+        description=_read_description(body, notes),
         base_url=base_url,
         capabilities=capabilities,
-        auth=_auth(body, notes),
-        pricing=_pricing(body, document, notes),
+        auth=_read_auth(body, notes),
+        pricing=_read_pricing(body, document, notes),
         protocols=(Protocol("adp", version=short_text_of(body, "spec_version")),),
-        pointers=tuple(_detail_pointers(capabilities, document)),
+        pointers=tuple(_read_detail_pointers(capabilities, document)),
         claims={"base_url": base_url} if base_url else {},
         native=native(SLUG, body, _READ),
     )
@@ -161,7 +161,7 @@ def _check_served(document: Document, notes: Notes) -> None:
 # --- top level ------------------------------------------------------------------------------------------------------
 
 
-def _name(body: Object, notes: Notes) -> str | None:
+def _read_name(body: Object, notes: Notes) -> str | None:
     name = short_text_of(body, "name")
     if name is None:
         notes.add(rules.REQUIRED, "/name", body.get("name", ""))
@@ -169,7 +169,7 @@ def _name(body: Object, notes: Notes) -> str | None:
     return None if has_template(body, ("name",), "", notes) else name
 
 
-def _description(body: Object, notes: Notes) -> str | None:
+def _read_description(body: Object, notes: Notes) -> str | None:
     """Return the description. The specification allows 10 to 200 characters, the reference validator 20 to 500.
 
     A length that both refuse is an ERROR; a length that only one of them refuses is a WARNING or an INFO finding.
@@ -181,9 +181,9 @@ def _description(body: Object, notes: Notes) -> str | None:
     if has_template(body, ("description",), "", notes):
         return None
     length = len(description)
-    if not _SHORTEST <= length <= _LONGEST:
+    if not _MIN_CHARS <= length <= _MAX_CHARS:
         notes.add(rules.DESCRIPTION_LENGTH, "/description", f"{length} characters")
-        return text_of(body, "description", _LONGEST) if length > _LONGEST else None
+        return text_of(body, "description", _MAX_CHARS) if length > _MAX_CHARS else None
     if length > _LONG:
         notes.add(rules.DESCRIPTION_LONG, "/description", f"{length} characters")
     elif length < _SHORT:
@@ -191,7 +191,7 @@ def _description(body: Object, notes: Notes) -> str | None:
     return text_of(body, "description")
 
 
-def _base_url(body: Object, document: Document, notes: Notes) -> str | None:
+def _read_base_url(body: Object, document: Document, notes: Notes) -> str | None:
     base_url = body.get("base_url")
     if not isinstance(base_url, str) or not base_url.startswith("https://"):
         notes.add(rules.BASE_URL, "/base_url", base_url if base_url is not None else "")
@@ -203,7 +203,7 @@ def _base_url(body: Object, document: Document, notes: Notes) -> str | None:
     return claim(base_url, document, "/base_url", notes)
 
 
-def _auth(body: Object, notes: Notes) -> Auth:
+def _read_auth(body: Object, notes: Notes) -> Auth:
     auth = map_of(body, "auth")
     check_types(auth, _AUTH, "/auth", rules.MEMBER_TYPE, notes)
     check_addresses(auth, ("setup_url",), None, "/auth", rules.ADDRESS, notes)
@@ -211,19 +211,19 @@ def _auth(body: Object, notes: Notes) -> Auth:
     if kind == "none":
         return Auth((AuthScheme("none"),), False)
     if kind == "oauth2":
-        return Auth((_oauth(auth, notes),), True)
+        return Auth((_read_oauth(auth, notes),), True)
     if kind == "api_key":
-        return _api_keys(auth, notes)
+        return _read_api_keys(auth, notes)
     notes.add(rules.AUTH, "/auth/type" if auth else "/auth", auth.get("type", body.get("auth", "")))
     return Auth()
 
 
-def _api_keys(auth: Object, notes: Notes) -> Auth:
-    """Return the keys that a client sends: in the query, in a header, or elsewhere (section 3, and as it is written).
+def _read_api_keys(auth: Object, notes: Notes) -> Auth:
+    """Return the keys that a client sends: in the query, in a header, or elsewhere (section 3, and common practice).
 
-    `header` often holds the name of a place ("query", "url_path") where the key is not sent in a header. Beside a
-    `query_param`, a header is an alternative if it is not only the default without a prefix. A further header that the
-    note demands is needed at the same time.
+    `header` often names a place ("query", "url_path") for a key that is not sent in a header. With a `query_param`, a
+    header is an alternative unless it is just the default without a prefix. A further header that the note demands is
+    needed at the same time.
     """
     query, header = short_text_of(auth, "query_param"), short_text_of(auth, "header")
     place = _PLACES.get(re.sub(r"[^a-z]", "", (short_text_of(auth, "in") or header or "").lower()))
@@ -244,7 +244,7 @@ def _api_keys(auth: Object, notes: Notes) -> Auth:
     return Auth((*schemes, AuthScheme("api_key", "header", further[1], "")), True, combinations)
 
 
-def _oauth(auth: Object, notes: Notes) -> AuthScheme:
+def _read_oauth(auth: Object, notes: Notes) -> AuthScheme:
     authorization, token = _absolute_link(auth, "authorization_url"), _absolute_link(auth, "token_url")
     for key, url in (("authorization_url", authorization), ("token_url", token)):
         if url is None:
@@ -271,7 +271,7 @@ def _absolute_link(holder: Object, key: str) -> str | None:
     return link(url, url) if isinstance(url, str) else None
 
 
-def _pricing(body: Object, document: Document, notes: Notes) -> Pricing:
+def _read_pricing(body: Object, document: Document, notes: Notes) -> Pricing:
     if "pricing" not in body:
         return Pricing()
     pricing = map_of(body, "pricing")
@@ -283,7 +283,7 @@ def _pricing(body: Object, document: Document, notes: Notes) -> Pricing:
     for index, plan in enumerate(list_of(pricing, "plans")[:MAX_TEXTS]):
         _check_plan(plan, at("/pricing/plans", index), notes)
     plans = tuple(
-        Plan(short_text_of(plan, "name"), _price(plan), short_text_of(plan, "limits"))
+        Plan(short_text_of(plan, "name"), _read_price(plan), short_text_of(plan, "limits"))
         for plan in list_of(pricing, "plans")[:MAX_TEXTS]
         if isinstance(plan, dict)
     )
@@ -296,7 +296,7 @@ def _check_plan(plan: Json, pointer: str, notes: Notes) -> None:
             notes.add(rules.PLAN, at(pointer, key))
 
 
-def _price(plan: Object) -> str | None:
+def _read_price(plan: Object) -> str | None:
     price = plan.get("price")
     is_number = isinstance(price, int | float) and not isinstance(price, bool)
     return str(price) if is_number else short_text_of(plan, "price")
@@ -305,7 +305,7 @@ def _price(plan: Object) -> str | None:
 # --- capabilities ---------------------------------------------------------------------------------------------------
 
 
-def _capabilities(body: Object, base_url: str | None, document: Document, notes: Notes) -> Iterator[Capability]:
+def _read_capabilities(body: Object, base_url: str | None, document: Document, notes: Notes) -> Iterator[Capability]:
     entries = body.get("capabilities")
     if not isinstance(entries, list) or not entries:
         notes.add(rules.CAPABILITIES, "/capabilities", entries if entries is not None else "")
@@ -322,13 +322,13 @@ def _capabilities(body: Object, base_url: str | None, document: Document, notes:
             continue
         if not _SNAKE.fullmatch(name):
             notes.add(rules.NAME, at(pointer, "name"), name)
-        yield _capability(entry, name, pointer, base_url, document, notes)
+        yield _read_capability(entry, name, pointer, base_url, document, notes)
 
 
-def _capability(
+def _read_capability(
     entry: Object, name: str, pointer: str, base_url: str | None, document: Document, notes: Notes
 ) -> Capability:
-    address = _detail_url(entry["detail_url"], at(pointer, "detail_url"), base_url, notes)
+    address = _read_detail_url(entry["detail_url"], at(pointer, "detail_url"), base_url, notes)
     group = short_text_of(entry, "resource_group")
     # the call is unknown until the detail is read, so the invocation points at the detail
     call = Invocation(
@@ -349,12 +349,12 @@ def _capability(
     )
 
 
-def _detail_url(detail_url: Json, pointer: str, base_url: str | None, notes: Notes) -> Endpoint | None:
+def _read_detail_url(detail_url: Json, pointer: str, base_url: str | None, notes: Notes) -> Endpoint | None:
     if not isinstance(detail_url, str) or unrendered_url(detail_url):
         return None
     if base_url is None and not detail_url.startswith("http"):
         return None  # the missing base_url has its own finding
-    address = _joined(detail_url, base_url or detail_url)
+    address = _resolve(detail_url, base_url or detail_url)
     if address is None:
         is_absolute = detail_url.startswith("http")
         notes.add(
@@ -371,8 +371,8 @@ def _is_same_site(url: str, other: str) -> bool:
     return host is not None and other_host is not None and same_site(host, other_host)
 
 
-def _detail_pointers(capabilities: tuple[Capability, ...], document: Document) -> Iterator[Pointer]:
-    """Yield pointers to details on the site that serves the manifest only (docs/crawler.md, "Pointers")."""
+def _read_detail_pointers(capabilities: tuple[Capability, ...], document: Document) -> Iterator[Pointer]:
+    """Yield pointers to details on the site that serves the manifest only (docs/probe-plan.md, "Pointers")."""
     for capability in capabilities:
         url = link(capability.detail_url, document.url)
         origin = capability.invocations[0].origin

@@ -1,4 +1,4 @@
-"""The requirements of Agent Discovery Protocol 1.0, section by section. Each rule names the ones that it checks."""
+"""The requirements of Agent Discovery Protocol 1.0, section by section. Rules name the requirements they check."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -54,14 +54,14 @@ class _Entry:
 
 
 def write(task: Task) -> WrittenDocument:
-    entries = list(_entries(task))
-    auth = _auth(task.service, entries)
+    entries = list(_write_entries(task))
+    auth = _write_auth(task.service, entries)
     capabilities: list[dict[str, Any]] = []
     sources: list[EntrySource] = []
     details: dict[int, dict[str, Any]] = {}
     used_names: set[str] = set()
     for entry in entries:
-        if _auth_kinds(auth_of_call(task.service, entry.call)) - {"none"} not in (set(), {auth["type"]}):
+        if _write_auth_kinds(auth_of_call(task.service, entry.call)) - {"none"} not in (set(), {auth["type"]}):
             task.leave_out(
                 entry.source.capability, "needs other credentials than the manifest's: ADP declares one kind for all"
             )
@@ -78,8 +78,8 @@ def write(task: Task) -> WrittenDocument:
     document = {
         "spec_version": ADP_VERSION,
         "name": service_name(task),
-        "description": _description(task),
-        "base_url": _base_url(task),
+        "description": _write_description(task),
+        "base_url": _write_base_url(task),
         "auth": auth,
     }
     if task.service.pricing.model != "unknown":
@@ -88,10 +88,10 @@ def write(task: Task) -> WrittenDocument:
     return WrittenDocument(document, sources, details)
 
 
-def _entries(task: Task) -> Iterator[_Entry]:
+def _write_entries(task: Task) -> Iterator[_Entry]:
     """Yield the capabilities that have a detail and whose authentication is known."""
     for index, capability in task.capabilities():
-        entry = _entry(task, index, capability)
+        entry = _write_entry(task, index, capability)
         if isinstance(entry, str):
             task.leave_out(index, entry)
             continue
@@ -102,10 +102,10 @@ def _entries(task: Task) -> Iterator[_Entry]:
             task.leave_out(index, "no document states how callers authenticate, and ADP requires that")
 
 
-def _entry(task: Task, index: int, capability: Capability) -> _Entry | str:
-    """Return the entry with the host's own detail, else with this registry's, or the reason why there is none."""
+def _write_entry(task: Task, index: int, capability: Capability) -> _Entry | str:
+    """Return the entry with the host's own detail, else with this registry's, or the reason why it is left out."""
     detail = adp_detail(task.host, task.service, capability)
-    source = _source(task, index, capability, detail)
+    source = _write_source(task, index, capability, detail)
     if source is None:
         return "no document describes how to call it"
     call = capability.invocations[source.invocation]
@@ -120,20 +120,20 @@ def _entry(task: Task, index: int, capability: Capability) -> _Entry | str:
     return _Entry(source, capability, detail, task.detail_url(capability.name))
 
 
-def _auth(service: Service, entries: list[_Entry]) -> dict[str, Any]:
+def _write_auth(service: Service, entries: list[_Entry]) -> dict[str, Any]:
     """Return ADP's `auth` (manifest_view.py), from the calls that the details describe."""
     capabilities = tuple(replace(entry.capability, invocations=(entry.call,)) for entry in entries)
     return adp_auth(replace(service, capabilities=capabilities))
 
 
-def _auth_kinds(auth: Auth) -> set[str]:
+def _write_auth_kinds(auth: Auth) -> set[str]:
     """Return ADP's names for the schemes that a call accepts; empty where no credential is required."""
     if auth.required is False:
         return set()
     return {adp_auth_type(Service(auth=Auth((scheme,)))) for scheme in auth.schemes}
 
 
-def _source(task: Task, index: int, capability: Capability, detail: dict[str, Any] | None) -> EntrySource | None:
+def _write_source(task: Task, index: int, capability: Capability, detail: dict[str, Any] | None) -> EntrySource | None:
     """Return the source that the detail describes; the first invocation where the detail has not been read yet."""
     if detail is not None:
         url = adp.endpoint(adp_base_url(task.host, task.service), detail["endpoint"])
@@ -143,7 +143,7 @@ def _source(task: Task, index: int, capability: Capability, detail: dict[str, An
     return EntrySource(index, 0) if capability.invocations else None
 
 
-def _description(task: Task) -> str:
+def _write_description(task: Task) -> str:
     """Return 10 to 200 characters (section 7): the description, cut at a word or extended with names."""
     service, host = task.service, task.host
     text = clean_text(service.description)
@@ -159,7 +159,7 @@ def _description(task: Task) -> str:
     )
 
 
-def _base_url(task: Task) -> str:
+def _write_base_url(task: Task) -> str:
     base_url = adp_base_url(task.host, task.service)
     is_usable = "{" not in base_url and (callable_address(base_url, task.host) or "").startswith("https:")
     return base_url if is_usable else f"https://{task.host}"

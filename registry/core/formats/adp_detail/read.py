@@ -66,7 +66,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         if not isinstance(body.get(key), kind):
             notes.add(rules.MEMBER, at("", key), body.get(key, ""))
     _check(body, notes)
-    call = _call(body, document, notes)
+    call = _read_call(body, document, notes)
     name = text_of(body, "name", ID_CHARS) or slug(document.url.rstrip("/").rpartition("/")[2])
     capability = Capability(
         id=name,
@@ -108,7 +108,7 @@ def _is_absent_body(body: Object, key: str) -> bool:
     return key == "body" and map_of(body, "response_example").get("status") in (204, 205)
 
 
-def _call(body: Object, document: Document, notes: Notes) -> Invocation | None:
+def _read_call(body: Object, document: Document, notes: Notes) -> Invocation | None:
     url, method = text_of(body, "endpoint"), http_method(body)
     if url is None or method is None or has_template(body, ("method",), "", notes, url="endpoint"):
         return None
@@ -124,13 +124,13 @@ def _call(body: Object, document: Document, notes: Notes) -> Invocation | None:
         url,
         method,
         scopes=texts_of(body, "auth_scopes")[:MAX_TEXTS],
-        rate_limit=_rate_limit(map_of(body, "rate_limits")),
+        rate_limit=_read_rate_limit(map_of(body, "rate_limits")),
         templated="{" in url,
         origin=Origin(document.url, "", SLUG),
     )
 
 
-def _rate_limit(limits: Object) -> RateLimit | None:
+def _read_rate_limit(limits: Object) -> RateLimit | None:
     minute, day = count_of(limits, "requests_per_minute"), count_of(limits, "daily_limit")
     if minute is not None:
         return RateLimit(minute, "1m", note=f"{day} a day" if day is not None else None)

@@ -9,7 +9,7 @@ from registry.core.model.findings import rules_in
 
 __all__ = ["FORMAT", "at_card_path", "dialect", "wrapped"]
 
-at_card_path, wrapped = adhoc.dialect, adhoc.wrapped
+at_card_path, wrapped = adhoc.dialect, adhoc.recognise_wrapped
 
 FORMAT: Final = Format(
     slug=SLUG,

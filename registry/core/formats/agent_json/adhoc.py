@@ -80,20 +80,20 @@ def dialect(document: Document) -> str | None:
     value = document.value
     if not isinstance(value, dict):
         return None
-    card = _flat(value)
-    if not _name(card):
+    card = _flatten(value)
+    if not _read_name(card):
         return None
     is_callable = (
         next(named_protocols(card, document), None) is not None
         or next(named_documents(card, document), None) is not None
-        or any(target_of(offer.holder)[0] for offer in _offers(card))
-        or (bool(_offers(card)) and _agent_address(card, document) is not None)
+        or any(target_of(offer.holder)[0] for offer in _read_offers(card))
+        or (bool(_read_offers(card)) and _read_agent_address(card, document) is not None)
     )
     return AD_HOC if is_callable else None
 
 
-def wrapped(document: Document) -> str | None:
-    """Return "adhoc" for members as short as those of AID with a profile of the agent in `a`."""
+def recognise_wrapped(document: Document) -> str | None:
+    """Return "adhoc" for short members, like AID's, with a profile of the agent in `a`."""
     value = document.value
     is_short = isinstance(value, dict) and all(key in value for key in ("v", "p", "u"))
     return AD_HOC if is_short and short_text_of(map_of(value, "a"), "name") else None
@@ -102,17 +102,17 @@ def wrapped(document: Document) -> str | None:
 def read(document: Document, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
     notes.add(rules.AD_HOC)
-    card = _flat(value)
-    protocols = list(_protocols(card, document))
+    card = _flatten(value)
+    protocols = list(_read_protocols(card, document))
     is_template = has_template(card, ("name", "description"), "", notes)
-    capabilities = tuple(_capabilities(card, protocols, document, notes))
+    capabilities = tuple(_read_capabilities(card, protocols, document, notes))
     description = None if is_template else first_text(card, *_DESCRIPTIONS)
     service = Service(
-        name=None if is_template else _name(card),
+        name=None if is_template else _read_name(card),
         description=description,
         provider=provider_of(card, document.url),
         version=short_text_of(card, "version"),
-        homepage=homepage_of(card, document.url) or _site(card, protocols, capabilities, document),
+        homepage=homepage_of(card, document.url) or _read_site(card, protocols, capabilities, document),
         docs_url=_first_link(card, _DOCS, document) or _first_link(map_of(card, "developer"), _DOCS, document),
         icon_url=link(first_text(card, "logo", "icon", "iconUrl", "logo_url"), document.url),
         repository=repository_of(card, document.url),
@@ -120,8 +120,8 @@ def read(document: Document, notes: Notes) -> Service:
         languages=texts_of(card, "languages"),
         tags=texts_of(card, "tags"),
         capabilities=capabilities,
-        auth=_auth(card, description, document),
-        pricing=_pricing(card, description, document),
+        auth=_read_auth(card, description, document),
+        pricing=_read_pricing(card, description, document),
         protocols=tuple(protocols),
         pointers=tuple(named_documents(card, document)),
         native=native(SLUG, value, _READ),
@@ -132,7 +132,7 @@ def read(document: Document, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, pointers)
 
 
-def _flat(value: Object) -> Object:
+def _flatten(value: Object) -> Object:
     """Return the card with the members of its wrappers at the top; members that stand there already count."""
     flat: Object = {}
     for key in reversed(_WRAPPERS):
@@ -140,7 +140,7 @@ def _flat(value: Object) -> Object:
     return {**flat, **{key: item for key, item in value.items() if key not in _WRAPPERS or isinstance(item, str)}}
 
 
-def _name(card: Object) -> str | None:
+def _read_name(card: Object) -> str | None:
     return first_text(card, *_NAMES, chars=NAME_CHARS)
 
 
@@ -151,7 +151,7 @@ def _first_link(card: Object, keys: tuple[str, ...], document: Document) -> str 
 # --- what can be called ----------------------------------------------------------------------------------------------
 
 
-def _offers(card: Object) -> list[Offer]:
+def _read_offers(card: Object) -> list[Offer]:
     """Return the entries of all lists and maps; `capabilities` counts only as a list, or with `services` below it.
 
     Abilities in bare texts count where nothing else is listed, and only as names: a sentence cannot be called.
@@ -175,7 +175,7 @@ def _plain(key: str) -> str:
     return key.lower().replace("_", "").replace("-", "")
 
 
-def _protocols(card: Object, document: Document) -> Iterator[Protocol]:
+def _read_protocols(card: Object, document: Document) -> Iterator[Protocol]:
     """Yield the named protocols, and the address of short members: `{"p": ["a2a"], "u": "https://..."}`."""
     found = list(named_protocols(card, document))
     words = [text_of(card, "p"), *texts_of(card, "p")]
@@ -186,11 +186,13 @@ def _protocols(card: Object, document: Document) -> Iterator[Protocol]:
     yield from found
 
 
-def _capabilities(card: Object, protocols: list[Protocol], document: Document, notes: Notes) -> Iterator[Capability]:
+def _read_capabilities(
+    card: Object, protocols: list[Protocol], document: Document, notes: Notes
+) -> Iterator[Capability]:
     base = next((url for key in _BASES if (url := link(card.get(key), document.url))), origin_of(document.url))
-    kind, fallback = _call(card, protocols, document)
+    kind, fallback = _read_call(card, protocols, document)
     used_names: set[str] = set()
-    for offer in _offers(card):
+    for offer in _read_offers(card):
         if fallback is None and target_of(offer.holder)[0] is None:
             continue  # an offer in words: nothing says where it is called
         yield from capabilities_of(
@@ -203,16 +205,16 @@ def _kind_of(offer: Offer, kind: InvocationKind) -> InvocationKind:
     return "rpc" if kind == "mcp_tool" and not offer.pointer.startswith("/tools") else kind
 
 
-def _call(card: Object, protocols: list[Protocol], document: Document) -> tuple[InvocationKind, Endpoint | None]:
+def _read_call(card: Object, protocols: list[Protocol], document: Document) -> tuple[InvocationKind, Endpoint | None]:
     """Return how entries without an address are called: at the agent's own address, by its first protocol."""
     kinds: dict[str, InvocationKind] = {"a2a": "a2a_skill", "mcp": "mcp_tool"}
     protocol = next((protocol for protocol in protocols if protocol.endpoint), None)
     if protocol is not None and protocol.endpoint:
         return kinds.get(protocol.id, "http"), Endpoint(protocol.endpoint, "{" in protocol.endpoint)
-    return "http", _agent_address(card, document)
+    return "http", _read_agent_address(card, document)
 
 
-def _agent_address(card: Object, document: Document) -> Endpoint | None:
+def _read_agent_address(card: Object, document: Document) -> Endpoint | None:
     """Return the address of a card that says how its agent is spoken to."""
     if not any(card.get(key) for key in _SPEAKS):
         return None
@@ -222,7 +224,7 @@ def _agent_address(card: Object, document: Document) -> Endpoint | None:
     )
 
 
-def _site(
+def _read_site(
     card: Object, protocols: list[Protocol], capabilities: tuple[Capability, ...], document: Document
 ) -> str | None:
     """Return `url` where it is a site and nothing else in the card is called at it."""
@@ -234,7 +236,7 @@ def _site(
 # --- access and prices -----------------------------------------------------------------------------------------------
 
 
-def _auth(card: Object, description: str | None, document: Document) -> Auth:
+def _read_auth(card: Object, description: str | None, document: Document) -> Auth:
     schemes = schemes_of(card.get("securitySchemes"), document.url)
     if schemes:
         return Auth(tuple(dict.fromkeys(schemes.values())))
@@ -245,7 +247,7 @@ def _auth(card: Object, description: str | None, document: Document) -> Auth:
     return NOTHING_NEEDED if says_no_auth([description]) else Auth()
 
 
-def _pricing(card: Object, description: str | None, document: Document) -> Pricing:
+def _read_pricing(card: Object, description: str | None, document: Document) -> Pricing:
     pricing = with_payments(pricing_of(card.get("pricing", card.get("price")), document.url), card)
     if pricing.model == "unknown" and (model := stated_pricing([description])) is not None:
         return replace(pricing, model=model)

@@ -98,13 +98,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     version = short_text_of(body, "version")
     if version not in _VERSIONS:
         notes.add(rules.VERSION, "/version", body.get("version", ""))
-    claims = _claims(body, document, notes)
-    intents = list(_intents(body, document, notes))
+    claims = _read_claims(body, document, notes)
+    intents = list(_read_intents(body, document, notes))
     if not intents:
         notes.add(rules.NO_INTENTS, "/intents")
     _check_rewards(body, "", notes)
     plans = tuple(plan for _, plan, _ in intents if plan is not None)[:MAX_TEXTS]
-    rewards = [reward for reward in (_rewards(body), *(reward for _, _, reward in intents)) if reward]
+    rewards = [reward for reward in (_read_rewards(body), *(reward for _, _, reward in intents)) if reward]
     service = Service(
         name=None if has_template(body, ("display_name",), "", notes) else short_text_of(body, "display_name"),
         description=None if has_template(body, ("description",), "", notes) else text_of(body, "description"),
@@ -113,11 +113,11 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             "pay_per_call" if plans else "unknown",
             plans,
             note="; ".join(rewards[:MAX_TEXTS]) or None,
-            payments=tuple(dict.fromkeys(_payment_ways(body)))[:MAX_TEXTS],
+            payments=tuple(dict.fromkeys(_read_payment_ways(body)))[:MAX_TEXTS],
         ),
-        policies=Policies(hints=_commitments(body, notes)),
-        protocols=(Protocol(SLUG, version), *_payments(body, notes)),
-        identity=_identity(map_of(body, "identity")),
+        policies=Policies(hints=_read_commitments(body, notes)),
+        protocols=(Protocol(SLUG, version), *_read_payments(body, notes)),
+        identity=_read_identity(map_of(body, "identity")),
         provider=provider_of(body, document.url),
         homepage=homepage_of(body, document.url),
         repository=repository_of(body, document.url),
@@ -129,7 +129,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, _POINTERS)
 
 
-def _claims(body: Object, document: Document, notes: Notes) -> dict[str, str]:
+def _read_claims(body: Object, document: Document, notes: Notes) -> dict[str, str]:
     """Return the origin (section 5.2) and the address for payments, both as claims."""
     claims: dict[str, str] = {}
     origin = claim(body.get("origin"), document, "/origin", notes)
@@ -152,7 +152,9 @@ def _claims(body: Object, document: Document, notes: Notes) -> dict[str, str]:
 # --- intents ---------------------------------------------------------------------------------------------------------
 
 
-def _intents(body: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Plan | None, str | None]]:
+def _read_intents(
+    body: Object, document: Document, notes: Notes
+) -> Iterator[tuple[Capability, Plan | None, str | None]]:
     """Yield the usable intents (section 4.2), each with its price and with its own bounty and incentive in words."""
     seen: set[str] = set()
     for pointer, intent in members(list_of(body, "intents"), "/intents", rules.INTENT, notes):
@@ -167,24 +169,24 @@ def _intents(body: Object, document: Document, notes: Notes) -> Iterator[tuple[C
         if not _SNAKE_CASE.fullmatch(name):
             notes.add(rules.INTENT_NAME, at(pointer, "name"), name)
         _check_rewards(intent, pointer, notes)
-        method = _method(intent, pointer, notes)
+        method = _read_method(intent, pointer, notes)
         capability = Capability(
             name,
             name,
             description,
-            params=_params(intent, pointer, notes),
-            result=_returns(map_of(intent, "returns")),
+            params=_read_params(intent, pointer, notes),
+            result=_read_returns(map_of(intent, "returns")),
             tags=texts_of(intent, "tags"),
-            invocations=tuple(_invocations(intent, pointer, name, method, document, notes)),
+            invocations=tuple(_read_invocations(intent, pointer, name, method, document, notes)),
             native=native(SLUG, intent, _INTENT_READ),
         )
-        rewards, plan = _rewards(intent), _plan(name, intent, pointer, notes)
+        rewards, plan = _read_rewards(intent), _read_plan(name, intent, pointer, notes)
         if plan is not None:
             capability = replace(capability, pricing=Pricing("pay_per_call", (plan,)))
         yield capability, plan, f"{name}: {rewards}" if rewards else None
 
 
-def _method(intent: Object, pointer: str, notes: Notes) -> str | None:
+def _read_method(intent: Object, pointer: str, notes: Notes) -> str | None:
     """Return the declared method. The specification lets runtimes assume POST; this reader does not."""
     method = http_method(intent)
     if method not in _METHODS and "endpoint" in intent:
@@ -192,7 +194,7 @@ def _method(intent: Object, pointer: str, notes: Notes) -> str | None:
     return method
 
 
-def _invocations(
+def _read_invocations(
     intent: Object, pointer: str, name: str, method: str | None, document: Document, notes: Notes
 ) -> Iterator[Invocation]:
     """Yield the call of an intent that has an endpoint: a URL, or a path relative to the document."""
@@ -202,7 +204,7 @@ def _invocations(
         yield Invocation("http", address.url, method, name, templated=address.templated, origin=origin)
 
 
-def _params(intent: Object, pointer: str, notes: Notes) -> dict[str, Any] | None:
+def _read_params(intent: Object, pointer: str, notes: Notes) -> dict[str, Any] | None:
     """Return the JSON Schema of the parameters (section 4.3); None for an intent that does not list any."""
     if not isinstance(intent.get("parameters"), dict):
         return None
@@ -219,7 +221,7 @@ def _params(intent: Object, pointer: str, notes: Notes) -> dict[str, Any] | None
     return object_schema(properties, required)
 
 
-def _returns(returns: Object) -> dict[str, Any] | None:
+def _read_returns(returns: Object) -> dict[str, Any] | None:
     """Return the JSON Schema of the response (section 4.3.1)."""
     declared: Object = {key: returns[key] for key in ("type", "description", "properties") if key in returns}
     schema: dict[str, Any] = clean_json(declared)
@@ -229,12 +231,12 @@ def _returns(returns: Object) -> dict[str, Any] | None:
 # --- money -----------------------------------------------------------------------------------------------------------
 
 
-def _plan(name: str, intent: Object, pointer: str, notes: Notes) -> Plan | None:
+def _read_plan(name: str, intent: Object, pointer: str, notes: Notes) -> Plan | None:
     """Return the price of an intent (section 4.5); None where it has none or an incomplete one."""
     price = map_of(intent, "price")
     if "price" not in intent:
         return None
-    amount, currency = _number(price, "amount"), short_text_of(price, "currency")
+    amount, currency = _read_number(price, "amount"), short_text_of(price, "currency")
     if amount is None or currency is None:
         notes.add(rules.PRICE, at(pointer, "price"), price.get("amount", ""))
         return None
@@ -249,15 +251,15 @@ def _plan(name: str, intent: Object, pointer: str, notes: Notes) -> Plan | None:
     return Plan(name, f"{amount} {currency}", ", ".join(filter(None, limits)) or None)
 
 
-def _rewards(holder: Object) -> str | None:
+def _read_rewards(holder: Object) -> str | None:
     """Return a bounty and an incentive in words (sections 4.4 and 4.6): neither is a price."""
     templates = {"bounty": "pays agents {} per completed action", "incentive": "suggests that agents pay {} per action"}
     descriptions = []
     for key in _REWARDS:
         reward = map_of(holder, key)
-        rate, currency = _number(reward, "rate"), short_text_of(reward, "currency")
+        rate, currency = _read_number(reward, "rate"), short_text_of(reward, "currency")
         if rate is not None and currency is not None:
-            shares = ", ".join(f"{party} {share:.4g}" for party, share in _splits(reward))
+            shares = ", ".join(f"{party} {share:.4g}" for party, share in _read_splits(reward))
             descriptions.append(
                 templates[key].format(f"{rate} {currency}") + (f" (shares: {shares})" if shares else "")
             )
@@ -268,15 +270,17 @@ def _check_rewards(holder: Object, pointer: str, notes: Notes) -> None:
     for key in _REWARDS:
         reward = map_of(holder, key)
         is_complete = (
-            short_text_of(reward, "type") and short_text_of(reward, "currency") and _number(reward, "rate") is not None
+            short_text_of(reward, "type")
+            and short_text_of(reward, "currency")
+            and _read_number(reward, "rate") is not None
         )
         if key in holder and not is_complete:
             notes.add(rules.REWARD, at(pointer, key))
-        if "splits" in reward and not math.isclose(sum(share for _, share in _splits(reward)), 1, abs_tol=1e-6):
+        if "splits" in reward and not math.isclose(sum(share for _, share in _read_splits(reward)), 1, abs_tol=1e-6):
             notes.add(rules.SPLITS, at(pointer, key, "splits"))
 
 
-def _splits(reward: Object) -> list[tuple[str, float]]:
+def _read_splits(reward: Object) -> list[tuple[str, float]]:
     """Return the share of each party in a bounty, 0 to 1 (section 4.4.1)."""
     splits = map_of(reward, "splits")
     shares = ((party, splits.get(party)) for party in _PARTIES)
@@ -284,7 +288,7 @@ def _splits(reward: Object) -> list[tuple[str, float]]:
     return [(party, float(share)) for party, share in numbers if 0 <= share <= 1]
 
 
-def _commitments(body: Object, notes: Notes) -> dict[str, str]:
+def _read_commitments(body: Object, notes: Notes) -> dict[str, str]:
     """Return the declared commitments by type (section 4.10). Their signature is not verified: they are claims."""
     commitments: dict[str, str] = {}
     wrapper = map_of(body, "commitments")
@@ -299,7 +303,7 @@ def _commitments(body: Object, notes: Notes) -> dict[str, str]:
     return commitments
 
 
-def _payments(body: Object, notes: Notes) -> Iterator[Protocol]:
+def _read_payments(body: Object, notes: Notes) -> Iterator[Protocol]:
     """Yield the payment protocols: `payments` (section 4.9), else `x402` (section 4.8), which it replaces."""
     wrapper = map_of(body, "payments")
     if "payments" not in body and "x402" in body:
@@ -317,7 +321,7 @@ def _payments(body: Object, notes: Notes) -> Iterator[Protocol]:
             yield Protocol(protocol)
 
 
-def _payment_ways(body: Object) -> Iterator[Payment]:
+def _read_payment_ways(body: Object) -> Iterator[Payment]:
     """Yield the networks of x402 with asset and recipient (sections 4.8 and 4.9)."""
     x402 = map_of(map_of(body, "payments"), "x402") or map_of(body, "x402")
     recipient = first_text(x402, "recipient", "payTo") or short_text_of(body, "payout_address")
@@ -327,13 +331,13 @@ def _payment_ways(body: Object) -> Iterator[Payment]:
             yield payment
 
 
-def _number(holder: Json, key: str) -> str | None:
+def _read_number(holder: Json, key: str) -> str | None:
     """Return a number as text, without trailing zeros."""
     value = holder.get(key) if isinstance(holder, dict) else None
     return f"{value:.12g}" if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _identity(identity: Object) -> Identity:
+def _read_identity(identity: Object) -> Identity:
     """Return the identity (section 4.7). The key is an Ed25519 key (RFC 8037 section 2)."""
     did, key = short_text_of(identity, "did"), short_text_of(identity, "public_key")
     keys = ({"kty": "OKP", "crv": "Ed25519", "x": key},) if key and _ED25519_KEY.fullmatch(key) else ()

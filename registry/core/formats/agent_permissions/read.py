@@ -47,10 +47,10 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         for pointer, rule in entries
         if _is_complete(rule, pointer, notes)
     }
-    hints |= dict(_guidelines(value))
+    hints |= dict(_read_guidelines(value))
     service = Service(
         policies=Policies(hints=dict(list(hints.items())[:MAX_TEXTS])),
-        pointers=tuple(_apis(value, document, notes))[:MAX_TEXTS],
+        pointers=tuple(_read_apis(value, document, notes))[:MAX_TEXTS],
         native=native(SLUG, value, ()),
     )
     return with_provenance(service, document, SLUG, {"policies": "/resource_rules", "pointers": "/api"})
@@ -63,13 +63,13 @@ def _is_complete(rule: Object, pointer: str, notes: Notes) -> bool:
     return not missing
 
 
-def _guidelines(value: Object) -> Iterator[tuple[str, str]]:
+def _read_guidelines(value: Object) -> Iterator[tuple[str, str]]:
     for index, item in enumerate(list_of(value, "action_guidelines")[:MAX_TEXTS]):
         if description := text_of(item, "description"):
             yield f"guideline {index + 1}", line(f"{short_text_of(item, 'directive') or ''} {description}", TEXT_CHARS)
 
 
-def _apis(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
+def _read_apis(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
     """Yield pointers: an OpenAPI endpoint is the description, an MCP or A2A endpoint has a card elsewhere."""
     for item_pointer, item in members(list_of(value, "api"), "/api", common_rules.ENDPOINT_INVALID, notes):
         kind, pointer = short_text_of(item, "type"), at(item_pointer, "endpoint")

@@ -41,7 +41,7 @@ _SCHEMA: Final = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 _FILE = re.compile(r"\.(md|zip|tar\.gz)$")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_LONGEST: Final = 1_024
+_MAX_DESCRIPTION_CHARS: Final = 1_024
 _AD_HOC: Final = "adhoc"
 _TARGETS: Final = ("url", "href", "path", "location")
 _READ: Final = frozenset({"$schema", "name", "description", "skills", "publisher", "url", "tags", "license"})
@@ -55,7 +55,7 @@ _POINTERS: Final = {
 
 
 def dialect(document: Document) -> str | None:
-    """Return the dialect: by the address in `$schema`, or for skills that are files and not those of an agent card."""
+    """Return the dialect: by the address in `$schema`, or if the skills are files, not skills of an agent card."""
     value = document.value
     if not isinstance(value, dict):
         return None
@@ -87,17 +87,17 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         name=short_text_of(value, "name"),
         description=text_of(value, "description"),
         provider=provider_of(value, document.url),
-        homepage=_homepage(value, document),
+        homepage=_read_homepage(value, document),
         repository=repository_of(value, document.url),
         license=license_of(value),
         tags=texts_of(value, "tags"),
-        capabilities=tuple(_skills(value, document, notes)),
+        capabilities=tuple(_read_skills(value, document, notes)),
         native=native(SLUG, value, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
 
 
-def _homepage(value: Object, document: Document) -> str | None:
+def _read_homepage(value: Object, document: Document) -> str | None:
     """Return the publisher's home page, or the page of the skills that `url` names."""
     publisher = map_of(value, "publisher")
     return (
@@ -111,7 +111,7 @@ def _is_first_version(value: Object) -> bool:
     return "$schema" not in value and bool(have_files) and all(have_files)
 
 
-def _skills(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+def _read_skills(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
     seen: set[str] = set()
     for pointer, item in members(list_of(value, "skills"), "/skills", rules.REQUIRED, notes):
         name, description = text_of(item, "name", ID_CHARS), text_of(item, "description")
@@ -139,13 +139,13 @@ def _skills(value: Object, document: Document, notes: Notes) -> Iterator[Capabil
             title=first_text(item, "title", "displayName", "display_name", chars=NAME_CHARS),
             tags=texts_of(item, "tags"),
             examples=texts_of(item, "examples", 500),
-            docs_url=target or _file(item, document),
+            docs_url=target or _read_file(item, document),
             invocations=(call,),
             native=native(SLUG, item, _SKILL_READ),
         )
 
 
-def _file(item: Object, document: Document) -> str | None:
+def _read_file(item: Object, document: Document) -> str | None:
     """Return the URL of SKILL.md, the main file of a skill; 0.1 names files relative to the skill's folder."""
     main_file = next(
         (path for path in list_of(item, "files") if isinstance(path, str) and path.endswith("SKILL.md")), None
@@ -156,7 +156,7 @@ def _file(item: Object, document: Document) -> str | None:
 def _grade(item: Object, name: str, target: str | None, pointer: str, notes: Notes) -> None:
     if not _NAME.fullmatch(name):
         notes.add(rules.NAME, at(pointer, "name"), name)
-    if len(text_of(item, "description") or "") > _LONGEST:
+    if len(text_of(item, "description") or "") > _MAX_DESCRIPTION_CHARS:
         notes.add(rules.LONG_TEXT, at(pointer, "description"))
     if "files" in item:
         return  # 0.1 names files below the index instead of a URL

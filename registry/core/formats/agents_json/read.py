@@ -62,7 +62,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         if key not in value:
             notes.add(rules.REQUIRED, f"/{key}")
     info = map_of(value, "info")
-    flows = list(_flows(value, document, notes))
+    flows = list(_read_flows(value, document, notes))
     service = Service(
         name=short_text_of(info, "title"),
         description=text_of(info, "description"),
@@ -71,7 +71,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         relations=Relations(tuple(workflow for _, workflow in flows)),
         provider=provider_of(info, document.url),
         license=license_of(info),
-        pointers=tuple(_sources(value, document, notes))[:MAX_TEXTS],
+        pointers=tuple(_read_sources(value, document, notes))[:MAX_TEXTS],
         native=native(SLUG, value, _READ),
     )
     pointer_by_field = {"name": "/info/title", "description": "/info/description", "version": "/info/version"}
@@ -80,7 +80,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     )
 
 
-def _sources(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
+def _read_sources(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
     for pointer, item in members(list_of(value, "sources"), "/sources", rules.PART, notes):
         target = link(item.get("path"), document.url)
         if target is None or not text_of(item, "id"):
@@ -89,7 +89,7 @@ def _sources(value: Object, document: Document, notes: Notes) -> Iterator[Pointe
             yield Pointer(target, "source", at(pointer, "path"), "openapi")
 
 
-def _flows(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Workflow]]:
+def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Workflow]]:
     """Yield each usable flow as a capability and as the workflow of its operations."""
     seen: set[str] = set()
     for pointer, item in members(list_of(value, "flows"), "/flows", rules.PART, notes):
@@ -106,9 +106,9 @@ def _flows(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Ca
                 notes.add(rules.MEMBER, at(pointer, key))
         title, description = short_text_of(item, "title"), text_of(item, "description")
         fields = map_of(item, "fields")
-        body, media_type = _body(fields)
-        params, places = _params(fields, body)
-        result, result_note = _result(map_of(fields, "responses"))
+        body, media_type = _read_body(fields)
+        params, places = _read_params(fields, body)
+        result, result_note = _read_result(map_of(fields, "responses"))
         capability = Capability(
             identifier,
             identifier,
@@ -129,17 +129,17 @@ def _flows(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Ca
             ),
             native=native(SLUG, item, _FLOW_READ),
         )
-        yield capability, Workflow(identifier, title, description, _steps(item))
+        yield capability, Workflow(identifier, title, description, _read_steps(item))
 
 
-def _steps(flow: Object) -> tuple[str, ...]:
+def _read_steps(flow: Object) -> tuple[str, ...]:
     """Return the operations of a flow as `source: operation`."""
     actions = [item for item in list_of(flow, "actions") if isinstance(item, dict)]
     operations = ((short_text_of(item, "sourceId"), short_text_of(item, "operationId")) for item in actions[:MAX_TEXTS])
     return tuple(f"{source}: {operation}" if source else operation for source, operation in operations if operation)
 
 
-def _body(fields: Object) -> tuple[Object, str | None]:
+def _read_body(fields: Object) -> tuple[Object, str | None]:
     """Return the schema of the flow's body and its media type: JSON if there is a choice, else the first."""
     request = map_of(fields, "requestBody")
     content = map_of(request, "content")
@@ -148,23 +148,23 @@ def _body(fields: Object) -> tuple[Object, str | None]:
     return schema, line(media_type, NAME_CHARS) if media_type else None
 
 
-def _params(fields: Object, body: Object) -> tuple[dict[str, Any], tuple[tuple[str, ParameterPlace], ...]]:
+def _read_params(fields: Object, body: Object) -> tuple[dict[str, Any], tuple[tuple[str, ParameterPlace], ...]]:
     """Return one object schema of the flow's parameters and the members of its body, and which are of the body."""
     items = [item for item in list_of(fields, "parameters") if isinstance(item, dict) and short_text_of(item, "name")]
-    properties = {short_text_of(item, "name") or "": _property(item) for item in items}
+    properties = {short_text_of(item, "name") or "": _read_property(item) for item in items}
     required = [short_text_of(item, "name") or "" for item in items if item.get("required") is True]
     places: list[tuple[str, ParameterPlace]] = []
     for key, item in map_of(body, "properties").items():
         name = line(key, ID_CHARS)
         if name and name not in properties:
-            properties[name] = _property(item if isinstance(item, dict) else {})
+            properties[name] = _read_property(item if isinstance(item, dict) else {})
             places.append((name, "body"))
     required += [line(name, ID_CHARS) for name in list_of(body, "required") if isinstance(name, str)]
     schema = object_schema(properties.items(), required)
     return schema, tuple(place for place in places if place[0] in schema["properties"])
 
 
-def _property(item: Object) -> dict[str, Any]:
+def _read_property(item: Object) -> dict[str, Any]:
     """Return the schema of a parameter with its nested schemas, as data."""
     nested = {key: clean_json(item[key]) for key in _NESTED if isinstance(item.get(key), dict | list)}
     if isinstance(nested.get("required"), list) and "properties" not in nested:
@@ -172,8 +172,8 @@ def _property(item: Object) -> dict[str, Any]:
     return {**property_of({**map_of(item, "schema"), **item}), **nested}
 
 
-def _result(responses: Object) -> tuple[dict[str, Any] | None, str | None]:
-    """Return what a flow gives back on success: a schema, or only words."""
+def _read_result(responses: Object) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the result of a flow on success: a schema, or only words."""
     key = next((key for key in ("success", "200", "201", "default") if map_of(responses, key)), None)
     held = map_of(responses, key) if key else next((item for item in responses.values() if isinstance(item, dict)), {})
     content = next((item for item in map_of(held, "content").values() if isinstance(item, dict)), {})

@@ -103,16 +103,16 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
     if dialect == _AD_HOC:
         notes.add(rules.SHAPE)
-        pointers = tuple(_ad_hoc_pointers(value, document))[:MAX_TEXTS]
+        pointers = tuple(_read_ad_hoc_pointers(value, document))[:MAX_TEXTS]
         return loose_card(value, document, SLUG, notes, pointers=pointers)
     host = map_of(value, "host")
-    entries = list(_entries(value, document, notes))
+    entries = list(_read_entries(value, document, notes))
     own_trust = map_of(value, "trustManifest")
     trust = own_trust or map_of(host, "trustManifest")
     service = Service(
         name=short_text_of(host, "displayName"),
         provider=provider_of(trust, document.url),
-        homepage=_homepage(host, document),
+        homepage=_read_homepage(host, document),
         docs_url=link(host.get("documentationUrl"), document.url),
         repository=repository_of(map_of(trust, "source"), document.url),
         license=license_of(map_of(trust, "source")),
@@ -122,7 +122,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             terms_url=link(trust.get("termsOfServiceUrl"), document.url),
             privacy_url=link(trust.get("privacyPolicyUrl"), document.url),
         ),
-        claims=_claims(host, document, notes),
+        claims=_read_claims(host, document, notes),
         pointers=tuple(pointer for _, pointer in entries if pointer is not None),
         native=native(SLUG, value, ("specVersion", "entries", "host")),
     )
@@ -141,18 +141,18 @@ _POINTERS: Final = {
 }
 
 
-def _homepage(host: Object, document: Document) -> str | None:
+def _read_homepage(host: Object, document: Document) -> str | None:
     """Return the documentation where it is a site's front page: a catalogue has no member for a home page."""
     url = link(host.get("documentationUrl"), document.url)
     return url if url is not None and url == origin_of(url) else None
 
 
-def _claims(host: Object, document: Document, notes: Notes) -> dict[str, str]:
+def _read_claims(host: Object, document: Document, notes: Notes) -> dict[str, str]:
     claimed = claim(host.get("identifier"), document, "/host/identifier", notes)
     return {"identifier": claimed} if claimed else {}
 
 
-def _entries(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Pointer | None]]:
+def _read_entries(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Pointer | None]]:
     seen: set[tuple[str, str | None]] = set()
     for pointer, item in members(list_of(value, "entries"), "/entries", rules.ENTRY, notes):
         identifier = text_of(item, "identifier", ID_CHARS)
@@ -171,13 +171,13 @@ def _entries(value: Object, document: Document, notes: Notes) -> Iterator[tuple[
         _grade(item, identifier, kind, pointer, document, notes)
         target = link(item.get("url"), document.url)
         yield (
-            _capability(item, identifier, kind, target, Origin(document.url, pointer, SLUG)),
-            _pointer(item, kind, target, inline_key, pointer),
+            _read_capability(item, identifier, kind, target, Origin(document.url, pointer, SLUG)),
+            _read_pointer(item, kind, target, inline_key, pointer),
         )
 
 
 def _grade(item: Object, identifier: str, kind: str, pointer: str, document: Document, notes: Notes) -> None:
-    media_type = _media_type(kind)
+    media_type = _read_media_type(kind)
     is_known = (
         media_type in {*_PROMISES, *_SNIFFED, *_REGISTRY} or _OPENAPI.match(media_type) or _SKILL.fullmatch(media_type)
     )
@@ -201,9 +201,9 @@ def _grade(item: Object, identifier: str, kind: str, pointer: str, document: Doc
         notes.add(rules.TRUST, at(pointer, "trustManifest"))
 
 
-def _capability(item: Object, identifier: str, kind: str, target: str | None, origin: Origin) -> Capability:
+def _read_capability(item: Object, identifier: str, kind: str, target: str | None, origin: Origin) -> Capability:
     """Return the provisional capability: instructions for a skill, for anything else a pointer to its document."""
-    is_skill = _SKILL.fullmatch(_media_type(kind)) is not None
+    is_skill = _SKILL.fullmatch(_read_media_type(kind)) is not None
     kept = {key: value for key, value in item.items() if key not in _INLINE or _is_small(value)}
     extensions = map_of(item, "extensions").values()
     holders: list[Object] = [item, *(extension for extension in extensions if isinstance(extension, dict))][:MAX_TEXTS]
@@ -227,17 +227,17 @@ def _is_small(data: Json) -> bool:
     return isinstance(data, dict) and not any(isinstance(value, list | dict) for value in data.values())
 
 
-def _media_type(kind: str) -> str:
+def _read_media_type(kind: str) -> str:
     """Return the media type in lower case, with only the parameter profile, which marks skills in Markdown."""
     name, *parameters = (part.strip() for part in kind.lower().split(";"))
     profile = [part for part in parameters if part.startswith("profile")]
     return ";".join([name, *profile])
 
 
-def _pointer(item: Object, kind: str, target: str | None, inline_key: str, pointer: str) -> Pointer | None:
+def _read_pointer(item: Object, kind: str, target: str | None, inline_key: str, pointer: str) -> Pointer | None:
     """Return the pointer to an entry's document. Skills and registries are not fetched. The content of a document
     decides its format, even if the type promises another."""
-    media_type = _media_type(kind)
+    media_type = _read_media_type(kind)
     if _SKILL.fullmatch(media_type) or media_type in _REGISTRY or not _is_document(media_type):
         return None
     expected = promised_format(media_type)
@@ -260,7 +260,7 @@ def _is_document(media_type: str) -> bool:
     return promised_format(name) is not None or name in _SNIFFED or name.endswith(("json", "yaml"))
 
 
-def _ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer]:
+def _read_ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer]:
     for key, expected in _LOOSE_LISTS.items():
         for index, item in enumerate(list_of(value, key)[:MAX_TEXTS]):
             url = (

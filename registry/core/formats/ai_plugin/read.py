@@ -70,16 +70,16 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     service = Service(
         name=name,
         description=first_text(value, "description_for_human", "description_for_model"),
-        provider=_provider(value, document),
+        provider=_read_provider(value, document),
         homepage=homepage_of(value, document.url),
         icon_url=link(value.get("logo_url"), document.url),
-        capabilities=(_capability(value, name, target, document),) if name and target else (),
-        auth=_auth(map_of(value, "auth"), document),
+        capabilities=(_read_capability(value, name, target, document),) if name and target else (),
+        auth=_read_auth(map_of(value, "auth"), document),
         policies=Policies(terms_url=link(value.get("legal_info_url"), document.url)),
         pointers=(pointer,) if pointer else (),
         native=native(SLUG, value, _READ),
     )
-    return with_provenance(service, document, SLUG, {**_POINTERS, **_text_pointers(value)})
+    return with_provenance(service, document, SLUG, {**_POINTERS, **_read_text_pointers(value)})
 
 
 _POINTERS: Final = {
@@ -91,7 +91,7 @@ _POINTERS: Final = {
 }
 
 
-def _text_pointers(value: Object) -> dict[str, str]:
+def _read_text_pointers(value: Object) -> dict[str, str]:
     """Return the pointers to name and description: the texts for people, else those for models."""
     human_pointers = {key: f"/{key}_for_human" for key in ("name", "description") if text_of(value, f"{key}_for_human")}
     return {"name": "/name_for_model", "description": "/description_for_model", **human_pointers}
@@ -116,7 +116,7 @@ def _is_rendered(value: Object, key: str) -> bool:
     return bool(text_of(value, key)) and not has_placeholder(value.get(key))
 
 
-def _capability(value: Object, name: str, target: str, document: Document) -> Capability:
+def _read_capability(value: Object, name: str, target: str, document: Document) -> Capability:
     """Return the capability for the whole API. The text written for models is preferred, as the better search text."""
     call = Invocation("pointer", target, origin=Origin(document.url, "/api", SLUG))
     identifier = short_text_of(value, "name_for_model") or slug(name)
@@ -124,7 +124,7 @@ def _capability(value: Object, name: str, target: str, document: Document) -> Ca
     return Capability(identifier, identifier, description, invocations=(call,))
 
 
-def _provider(value: Object, document: Document) -> Provider | None:
+def _read_provider(value: Object, document: Document) -> Provider | None:
     contact = short_text_of(value, "contact_email")
     named = provider_of({key: item for key, item in value.items() if key != "contact_email"}, document.url)
     if named is not None and contact is not None:
@@ -133,7 +133,7 @@ def _provider(value: Object, document: Document) -> Provider | None:
     return named or (Provider(contact=contact) if contact else None)
 
 
-def _auth(auth: Object, document: Document) -> Auth:
+def _read_auth(auth: Object, document: Document) -> Auth:
     kind = auth_type(short_text_of(auth, "type"))
     if kind is None:
         return Auth()

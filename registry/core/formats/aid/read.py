@@ -1,4 +1,4 @@
-"""Read AID records (Agent Identity and Discovery) in JSON, each of which names one address.
+"""Read AID records (Agent Identity and Discovery) in JSON. Each record names one address.
 
 Commands to start locally (docker:, npx:, pip:) are never executed and yield no endpoint.
 """
@@ -52,14 +52,14 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     for key, word, known_words in (("p", protocol, _PROTOCOLS), ("a", auth, _AUTH)):
         if word and word not in known_words:
             notes.add(rules.WORD, f"/{key}", word)
-    address = _address(record, protocol, document, notes)
+    address = _read_address(record, protocol, document, notes)
     kind = auth_type(auth)
     service = Service(
         description=text_of(record, "s"),
         docs_url=link(record.get("d"), document.url),
         auth=Auth((AuthScheme(kind),), kind != "none") if kind else Auth(),
         protocols=(Protocol(protocol, None, address.url),) if address and protocol else (),
-        pointers=_pointers(protocol, address),
+        pointers=_read_pointers(protocol, address),
     )
     written_names = {letter: letter if letter in members else name for letter, name in _ALIASES.items()}
     letter_by_field = {"description": "s", "docs_url": "d", "auth": "a", "protocols": "u"}
@@ -77,7 +77,7 @@ def _is_ambiguous(members: Object, notes: Notes) -> bool:
     return bool(duplicates or dropped)
 
 
-def _address(record: Object, protocol: str, document: Document, notes: Notes) -> Endpoint | None:
+def _read_address(record: Object, protocol: str, document: Document, notes: Notes) -> Endpoint | None:
     target = text_of(record, "u")
     if target is None:
         return None
@@ -92,7 +92,7 @@ def _address(record: Object, protocol: str, document: Document, notes: Notes) ->
     return endpoint(target, document.url, document, "/u", notes)
 
 
-def _pointers(protocol: str, address: Endpoint | None) -> tuple[Pointer, ...]:
+def _read_pointers(protocol: str, address: Endpoint | None) -> tuple[Pointer, ...]:
     if address is None:
         return ()
     if protocol == "mcp":

@@ -66,7 +66,7 @@ def _names_context(context: Json) -> bool:
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = _without_prefix(document.value if isinstance(document.value, dict) else {})
     if "items" in value:
-        return Service(pointers=tuple(_item_pointers(value, document))[:MAX_TEXTS])
+        return Service(pointers=tuple(_read_item_pointers(value, document))[:MAX_TEXTS])
     name = None if has_placeholder(value.get("name")) else short_text_of(value, "name")
     if name is None:
         notes.add(rules.UNNAMED, "/name", value.get("name", ""))
@@ -75,11 +75,11 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     service = Service(
         name=name,
         description=text_of(value, "description"),
-        provider=_provider(value, owner, document),
+        provider=_read_provider(value, owner, document),
         license=license_of(value),
         version=short_text_of(value, "version"),
-        capabilities=tuple(_interfaces(value, document, notes)),
-        auth=_auth(value),
+        capabilities=tuple(_read_interfaces(value, document, notes)),
+        auth=_read_auth(value),
         protocols=(Protocol(SLUG, short_text_of(value, "protocolVersion")),) if name else (),
         claims={"did": identity} if identity else {},
         identity=Identity((identity,) if identity and identity.startswith("did:") else ()),
@@ -98,7 +98,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, pointer_by_field)
 
 
-def _provider(value: Object, owner: Object, document: Document) -> Provider | None:
+def _read_provider(value: Object, owner: Object, document: Document) -> Provider | None:
     """Return the owner, with the addresses that the description names for contact."""
     others = provider_of({**value, "owner": owner}, document.url)
     if not owner:
@@ -112,7 +112,7 @@ def _without_prefix(value: Object) -> Object:
     return {key.removeprefix("ad:"): item for key, item in value.items()}
 
 
-def _item_pointers(value: Object, document: Document) -> Iterator[Pointer]:
+def _read_item_pointers(value: Object, document: Document) -> Iterator[Pointer]:
     for index, item in enumerate(list_of(value, "items")):
         target = link(item.get("@id", item.get("url")), document.url) if isinstance(item, dict) else None
         if target:
@@ -122,7 +122,7 @@ def _item_pointers(value: Object, document: Document) -> Iterator[Pointer]:
         yield Pointer(next_url, "next", "/next", SLUG)
 
 
-def _interfaces(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+def _read_interfaces(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
     used_names: set[str] = set()
     for pointer, raw in members(list_of(value, "interfaces"), "/interfaces", common_rules.ENDPOINT_INVALID, notes):
         item = _without_prefix(raw)
@@ -139,7 +139,7 @@ def _interfaces(value: Object, document: Document, notes: Notes) -> Iterator[Cap
         yield Capability(name, name, text_of(item, "description"), tags=(kind,), invocations=(call,))
 
 
-def _auth(value: Object) -> Auth:
+def _read_auth(value: Object) -> Auth:
     definitions = map_of(value, "securityDefinitions")
     required = value.get("security")
     names = required if isinstance(required, list) else [required]

@@ -86,7 +86,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         if not text_of(member, "anchor"):
             notes.add(rules.ANCHOR, at(member_pointer, "anchor"))
         anchor, descriptions, documentation = link(member.get("anchor"), document.url), [], None
-        for relation, link_pointer, item in _links(member, member_pointer, notes):
+        for relation, link_pointer, item in _read_links(member, member_pointer, notes):
             target = link(item.get("href"), document.url)
             if target is None:
                 notes.add(rules.RELATION, link_pointer, item.get("href", ""))
@@ -94,18 +94,18 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             has_links = True
             if relation not in target_by_relation:
                 target_by_relation[relation], pointer_by_relation[relation] = target, link_pointer
-            if (pointer := _pointer(relation, link_pointer, item, target)) is not None:
+            if (pointer := _read_pointer(relation, link_pointer, item, target)) is not None:
                 pointers.append(pointer)
             descriptions += [target] if relation == "service-desc" else []
             documentation = documentation or (target if relation == "service-doc" else None)
         if anchor and descriptions and anchor != document.url:
-            groups.append(Group(anchor, _title(member), tuple(dict.fromkeys(descriptions)), documentation))
-        ad_hoc_pointers = list(_ad_hoc_pointers(member, member_pointer, document, notes))
+            groups.append(Group(anchor, _read_title(member), tuple(dict.fromkeys(descriptions)), documentation))
+        ad_hoc_pointers = list(_read_ad_hoc_pointers(member, member_pointer, document, notes))
         has_links = has_links or bool(ad_hoc_pointers)
         pointers += ad_hoc_pointers
     if not has_links:
         notes.add(rules.EMPTY, "/linkset")
-    apis = tuple(_described_apis(value, document, notes))
+    apis = tuple(_read_described_apis(value, document, notes))
     only = apis[0] if len(apis) == 1 else None
     service = Service(
         name=extra.name or (only.name if only else None),
@@ -116,7 +116,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         docs_url=target_by_relation.get("service-doc") or extra.docs_url or (only.docs_url if only else None),
         capabilities=(*extra.capabilities, *apis),
         auth=extra.auth if extra.auth != Auth() else (only.invocations[0].auth if only else None) or Auth(),
-        pricing=_pricing(value, extra),
+        pricing=_read_pricing(value, extra),
         protocols=extra.protocols,
         native=native(SLUG, value, ("linkset", "apis", "api-catalog", "name", "description", "endpoints")),
         policies=Policies(
@@ -143,7 +143,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return replace(service_with_origins, provenance={**service_with_origins.provenance, **sources})
 
 
-def _described_apis(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+def _read_described_apis(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
     """Yield an entry for each API that the catalogue itself describes: `apis[]{name, baseUrl, specUrl, auth}`."""
     used_names: set[str] = set()
     members_of = [(at("", "linkset", index), item) for index, item in enumerate(list_of(value, "linkset")[:MAX_TEXTS])]
@@ -173,8 +173,8 @@ def _described_apis(value: Object, document: Document, notes: Notes) -> Iterator
             )
 
 
-def _pricing(value: Object, extra: Service) -> Pricing:
-    """Return the prices in members that name them, or those of a payment protocol."""
+def _read_pricing(value: Object, extra: Service) -> Pricing:
+    """Return the prices in pricing members, or in a payment protocol's members."""
     payment = map_of(value, "payment")
     price = price_of(payment)
     if extra.pricing != Pricing() or not (price or payment_of(payment)):
@@ -183,15 +183,15 @@ def _pricing(value: Object, extra: Service) -> Pricing:
     return Pricing("pay_per_call" if is_per_call else "unknown", (Plan(price=price),) if price else ())
 
 
-def _title(member: Object) -> str | None:
-    """Return the API's title: its own or, as links have titles (RFC 8288), that of the first titled description."""
+def _read_title(member: Object) -> str | None:
+    """Return the API's own title, else the title of the first titled link to a description (RFC 8288)."""
     links = [item for item in list_of(member, "service-desc") if isinstance(item, dict)]
     return short_text_of(member, "title") or next(
         (title for item in links if (title := short_text_of(item, "title"))), None
     )
 
 
-def _links(member: Object, member_pointer: str, notes: Notes) -> Iterator[tuple[str, str, Object]]:
+def _read_links(member: Object, member_pointer: str, notes: Notes) -> Iterator[tuple[str, str, Object]]:
     """Yield (relation, pointer, target object). RFC 9264 section 4.2.3 requires lists of objects."""
     for relation, targets in member.items():
         if relation in ("anchor", "links", "apis", "relation", "href", "title"):
@@ -208,7 +208,7 @@ def _links(member: Object, member_pointer: str, notes: Notes) -> Iterator[tuple[
                 yield relation, at(member_pointer, relation, index), item
 
 
-def _pointer(relation: str, pointer: str, item: Object, target: str) -> Pointer | None:
+def _read_pointer(relation: str, pointer: str, item: Object, target: str) -> Pointer | None:
     kind = (short_text_of(item, "type") or "").lower()
     is_document_type = any(word in kind for word in _DOCUMENT_TYPES)
     if relation not in _FOLLOWED and not (relation == "item" and is_document_type):
@@ -217,7 +217,7 @@ def _pointer(relation: str, pointer: str, item: Object, target: str) -> Pointer 
     return Pointer(target, relation, pointer, expected)
 
 
-def _ad_hoc_pointers(member: Object, member_pointer: str, document: Document, notes: Notes) -> Iterator[Pointer]:
+def _read_ad_hoc_pointers(member: Object, member_pointer: str, document: Document, notes: Notes) -> Iterator[Pointer]:
     """Yield pointers from shapes that occur on sites but in no specification, with a finding.
 
     These are `links[]{rel, href}`, `relation` with `href`, and `apis[]{specUrl}`.

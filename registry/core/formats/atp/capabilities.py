@@ -55,7 +55,7 @@ def capabilities(body: Object, document: Document, notes: Notes) -> Iterator[Cap
             continue
         if not has_template(entry, ("id", "name", "description", "method"), pointer, notes, url="endpoint"):
             _check(entry, name, pointer, notes)
-            yield _capability(entry, name, pointer, document, schemas, notes)
+            yield _read_capability(entry, name, pointer, document, schemas, notes)
 
 
 def _check(entry: Object, name: str, pointer: str, notes: Notes) -> None:
@@ -80,7 +80,7 @@ def _check(entry: Object, name: str, pointer: str, notes: Notes) -> None:
                 notes.add(rules.PARAMETER, at(pointer, "parameters", index, key))
 
 
-def _capability(
+def _read_capability(
     entry: Object, name: str, pointer: str, document: Document, schemas: AtpSchemas, notes: Notes
 ) -> Capability:
     method = http_method(entry)
@@ -99,10 +99,10 @@ def _capability(
         name=short_text_of(entry, "name") or name,
         title=short_text_of(entry, "name"),
         description=text_of(entry, "description"),
-        params=_params(entry.get("parameters"), at(pointer, "parameters"), schemas),
-        result=_result(entry.get("response"), at(pointer, "response"), schemas),
+        params=_read_params(entry.get("parameters"), at(pointer, "parameters"), schemas),
+        result=_read_result(entry.get("response"), at(pointer, "response"), schemas),
         side_effects=flag_of(entry, "sideEffects"),
-        confirmation=_confirmation(map_of(entry, "confirmation")),
+        confirmation=_read_confirmation(map_of(entry, "confirmation")),
         deprecated=flag_of(entry, "deprecated"),
         tags=(semantic_type,) if semantic_type else (),
         invocations=(call,),
@@ -110,18 +110,18 @@ def _capability(
     )
 
 
-def _params(parameters: Json, pointer: str, schemas: AtpSchemas) -> dict[str, Any] | None:
+def _read_params(parameters: Json, pointer: str, schemas: AtpSchemas) -> dict[str, Any] | None:
     if not isinstance(parameters, list):
         return None
     resolved = schemas.resolved(parameters, pointer)
     return list_schema(resolved if isinstance(resolved, list) else [])
 
 
-def _result(response: Json, pointer: str, schemas: AtpSchemas) -> dict[str, Any] | None:
+def _read_result(response: Json, pointer: str, schemas: AtpSchemas) -> dict[str, Any] | None:
     resolved = schemas.resolved(response, pointer) if isinstance(response, dict) and response else None
     return resolved if isinstance(resolved, dict) and resolved else None
 
 
-def _confirmation(confirmation: Object) -> Confirmation | None:
+def _read_confirmation(confirmation: Object) -> Confirmation | None:
     required = flag_of(confirmation, "required")
     return None if required is None else Confirmation(required, text_of(confirmation, "message"))

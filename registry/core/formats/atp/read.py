@@ -113,17 +113,17 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     provider_url = claim(provider.get("url"), document, "/provider/url", notes, PROVIDER_ELSEWHERE)
     usable_capabilities = tuple(capabilities(body, document, notes))
     service = Service(
-        name=_required_text(body, "name", NAME_CHARS, notes),
-        description=_required_text(body, "description", None, notes),
-        version=_required_text(body, "version", NAME_CHARS, notes),
-        provider=_provider(provider, document, notes) if provider else None,
+        name=_read_required_text(body, "name", NAME_CHARS, notes),
+        description=_read_required_text(body, "description", None, notes),
+        version=_read_required_text(body, "version", NAME_CHARS, notes),
+        provider=_read_provider(provider, document, notes) if provider else None,
         homepage=link(provider.get("url"), document.url),
         icon_url=link(provider.get("logo"), document.url),
         capabilities=usable_capabilities,
-        auth=_auth(map_of(body, "auth"), document),
+        auth=_read_auth(map_of(body, "auth"), document),
         pricing=Pricing(url=link(map_of(body, "rateLimit").get("tierUrl"), document.url)),
-        policies=_policies(body, document),
-        relations=Relations(workflows=tuple(_workflows(body, usable_capabilities, notes))),
+        policies=_read_policies(body, document),
+        relations=Relations(workflows=tuple(_read_workflows(body, usable_capabilities, notes))),
         claims={"provider_url": provider_url} if provider_url else {},
         native=native(SLUG, body, _READ),
     )
@@ -143,7 +143,7 @@ def _check_top(body: Object, dialect: str, document: Document, notes: Notes) -> 
         notes.add(rules.SEMVER, "/version", version)
 
 
-def _required_text(body: Object, key: str, chars: int | None, notes: Notes) -> str | None:
+def _read_required_text(body: Object, key: str, chars: int | None, notes: Notes) -> str | None:
     text = text_of(body, key, chars) if chars else text_of(body, key)
     if text is None:
         notes.add(rules.REQUIRED, at("", key), body.get(key, ""))
@@ -151,7 +151,7 @@ def _required_text(body: Object, key: str, chars: int | None, notes: Notes) -> s
     return None if has_template(body, (key,), "", notes) else text
 
 
-def _provider(provider: Object, document: Document, notes: Notes) -> Provider:
+def _read_provider(provider: Object, document: Document, notes: Notes) -> Provider:
     for key in ("name", "url"):
         if not short_text_of(provider, key):
             notes.add(rules.PROVIDER, at("/provider", key), provider.get(key, ""))
@@ -160,12 +160,12 @@ def _provider(provider: Object, document: Document, notes: Notes) -> Provider:
     )
 
 
-def _auth(auth: Object, document: Document) -> Auth:
+def _read_auth(auth: Object, document: Document) -> Auth:
     schemes = [
         scheme
         for entry in list_of(auth, "schemes")[:MAX_TEXTS]
         if isinstance(entry, dict)
-        for scheme in _schemes(entry, document)
+        for scheme in _read_schemes(entry, document)
     ]
     identity = map_of(auth, "agentIdentity")
     needs_identity = flag_of(identity, "required")
@@ -174,11 +174,11 @@ def _auth(auth: Object, document: Document) -> Auth:
     return Auth(tuple(schemes), True if needs_identity else None)
 
 
-def _schemes(scheme: Object, document: Document) -> Iterator[AuthScheme]:
+def _read_schemes(scheme: Object, document: Document) -> Iterator[AuthScheme]:
     word = short_text_of(scheme, "type")
     kind = auth_type(word)
     if kind == "oauth2":
-        yield from _flows(map_of(scheme, "flows"), document)
+        yield from _read_flows(map_of(scheme, "flows"), document)
     elif kind == "api_key":
         setup = link(scheme.get("registration"), document.url)
         yield AuthScheme("api_key", short_text_of(scheme, "in"), short_text_of(scheme, "name"), setup_url=setup)
@@ -188,7 +188,7 @@ def _schemes(scheme: Object, document: Document) -> Iterator[AuthScheme]:
         yield AuthScheme(kind, note=word)
 
 
-def _flows(flows: Object, document: Document) -> Iterator[AuthScheme]:
+def _read_flows(flows: Object, document: Document) -> Iterator[AuthScheme]:
     """Yield one scheme per flow, because flows differ in their URLs and scopes; one empty scheme without flows."""
     known_flows: list[tuple[str | None, Object]] = [(name, map_of(flows, name)) for name in _FLOWS if name in flows]
     for name, flow in known_flows or [(None, {})]:
@@ -201,7 +201,7 @@ def _flows(flows: Object, document: Document) -> Iterator[AuthScheme]:
         )
 
 
-def _policies(body: Object, document: Document) -> Policies:
+def _read_policies(body: Object, document: Document) -> Policies:
     policies, limit = map_of(body, "policies"), map_of(body, "rateLimit")
     burst = count_of(limit, "burstLimit")
     requests, window = count_of(limit, "requests"), short_text_of(limit, "window")
@@ -209,7 +209,7 @@ def _policies(body: Object, document: Document) -> Policies:
     return Policies(
         training=short_text_of(policies, "training"),
         inference=short_text_of(policies, "inference"),
-        caching=_caching(policies),
+        caching=_read_caching(policies),
         attribution=short_text_of(policies, "attribution"),
         terms_url=link(policies.get("termsUrl"), document.url),
         privacy_url=link(policies.get("privacyUrl"), document.url),
@@ -217,7 +217,7 @@ def _policies(body: Object, document: Document) -> Policies:
     )
 
 
-def _caching(policies: Object) -> str | None:
+def _read_caching(policies: Object) -> str | None:
     caching = map_of(policies, "caching")
     allowed, seconds = flag_of(caching, "allowed"), count_of(caching, "maxAge")
     if allowed is None:
@@ -227,7 +227,7 @@ def _caching(policies: Object) -> str | None:
     return f"allow, {seconds} s" if seconds is not None else "allow"
 
 
-def _workflows(body: Object, usable_capabilities: tuple[Capability, ...], notes: Notes) -> Iterator[Workflow]:
+def _read_workflows(body: Object, usable_capabilities: tuple[Capability, ...], notes: Notes) -> Iterator[Workflow]:
     """Yield the workflows. A step may name an entry that was left out: that entry has its own finding."""
     capability_ids = {text_of(entry, "id", ID_CHARS) for entry in list_of(body, "capabilities")}
     capability_ids |= {capability.id for capability in usable_capabilities}

@@ -10,9 +10,9 @@ from registry.core.format_support.writing.calls import (
     HttpCall,
     WrittenParameter,
     auth_of_call,
+    drop_references,
     http_call,
     parameters,
-    self_contained,
 )
 from registry.core.format_support.writing.task import (
     CannotWrite,
@@ -61,7 +61,7 @@ def write(task: Task) -> WrittenDocument:
             continue
         name = unique(kebab_case(capability.id), used_names, "-")
         ids.setdefault(capability.id, name)
-        capabilities.append(_capability(task, name, index, capability, call))
+        capabilities.append(_write_capability(task, name, index, capability, call))
         sources.append(call.source)
     if not capabilities:
         raise task.nothing_written("an ATP capability is an HTTP call")
@@ -71,16 +71,16 @@ def write(task: Task) -> WrittenDocument:
         "@type": "AgentManifest",
         "name": service_name(task),
         "description": service_description(task),
-        "version": _version(task),
-        "provider": _provider(service),
-        "auth": _auth(service, [call_at(task, source) for source in sources]),
-        "rateLimit": _rate_limit(service),
+        "version": _write_version(task),
+        "provider": _write_provider(service),
+        "auth": _write_auth(service, [call_at(task, source) for source in sources]),
+        "rateLimit": _write_rate_limit(service),
         "capabilities": capabilities,
         "workflows": [
-            entry for workflow in service.relations.workflows[:MAX_TEXTS] if (entry := _workflow(workflow, ids))
+            entry for workflow in service.relations.workflows[:MAX_TEXTS] if (entry := _write_workflow(workflow, ids))
         ]
         or None,
-        "policies": _policies(service) or None,
+        "policies": _write_policies(service) or None,
     }
     members = {key: value for key, value in document.items() if value is not None}
     return WrittenDocument(with_native(SLUG, service, members), sources)
@@ -89,7 +89,7 @@ def write(task: Task) -> WrittenDocument:
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
 
-def _version(task: Task) -> str:
+def _write_version(task: Task) -> str:
     """Return the host's version, which need not be semantic (section 4.3 only says how it should be written). Raise
     CannotWrite without one: agents act upon the manifest's version, so that any other would be a false statement."""
     version = clean_text(task.service.version, NAME_CHARS)
@@ -98,7 +98,7 @@ def _version(task: Task) -> str:
     return version
 
 
-def _provider(service: Service) -> dict[str, Any] | None:
+def _write_provider(service: Service) -> dict[str, Any] | None:
     """Return the provider, which requires name and URL (section 3.2), else None."""
     provider = service.provider
     if provider is None or not clean_text(provider.name) or not provider.url:
@@ -108,12 +108,12 @@ def _provider(service: Service) -> dict[str, Any] | None:
     return {key: value for key, value in entry.items() if value}
 
 
-def _auth(service: Service, calls: list[Invocation]) -> dict[str, Any] | None:
+def _write_auth(service: Service, calls: list[Invocation]) -> dict[str, Any] | None:
     """Return `auth` (section 3.3), with schemes that only calls declare: ATP has no other member for those."""
     declared = service.auth.schemes or [scheme for call in calls for scheme in auth_of_call(service, call).schemes]
     if service.auth.required is False and not service.auth.schemes:
         return None
-    schemes = [entry for scheme in dict.fromkeys(declared) if (entry := _scheme(scheme))]
+    schemes = [entry for scheme in dict.fromkeys(declared) if (entry := _write_scheme(scheme))]
     identity = next((scheme for scheme in declared if scheme.type == "did"), None)
     auth: dict[str, Any] = {"schemes": schemes[:MAX_TEXTS]} if schemes else {}
     if identity is not None and service.auth.required:
@@ -121,9 +121,9 @@ def _auth(service: Service, calls: list[Invocation]) -> dict[str, Any] | None:
     return auth or None
 
 
-def _scheme(scheme: AuthScheme) -> dict[str, Any] | None:
+def _write_scheme(scheme: AuthScheme) -> dict[str, Any] | None:
     if scheme.type == "oauth2":
-        return {"type": "oauth2", **_flows(scheme)}
+        return {"type": "oauth2", **_write_flows(scheme)}
     if scheme.type == "api_key":
         source = scheme.location if scheme.location in _KEY_LOCATIONS else None
         entry = {"type": "apiKey", "in": source, "name": clean_text(scheme.name), "registration": scheme.setup_url}
@@ -133,7 +133,7 @@ def _scheme(scheme: AuthScheme) -> dict[str, Any] | None:
     return {"type": "delegated"} if scheme.type == "custom" and scheme.note == "delegated" else None
 
 
-def _flows(scheme: AuthScheme) -> dict[str, Any]:
+def _write_flows(scheme: AuthScheme) -> dict[str, Any]:
     """Return `flows`: two URLs mean authorizationCode; a token URL needs a note that names clientCredentials."""
     scopes = dict.fromkeys(scheme.scopes, "")
     if scheme.authorization_url and scheme.token_url and scheme.note != _FLOWS[1]:
@@ -144,7 +144,7 @@ def _flows(scheme: AuthScheme) -> dict[str, Any]:
     return {}
 
 
-def _rate_limit(service: Service) -> dict[str, Any] | None:
+def _write_rate_limit(service: Service) -> dict[str, Any] | None:
     limit: RateLimit | None = service.policies.rate_limit
     if limit is None or limit.requests is None or not clean_text(limit.window):
         return None
@@ -152,7 +152,7 @@ def _rate_limit(service: Service) -> dict[str, Any] | None:
     return {"requests": limit.requests, "window": clean_text(limit.window), **tier}
 
 
-def _policies(service: Service) -> dict[str, Any]:
+def _write_policies(service: Service) -> dict[str, Any]:
     policies = service.policies
     caching = _CACHING.fullmatch(policies.caching or "")
     entry: dict[str, Any] = {
@@ -168,12 +168,12 @@ def _policies(service: Service) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value is not None}
 
 
-def _workflow(workflow: Workflow, ids: Mapping[str, str]) -> dict[str, Any] | None:
+def _write_workflow(workflow: Workflow, ids: Mapping[str, str]) -> dict[str, Any] | None:
     """Return a workflow (section 3.6), or None if a step was left out: a shorter sequence would be another workflow."""
     name, description = clean_text(workflow.name), clean_text(workflow.description)
     if name is None or description is None or not all(step in ids for step in workflow.steps):
         return None
-    conditional = {ids.get(step, step): _condition(rule, ids) for step, rule in workflow.conditions.items()}
+    conditional = {ids.get(step, step): _write_condition(rule, ids) for step, rule in workflow.conditions.items()}
     entry = {
         "id": workflow.id,
         "name": name,
@@ -183,7 +183,7 @@ def _workflow(workflow: Workflow, ids: Mapping[str, str]) -> dict[str, Any] | No
     return {**entry, "conditional": conditional} if conditional else entry
 
 
-def _condition(rule: Any, ids: Mapping[str, str]) -> Any:
+def _write_condition(rule: Any, ids: Mapping[str, str]) -> Any:
     if not isinstance(rule, Mapping):
         return rule
     return {
@@ -195,7 +195,7 @@ def _condition(rule: Any, ids: Mapping[str, str]) -> Any:
 # --- capabilities ---------------------------------------------------------------------------------------------------
 
 
-def _capability(task: Task, name: str, index: int, capability: Capability, call: HttpCall) -> dict[str, Any]:
+def _write_capability(task: Task, name: str, index: int, capability: Capability, call: HttpCall) -> dict[str, Any]:
     request_parameters = parameters(call.params)
     entry: dict[str, Any] = {
         "id": name,
@@ -206,17 +206,17 @@ def _capability(task: Task, name: str, index: int, capability: Capability, call:
         "method": call.method,
         "parameters": None
         if request_parameters is None
-        else [_parameter(parameter) for parameter in request_parameters],
-        "response": self_contained(capability.result),
+        else [_write_parameter(parameter) for parameter in request_parameters],
+        "response": drop_references(capability.result),
         "requiredScopes": list(call.call.scopes[:MAX_TEXTS]) or None,
         "sideEffects": capability.side_effects,
-        "confirmation": _confirmation(capability),
+        "confirmation": _write_confirmation(capability),
         "deprecated": capability.deprecated,
     }
     return with_native(SLUG, capability, {key: value for key, value in entry.items() if value is not None})
 
 
-def _confirmation(capability: Capability) -> dict[str, Any] | None:
+def _write_confirmation(capability: Capability) -> dict[str, Any] | None:
     confirmation = capability.confirmation
     if confirmation is None:
         return None
@@ -224,7 +224,7 @@ def _confirmation(capability: Capability) -> dict[str, Any] | None:
     return {"required": confirmation.required, **({"message": message} if message else {})}
 
 
-def _parameter(parameter: WrittenParameter) -> dict[str, Any]:
+def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
     """Return a parameter as section 3.5.1 writes it."""
     entry = {
         "name": parameter.name,

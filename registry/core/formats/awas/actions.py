@@ -49,7 +49,7 @@ _READ: Final = frozenset({
     "rateLimit", "rate_limits", "auth_required", "authentication_required", "auth_headers", "authScopes",
     "required_scopes", "side_effect", "reversible", "requires_user_confirmation",
 })  # fmt: skip
-"""Members that the model expresses. Results, which are selectors of a page, and statuses stay as they are written."""
+"""Members that the model expresses. Results, which are selectors of a page, and statuses are kept unchanged."""
 _CALLED: Final = frozenset({"", "api", "http", "https", "rest", "endpoint", "webhook", "form"})
 """Types of actions that are HTTP calls, whose method must be named."""
 _ID_1_1 = re.compile(r"[a-z_][a-z0-9_]*")
@@ -59,7 +59,7 @@ _SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ActionCatalogue:
-    """What the actions of one document share. Paths are resolved against `base` (RFC 3986)."""
+    """The facts that all actions of a document share. Paths are resolved against `base` (RFC 3986)."""
 
     document: Document
     dialect: Dialect
@@ -72,10 +72,10 @@ def capabilities(catalogue: ActionCatalogue, actions: list[Json]) -> Iterator[Ca
     """Yield the usable actions; unusable ones are noted and left out."""
     seen: set[str] = set()
     for pointer, action in members(actions, "/actions", rules.ACTION, catalogue.notes):
-        name = _name(catalogue, action, pointer, seen)
-        call = _call(catalogue, action, name, pointer) if name else None
+        name = _read_name(catalogue, action, pointer, seen)
+        call = _read_call(catalogue, action, name, pointer) if name else None
         if name and call:
-            yield _capability(catalogue, action, name, pointer, call)
+            yield _read_capability(catalogue, action, name, pointer, call)
 
 
 def customer_actions(catalogue: ActionCatalogue, actions: Object) -> Iterator[Capability]:
@@ -85,7 +85,9 @@ def customer_actions(catalogue: ActionCatalogue, actions: Object) -> Iterator[Ca
         if not name or not isinstance(action, dict) or not text_of(action, "url"):
             catalogue.notes.add(rules.ACTION_REQUIRED, pointer, name)
             continue
-        call = _navigation(catalogue, action["url"], at(pointer, "url"), Origin(catalogue.document.url, pointer, SLUG))
+        call = _read_navigation(
+            catalogue, action["url"], at(pointer, "url"), Origin(catalogue.document.url, pointer, SLUG)
+        )
         yield Capability(
             name,
             first_text(action, "label", "name", chars=NAME_CHARS) or name,
@@ -107,7 +109,7 @@ def rate_limit(limit: Json, pointer: str, notes: Notes) -> RateLimit | None:
     return rate_limit_object(limit)
 
 
-def _name(catalogue: ActionCatalogue, action: Object, pointer: str, seen: set[str]) -> str | None:
+def _read_name(catalogue: ActionCatalogue, action: Object, pointer: str, seen: set[str]) -> str | None:
     dialect, notes = catalogue.dialect, catalogue.notes
     key = next((key for key in dialect.ids if text_of(action, key, ID_CHARS)), None)
     if key is None:
@@ -120,7 +122,7 @@ def _name(catalogue: ActionCatalogue, action: Object, pointer: str, seen: set[st
     return None if has_template(action, (key, "name", "description"), pointer, notes) else name
 
 
-def _call(catalogue: ActionCatalogue, action: Object, name: str, pointer: str) -> Invocation | None:
+def _read_call(catalogue: ActionCatalogue, action: Object, name: str, pointer: str) -> Invocation | None:
     dialect, notes = catalogue.dialect, catalogue.notes
     origin = Origin(catalogue.document.url, pointer, SLUG)
     target_key = next((key for key in dialect.targets if text_of(action, key)), None)
@@ -134,7 +136,7 @@ def _call(catalogue: ActionCatalogue, action: Object, name: str, pointer: str) -
     if _is_navigation(action, declared_method, action[target_key], dialect.published):
         if declared_method is not None and dialect.published:
             notes.add(rules.METHOD, at(pointer, dialect.methods[0]), declared_method)
-        return _navigation(catalogue, action[target_key], at(pointer, target_key), origin)
+        return _read_navigation(catalogue, action[target_key], at(pointer, target_key), origin)
     if declared_method is None:
         notes.add(rules.ACTION_REQUIRED, at(pointer, dialect.methods[0]), name)
         return None
@@ -147,7 +149,7 @@ def _call(catalogue: ActionCatalogue, action: Object, name: str, pointer: str) -
         "http",
         address.url if address else None,
         method,
-        auth=_auth(catalogue, action),
+        auth=_read_auth(catalogue, action),
         scopes=texts_of(action, "authScopes") or texts_of(action, "required_scopes"),
         rate_limit=rate_limit(limit, at(pointer, "rateLimit"), notes),
         templated=address is not None and address.templated,
@@ -162,13 +164,13 @@ def _is_navigation(action: Object, declared_method: str | None, target: Json, is
     return (
         (declared_method or "").lower() == "navigate"
         or (declared_method is None and kind.startswith("navigat"))
-        # undocumented dialects name what a page does ("client_side_helper") instead of a method
+        # undocumented dialects name a function of the page ("client_side_helper") instead of a method
         or (declared_method is None and not is_published and kind not in _CALLED)
         or has_other_scheme
     )
 
 
-def _navigation(catalogue: ActionCatalogue, target: Json, pointer: str, origin: Origin) -> Invocation:
+def _read_navigation(catalogue: ActionCatalogue, target: Json, pointer: str, origin: Origin) -> Invocation:
     """Return the navigation. A URI of another scheme, such as `tel:`, becomes its name: it has no endpoint."""
     uri = line(target, NAME_CHARS) if isinstance(target, str) else ""
     if _SCHEME.match(uri):
@@ -178,7 +180,7 @@ def _navigation(catalogue: ActionCatalogue, target: Json, pointer: str, origin: 
     return Invocation("navigation", address.url if address else None, templated=templated, origin=origin)
 
 
-def _auth(catalogue: ActionCatalogue, action: Object) -> Auth | None:
+def _read_auth(catalogue: ActionCatalogue, action: Object) -> Auth | None:
     declared = map_of(action, "authentication")
     if declared:
         return auth_of(declared, catalogue.base)
@@ -210,7 +212,9 @@ def auth_of(auth: Object, base: str) -> Auth:
     return Auth(schemes, flag_of(auth, "required"))
 
 
-def _capability(catalogue: ActionCatalogue, action: Object, name: str, pointer: str, call: Invocation) -> Capability:
+def _read_capability(
+    catalogue: ActionCatalogue, action: Object, name: str, pointer: str, call: Invocation
+) -> Capability:
     dialect, notes = catalogue.dialect, catalogue.notes
     for key in ("name", "description"):
         if dialect.published and not text_of(action, key):
@@ -226,8 +230,8 @@ def _capability(catalogue: ActionCatalogue, action: Object, name: str, pointer: 
         description=text_of(action, "description"),
         params=params.inputs(action, pointer, dialect.published, notes),
         result=params.outputs(action),
-        side_effects=_side_effects(action),
-        confirmation=_confirmation(action),
+        side_effects=_read_side_effects(action),
+        confirmation=_read_confirmation(action),
         idempotent=True if action.get("sideEffect") == "idempotent" else None,
         reversible=flag_of(action, "reversible"),
         invocations=(call,),
@@ -235,8 +239,8 @@ def _capability(catalogue: ActionCatalogue, action: Object, name: str, pointer: 
     )
 
 
-def _side_effects(action: Object) -> bool | None:
-    """Return what the action declares in any dialect; None where it declares nothing."""
+def _read_side_effects(action: Object) -> bool | None:
+    """Return the side effects that the action declares in any dialect, or None."""
     declared = flag_of(action, "side_effect")
     if declared is not None:
         return declared
@@ -247,7 +251,7 @@ def _side_effects(action: Object) -> bool | None:
     return None
 
 
-def _confirmation(action: Object) -> Confirmation | None:
+def _read_confirmation(action: Object) -> Confirmation | None:
     is_required = flag_of(action, "requires_user_confirmation")
     if is_required or action.get("sideEffect") == "destructive":
         return Confirmation(True)

@@ -20,7 +20,7 @@ _NEEDED: Final = {"mcp": ("capabilities", "endpoints"), "a2a": ("capabilities", 
 
 
 def read(body: Object, document: Document, notes: Notes) -> Service:
-    protocol = _protocol(body, document)
+    protocol = _read_protocol(body, document)
     for key in _NEEDED[protocol]:
         if key not in body:
             notes.add(rules.BRIDGE, at("", key))
@@ -38,7 +38,7 @@ def read(body: Object, document: Document, notes: Notes) -> Service:
         license=license_of(members),
         native=native("awas", body, _READ),
         protocols=(Protocol(protocol, version=short_text_of(map_of(body, "integration"), "version")),),
-        pointers=tuple(_pointers(body, document))[:_MAX_POINTERS],
+        pointers=tuple(_read_pointers(body, document))[:_MAX_POINTERS],
     )
 
 
@@ -55,14 +55,14 @@ def _check_endpoints(body: Object, document: Document, notes: Notes) -> None:
         notes.add(rules.MEMBER_TYPE, "/capabilities", body["capabilities"])
 
 
-def _protocol(body: Object, document: Document) -> str:
+def _read_protocol(body: Object, document: Document) -> str:
     protocol = (short_text_of(body, "protocol") or short_text_of(map_of(body, "integration"), "protocol") or "").lower()
     if protocol in _NEEDED:
         return protocol
     return "a2a" if "a2a" in document.url.rpartition("/")[2] else "mcp"
 
 
-def _pointers(body: Object, document: Document) -> Iterator[Pointer]:
+def _read_pointers(body: Object, document: Document) -> Iterator[Pointer]:
     """Yield pointers to the documents that the bridge names, except schemas, which describe no capability."""
     for section in ("endpoints", "discovery", "actions"):
         for key, target in map_of(body, section).items():

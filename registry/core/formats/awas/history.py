@@ -20,12 +20,12 @@ def is_unversioned_break(before: Json, after: Json) -> bool | None:
         return False
     actions = _by_name(list_of(after, "actions"), "id", MAX_CAPABILITIES)
     for name, action in _by_name(list_of(before, "actions"), "id", MAX_CAPABILITIES).items():
-        if name not in actions or _breaks(action, actions[name]):
+        if name not in actions or _is_breaking(action, actions[name]):
             return True
     return None
 
 
-def _breaks(before: Object, after: Object) -> bool:
+def _is_breaking(before: Object, after: Object) -> bool:
     if any(text_of(before, key) != text_of(after, key) for key in _CALL):
         return True
     old, new = (_by_name(list_of(action, "parameters"), "name", MAX_TEXTS) for action in (before, after))

@@ -36,7 +36,7 @@ def inputs(action: Object, pointer: str, graded: bool, notes: Notes) -> dict[str
                 _check(parameters, at(pointer, key), notes)
             return list_schema([_with_validation(parameter) for parameter in parameters])
         if isinstance(parameters, dict):
-            return _map_schema(parameters)
+            return _read_map_schema(parameters)
     return None
 
 
@@ -47,7 +47,7 @@ def outputs(action: Object) -> dict[str, Any] | None:
             return schema
     if isinstance(action.get("outputs"), list):
         return list_schema(list_of(action, "outputs"))
-    return _result_schema(map_of(action, "result"))
+    return _read_result_schema(map_of(action, "result"))
 
 
 def _check(parameters: list[Json], pointer: str, notes: Notes) -> None:
@@ -65,29 +65,29 @@ def _check(parameters: list[Json], pointer: str, notes: Notes) -> None:
 
 
 def _with_validation(parameter: Json) -> Json:
-    """Return the parameter with the JSON Schema keywords of its `validation` beside its own members."""
+    """Return the parameter with its own members and the JSON Schema keywords of its `validation`."""
     return {**map_of(parameter, "validation"), **parameter} if isinstance(parameter, dict) else parameter
 
 
-def _map_schema(parameters: Object) -> dict[str, Any]:
+def _read_map_schema(parameters: Object) -> dict[str, Any]:
     """Read `{required: [names], optional: [names]}`, `{name: text}` or `{name: {type, ...}}`."""
     if isinstance(parameters.get("required"), list):
         required = texts_of(parameters, "required")
         return object_schema([(name, {}) for name in (*required, *texts_of(parameters, "optional"))], required)
-    properties = [(line(name, NAME_CHARS), _field_schema(field)) for name, field in parameters.items()]
+    properties = [(line(name, NAME_CHARS), _read_field_schema(field)) for name, field in parameters.items()]
     required_names = [
         name for name, field in parameters.items() if isinstance(field, dict) and field.get("required") is True
     ]
     return object_schema(properties, required_names)
 
 
-def _field_schema(field: Json) -> dict[str, Any]:
+def _read_field_schema(field: Json) -> dict[str, Any]:
     if isinstance(field, dict):
         return property_of(field)
     return {"type": "string", "description": line(field, TEXT_CHARS)} if isinstance(field, str) else {}
 
 
-def _result_schema(result: Object) -> dict[str, Any] | None:
+def _read_result_schema(result: Object) -> dict[str, Any] | None:
     if not result:
         return None
     fields = object_schema([(line(name, NAME_CHARS), {}) for name in map_of(result, "properties")], ())

@@ -79,7 +79,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         check_path(document, notes)
     if definition.name == GRADED:
         check(body, notes)
-    base_url = _base_url(body, document, notes)
+    base_url = _read_base_url(body, document, notes)
     auth = auth_of(map_of(body, "authentication") or map_of(body, "auth"), base_url or document.url)
     catalogue = ActionCatalogue(document, definition, base_url or origin_of(document.url), auth, notes)
     limit = body.get("rateLimit", body.get("rate_limits"))
@@ -99,8 +99,8 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         ),
         auth=auth,
         policies=Policies(rate_limit=rate_limit(limit, "/rateLimit", notes)),
-        pointers=tuple(_pointers(body, document)),
-        relations=Relations(workflows=tuple(_workflows(body))),
+        pointers=tuple(_read_pointers(body, document)),
+        relations=Relations(workflows=tuple(_read_workflows(body))),
         claims={"base_url": base_url} if base_url else {},
         native=native(SLUG, body, _READ),
     )
@@ -120,7 +120,7 @@ def _text(body: Object, chars: int, *keys: str) -> str | None:
     return None if key is None or has_placeholder(body[key]) else text_of(body, key, chars)
 
 
-def _base_url(body: Object, document: Document, notes: Notes) -> str | None:
+def _read_base_url(body: Object, document: Document, notes: Notes) -> str | None:
     if "baseUrl" not in body:
         return None
     address = endpoint(body["baseUrl"], document.url, document, "/baseUrl", notes)
@@ -129,7 +129,7 @@ def _base_url(body: Object, document: Document, notes: Notes) -> str | None:
     return claim(address.url, document, "/baseUrl", notes)
 
 
-def _pointers(body: Object, document: Document) -> Iterator[Pointer]:
+def _read_pointers(body: Object, document: Document) -> Iterator[Pointer]:
     """Yield pointers to the same calls in other formats: qontinui's members, `openapi.documentUrl` of 1.1."""
     seen = set()
     for key, rel, expected in (("openapiUrl", "service-desc", "openapi"), ("mcpManifestUrl", "mcp-manifest", None)):
@@ -143,15 +143,15 @@ def _pointers(body: Object, document: Document) -> Iterator[Pointer]:
             yield Pointer(url, "service-desc", at("/actions", index, "openapi", "documentUrl"), "openapi")
 
 
-def _workflows(body: Object) -> Iterator[Workflow]:
+def _read_workflows(body: Object) -> Iterator[Workflow]:
     for workflow in list_of(body, "workflows")[:MAX_TEXTS]:
         name = first_text(workflow, "id", "name", chars=ID_CHARS)
         if name is not None:
-            steps = tuple(filter(None, (_step(step) for step in list_of(workflow, "steps")[:MAX_TEXTS])))
+            steps = tuple(filter(None, (_read_step(step) for step in list_of(workflow, "steps")[:MAX_TEXTS])))
             yield Workflow(name, short_text_of(workflow, "name"), text_of(workflow, "description"), steps)
 
 
-def _step(step: Json) -> str | None:
+def _read_step(step: Json) -> str | None:
     if isinstance(step, str):
         return line(step, ID_CHARS) or None
     return first_text(step, "action", "actionId", "id", chars=ID_CHARS)

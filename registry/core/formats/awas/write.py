@@ -38,7 +38,7 @@ _MAX_SCHEMES: Final = 10
 
 
 def write(task: Task) -> WrittenDocument:
-    base_url = _base_url(task)
+    base_url = _write_base_url(task)
     origin = "/".join(base_url.split("/", 3)[:3])
     used_names: set[str] = set()
     actions, sources = [], []
@@ -48,7 +48,7 @@ def write(task: Task) -> WrittenDocument:
             task.leave_out(index, call)
             continue
         name = unique(plain_id(capability.id), used_names, "-")
-        actions.append(_action(task, name, index, capability, call, origin))
+        actions.append(_write_action(task, name, index, capability, call, origin))
         sources.append(call.source)
     if not actions:
         raise task.nothing_written("an AWAS action is an HTTP call or a page")
@@ -57,16 +57,16 @@ def write(task: Task) -> WrittenDocument:
         "name": service_name(task),
         "description": service_description(task),
         "baseUrl": base_url,
-        "contact": _contact(task.service),
-        "authentication": _authentication(task.service.auth),
-        "rateLimit": _rate_limit(task.service.policies.rate_limit),
+        "contact": _write_contact(task.service),
+        "authentication": _write_authentication(task.service.auth),
+        "rateLimit": _write_rate_limit(task.service.policies.rate_limit),
         "actions": actions,
     }
     members = {key: value for key, value in document.items() if value is not None}
     return WrittenDocument(with_native(SLUG, task.service, members), sources)
 
 
-def _base_url(task: Task) -> str:
+def _write_base_url(task: Task) -> str:
     """Return the URL that paths are resolved against: the service's own base, else the host's root."""
     base_url = task.service.base_url
     if base_url and "{" not in base_url and (callable_address(base_url, task.host) or "").startswith("https:"):
@@ -74,7 +74,7 @@ def _base_url(task: Task) -> str:
     return f"https://{task.host}/"
 
 
-def _contact(service: Service) -> dict[str, str] | None:
+def _write_contact(service: Service) -> dict[str, str] | None:
     contact = service.provider.contact if service.provider else None
     if not contact:
         return None
@@ -83,7 +83,7 @@ def _contact(service: Service) -> dict[str, str] | None:
     return {"url": contact} if contact.startswith("https://") else None
 
 
-def _authentication(auth: Auth) -> dict[str, Any] | None:
+def _write_authentication(auth: Auth) -> dict[str, Any] | None:
     kinds = list(
         dict.fromkeys(_WORDS.get(scheme.type, scheme.type) for scheme in auth.schemes if scheme.type != "none")
     )
@@ -93,13 +93,15 @@ def _authentication(auth: Auth) -> dict[str, Any] | None:
     return entry or None
 
 
-def _rate_limit(limit: RateLimit | None) -> dict[str, Any] | None:
+def _write_rate_limit(limit: RateLimit | None) -> dict[str, Any] | None:
     if limit is None or limit.requests is None or not _WINDOW.fullmatch(limit.window or ""):
         return None
     return {"requests": limit.requests, "window": limit.window}
 
 
-def _action(task: Task, name: str, index: int, capability: Capability, call: HttpCall, origin: str) -> dict[str, Any]:
+def _write_action(
+    task: Task, name: str, index: int, capability: Capability, call: HttpCall, origin: str
+) -> dict[str, Any]:
     request_parameters = parameters(call.params)
     path = call.url.removeprefix(origin)
     entry: dict[str, Any] = {
@@ -110,10 +112,10 @@ def _action(task: Task, name: str, index: int, capability: Capability, call: Htt
         "method": call.method,
         "parameters": None
         if request_parameters is None
-        else [_parameter(parameter) for parameter in request_parameters],
-        "rateLimit": _rate_limit(call.call.rate_limit),
-        "authentication": None if call.call.auth is None else _authentication(call.call.auth),
-        **_extensions(capability, call.method),
+        else [_write_parameter(parameter) for parameter in request_parameters],
+        "rateLimit": _write_rate_limit(call.call.rate_limit),
+        "authentication": None if call.call.auth is None else _write_authentication(call.call.auth),
+        **_write_extensions(capability, call.method),
     }
     undescribed = [parameter.name for parameter in request_parameters or () if not parameter.text("description")]
     if undescribed:
@@ -124,7 +126,7 @@ def _action(task: Task, name: str, index: int, capability: Capability, call: Htt
     return with_native(SLUG, capability, {key: value for key, value in entry.items() if value is not None})
 
 
-def _extensions(capability: Capability, method: str) -> dict[str, Any]:
+def _write_extensions(capability: Capability, method: str) -> dict[str, Any]:
     """Return side effects (if the method does not imply them) and confirmation as extensions: 1.0 has no members."""
     confirmation, effects = capability.confirmation, capability.side_effects
     extensions: dict[str, Any] = {}
@@ -137,7 +139,7 @@ def _extensions(capability: Capability, method: str) -> dict[str, Any]:
     return extensions
 
 
-def _parameter(parameter: WrittenParameter) -> dict[str, Any]:
+def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
     """Return a parameter (section Parameter Object Structure); the name replaces a missing description."""
     validation: dict[str, Any] = {key: parameter.number(key) for key in _VALIDATION}
     validation["pattern"] = parameter.text("pattern")

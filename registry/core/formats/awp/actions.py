@@ -42,7 +42,7 @@ _KINDS: Final[dict[str, InvocationKind]] = {"mcp": "mcp_tool", "a2a": "a2a_skill
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """What the actions of one document share. `key` is the member with an action's id in this dialect."""
+    """The facts that all actions of a document share. `key` is the member with an action's id in this dialect."""
 
     document: Document
     auth: Auth
@@ -63,13 +63,13 @@ def capabilities(surface: Surface, holder: Object, actions_pointer: str) -> Iter
         surface.notes.add(rules.NO_ACTIONS, actions_pointer)
     seen: set[str] = set()
     for pointer, action in members(actions, actions_pointer, rules.ACTION, surface.notes):
-        name = _name(surface, action, pointer, seen)
-        call = _call(surface, action, name, pointer) if name else None
+        name = _read_name(surface, action, pointer, seen)
+        call = _read_call(surface, action, name, pointer) if name else None
         if name and call:
-            yield _capability(surface, action, name, pointer, call)
+            yield _read_capability(surface, action, name, pointer, call)
 
 
-def _name(surface: Surface, action: Object, pointer: str, seen: set[str]) -> str | None:
+def _read_name(surface: Surface, action: Object, pointer: str, seen: set[str]) -> str | None:
     """Return the action's id; None where it is missing or repeated, or the action is an unrendered template."""
     key, notes = surface.key, surface.notes
     name = text_of(action, key, ID_CHARS)
@@ -82,15 +82,15 @@ def _name(surface: Surface, action: Object, pointer: str, seen: set[str]) -> str
     return None if is_unusable else name
 
 
-def _call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
+def _read_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
     return (
-        _protocol_call(surface, action, name, pointer)
+        _read_protocol_call(surface, action, name, pointer)
         if "via" in action
-        else _http_call(surface, action, name, pointer)
+        else _read_http_call(surface, action, name, pointer)
     )
 
 
-def _protocol_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
+def _read_protocol_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
     via = (short_text_of(action, "via") or "").lower()
     protocol = surface.protocols.get(via)
     if protocol is None:
@@ -102,13 +102,13 @@ def _protocol_call(surface: Surface, action: Object, name: str, pointer: str) ->
         _KINDS.get(via, "rpc"),
         protocol.endpoint,
         name=text_of(action, "operation", ID_CHARS) or name,
-        auth=_auth(surface, action, name),
+        auth=_read_auth(surface, action, name),
         rate_limit=rate_limit_text(short_text_of(action, "rate_limit")),
         origin=Origin(surface.document.url, pointer, SLUG),
     )
 
 
-def _http_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
+def _read_http_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
     if not short_text_of(action, "endpoint") or not short_text_of(action, "method"):
         surface.notes.add(rules.ACTION_CALL, pointer, name)
         return None
@@ -121,15 +121,15 @@ def _http_call(surface: Surface, action: Object, name: str, pointer: str) -> Inv
         "http",
         address.url if address else None,
         method,
-        auth=_auth(surface, action, name),
+        auth=_read_auth(surface, action, name),
         rate_limit=rate_limit_text(short_text_of(action, "rate_limit")),
         templated=address is not None and address.templated,
         origin=Origin(url, pointer, SLUG),
     )
 
 
-def _auth(surface: Surface, action: Object, name: str) -> Auth | None:
-    """Return the action's own declaration, else that of the top-level lists, else None."""
+def _read_auth(surface: Surface, action: Object, name: str) -> Auth | None:
+    """Return the action's own declaration, else the declaration in the top-level lists, else None."""
     declared = flag_of(action, "auth_required")
     is_required = declared if declared is not None else surface.needing_auth.get(name)
     if is_required is None:
@@ -137,7 +137,7 @@ def _auth(surface: Surface, action: Object, name: str) -> Auth | None:
     return Auth(surface.auth.schemes, True) if is_required else NOTHING_NEEDED
 
 
-def _capability(surface: Surface, action: Object, name: str, pointer: str, call: Invocation) -> Capability:
+def _read_capability(surface: Surface, action: Object, name: str, pointer: str, call: Invocation) -> Capability:
     if surface.key == "id":
         _check_fields(action, pointer, surface.notes)
         check_action(action, pointer, surface.entities.named, surface.notes)
@@ -151,11 +151,11 @@ def _capability(surface: Surface, action: Object, name: str, pointer: str, call:
         result_note=text_of(action, "outputs") or text_of(action, "returns"),
         # the levels above "standard" say that data is modified or deleted (section 9); nothing else says it
         side_effects=True if action.get("sensitivity") in ("destructive", "irreversible") else None,
-        confirmation=_confirmation(action),
+        confirmation=_read_confirmation(action),
         idempotency_key=flag_of(map_of(action, "idempotency"), "supported"),
         reversible=flag_of(action, "reversible"),
         sensitivity=short_text_of(action, "sensitivity"),
-        polling_url=_polling_url(surface, action, pointer),
+        polling_url=_read_polling_url(surface, action, pointer),
         tags=("async",) if action.get("execution_model") == "async" else (),
         invocations=(call,),
         native=native(SLUG, action, _READ),
@@ -183,13 +183,13 @@ def _check_fields(action: Object, pointer: str, notes: Notes) -> None:
         notes.add(rules.ALIAS, at(pointer, "payment"), "payment")
 
 
-def _polling_url(surface: Surface, action: Object, pointer: str) -> str | None:
+def _read_polling_url(surface: Surface, action: Object, pointer: str) -> str | None:
     base, place = origin_of(surface.document.url), at(pointer, "poll_endpoint")
     address = endpoint(action.get("poll_endpoint"), base, surface.document, place, surface.notes)
     return address.url if address else None
 
 
-def _confirmation(action: Object) -> Confirmation | None:
+def _read_confirmation(action: Object) -> Confirmation | None:
     is_required = flag_of(action, "requires_human_confirmation")
     if is_required or action.get("sensitivity") == "irreversible":
         return Confirmation(True)

@@ -85,30 +85,30 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if dialect == LEGACY:
         notes.add(rules.LEGACY, "/protocol", body.get("protocol"))
         holder, actions_pointer, key = map_of(body, "capabilities"), "/capabilities/actions", "name"
-        domain, auth = None, _auth(text_of(holder, "auth", NAME_CHARS), {})
+        domain, auth = None, _read_auth(text_of(holder, "auth", NAME_CHARS), {})
     else:
         _check_version(body, dialect, document, notes)
         check(body, notes)
         holder, actions_pointer, key = body, "/actions", "id"
         declared = map_of(body, "auth")
-        domain, auth = _domain(body, document, notes), _auth(short_text_of(declared, "type"), declared)
-    protocols = {protocol.id: protocol for protocol in _protocols(body, document, notes)}
+        domain, auth = _read_domain(body, document, notes), _read_auth(short_text_of(declared, "type"), declared)
+    protocols = {protocol.id: protocol for protocol in _read_protocols(body, document, notes)}
     entities = Definitions(map_of(body, "entities"))
     surface = Surface(document, auth, _needing_auth(body), protocols, entities, key, notes)
     service = Service(
         name=domain,
-        description=_intent(body, notes),
+        description=_read_intent(body, notes),
         capabilities=tuple(capabilities(surface, holder, actions_pointer)),
         auth=auth,
-        pricing=_pricing(body),
-        policies=Policies(hints=_hints(body)),
+        pricing=_read_pricing(body),
+        policies=Policies(hints=_read_hints(body)),
         protocols=tuple(protocols.values()),
-        pointers=tuple(_pointers(body, document)),
-        relations=_relations(body, document, notes),
+        pointers=tuple(_read_pointers(body, document)),
+        relations=_read_relations(body, document, notes),
         claims={"domain": domain} if domain else {},
         native=native(SLUG, body, _READ),
         synthetic=body.get("source") == "synthetic",
-        confidence=_confidence(body),
+        confidence=_read_confidence(body),
     )
     return with_provenance(service, document, SLUG, {"capabilities": actions_pointer, **_POINTERS})
 
@@ -126,14 +126,14 @@ def _check_version(body: Object, dialect: str, document: Document, notes: Notes)
         notes.add(rules.PATH, "", document.url)
 
 
-def _domain(body: Object, document: Document, notes: Notes) -> str | None:
+def _read_domain(body: Object, document: Document, notes: Notes) -> str | None:
     if not short_text_of(body, "domain"):
         notes.add(rules.DOMAIN, "/domain", body.get("domain", ""))
         return None
     return None if has_template(body, ("domain",), "", notes) else claim(body["domain"], document, "/domain", notes)
 
 
-def _intent(body: Object, notes: Notes) -> str | None:
+def _read_intent(body: Object, notes: Notes) -> str | None:
     intent = text_of(body, "intent")
     if intent is None:
         notes.add(rules.INTENT, "/intent", body.get("intent", ""))
@@ -141,7 +141,7 @@ def _intent(body: Object, notes: Notes) -> str | None:
     return None if has_template(body, ("intent",), "", notes) else intent
 
 
-def _auth(type_name: str | None, declared: Object) -> Auth:
+def _read_auth(type_name: str | None, declared: Object) -> Auth:
     """Return the scheme that a type names; "none" also in a sentence that begins so ("none required for search")."""
     kind = auth_type(type_name)
     if kind is None:
@@ -160,7 +160,7 @@ def _needing_auth(body: Object) -> dict[str, bool]:
     return {**dict.fromkeys(optional, False), **dict.fromkeys(required, True)}
 
 
-def _protocols(body: Object, document: Document, notes: Notes) -> Iterator[Protocol]:
+def _read_protocols(body: Object, document: Document, notes: Notes) -> Iterator[Protocol]:
     for key, entry in list(map_of(body, "protocols").items())[:_MAX_PROTOCOLS]:
         pointer = at("/protocols", key)
         version = short_text_of(entry, "version")
@@ -178,7 +178,7 @@ def _protocols(body: Object, document: Document, notes: Notes) -> Iterator[Proto
         )
 
 
-def _pricing(body: Object) -> Pricing:
+def _read_pricing(body: Object) -> Pricing:
     protocols = map_of(body, "protocols")
     payment = first_text(protocols.get("payment"), "type", "note", chars=NAME_CHARS)
     note = f"payment: {payment}" if payment else None
@@ -191,7 +191,7 @@ def _pricing(body: Object) -> Pricing:
     )
 
 
-def _pointers(body: Object, document: Document) -> Iterator[Pointer]:
+def _read_pointers(body: Object, document: Document) -> Iterator[Pointer]:
     protocols = map_of(body, "protocols")
     for key, field, rel, suffix, expected in _FOLLOWED:
         declared_url = map_of(protocols, key).get(field)
@@ -201,16 +201,16 @@ def _pointers(body: Object, document: Document) -> Iterator[Pointer]:
             yield Pointer(url, rel, at("/protocols", key, field), expected)
 
 
-def _hints(body: Object) -> dict[str, str]:
+def _read_hints(body: Object) -> dict[str, str]:
     hints = map_of(body, "agent_hints")
     texts = ((line(key, ID_CHARS), text_of(hints, key)) for key in list(hints)[:MAX_TEXTS])
     return {key: text for key, text in texts if key and text}
 
 
-def _relations(body: Object, document: Document, notes: Notes) -> Relations:
+def _read_relations(body: Object, document: Document, notes: Notes) -> Relations:
     status = map_of(body, "agent_status")
     return Relations(
-        dependencies=_dependencies(body, notes),
+        dependencies=_read_dependencies(body, notes),
         errors={
             line(code, ID_CHARS): recovery
             for code, entry in list(map_of(body, "errors").items())[:MAX_TEXTS]
@@ -222,7 +222,7 @@ def _relations(body: Object, document: Document, notes: Notes) -> Relations:
     )
 
 
-def _dependencies(body: Object, notes: Notes) -> dict[str, tuple[str, ...]]:
+def _read_dependencies(body: Object, notes: Notes) -> dict[str, tuple[str, ...]]:
     action_ids = {text_of(action, "id", ID_CHARS) for action in list_of(body, "actions")}
     dependencies = map_of(body, "dependencies")
     prerequisites_by_action = {}
@@ -236,7 +236,7 @@ def _dependencies(body: Object, notes: Notes) -> dict[str, tuple[str, ...]]:
     return prerequisites_by_action
 
 
-def _confidence(body: Object) -> float | None:
+def _read_confidence(body: Object) -> float | None:
     confidence = body.get("confidence")
     if not isinstance(confidence, int | float) or isinstance(confidence, bool):
         return None

@@ -41,7 +41,7 @@ from registry.core.reading.plain_text import line
 
 VERSION: Final = "0.2"
 
-_AUTH: Final[tuple[AuthType, ...]] = ("oauth2", "api_key", "bearer")  # section 7; `_auth_kind` handles `none`
+_AUTH: Final[tuple[AuthType, ...]] = ("oauth2", "api_key", "bearer")  # section 7; `_write_auth_kind` handles `none`
 _VIA: Final = {"mcp_tool": "mcp", "a2a_skill": "a2a"}
 _TYPES: Final = {"string": "string", "integer": "integer", "number": "float", "boolean": "boolean"}
 _DATES: Final = frozenset({"date", "date-time", "ISO8601"})
@@ -65,38 +65,38 @@ class _Surface:
 
 
 def write(task: Task) -> WrittenDocument:
-    surface = _Surface(task, _protocols(task))
+    surface = _Surface(task, _write_protocols(task))
     used_names: set[str] = set()
     actions: list[dict[str, Any]] = []
     sources: list[EntrySource] = []
     for index, capability in task.capabilities():
-        call = _call(surface, index, capability)
+        call = _write_call(surface, index, capability)
         if isinstance(call, str):
             task.leave_out(index, call)
             continue
         name = unique(plain_id(capability.id), used_names, "_")
         surface.ids.setdefault(capability.id, name)
-        actions.append(_action(surface, name, index, capability, call))
+        actions.append(_write_action(surface, name, index, capability, call))
         sources.append(call.source)
     # protocols alone justify a document, but no empty list of actions for a service that has capabilities
     if not actions and (task.service.capabilities or not surface.protocols):
         raise task.nothing_written("AWP declares actions and protocols")
     document: dict[str, Any] = {"awp_version": VERSION, "domain": task.host, "intent": service_description(task)}
     if surface.protocols:
-        document["protocols"] = {key: _protocol(protocol) for key, protocol in surface.protocols.items()}
-    auth_kind = _auth_kind(task.service, [call_at(task, source) for source in sources])
+        document["protocols"] = {key: _write_protocol(protocol) for key, protocol in surface.protocols.items()}
+    auth_kind = _write_auth_kind(task.service, [call_at(task, source) for source in sources])
     if auth_kind is not None:
         document["auth"] = {"type": auth_kind}
     if surface.entities:
         document["entities"] = {name: {"fields": fields} for name, fields in surface.entities.items()}
     document["actions"] = actions
-    return WrittenDocument(with_native(SLUG, task.service, {**document, **_relations(surface)}), sources)
+    return WrittenDocument(with_native(SLUG, task.service, {**document, **_write_relations(surface)}), sources)
 
 
 # --- protocols and authentication -----------------------------------------------------------------------------------
 
 
-def _protocols(task: Task) -> dict[str, Protocol]:
+def _write_protocols(task: Task) -> dict[str, Protocol]:
     """Return each protocol with its first address; one without address and version is omitted (5.5)."""
     protocols: dict[str, Protocol] = {}
     for protocol in task.service.protocols:
@@ -111,7 +111,7 @@ def _protocols(task: Task) -> dict[str, Protocol]:
     return protocols
 
 
-def _protocol(protocol: Protocol) -> dict[str, Any]:
+def _write_protocol(protocol: Protocol) -> dict[str, Any]:
     entry = {
         "version": clean_text(protocol.version),
         "endpoint": protocol.endpoint,
@@ -121,40 +121,40 @@ def _protocol(protocol: Protocol) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value is not None}
 
 
-def _auth_kind(service: Service, calls: list[Invocation]) -> str | None:
+def _write_auth_kind(service: Service, calls: list[Invocation]) -> str | None:
     """Return the kind of section 7 that all calls with credentials accept; `none` only where documents state it.
 
     A file declares one kind for all actions, so none is declared where no kind fits them all.
     """
     auths = [auth_of_call(service, call) for call in calls] or [service.auth]
-    kinds = [kinds for auth in auths if auth.required is not False and (kinds := _credential_types(auth))]
+    kinds = [kinds for auth in auths if auth.required is not False and (kinds := _write_credential_types(auth))]
     if kinds:
         return next((kind for kind in _AUTH if all(kind in accepted for accepted in kinds)), None)
     is_stated = service.auth.required is False or bool(service.auth.schemes)
-    return "none" if is_stated and not _credential_types(service.auth) else None
+    return "none" if is_stated and not _write_credential_types(service.auth) else None
 
 
-def _credential_types(auth: Auth) -> set[AuthType]:
+def _write_credential_types(auth: Auth) -> set[AuthType]:
     return {scheme.type for scheme in auth.schemes if scheme.type != "none"}
 
 
 # --- actions --------------------------------------------------------------------------------------------------------
 
 
-def _call(surface: _Surface, index: int, capability: Capability) -> HttpCall | str:
+def _write_call(surface: _Surface, index: int, capability: Capability) -> HttpCall | str:
     """Return the plain HTTP call, else one through a protocol (`url` empty, `method` its key), else the reason."""
     direct = http_call(index, capability, surface.task.host, ACTION_METHODS)
     if not isinstance(direct, str):
         return direct
     reason = direct
     for invocation_index, call in enumerate(capability.invocations):
-        key = _VIA.get(call.kind) or _other_protocol(surface, call)
+        key = _VIA.get(call.kind) or _write_other_protocol(surface, call)
         if key is None:
             continue
         url = callable_address(call.endpoint, surface.task.host)
         name = call.name or capability.id
         if url is None:
-            reason = f"called through {key}, of which no public address is known"
+            reason = f"called through {key}, which has no known public address"
         elif line(name, ID_CHARS) != name or "{{" in name:
             reason = "AWP readers would alter the name of its operation"
         elif _declare_address(surface, key, url) != url:
@@ -167,7 +167,7 @@ def _call(surface: _Surface, index: int, capability: Capability) -> HttpCall | s
     return reason
 
 
-def _other_protocol(surface: _Surface, call: Invocation) -> str | None:
+def _write_other_protocol(surface: _Surface, call: Invocation) -> str | None:
     """Return the key of a declared protocol other than MCP and A2A with the address of the call."""
     if call.kind != "rpc" or call.endpoint is None:
         return None
@@ -180,7 +180,7 @@ def _other_protocol(surface: _Surface, call: Invocation) -> str | None:
 
 
 def _declare_address(surface: _Surface, key: str, url: str) -> str | None:
-    """Return the address that the file declares for the protocol; declare `url` where there is none so far."""
+    """Return the address that the file declares for the protocol; declare `url` if it has none yet."""
     protocol = surface.protocols.get(key, Protocol(key))
     if protocol.endpoint is None:
         protocol = Protocol(key, protocol.version, url, protocol.transport, protocol.card_url)
@@ -188,23 +188,27 @@ def _declare_address(surface: _Surface, key: str, url: str) -> str | None:
     return protocol.endpoint
 
 
-def _action(surface: _Surface, name: str, index: int, capability: Capability, call: HttpCall) -> dict[str, Any]:
+def _write_action(surface: _Surface, name: str, index: int, capability: Capability, call: HttpCall) -> dict[str, Any]:
     task, is_direct = surface.task, bool(call.url)
     inputs, outputs = parameters(call.params), parameters(capability.result)
     action: dict[str, Any] = {
         "id": name,
         "description": capability_description(task, index, capability, name),
         "auth_required": auth_of_call(task.service, call.call).required,
-        "inputs": None if inputs is None else {parameter.name: _input(surface, parameter) for parameter in inputs},
-        "outputs": None if outputs is None else {parameter.name: _output(surface, parameter) for parameter in outputs},
+        "inputs": None
+        if inputs is None
+        else {parameter.name: _write_input(surface, parameter) for parameter in inputs},
+        "outputs": None
+        if outputs is None
+        else {parameter.name: _write_output(surface, parameter) for parameter in outputs},
         "endpoint": call.url or None,
         "method": call.method if is_direct else None,
         "via": None if is_direct else call.method,
         "operation": None if is_direct else call.call.name,
-        "rate_limit": _rate_limit(call.call.rate_limit),
+        "rate_limit": _write_rate_limit(call.call.rate_limit),
         "idempotency": None if capability.idempotent is None else {"supported": capability.idempotent},
         "execution_model": "async" if "async" in capability.tags else None,
-        "sensitivity": _sensitivity(capability, call.method if is_direct else None),
+        "sensitivity": _write_sensitivity(capability, call.method if is_direct else None),
         "reversible": capability.reversible,
         "poll_endpoint": capability.polling_url,
         "requires_human_confirmation": capability.confirmation.required if capability.confirmation else None,
@@ -212,8 +216,8 @@ def _action(surface: _Surface, name: str, index: int, capability: Capability, ca
     return with_native(SLUG, capability, {key: value for key, value in action.items() if value is not None})
 
 
-def _sensitivity(capability: Capability, method: str | None) -> str | None:
-    """Return what the document says, else `destructive` if the call deletes data, or changes data and its method does
+def _write_sensitivity(capability: Capability, method: str | None) -> str | None:
+    """Return the document's value, else `destructive` if the call deletes data, or changes data and its method does
     not show that (section 9)."""
     if capability.sensitivity is not None:
         return clean_text(capability.sensitivity, NAME_CHARS)
@@ -221,8 +225,8 @@ def _sensitivity(capability: Capability, method: str | None) -> str | None:
     return "destructive" if capability.side_effects and (hidden or method == "DELETE") else None
 
 
-def _input(surface: _Surface, parameter: WrittenParameter) -> dict[str, Any]:
-    kind = _type(surface, parameter.name, parameter.rules, parameter.type)
+def _write_input(surface: _Surface, parameter: WrittenParameter) -> dict[str, Any]:
+    kind = _write_type(surface, parameter.name, parameter.rules, parameter.type)
     options = parameter.choices
     entry = {
         "type": "enum" if options and kind == "string" else kind,
@@ -234,25 +238,28 @@ def _input(surface: _Surface, parameter: WrittenParameter) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value is not None}
 
 
-def _output(surface: _Surface, parameter: WrittenParameter) -> Any:
-    """Return the name of the type, or an object where there is a description or no type."""
-    kind, description = _type(surface, parameter.name, parameter.rules, parameter.type), parameter.text("description")
+def _write_output(surface: _Surface, parameter: WrittenParameter) -> Any:
+    """Return the name of the type, or an object if the result has a description or no type."""
+    kind, description = (
+        _write_type(surface, parameter.name, parameter.rules, parameter.type),
+        parameter.text("description"),
+    )
     if kind is not None and description is None:
         return kind
     return {key: value for key, value in (("type", kind), ("description", description)) if value is not None}
 
 
-def _type(surface: _Surface, name: str, rules: Mapping[str, Any], kind: str | None, depth: int = 0) -> str | None:
+def _write_type(surface: _Surface, name: str, rules: Mapping[str, Any], kind: str | None, depth: int = 0) -> str | None:
     """Return the type (section 8). Objects with known members become entities, as deep as readers inline them."""
     if kind == "array":
         items = rules.get("items")
         items = items if isinstance(items, Mapping) else {}
         item_type = certain_type(items)
-        item_entity = _entity(surface, name, items, depth) if item_type == "object" else None
-        item_name = item_entity or _type(surface, name, items, item_type, depth)
+        item_entity = _write_entity(surface, name, items, depth) if item_type == "object" else None
+        item_name = item_entity or _write_type(surface, name, items, item_type, depth)
         return f"array[{item_name}]" if item_name else kind
     if kind == "object":
-        entity = _entity(surface, name, rules, depth)
+        entity = _write_entity(surface, name, rules, depth)
         return f"object[{entity}]" if entity else kind
     if kind == "string" and rules.get("format") in _DATES:
         return "ISO8601"
@@ -261,13 +268,13 @@ def _type(surface: _Surface, name: str, rules: Mapping[str, Any], kind: str | No
     return _TYPES.get(kind or "", kind)
 
 
-def _entity(surface: _Surface, name: str, rules: Mapping[str, Any], depth: int) -> str | None:
+def _write_entity(surface: _Surface, name: str, rules: Mapping[str, Any], depth: int) -> str | None:
     """Return the name of the entity with these members, declaring it if it is new; None where it cannot be declared."""
     members = parameters(rules)
     if not members or depth >= _MAX_DEPTH or len(surface.entities) >= _MAX_ENTITIES:
         return None
     fields: dict[str, Any] = {
-        member.name: _type(surface, member.name, member.rules, member.type, depth + 1) or {} for member in members
+        member.name: _write_type(surface, member.name, member.rules, member.type, depth + 1) or {} for member in members
     }
     entity_name = next((key for key, entity in surface.entities.items() if entity == fields), None)
     if entity_name is None:
@@ -276,7 +283,7 @@ def _entity(surface: _Surface, name: str, rules: Mapping[str, Any], depth: int) 
     return entity_name
 
 
-def _rate_limit(limit: RateLimit | None) -> str | None:
+def _write_rate_limit(limit: RateLimit | None) -> str | None:
     if limit is None:
         return None
     if limit.requests is not None and limit.window:
@@ -288,7 +295,7 @@ def _rate_limit(limit: RateLimit | None) -> str | None:
 # --- relations ------------------------------------------------------------------------------------------------------
 
 
-def _relations(surface: _Surface) -> dict[str, Any]:
+def _write_relations(surface: _Surface) -> dict[str, Any]:
     """Return the members of sections 10 to 13, restricted to actions of the file."""
     relations, ids = surface.task.service.relations, surface.ids
     dependencies = {

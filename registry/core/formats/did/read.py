@@ -39,12 +39,12 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     service = Service(
         claims={"did": identifier} if identifier else {},
         pointers=tuple(pointers),
-        identity=Identity((identifier,) if identifier else (), public_keys(_methods(document))),
+        identity=Identity((identifier,) if identifier else (), public_keys(_read_methods(document))),
     )
     return with_provenance(service, document, SLUG, {"claims": "/id", "identity": "/verificationMethod"})
 
 
-def _methods(document: Document) -> list[Json]:
+def _read_methods(document: Document) -> list[Json]:
     """Return the keys of the verification methods; the method's id is the kid of a key without its own."""
     keys: list[Json] = []
     for method in list_of(document.value, "verificationMethod")[:MAX_TEXTS]:

@@ -1,8 +1,8 @@
 """Recognise and read MCP discovery files that follow no specification.
 
 They are flat files, lists of servers or client configurations. Without a specification few rules apply: a file needs an
-endpoint, a tool or a package. Publishers serve lists and client configurations to describe their own servers: those of
-one site are what the host offers, servers of several other sites are only pointed to.
+endpoint, a tool or a package. Publishers serve lists and client configurations to describe their own servers: servers
+of one site are the host's offer, servers of several other sites are only pointed to.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ from registry.core.format_support.mcp_remotes import (
     configured_servers,
     described_remotes,
     remote_of,
-    united,
+    unite_remotes,
 )
 from registry.core.format_support.mcp_service import (
     CONTEXT,
@@ -113,16 +113,16 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if has_placeholder(value.get("name")):
         notes.add(common_rules.TEMPLATE, "/name", value["name"])
     servers = configured_servers(value)
-    listed, card_pointers = _listed(servers, document, notes)
+    listed, card_pointers = _list_servers(servers, document, notes)
     own = described_remotes(value, document, notes)
-    chosen, others = _of_one_site(listed, own, document)
-    protocols, remotes_auth, address = united([*own, *(remote for _, _, remote in chosen)])
+    chosen, others = _split_by_site(listed, own, document)
+    protocols, remotes_auth, address = unite_remotes([*own, *(remote for _, _, remote in chosen)])
     entries = tool_entries(value) or [entry for _, item, _ in chosen for entry in tool_entries(item)]
     tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
     offered = tool_capabilities or context_offers(value, address, document, SLUG, notes)
-    described = base_service([value, *_only_server(servers)], value, document)
+    described = base_service([value, *_read_only_server(servers)], value, document)
     is_shown_whole = not offered or (not tool_capabilities and keeps_tools_to_itself(value))
-    whole = _whole_servers(value, described, own, chosen, servers, document) if is_shown_whole else ()
+    whole = _read_whole_servers(value, described, own, chosen, servers, document) if is_shown_whole else ()
     if not own and not servers:
         notes.add(mcp_parts.NO_REMOTE if entries or described["packages"] else mcp_parts.NOTHING, "/endpoint")
     service = Service(
@@ -131,11 +131,15 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         auth=mcp_auth(value, remotes_auth, described["description"], document.url),
         protocols=protocols,
         pointers=tuple(
-            dict.fromkeys((*_links(value, document), *card_pointers, *_cards([*own, *others, *chosen_of(chosen)])))
+            dict.fromkeys(
+                (*_read_links(value, document), *card_pointers, *_read_cards([*own, *others, *chosen_of(chosen)]))
+            )
         )[:MAX_TEXTS],
         native=other_facts(SLUG, value, READ if tool_capabilities or not offered else READ | CONTEXT, {}),
     )
-    return with_provenance(service, document, SLUG, _sources(value, own, servers, entries if tool_capabilities else []))
+    return with_provenance(
+        service, document, SLUG, _read_sources(value, own, servers, entries if tool_capabilities else [])
+    )
 
 
 Listed = tuple[str, Object, Remote]
@@ -146,7 +150,7 @@ def chosen_of(listed: list[Listed]) -> list[Remote]:
     return [remote for _, _, remote in listed]
 
 
-def _listed(
+def _list_servers(
     servers: list[tuple[str, str | None, Object]], document: Document, notes: Notes
 ) -> tuple[list[Listed], list[Pointer]]:
     """Return the servers of a list that clients may call, and pointers to the cards that it names instead."""
@@ -167,17 +171,17 @@ def _listed(
     return listed, pointers
 
 
-def _of_one_site(listed: list[Listed], own: list[Remote], document: Document) -> tuple[list[Listed], list[Remote]]:
-    """Return the listed servers that are the host's, and the others: a client's configuration names servers of anybody.
+def _split_by_site(listed: list[Listed], own: list[Remote], document: Document) -> tuple[list[Listed], list[Remote]]:
+    """Return the host's own servers and the other ones: a client's configuration lists servers of many owners.
 
-    They are those on the site that serves the document, else on the site of the address that the document names as its
-    own, else all if they are on one site.
+    Own servers are on the site that serves the document, else on the site of the document's own address. A document
+    with no server on its site and no own address owns all servers if they are on one site.
     """
-    sites = [_site(remote.address) for _, _, remote in listed]
+    sites = [_read_site(remote.address) for _, _, remote in listed]
     serving = host_of(document.url)
     hosts = [host_of(remote.address.url) if remote.address else None for _, _, remote in listed]
     here = [host is not None and serving is not None and same_site(host, serving) for host in hosts]
-    own_site = next((_site(remote.address) for remote in own if remote.address), None)
+    own_site = next((_read_site(remote.address) for remote in own if remote.address), None)
     if any(here):
         is_chosen = here
     elif own_site is not None:
@@ -188,20 +192,20 @@ def _of_one_site(listed: list[Listed], own: list[Remote], document: Document) ->
     return chosen, [entry[2] for entry, taken in zip(listed, is_chosen, strict=True) if not taken]
 
 
-def _site(address: Endpoint | None) -> str | None:
+def _read_site(address: Endpoint | None) -> str | None:
     host = host_of(address.url) if address is not None else None
     return (registrable_domain(host) or host) if host is not None else None
 
 
-def _only_server(servers: list[tuple[str, str | None, Object]]) -> list[Object]:
-    """Return the entry of the only server: what it says of itself is said of the service."""
+def _read_only_server(servers: list[tuple[str, str | None, Object]]) -> list[Object]:
+    """Return the entry of the only server, whose facts then describe the service; else an empty list."""
     if len(servers) != 1:
         return []
     _, name, entry = servers[0]
     return [{"name": name, **entry} if name is not None else entry]
 
 
-def _whole_servers(
+def _read_whole_servers(
     value: Object,
     described: dict[str, Any],
     own: list[Remote],
@@ -230,7 +234,7 @@ def _whole_servers(
         yield whole_server(label, None, description, None, Origin(document.url, pointer, SLUG), local=True)
 
 
-def _cards(remotes: list[Remote]) -> Iterator[Pointer]:
+def _read_cards(remotes: list[Remote]) -> Iterator[Pointer]:
     for remote in remotes:
         yield from card_pointer(remote.address, remote.pointer)
 
@@ -253,7 +257,7 @@ _SOURCES: Final = {
 }
 
 
-def _sources(
+def _read_sources(
     value: Object,
     own: list[Remote],
     servers: list[tuple[str, str | None, Object]],
@@ -265,7 +269,7 @@ def _sources(
     return {**{field: first_pointer(value, *keys) for field, keys in _SOURCES.items()}, **of_list}
 
 
-def _links(value: Object, document: Document) -> Iterator[Pointer]:
+def _read_links(value: Object, document: Document) -> Iterator[Pointer]:
     for key, promised_format in _LINKS.items():
         target = link(value.get(key), document.url)
         if target:

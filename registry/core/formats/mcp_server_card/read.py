@@ -28,7 +28,13 @@ from registry.core.format_support.mcp_parts import (
     tool_entries,
     whole_server,
 )
-from registry.core.format_support.mcp_remotes import Remotes, described_remotes, other_remote_members, remotes, united
+from registry.core.format_support.mcp_remotes import (
+    Remotes,
+    described_remotes,
+    other_remote_members,
+    remotes,
+    unite_remotes,
+)
 from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base_service, mcp_auth, name_of, other_facts
 from registry.core.formats.mcp_server_card import rules
 from registry.core.model.documents import Document
@@ -41,7 +47,7 @@ _SCHEMA_LIKE = re.compile(r"static\.modelcontextprotocol\.io/.*server-card\.sche
 _NAME = re.compile(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+")
 _RANGE = re.compile(r"[\^~*]|[<>]|\.x\b|\|\|")
 _READ: Final = (READ - {"remotes"}) | {"openapi"}
-_LONGEST = {"name": 200, "version": 255, "description": 100, "title": 100}
+_MAX_CHARS = {"name": 200, "version": 255, "description": 100, "title": 100}
 
 
 # --- recognition ----------------------------------------------------------------------------------------------------
@@ -77,21 +83,21 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     for holder, pointer in ((card, "/name"), (info, "/serverInfo/name")):
         if has_placeholder(holder.get("name")):
             notes.add(common_rules.TEMPLATE, pointer, holder["name"])
-    endpoints = _endpoints(card, document, notes)
+    endpoints = _read_endpoints(card, document, notes)
     address = endpoints.address
     entries = tool_entries(card)
     tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
     offered = tool_capabilities or context_offers(card, address, document, SLUG, notes)
     described = base_service(holders, card, document)
     is_shown_whole = not offered or (not tool_capabilities and keeps_tools_to_itself(card))
-    whole = _whole(holders, described, address, document) if is_shown_whole else ()
+    whole = _make_whole_server(holders, described, address, document) if is_shown_whole else ()
     service = Service(
         **described,
         capabilities=(*whole, *offered),
         auth=mcp_auth(card, endpoints.auth, described["description"], document.url),
         protocols=endpoints.protocols,
-        pointers=(*_pointers(card, document), *_card_pointers(card, endpoints, document)),
-        claims=_claims(card, document, notes),
+        pointers=(*_read_pointers(card, document), *_read_card_pointers(card, endpoints, document)),
+        claims=_read_claims(card, document, notes),
         native=other_facts(
             SLUG,
             card,
@@ -104,16 +110,18 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         kind = map_of(card, "transport").get("type", "")
         notes.add(mcp_parts.NOTHING if is_empty else mcp_parts.NO_REMOTE, _place_of_address(dialect), kind)
     origin = offered[0].invocations[0].origin if offered else None
-    capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else _info(card)
-    return with_provenance(service, document, SLUG, {**_sources(card, dialect), "capabilities": capabilities_pointer})
+    capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else _read_info(card)
+    return with_provenance(
+        service, document, SLUG, {**_read_sources(card, dialect), "capabilities": capabilities_pointer}
+    )
 
 
-def _endpoints(card: Object, document: Document, notes: Notes) -> Remotes:
+def _read_endpoints(card: Object, document: Document, notes: Notes) -> Remotes:
     """Return the addresses in `remotes`, then those in `transport` and its spellings."""
     listed = remotes(card, document, notes)
     if listed.protocols:
         return listed
-    protocols, auth, address = united(described_remotes(card, document, notes))
+    protocols, auth, address = unite_remotes(described_remotes(card, document, notes))
     return Remotes(protocols, auth, address, listed.variables)
 
 
@@ -127,7 +135,7 @@ def _place_of_address(dialect: str) -> str:
     return "/remotes" if dialect == _V1 else "/transport"
 
 
-def _whole(
+def _make_whole_server(
     holders: list[Object], described: dict[str, Any], address: Endpoint | None, document: Document
 ) -> tuple[Capability, ...]:
     """Return the server as one capability, if it has a name and can be called or installed."""
@@ -140,11 +148,11 @@ def _whole(
     return (whole_server(name, title, described["description"], address, origin, local=is_local),)
 
 
-def _info(card: Object) -> str:
+def _read_info(card: Object) -> str:
     return "/serverInfo" if isinstance(card.get("serverInfo"), dict) else ""
 
 
-def _sources(card: Object, dialect: str) -> dict[str, str]:
+def _read_sources(card: Object, dialect: str) -> dict[str, str]:
     """Return pointers to the members that fields are taken from: of the card, or of `serverInfo`."""
     info = map_of(card, "serverInfo")
     sources = {}
@@ -178,7 +186,7 @@ def _grade(card: Object, notes: Notes) -> None:
     for key in ("name", "version", "description"):
         if not text_of(card, key):
             notes.add(mcp_parts.REQUIRED, f"/{key}")
-    for key, max_chars in _LONGEST.items():
+    for key, max_chars in _MAX_CHARS.items():
         value = card.get(key)
         if isinstance(value, str) and len(value) > max_chars:
             notes.add(rules.LONG_TEXT, f"/{key}", f"{len(value)} characters")
@@ -191,17 +199,17 @@ def _grade(card: Object, notes: Notes) -> None:
         notes.add(rules.SCHEMA, "/$schema", card.get("$schema", ""))
 
 
-def _claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
+def _read_claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
     claimed = claim(card.get("websiteUrl"), document, "/websiteUrl", notes, common_rules.PROVIDER_ELSEWHERE)
     return {"website": claimed} if claimed else {}
 
 
-def _pointers(card: Object, document: Document) -> tuple[Pointer, ...]:
+def _read_pointers(card: Object, document: Document) -> tuple[Pointer, ...]:
     target = link(card.get("openapi"), document.url)
     return (Pointer(target, "openapi", "/openapi", "openapi"),) if target else ()
 
 
-def _card_pointers(card: Object, endpoints: Remotes, document: Document) -> tuple[Pointer, ...]:
+def _read_card_pointers(card: Object, endpoints: Remotes, document: Document) -> tuple[Pointer, ...]:
     """Return the pointer to the final card of a server that a draft describes."""
     if list_of(card, "remotes"):
         return ()

@@ -57,21 +57,21 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
     _grade(value, notes)
     endpoints = remotes(value, document, notes)
-    name, title = _name(value, notes), short_text_of(value, "title")
+    name, title = _read_name(value, notes), short_text_of(value, "title")
     entries = tool_entries(value)
     tool_capabilities = listed_tools(entries, endpoints.address, document, SLUG, notes)
     service = Service(
         name=title or name,
         description=text_of(value, "description"),
         provider=provider_of(value, document.url),
-        version=_version(value),
+        version=_read_version(value),
         homepage=page(first_text(value, "websiteUrl", "website_url", "homepage"), document.url),
         docs_url=page(first_text(value, "documentationUrl", "documentation", "docs"), document.url),
-        icon_url=page(_icon(value), document.url),
+        icon_url=page(_read_icon(value), document.url),
         repository=repository_of(value, document.url),
         license=license_of(value),
         tags=texts_of(value, "keywords") or texts_of(value, "tags"),
-        capabilities=tool_capabilities or _server_capability(value, name, title, endpoints.address, document),
+        capabilities=tool_capabilities or _read_server_capability(value, name, title, endpoints.address, document),
         auth=endpoints.auth,
         protocols=endpoints.protocols,
         packages=packages_of(value, document.url),
@@ -100,8 +100,8 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     )
 
 
-def _name(value: Object, notes: Notes) -> str | None:
-    """Return the name of the record; None for that of a template, `io.github.<owner>/<server>`."""
+def _read_name(value: Object, notes: Notes) -> str | None:
+    """Return the name of the record; None for the name in the template, `io.github.<owner>/<server>`."""
     name = short_text_of(value, "name")
     if name is not None and _ANGLED.search(name):
         notes.add(common_rules.TEMPLATE, "/name", name)
@@ -109,7 +109,7 @@ def _name(value: Object, notes: Notes) -> str | None:
     return None if has_placeholder(value.get("name")) else name
 
 
-def _icon(value: Object) -> str | None:
+def _read_icon(value: Object) -> str | None:
     icon = next(iter(list_of(value, "icons")), None)
     return first_text(icon, "src", "url") or first_text(value, "iconUrl", "icon")
 
@@ -119,7 +119,7 @@ def _grade(value: Object, notes: Notes) -> None:
         if not text_of(value, key):
             is_blank = key != "name" and isinstance(value.get(key), str)
             notes.add(rules.BLANK if is_blank else mcp_parts.REQUIRED, f"/{key}")
-    if _version(value) is None:
+    if _read_version(value) is None:
         notes.add(mcp_parts.REQUIRED, "/version")
     if "version_detail" in value or _is_old(list_of(value, "packages")):
         notes.add(rules.OLD_RECORD, "/version_detail" if "version_detail" in value else "/packages")
@@ -130,7 +130,7 @@ def _grade(value: Object, notes: Notes) -> None:
         notes.add(common_rules.TEMPLATE, *placeholder)
 
 
-def _version(value: Object) -> str | None:
+def _read_version(value: Object) -> str | None:
     return short_text_of(value, "version") or short_text_of(map_of(value, "version_detail"), "version")
 
 
@@ -147,7 +147,7 @@ def _first_placeholder(value: Json, pointer: str = "") -> tuple[str, str] | None
     return next((placeholder for placeholder in placeholders if placeholder is not None), None)
 
 
-def _server_capability(
+def _read_server_capability(
     value: Object, name: str | None, title: str | None, address: Endpoint | None, document: Document
 ) -> tuple[Capability, ...]:
     """Return one capability for the server, called over the network or installed.

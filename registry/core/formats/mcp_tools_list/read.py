@@ -1,7 +1,7 @@
 """Read the tools of an MCP server from the document that `document.compose` makes of its replies.
 
 The format is an enricher: the tools count only if another document of the host names the endpoint
-(`merging/tool_lists.py`). The URL of the document is that of the endpoint.
+(`merging/details.py`). The document has the URL of the endpoint.
 """
 
 from typing import Final

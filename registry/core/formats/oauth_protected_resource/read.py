@@ -27,7 +27,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     for index, issuer in enumerate(list_of(value, "authorization_servers")[:MAX_TEXTS]):
         pointer = at("", "authorization_servers", index)
         issuer_url = https_url(issuer, pointer, document, notes)
-        metadata_url = _metadata_url(issuer_url) if issuer_url else None
+        metadata_url = _read_metadata_url(issuer_url) if issuer_url else None
         if metadata_url:
             pointers.append(Pointer(metadata_url, "authorization_server", pointer, AUTHORIZATION_SERVER))
     scheme = AuthScheme("oauth2", scopes=texts_of(value, "scopes_supported"))
@@ -44,7 +44,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, {**field_pointers, **link_pointers})
 
 
-def _metadata_url(issuer: str) -> str | None:
+def _read_metadata_url(issuer: str) -> str | None:
     """Return the metadata URL: the well-known part is between the issuer's host and path (RFC 8414 section 3.1)."""
     host, _, path = issuer.removeprefix("https://").partition("/")
     return link(f"https://{host}/.well-known/oauth-authorization-server/{path}".rstrip("/"), issuer)

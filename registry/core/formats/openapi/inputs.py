@@ -1,7 +1,7 @@
-"""Read what an operation is given: its parameters, the variables of its server and path, and its body.
+"""Read the inputs of an operation: its parameters, the variables of its server and path, and its body.
 
-All are properties of one object schema, and `places` says where a request carries each. A body is spread over its
-members where it is an object of named members; any other body is one property.
+All are properties of one object schema, and `places` states where a request carries each. A body that is an object of
+named members is spread over its members; any other body is one property.
 """
 
 import re
@@ -21,7 +21,7 @@ from registry.core.format_support.manifest import (
     unique_name,
 )
 from registry.core.format_support.params import MAX_PARAMS, object_schema
-from registry.core.formats.openapi.keywords import in_json_schema
+from registry.core.formats.openapi.keywords import to_json_schema
 from registry.core.formats.openapi.schemas import OpenApiSchemas
 from registry.core.model.documents import Json
 from registry.core.model.services import ParameterPlace
@@ -39,7 +39,7 @@ _OUTSIDE_OF_SCHEMA: Final = frozenset({"name", "in", "required", "collectionForm
 _OF_MEMBERS: Final = frozenset(
     {"type", "properties", "required", "additionalProperties", "description", "title", "nullable", "discriminator"}
 )
-"""Keywords of a body's schema that are kept, or lose nothing, when its members stand beside other parameters."""
+"""Keywords of a body's schema that can be kept or dropped without loss when its members become parameters."""
 _STYLES: Final = ("style", "explode", "allowReserved", "collectionFormat")
 _VARIABLE: Final = re.compile(r"\{([^{}/?]+)\}")
 
@@ -70,14 +70,14 @@ class Inputs:
 def inputs_of(
     root: Object, path_item: Object, operation: Object, url: str, variables: Object, s: OpenApiSchemas
 ) -> Inputs:
-    """Return what the operation takes. `url` is its address, `variables` those of its server."""
+    """Return the inputs of the operation. `url`: its address; `variables`: of its server."""
     inputs = Inputs()
-    parameters = sorted(_parameters(path_item, operation, s), key=lambda parameter: parameter["in"] != "path")
+    parameters = sorted(_read_parameters(path_item, operation, s), key=lambda parameter: parameter["in"] != "path")
     for parameter in parameters:
         _add_parameter(parameter, inputs, s)
     for name in _VARIABLE.findall(url):
         variable = map_of(variables, name)
-        schema = {"type": "string", **_variable_schema(variable)}
+        schema = {"type": "string", **_read_variable_schema(variable)}
         inputs.add(line(name, NAME_CHARS), schema, "path", required="default" not in schema)
     if "requestBody" in operation:
         body = s.resolve(operation["requestBody"])
@@ -85,7 +85,7 @@ def inputs_of(
         if content is not None:
             inputs.media_type = media_type
             is_required = flag_of(body, "required") is True
-            _add_body(content.get("schema"), _example(content), body, is_required, inputs, s)
+            _add_body(content.get("schema"), _read_example(content), body, is_required, inputs, s)
     old_body = next((parameter for parameter in parameters if parameter.get("in") == "body"), None)
     consumed = texts_of(operation, "consumes") or texts_of(root, "consumes")
     if old_body is not None:  # OpenAPI 2.0
@@ -99,7 +99,7 @@ def inputs_of(
 
 
 def chosen_content(holder: Json) -> tuple[str | None, Object | None]:
-    """Return the media type of `content` that is easiest to write, JSON before others, and what it holds."""
+    """Return the media type of `content` that is easiest to write, JSON before others, and its value."""
     content = map_of(holder, "content")
     if JSON_TYPE in content and isinstance(content[JSON_TYPE], dict):
         return JSON_TYPE, map_of(content, JSON_TYPE)
@@ -108,8 +108,8 @@ def chosen_content(holder: Json) -> tuple[str | None, Object | None]:
     return (None, None) if kind is None else (line(kind, NAME_CHARS), map_of(content, kind))
 
 
-def _parameters(path_item: Object, operation: Object, s: OpenApiSchemas) -> Iterator[Object]:
-    """Yield the parameters of the operation, then those of its path that it does not replace."""
+def _read_parameters(path_item: Object, operation: Object, s: OpenApiSchemas) -> Iterator[Object]:
+    """Yield the parameters of the operation, then its path's parameters that it does not replace."""
     seen: set[tuple[Json, Json]] = set()
     for item in (*list_of(operation, "parameters"), *list_of(path_item, "parameters"))[:MAX_PARAMS]:
         parameter = s.resolve(item)
@@ -125,7 +125,7 @@ def _add_parameter(parameter: Object, inputs: Inputs, s: OpenApiSchemas) -> None
         return
     if place == "header" and name.lower() == "idempotency-key":
         inputs.idempotency_key = True
-    schema = _parameter_schema(parameter, s)
+    schema = _read_parameter_schema(parameter, s)
     inputs.add(name, schema, place, required=flag_of(parameter, "required") is True)
     if not parameter.keys().isdisjoint(_STYLES) and (
         styles := {key: parameter[key] for key in _STYLES if isinstance(parameter.get(key), str | bool)}
@@ -133,7 +133,7 @@ def _add_parameter(parameter: Object, inputs: Inputs, s: OpenApiSchemas) -> None
         inputs.styles[name] = styles
 
 
-def _parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, Any]:
+def _read_parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, Any]:
     """Return the schema of one parameter: with its own description, example and mark of deprecation."""
     held = parameter.get("schema")
     if "content" in parameter:
@@ -146,13 +146,13 @@ def _parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, Any]:
         schema["description"] = description
     if flag_of(parameter, "deprecated"):
         schema["deprecated"] = True
-    example = _example(parameter)
+    example = _read_example(parameter)
     if example is not None and (written := s.whole({"example": example})):
-        schema |= in_json_schema(dict(written))
+        schema |= to_json_schema(dict(written))
     return schema
 
 
-def _example(holder: Object) -> Json:
+def _read_example(holder: Object) -> Json:
     """Return the example of a parameter or body: `example`, or the first of `examples`, which wraps it in `value`."""
     if "example" in holder:
         return holder["example"]
@@ -160,8 +160,8 @@ def _example(holder: Object) -> Json:
     return first.get("value") if isinstance(first, dict) else None
 
 
-def _variable_schema(variable: Object) -> dict[str, Any]:
-    """Return what a server says of a variable (OpenAPI 3.1 section 4.8.6)."""
+def _read_variable_schema(variable: Object) -> dict[str, Any]:
+    """Return the schema of a server's variable (OpenAPI 3.1 section 4.8.6)."""
     schema: dict[str, Any] = {}
     if (default := short_text_of(variable, "default")) is not None:
         schema["default"] = default
@@ -176,7 +176,7 @@ def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs
     """Add the members of a body that is an object, or the body as one property."""
     schema = s.whole(held)
     if schema is None:
-        schema = _outline(s.resolve(held), s)
+        schema = _make_outline(s.resolve(held), s)
     members = schema.get("properties")
     if isinstance(members, dict) and _is_spreadable(schema, members, inputs.properties):
         required = schema.get("required", ())
@@ -195,7 +195,7 @@ def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs
 
 
 def _is_spreadable(schema: dict[str, Any], members: dict[str, Any], others: dict[str, Any]) -> bool:
-    """Return whether the members can stand beside the other parameters without losing what the schema demands."""
+    """Return whether the body's members can become parameters without losing a constraint of the schema."""
     is_object = schema.get("type", "object") == "object"
     demands = [key for key in schema if key not in _OF_MEMBERS and not key.startswith(("x-", "example", "$comment"))]
     return is_object and bool(members) and not demands and not members.keys() & others.keys()
@@ -208,13 +208,13 @@ def _with_example(schema: dict[str, Any], example: Json, s: OpenApiSchemas) -> d
     return {**schema, **written} if written else schema
 
 
-def _outline(schema: Object, s: OpenApiSchemas) -> dict[str, Any]:
+def _make_outline(schema: Object, s: OpenApiSchemas) -> dict[str, Any]:
     """Return the names and types of a body that is too large to be written in full."""
     members = map_of(schema, "properties")
     names: Sequence[str] = list(members)[:MAX_PARAMS]
     if not names or not s.affordable(sum(len(name) + 30 for name in names)):
         return {"type": "object"} if schema.get("type") == "object" else {}
-    properties = {line(name, NAME_CHARS): in_json_schema(_type_of(members[name])) for name in names}
+    properties = {line(name, NAME_CHARS): to_json_schema(_type_of(members[name])) for name in names}
     required = [name for name in list_of(schema, "required") if isinstance(name, str)]
     return object_schema(properties.items(), required)
 

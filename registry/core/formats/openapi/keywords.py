@@ -17,7 +17,7 @@ _KEYWORDS: Final[Mapping[str, Kind]] = {
 }
 
 
-def in_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
+def to_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Change the keywords of OpenAPI 2.0 and 3.0 that JSON Schema 2020-12 writes in another way; return `schema`.
 
     Words for types that JSON Schema lacks become formats. A keyword with a value of the wrong type is removed.
@@ -37,7 +37,7 @@ def in_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def united(schema: dict[str, Any]) -> dict[str, Any]:
+def unite_all_of(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema with the members of its `allOf` in one object; unchanged where two of them disagree."""
     parts = schema.get("allOf")
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):

@@ -55,10 +55,10 @@ def read(
     value: Object, base: BaseAddress, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
 ) -> tuple[Capability, ...]:
     """Return one capability for each of the first MAX_OPERATIONS operations."""
-    return tuple(_operations(value, base, auth_schemes, document, notes))
+    return tuple(_read_operations(value, base, auth_schemes, document, notes))
 
 
-def _operations(
+def _read_operations(
     value: Object, base: BaseAddress, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
 ) -> Iterator[Capability]:
     ids: set[str] = set()
@@ -73,7 +73,7 @@ def _operations(
         if operation_id in ids:
             notes.add(rules.OPERATION_ID, pointer, operation_id)
         name = unique_name(operation_id, ids)
-        called = _called(path, path_item, operation, base, document, notes)
+        called = _find_server(path, path_item, operation, base, document, notes)
         address = called.address.url + path if called.address else None
         inputs = inputs_of(value, path_item, operation, address or path, called.variables, schemas)
         result, result_note = result_of(operation, schemas)
@@ -101,12 +101,12 @@ def _operations(
             idempotency_key=inputs.idempotency_key,
             errors=errors_of(operation, schemas),
             result_note=result_note,
-            pricing=_pricing(operation, document),
+            pricing=_read_pricing(operation, document),
             deprecated=flag_of(operation, "deprecated"),
             tags=(*texts_of(operation, "tags"), *((PAID_TAG,) if PAID in operation else ())),
             docs_url=page(map_of(operation, "externalDocs").get("url"), document.url),
             invocations=(call,),
-            native=_native(operation, inputs.styles, schemas),
+            native=_read_native(operation, inputs.styles, schemas),
         )
 
 
@@ -114,14 +114,14 @@ def _listed_operations(value: Object) -> Iterator[tuple[str, str, Object, Object
     """Yield (path, method, path item, operation); a path without a leading slash could change the host."""
     for path, item in map_of(value, "paths").items():
         if isinstance(item, dict) and path.startswith("/") and len(path) <= MAX_URL_CHARS:
-            path_item = _path_item(value, item)
+            path_item = _read_path_item(value, item)
             for method in _METHODS:
                 operation = path_item.get(method)
                 if isinstance(operation, dict):
                     yield path, method, path_item, operation
 
 
-def _path_item(value: Object, item: Object) -> Object:
+def _read_path_item(value: Object, item: Object) -> Object:
     """Return a path item, with the members of the one in `components` that it may refer to (OpenAPI 3.1)."""
     target = item.get("$ref")
     prefix = "#/components/pathItems/"
@@ -131,21 +131,21 @@ def _path_item(value: Object, item: Object) -> Object:
     return {**map_of(map_of(map_of(value, "components"), "pathItems"), key), **item}
 
 
-def _called(
+def _find_server(
     path: str, path_item: Object, operation: Object, base: BaseAddress, document: Document, notes: Notes
 ) -> BaseAddress:
-    """Return the server of an operation: its own, else that of its path, else that of the whole description."""
+    """Return the server of an operation: its own, else the path's, else the whole description's."""
     for holder in (operation, path_item):
         if servers := list_of(holder, "servers"):
             return list_base(servers, at("", "paths", path), document, notes) or base
     return base
 
 
-def _pricing(operation: Object, document: Document) -> Pricing | None:
+def _read_pricing(operation: Object, document: Document) -> Pricing | None:
     """Return what this operation costs, as far as one of the known extensions says it."""
     info = map_of(operation, PAID)
     if info:
-        price, payment = _price(info.get("price", info.get("amount"))), payment_of(info)
+        price, payment = _read_price(info.get("price", info.get("amount"))), payment_of(info)
         plans = (Plan(price=price, limits=text_of(info.get("price"), "mode")),) if price else ()
         return Pricing("pay_per_call", plans, payments=(payment,) if payment else ())
     held: Json = next((operation[key] for key in _PRICES if operation.get(key)), None)
@@ -157,18 +157,18 @@ def _pricing(operation: Object, document: Document) -> Pricing | None:
     return pricing if pricing != Pricing() else None
 
 
-def _price(value: Json) -> str | None:
+def _read_price(value: Json) -> str | None:
     """Return a price of the Machine Payments Protocol: an amount, or `{mode, amount or min and max, currency}`."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:.12g}"
     if not isinstance(value, dict):
         return short_text_of({"price": value}, "price")
-    parts = [text for key in ("amount", "min", "max") if (text := _price(value.get(key)))]
+    parts = [text for key in ("amount", "min", "max") if (text := _read_price(value.get(key)))]
     currency = short_text_of(value, "currency")
     return " ".join((" to ".join(parts), *((currency,) if currency else ()))) if parts else None
 
 
-def _native(operation: Object, styles: Mapping[str, Any], schemas: OpenApiSchemas) -> dict[str, dict[str, Any]]:
+def _read_native(operation: Object, styles: Mapping[str, Any], schemas: OpenApiSchemas) -> dict[str, dict[str, Any]]:
     """Return the extensions of an operation and how values of its parameters are written, as far as affordable."""
     members = {} if operation.keys() <= _READ else other_members(operation, _READ, _NATIVE_CHARS)
     if styles:

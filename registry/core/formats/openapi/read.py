@@ -83,7 +83,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     service = Service(
         name=short_text_of(info, "title"),
         description=first_text(info, "description", "summary"),
-        provider=_provider(map_of(info, "contact"), document),
+        provider=_read_provider(map_of(info, "contact"), document),
         version=short_text_of(info, "version"),
         base_url=base.address.url if base.address else None,
         homepage=next((url for target in homepages if (url := page(target, document.url))), None),
@@ -92,14 +92,14 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         license=license_of(info),
         tags=texts_of(paid_service, "categories"),
         capabilities=capabilities,
-        auth=_auth(value, info, auth_schemes, capabilities),
-        pricing=_pricing(value, info, capabilities, document),
+        auth=_read_auth(value, info, auth_schemes, capabilities),
+        pricing=_read_pricing(value, info, capabilities, document),
         policies=Policies(terms_url=page(info.get("termsOfService"), document.url)),
-        native=_native(value, info),
+        native=_read_native(value, info),
     )
     field_pointers = {
-        "auth": _auth_pointer(value),
-        "pricing": _payment_pointer(value) or "",
+        "auth": _read_auth_pointer(value),
+        "pricing": _read_payment_pointer(value) or "",
         "base_url": "/host" if "swagger" in value else "/servers/0/url",
     }
     return with_provenance(service, document, SLUG, {**_POINTERS, **field_pointers})
@@ -129,7 +129,7 @@ def _grade(value: Object, info: Object, notes: Notes) -> None:
         notes.add(rules.VERSION, "/info/version")
 
 
-def _provider(contact: Object, document: Document) -> Provider | None:
+def _read_provider(contact: Object, document: Document) -> Provider | None:
     name, mail, url = (
         short_text_of(contact, "name"),
         short_text_of(contact, "email"),
@@ -138,13 +138,13 @@ def _provider(contact: Object, document: Document) -> Provider | None:
     return Provider(name, url, mail or url) if name or mail or url else None
 
 
-def _auth(
+def _read_auth(
     value: Object, info: Object, auth_schemes: dict[str, AuthScheme], capabilities: tuple[Capability, ...]
 ) -> Auth:
     """Return what every operation needs unless it says otherwise.
 
-    Without `security` for the whole description: "none" where each operation says so itself or a text says it of an API
-    without schemes, else the schemes that are defined, of which some operations may need some.
+    Without a global `security`: "none" if each operation says so, or if a text says so and no scheme is defined. Else
+    the defined schemes; an operation may need some of them.
     """
     stated = required_auth(value.get("security"), auth_schemes)
     if stated is not None:
@@ -158,29 +158,29 @@ def _auth(
     return NOTHING_NEEDED if is_open else Auth()
 
 
-def _auth_pointer(value: Object) -> str:
+def _read_auth_pointer(value: Object) -> str:
     if "security" in value:
         return "/security"
     return "/securityDefinitions" if "swagger" in value else "/components/securitySchemes"
 
 
-def _pricing(value: Object, info: Object, capabilities: tuple[Capability, ...], document: Document) -> Pricing:
+def _read_pricing(value: Object, info: Object, capabilities: tuple[Capability, ...], document: Document) -> Pricing:
     """Return the prices of the API. Members of the Machine Payments Protocol announce a payment: only a claim."""
     held = next((holder[key] for holder in (info, value) for key in _PRICES if holder.get(key)), None)
     pricing = pricing_of(held, document.url)
-    pointer = _payment_pointer(value)
+    pointer = _read_payment_pointer(value)
     if pricing.model == "unknown" and pointer is not None:
         return replace(pricing, model="pay_per_call", note=pricing.note or pointer.removeprefix("/"))
     paid = any(operations.PAID_TAG in capability.tags for capability in capabilities)
     return Pricing("pay_per_call", note=operations.PAID) if paid and pricing == Pricing() else pricing
 
 
-def _payment_pointer(value: Object) -> str | None:
+def _read_payment_pointer(value: Object) -> str | None:
     return next((f"/{key}" for key in (operations.PAID, operations.PAID_SERVICE) if key in value), None)
 
 
-def _native(value: Object, info: Object) -> dict[str, dict[str, Any]]:
-    """Return what the description says beyond the fields of the model: other servers, tags and extensions."""
+def _read_native(value: Object, info: Object) -> dict[str, dict[str, Any]]:
+    """Return the parts of the description without a field in the model: other servers, tags and extensions."""
     others = list_of(value, "servers")[1:]
     has_terms = isinstance(info.get("license"), dict) and len(map_of(info, "license")) > 1
     about = other_members(info, _INFO_READ - {"license"} if has_terms else _INFO_READ)

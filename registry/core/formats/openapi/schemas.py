@@ -1,7 +1,7 @@
 """Resolve references and schemas of a description, only inside the document and within a budget.
 
 A description of 4 MB may refer to one large schema from thousands of operations; inlined, that would be gigabytes. Each
-operation has a share of what may be written; a schema that is larger is shown with fewer of its references resolved.
+operation has a share of the budget; a larger schema is shown with fewer of its references resolved.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from registry.core.format_support.manifest import NAME_CHARS, TEXT_CHARS, Notes, Object
 from registry.core.formats.openapi import rules
-from registry.core.formats.openapi.keywords import in_json_schema, united
+from registry.core.formats.openapi.keywords import to_json_schema, unite_all_of
 from registry.core.model.documents import Json
 from registry.core.reading.plain_text import line, plain
 
@@ -19,7 +19,7 @@ MAX_WRITTEN: Final = 2_000_000
 """Most characters of schemas and texts that are written for all operations of one document."""
 
 _MAX_ONE: Final = 150_000  # most characters of one schema
-_LEAST_SHARE: Final = 2_000  # characters that an operation may always write while the budget lasts
+_MIN_SHARE: Final = 2_000  # characters that an operation may always write while the budget lasts
 _SHARES: Final = 8  # an operation may use so many times its equal share: most need less than theirs
 _MAX_DEPTH: Final = 5  # references inside references that are resolved, if the share allows
 _MAX_LEVELS: Final = 40  # nested values of one schema
@@ -33,7 +33,7 @@ _UNUSED: Final = frozenset({"xml", "externalDocs"})
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A reference in a cleaned schema, with the members beside it."""
+    """A reference in a cleaned schema, with its sibling members."""
 
     target: str
     others: dict[str, Any]
@@ -78,11 +78,11 @@ class OpenApiSchemas:
         self._circles = 0
 
     def begin_operation(self) -> None:
-        """Give the next operation its share of what is left; called once for each."""
+        """Give the next operation its share of the remaining budget. Called once for each operation."""
         self._operations_left = max(1, self._operations_left - 1)
 
     def resolve(self, value: Json) -> Object:
-        """Return the object that `value` is or refers to, or an empty one. Members beside `$ref` replace its own."""
+        """Return the object that `value` is or refers to, or an empty one. Siblings of `$ref` replace its members."""
         for _ in range(_MAX_REFERENCES):
             if not isinstance(value, dict):
                 return {}
@@ -116,7 +116,7 @@ class OpenApiSchemas:
         share = self._share()
         if not isinstance(schema, dict) or not schema or share <= 0:
             return None
-        if (flat := self._flat(schema, share)) is not None:
+        if (flat := self._get_flat(schema, share)) is not None:
             return flat
         own = self._own(schema)
         for depth in range(_MAX_DEPTH, -1, -1):
@@ -130,8 +130,8 @@ class OpenApiSchemas:
         self._note_cut()
         return None
 
-    def _flat(self, schema: Object, share: int) -> dict[str, Any] | None:
-        """Return a schema without parts of its own, as those of most parameters are; None for any other."""
+    def _get_flat(self, schema: Object, share: int) -> dict[str, Any] | None:
+        """Return a schema that has no subschemas, as most parameters' schemas have none; None for any other schema."""
         size = 0
         result: dict[str, Any] = {}
         for key, value in schema.items():
@@ -146,13 +146,13 @@ class OpenApiSchemas:
         if size > share:
             return None
         self._budget_left -= size
-        return in_json_schema(result)
+        return to_json_schema(result)
 
     def _share(self) -> int:
         left = self._budget_left
         share = _SHARES * left // self._operations_left
-        if share < _LEAST_SHARE:
-            share = _LEAST_SHARE
+        if share < _MIN_SHARE:
+            share = _MIN_SHARE
         return min(share, left, _MAX_ONE)
 
     def _note_cut(self) -> None:
@@ -175,18 +175,18 @@ class OpenApiSchemas:
         if isinstance(value, list):
             own.size += _MEMBER_COST
             known = len(own.references)
-            return self._marked([self._cleaned(item, own, level + 1) for item in value], own, known)
+            return self._remember_references([self._cleaned(item, own, level + 1) for item in value], own, known)
         return self._value(value, own)
 
-    def _marked(self, value: Any, own: _Own, known: int) -> Any:
-        """Return a cleaned value; remember it if it holds references, `known` of which were found before it.
+    def _remember_references(self, value: Any, own: _Own, known: int) -> Any:
+        """Return a cleaned value; remember it if it holds references. `known` references were found before it.
 
-        A value without any is written once: all that name it share it.
+        A value without references is written once and shared by all schemas that name it.
         """
         if len(own.references) > known:
             self._holders.add(id(value))
             return value
-        return united(value) if isinstance(value, dict) and "allOf" in value else value
+        return unite_all_of(value) if isinstance(value, dict) and "allOf" in value else value
 
     def _schema(self, schema: Object, own: _Own, level: int) -> Any:
         own.height = max(own.height, level)
@@ -215,15 +215,15 @@ class OpenApiSchemas:
                 for member, item in value.items():
                     size += _MEMBER_COST + len(member)
                     members[keys.get(member) or self._key(member)] = self._cleaned(item, own, level + 1)
-                result[name] = self._marked(members, own, before)
+                result[name] = self._remember_references(members, own, before)
             else:
                 result[name] = self._cleaned(value, own, level)
         own.size += size
-        result = in_json_schema(result)
+        result = to_json_schema(result)
         if isinstance(target, str):
             self._holders.add(id(result))
             return _Reference(target, result)
-        return self._marked(result, own, known)
+        return self._remember_references(result, own, known)
 
     def _value(self, value: Json, own: _Own) -> Any:
         own.size += _MEMBER_COST
@@ -248,7 +248,7 @@ class OpenApiSchemas:
         """Return size and height of a schema whose references are resolved as far as `left` allows."""
         size, height = own.size, own.height
         for target, level in own.references:
-            inner_left = self._inside(own.circle, target, left)
+            inner_left = self._left_inside(own.circle, target, left)
             if inner_left is not None:
                 key = target, inner_left
                 if key not in self._measures:
@@ -257,8 +257,8 @@ class OpenApiSchemas:
                 size, height = size + inner_size, max(height, level + inner_height)
         return size, height
 
-    def _inside(self, circle: int | None, target: str, left: _Left) -> _Left | None:
-        """Return what is left inside of a reference from a schema of `circle`; None: it is not resolved."""
+    def _left_inside(self, circle: int | None, target: str, left: _Left) -> _Left | None:
+        """Return the budget inside a reference from a schema of `circle`; None: do not resolve it."""
         depth, repeats = left
         if depth == 0:
             return None
@@ -273,11 +273,11 @@ class OpenApiSchemas:
             if isinstance(value, list):
                 return [self._write(item, circle, left) for item in value]
             written = {key: self._write(item, circle, left) for key, item in value.items()}
-            return united(written) if "allOf" in written else written
-        found = self._found(value.target, self._inside(circle, value.target, left))
-        return united({**found, **self._write(value.others, circle, left)}) if value.others else found
+            return unite_all_of(written) if "allOf" in written else written
+        found = self._resolve(value.target, self._left_inside(circle, value.target, left))
+        return unite_all_of({**found, **self._write(value.others, circle, left)}) if value.others else found
 
-    def _found(self, target: str, left: _Left | None) -> dict[str, Any]:
+    def _resolve(self, target: str, left: _Left | None) -> dict[str, Any]:
         """Return the schema that a reference names, or a note of why it is not shown."""
         key = target, left
         if key not in self._written:

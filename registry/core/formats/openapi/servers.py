@@ -9,7 +9,7 @@ from registry.core.formats.openapi import rules
 from registry.core.model.documents import Document, Json
 from registry.core.reading.json_pointer import at
 
-_MOST: Final = 20  # servers of one list that are looked at
+_MAX_SERVERS: Final = 20  # servers of one list that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def list_base(servers: list[Json], pointer: str, document: Document, notes: Note
 
     A description often lists a server on its author's machine first. `pointer` leads to the holder of the list.
     """
-    named = [(i, server) for i, server in enumerate(servers[:_MOST]) if isinstance(server, dict)]
+    named = [(i, server) for i, server in enumerate(servers[:_MAX_SERVERS]) if isinstance(server, dict)]
     named = [(i, server) for i, server in named if text_of(server, "url") is not None]
     if not named:
         return None

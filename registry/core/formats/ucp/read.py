@@ -48,7 +48,7 @@ _CAPABILITY_READ: Final = frozenset({"name", "spec", "title", "description"})
 
 @dataclass(frozen=True, slots=True)
 class _Binding:
-    """One transport of one service, from either shape. `address` is None where it cannot be called."""
+    """One transport of one service, from either shape. `address`: None if it cannot be called."""
 
     namespace: str
     transport: str
@@ -83,7 +83,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         notes.add(rules.SHAPE)
         if "ucp" in value:
             notes.add(rules.NOT_AN_OBJECT, "/ucp", value["ucp"])
-        pointers = tuple(_ad_hoc_pointers(value, document))[:MAX_TEXTS]
+        pointers = tuple(_read_ad_hoc_pointers(value, document))[:MAX_TEXTS]
         return loose_card(
             value,
             document,
@@ -94,14 +94,14 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         )
     profile = map_of(value, "ucp")
     _grade(profile, dialect, notes)
-    bindings = list(_bindings(profile, document, notes))
-    keys_pointer, keys = _keys(value, profile)
+    bindings = list(_read_bindings(profile, document, notes))
+    keys_pointer, keys = _read_keys(value, profile)
     service = Service(
         version=short_text_of(profile, "version"),
-        capabilities=tuple(_capabilities(profile, bindings, document)),
-        auth=_auth(profile, document),
-        protocols=tuple(_protocols(bindings)),
-        pointers=tuple(_pointers(bindings))[:MAX_TEXTS],
+        capabilities=tuple(_read_capabilities(profile, bindings, document)),
+        auth=_read_auth(profile, document),
+        protocols=tuple(_read_protocols(bindings)),
+        pointers=tuple(_read_pointers(bindings))[:MAX_TEXTS],
         identity=Identity(keys=public_keys(keys)),
         native=native(SLUG, {**{key: item for key, item in value.items() if key != SLUG}, **profile}, _READ),
     )
@@ -119,16 +119,16 @@ def _grade(profile: Object, dialect: str, notes: Notes) -> None:
         notes.add(rules.NO_CAPABILITIES, "/ucp/capabilities")
 
 
-def _bindings(profile: Object, document: Document, notes: Notes) -> Iterator[_Binding]:
+def _read_bindings(profile: Object, document: Document, notes: Notes) -> Iterator[_Binding]:
     for namespace, service in list(map_of(profile, "services").items())[:MAX_TEXTS]:
         service_pointer = at("", "ucp", "services", namespace)
         items = list(enumerate(service)) if isinstance(service, list) else [(None, service)]
         for index, item in items[:MAX_TEXTS]:
             pointer = service_pointer if index is None else at(service_pointer, index)
-            yield from _service_bindings(namespace, item, index is not None, pointer, document, notes)
+            yield from _read_service_bindings(namespace, item, index is not None, pointer, document, notes)
 
 
-def _service_bindings(
+def _read_service_bindings(
     namespace: str, item: Json, is_listed: bool, pointer: str, document: Document, notes: Notes
 ) -> Iterator[_Binding]:
     """Yield the bindings of a service: one `transport` with its `endpoint`, or one member per transport (older)."""
@@ -148,7 +148,7 @@ def _service_bindings(
         yield _Binding(namespace, name, short_text_of(item, "version"), address, at(holder_pointer, "endpoint"))
 
 
-def _capabilities(profile: Object, bindings: list[_Binding], document: Document) -> Iterator[Capability]:
+def _read_capabilities(profile: Object, bindings: list[_Binding], document: Document) -> Iterator[Capability]:
     """Yield the capabilities. Names are reversed domains; the service with that namespace answers a capability."""
     capabilities = profile.get("capabilities")
     entries: list[tuple[str | None, Json, str]] = []
@@ -165,7 +165,7 @@ def _capabilities(profile: Object, bindings: list[_Binding], document: Document)
             continue
         seen.add(identifier)
         first = item[0] if isinstance(item, list) and item else item
-        binding = _serving_binding(identifier, bindings)
+        binding = _read_serving_binding(identifier, bindings)
         call = Invocation(
             "rpc",
             binding.address.url if binding and binding.address else None,
@@ -186,7 +186,7 @@ def _capabilities(profile: Object, bindings: list[_Binding], document: Document)
         )
 
 
-def _serving_binding(name: str, bindings: list[_Binding]) -> _Binding | None:
+def _read_serving_binding(name: str, bindings: list[_Binding]) -> _Binding | None:
     usable = [binding for binding in bindings if binding.address is not None and not _is_card(binding)]
     in_namespace = [binding for binding in usable if name.startswith(f"{binding.namespace}.")]
     return next(iter(in_namespace or usable), None)
@@ -197,7 +197,7 @@ def _is_card(binding: _Binding) -> bool:
     return binding.transport == "a2a" and binding.address is not None and binding.address.url.endswith(".json")
 
 
-def _protocols(bindings: list[_Binding]) -> Iterator[Protocol]:
+def _read_protocols(bindings: list[_Binding]) -> Iterator[Protocol]:
     for binding in bindings:
         if binding.address is None:
             continue
@@ -208,7 +208,7 @@ def _protocols(bindings: list[_Binding]) -> Iterator[Protocol]:
             yield Protocol(SLUG, binding.version, binding.address.url, binding.transport)
 
 
-def _pointers(bindings: list[_Binding]) -> Iterator[Pointer]:
+def _read_pointers(bindings: list[_Binding]) -> Iterator[Pointer]:
     for binding in bindings:
         if binding.transport == "mcp":
             yield from card_pointer(binding.address, binding.pointer)
@@ -216,7 +216,7 @@ def _pointers(bindings: list[_Binding]) -> Iterator[Pointer]:
             yield Pointer(binding.address.url, "a2a", binding.pointer, "a2a")
 
 
-def _auth(profile: Object, document: Document) -> Auth:
+def _read_auth(profile: Object, document: Document) -> Auth:
     """Return optional OAuth where identity linking is offered: buying without a linked account stays possible."""
     capabilities = profile.get("capabilities")
     linking = (
@@ -233,7 +233,7 @@ def _auth(profile: Object, document: Document) -> Auth:
     return Auth((AuthScheme("oauth2"),), False) if linking else Auth()
 
 
-def _keys(value: Object, profile: Object) -> tuple[str, list[Json]]:
+def _read_keys(value: Object, profile: Object) -> tuple[str, list[Json]]:
     """Return the pointer to the keys, and the keys; the member was renamed and moved between releases."""
     for holder, pointer in ((profile, "/ucp"), (value, "")):
         for key in ("keys", "signing_keys"):
@@ -242,7 +242,7 @@ def _keys(value: Object, profile: Object) -> tuple[str, list[Json]]:
     return "", []
 
 
-def _ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer]:
+def _read_ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer]:
     for index, item in enumerate(list_of(value, "services")[:MAX_TEXTS]):
         target = link(item.get("url"), document.url) if isinstance(item, dict) else None
         if target:

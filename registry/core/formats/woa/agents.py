@@ -55,7 +55,7 @@ _REQUIRED: Final = (("name", str), ("description", str), ("inputs", dict), ("out
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """What the agents of one document share."""
+    """The facts that all agents of a document share."""
 
     document: Document
     is_configured: bool  # whether there are top-level transports at all; their absence is noted once
@@ -65,7 +65,7 @@ class AgentContext:
     notes: Notes
 
 
-def inherited(body: Object) -> Definitions:
+def read_definitions(body: Object) -> Definitions:
     agents = ((text_of(agent, "id"), agent) for agent in list_of(body, "agents") if isinstance(agent, dict))
     return Definitions({agent_id: {key: agent.get(key) for key in INHERITED} for agent_id, agent in agents if agent_id})
 
@@ -78,9 +78,9 @@ def capabilities(context: AgentContext, agents: Json) -> Iterator[Capability]:
     seen: set[str] = set()
     for pointer, agent in members(agents, "/agents", rules.AGENT, context.notes):
         if _is_usable(agent, pointer, seen, context.notes):
-            transports = _transports(context, agent, pointer)
+            transports = _read_transports(context, agent, pointer)
             if transports:
-                yield from _agent_capabilities(context, agent, pointer, transports)
+                yield from _read_agent_capabilities(context, agent, pointer, transports)
 
 
 def authz(holder: Object, document: Document) -> Auth | None:
@@ -112,7 +112,7 @@ def _is_usable(agent: Object, pointer: str, seen: set[str], notes: Notes) -> boo
     return not has_template(agent, ("name", "description"), pointer, notes)
 
 
-def _transports(context: AgentContext, agent: Object, pointer: str) -> dict[str, Transport]:
+def _read_transports(context: AgentContext, agent: Object, pointer: str) -> dict[str, Transport]:
     transports = {}
     for name in texts_of(agent, "transports", most=MAX_TRANSPORTS):
         if name not in context.configured and context.is_configured:
@@ -122,7 +122,7 @@ def _transports(context: AgentContext, agent: Object, pointer: str) -> dict[str,
     return transports
 
 
-def _agent_capabilities(
+def _read_agent_capabilities(
     context: AgentContext, agent: Object, pointer: str, transports: Mapping[str, Transport]
 ) -> Iterator[Capability]:
     agent_id, auth = str(agent["id"]), authz(agent, context.document)
@@ -130,15 +130,15 @@ def _agent_capabilities(
         id=agent_id,
         name=short_text_of(agent, "name") or agent_id,
         description=text_of(agent, "description"),
-        params=_schema(agent["inputs"], at(pointer, "inputs"), context.notes),
-        result=_schema(agent["outputs"], at(pointer, "outputs"), context.notes),
+        params=_read_schema(agent["inputs"], at(pointer, "inputs"), context.notes),
+        result=_read_schema(agent["outputs"], at(pointer, "outputs"), context.notes),
         title=short_text_of(agent, "name"),
         tags=texts_of(agent, "capabilities"),
         native=native(SLUG, agent, _AGENT_READ),
     )
-    operations = list(_operations(agent, pointer, context.notes))
+    operations = list(_read_operations(agent, pointer, context.notes))
     if not operations:
-        yield replace(agent_capability, invocations=_calls(context, agent_id, None, transports, auth, pointer))
+        yield replace(agent_capability, invocations=_read_calls(context, agent_id, None, transports, auth, pointer))
     for operation_pointer, operation in operations:
         operation_name = str(operation["name"])
         base = (
@@ -147,12 +147,12 @@ def _agent_capabilities(
             else replace(agent_capability, params=None, result=None, tags=())
         )
         yield replace(
-            _operation_capability(base, operation, operation_pointer, context.notes),
-            invocations=_calls(context, agent_id, operation_name, transports, auth, operation_pointer),
+            _read_operation_capability(base, operation, operation_pointer, context.notes),
+            invocations=_read_calls(context, agent_id, operation_name, transports, auth, operation_pointer),
         )
 
 
-def _operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tuple[str, Object]]:
+def _read_operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tuple[str, Object]]:
     seen: set[str] = set()
     for operation_pointer, operation in members(
         list_of(agent, "operations"), at(pointer, "operations"), rules.OPERATION, notes
@@ -168,12 +168,14 @@ def _operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tuple[str
             yield operation_pointer, operation
 
 
-def _operation_capability(agent_capability: Capability, operation: Object, pointer: str, notes: Notes) -> Capability:
+def _read_operation_capability(
+    agent_capability: Capability, operation: Object, pointer: str, notes: Notes
+) -> Capability:
     """Return the capability of an operation; its own description and schemas override the agent's."""
     operation_name = str(operation["name"])
     agent = agent_capability.native.get(SLUG, {})
     schemas = {
-        field: _schema(operation[key], at(pointer, key), notes)
+        field: _read_schema(operation[key], at(pointer, key), notes)
         for key, field in (("inputs", "params"), ("outputs", "result"))
         if key in operation
     }
@@ -189,7 +191,7 @@ def _operation_capability(agent_capability: Capability, operation: Object, point
     )
 
 
-def _calls(
+def _read_calls(
     context: AgentContext,
     agent: str,
     operation: str | None,
@@ -215,7 +217,7 @@ def _calls(
     return tuple(calls)
 
 
-def _schema(schema: Json, pointer: str, notes: Notes) -> dict[str, Any] | None:
+def _read_schema(schema: Json, pointer: str, notes: Notes) -> dict[str, Any] | None:
     """Return the schema as data; None, with a finding, where it is not a valid schema of draft 2020-12."""
     if not isinstance(schema, dict) or not is_schema(schema):
         notes.add(rules.SCHEMA, pointer, schema)

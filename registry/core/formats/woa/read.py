@@ -7,7 +7,7 @@ from registry.core.format_support.manifest import (
     TEXT_CHARS,
     Notes,
     Object,
-    capped,
+    cap_capabilities,
     list_of,
     map_of,
     native,
@@ -16,7 +16,7 @@ from registry.core.format_support.manifest import (
     with_provenance,
 )
 from registry.core.formats.woa import rules
-from registry.core.formats.woa.agents import SLUG, AgentContext, authz, capabilities, inherited
+from registry.core.formats.woa.agents import SLUG, AgentContext, authz, capabilities, read_definitions
 from registry.core.formats.woa.transports import VERSION, protocols, transports
 from registry.core.model.documents import Document
 from registry.core.model.services import Auth, Capability, Service
@@ -57,9 +57,9 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if not is_configured:
         notes.add(rules.TRANSPORTS, "/transports", body.get("transports", ""))
     context = AgentContext(
-        document, is_configured, map_of(body, "transports"), usable_transports, inherited(body), notes
+        document, is_configured, map_of(body, "transports"), usable_transports, read_definitions(body), notes
     )
-    agent_capabilities = capped(capabilities(context, body.get("agents")), "/agents", notes)
+    agent_capabilities = cap_capabilities(capabilities(context, body.get("agents")), "/agents", notes)
     agents = _usable_agents(body, agent_capabilities)
     single_agent = agents[0] if len(agents) == 1 else {}
     service = Service(

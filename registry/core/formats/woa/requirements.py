@@ -1,4 +1,4 @@
-"""The requirements of draft-gaikwad-woa-00, section by section. Each rule names the ones that it checks."""
+"""The requirements of draft-gaikwad-woa-00, section by section. Each rule names the requirements that it checks."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

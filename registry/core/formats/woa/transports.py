@@ -31,7 +31,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Mcp:
-    """`server` is None where the document has no public URL but an identifier, which only a client can resolve."""
+    """The MCP binding. `server`: None if the document has only an identifier, which only a client can resolve."""
 
     server: str | None
     tool_field: str
@@ -48,17 +48,17 @@ Transport = Rest | Mcp | Private
 def transports(body: Object, document: Document, notes: Notes) -> Iterator[tuple[str, Transport]]:
     """Yield the usable transports with their names; a broken one is noted and left out."""
     for name, value in list(map_of(body, "transports").items())[:MAX_TEXTS]:
-        transport = _transport(name, value, at("/transports", name), document, notes)
+        transport = _read_transport(name, value, at("/transports", name), document, notes)
         if transport is not None:
             yield name, transport
 
 
-def _transport(name: str, value: Json, pointer: str, document: Document, notes: Notes) -> Transport | None:
+def _read_transport(name: str, value: Json, pointer: str, document: Document, notes: Notes) -> Transport | None:
     config = value if isinstance(value, dict) else {}
     if name == "rest":
-        return _rest(config, pointer, document, notes)
+        return _read_rest(config, pointer, document, notes)
     if name == "mcp":
-        return _mcp(config, pointer, document, notes)
+        return _read_mcp(config, pointer, document, notes)
     if not _REVERSE_DNS.fullmatch(name):
         notes.add(rules.TRANSPORT_NAME, pointer, name)
     if not isinstance(value, dict):
@@ -66,7 +66,7 @@ def _transport(name: str, value: Json, pointer: str, document: Document, notes: 
     return Private()
 
 
-def _rest(config: Object, pointer: str, document: Document, notes: Notes) -> Rest | None:
+def _read_rest(config: Object, pointer: str, document: Document, notes: Notes) -> Rest | None:
     base, path = config.get("base"), config.get("invoke_path")
     if not isinstance(base, str) or not base.startswith("https://"):
         notes.add(rules.REST, at(pointer, "base"), config.get("base", ""))
@@ -80,7 +80,7 @@ def _rest(config: Object, pointer: str, document: Document, notes: Notes) -> Res
     return Rest(base + path) if resolved else None
 
 
-def _mcp(config: Object, pointer: str, document: Document, notes: Notes) -> Mcp | None:
+def _read_mcp(config: Object, pointer: str, document: Document, notes: Notes) -> Mcp | None:
     missing = [key for key in ("server", "tool_namespace", "tool_field") if not short_text_of(config, key)]
     for key in missing:
         notes.add(rules.MCP, at(pointer, key), config.get(key, ""))

@@ -9,7 +9,7 @@ from typing import Any, Final
 import jsonschema_rs
 
 from registry.core.format_support.manifest import NAME_CHARS
-from registry.core.format_support.writing.calls import agent_and_operation, callable_address, self_contained
+from registry.core.format_support.writing.calls import agent_and_operation, callable_address, drop_references
 from registry.core.format_support.writing.task import (
     CannotWrite,
     EntrySource,
@@ -32,11 +32,11 @@ _ANY_OBJECT: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 
 
 def write(task: Task) -> WrittenDocument:
-    template, base, path = _transport(task)
+    template, base, path = _write_transport(task)
     agents: dict[str, dict[str, Any]] = {}
     sources: dict[str, list[EntrySource]] = {}
     for index, capability in task.capabilities():
-        agent_call = _call(task, index, capability, template)
+        agent_call = _write_call(task, index, capability, template)
         if agent_call is None:
             task.leave_out(index, "not called by the REST transport of the Web of Agents")
             continue
@@ -45,10 +45,10 @@ def write(task: Task) -> WrittenDocument:
             task.leave_out(index, "has the id of another agent")
             continue
         if operation is None:
-            agents[agent_id] = _agent(task, index, capability, agent_id)
+            agents[agent_id] = _write_agent(task, index, capability, agent_id)
         else:
-            operation_entry = _operation(task, index, capability, operation)
-            agents.setdefault(agent_id, _agent_of_operations(capability, agent_id, operation))["operations"].append(
+            operation_entry = _write_operation(task, index, capability, operation)
+            agents.setdefault(agent_id, _write_operations_agent(capability, agent_id, operation))["operations"].append(
                 operation_entry
             )
         sources.setdefault(agent_id, []).append(source)
@@ -66,7 +66,7 @@ def write(task: Task) -> WrittenDocument:
     return WrittenDocument(document, [source for agent_id in agents for source in sources[agent_id]])
 
 
-def _transport(task: Task) -> tuple[str, str, str]:
+def _write_transport(task: Task) -> tuple[str, str, str]:
     """Return the declared URL template, and its base and invoke_path, which a client joins (section 4.3.1)."""
     for protocol in task.service.protocols:
         if protocol.id == PROTOCOL and callable_address(protocol.endpoint, task.host):
@@ -77,7 +77,9 @@ def _transport(task: Task) -> tuple[str, str, str]:
     raise CannotWrite("no document of the host names a REST transport of the Web of Agents")
 
 
-def _call(task: Task, index: int, capability: Capability, template: str) -> tuple[EntrySource, str, str | None] | None:
+def _write_call(
+    task: Task, index: int, capability: Capability, template: str
+) -> tuple[EntrySource, str, str | None] | None:
     for invocation_index, call in enumerate(capability.invocations):
         ids = agent_and_operation(capability, call)
         if ids and call.endpoint == callable_address(template.replace("{agent_id}", ids[0]), task.host):
@@ -85,19 +87,19 @@ def _call(task: Task, index: int, capability: Capability, template: str) -> tupl
     return None
 
 
-def _agent(task: Task, index: int, capability: Capability, agent_id: str) -> dict[str, Any]:
+def _write_agent(task: Task, index: int, capability: Capability, agent_id: str) -> dict[str, Any]:
     agent: dict[str, Any] = {
         "id": agent_id,
         "name": clean_text(capability.name, NAME_CHARS) or agent_id,
         "description": capability_description(task, index, capability, agent_id),
-        **_schemas(task, index, capability),
+        **_write_schemas(task, index, capability),
         "transports": ["rest"],
     }
     agent = {**agent, "capabilities": list(capability.tags)} if capability.tags else agent
     return with_native(SLUG, capability, agent)
 
 
-def _agent_of_operations(capability: Capability, agent_id: str, operation: str) -> dict[str, Any]:
+def _write_operations_agent(capability: Capability, agent_id: str, operation: str) -> dict[str, Any]:
     """Return an agent that only has operations. Its own schemas accept any object; `write` adds its description."""
     label = capability.name.removesuffix(f": {operation}")
     agent: dict[str, Any] = {
@@ -113,23 +115,23 @@ def _agent_of_operations(capability: Capability, agent_id: str, operation: str) 
     return {**_own_members(capability).get("agent", {}), **agent}
 
 
-def _operation(task: Task, index: int, capability: Capability, operation: str) -> dict[str, Any]:
+def _write_operation(task: Task, index: int, capability: Capability, operation: str) -> dict[str, Any]:
     description = capability_description(task, index, capability, operation)
-    members = {"name": operation, "description": description, **_schemas(task, index, capability)}
+    members = {"name": operation, "description": description, **_write_schemas(task, index, capability)}
     kept = {key: value for key, value in _own_members(capability).items() if key != "agent"}
     return {**kept, **members}
 
 
 def _own_members(capability: Capability) -> Mapping[str, Any]:
-    """Return what the reader keeps of an operation: its own members, and below `agent` those of its agent."""
+    """Return the operation's members that the reader keeps, and below `agent` the members of its agent."""
     return capability.native.get(SLUG, {})
 
 
-def _schemas(task: Task, index: int, capability: Capability) -> dict[str, Any]:
+def _write_schemas(task: Task, index: int, capability: Capability) -> dict[str, Any]:
     """Return `inputs` and `outputs`, which section 4.2 requires; the schema of any object replaces an unknown one."""
     schemas = {}
     for member, field in (("inputs", "params"), ("outputs", "result")):
-        schema = self_contained(getattr(capability, field))
+        schema = drop_references(getattr(capability, field))
         if schema is None or not jsonschema_rs.meta.is_valid({**schema, "$schema": _DRAFT_2020_12}):
             reason = "WoA requires a JSON Schema 2020-12 and none is known: a schema for any object is used"
             has_value = getattr(capability, field) is not None

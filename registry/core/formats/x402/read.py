@@ -40,7 +40,7 @@ from registry.core.format_support.offers import (
     is_address,
     methods_of,
     offers_in,
-    resolved,
+    resolve_address,
     target_of,
 )
 from registry.core.format_support.shapes import stated_pricing
@@ -104,24 +104,24 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)
     if dialect == _AD_HOC:
         notes.add(rules.SHAPE)
-    capabilities = tuple(_capabilities(value, dialect, document, notes))
-    payments = tuple(dict.fromkeys(_payments(value)))[:MAX_TEXTS]
+    capabilities = tuple(_read_capabilities(value, dialect, document, notes))
+    payments = tuple(dict.fromkeys(_read_payments(value)))[:MAX_TEXTS]
     is_payable = bool(capabilities or payments)
     if not capabilities:
         notes.add(rules.NO_RESOURCE, "/resources" if "resources" in value else "/items")
     service = Service(
-        name=_name(value),
+        name=_read_name(value),
         description=text_of(value, "description"),
-        provider=_provider(value, document),
+        provider=_read_provider(value, document),
         homepage=homepage_of(value, document.url),
         docs_url=next((url for key in ("docs", "documentation") if (url := link(value.get(key), document.url))), None),
         repository=repository_of(value, document.url),
         license=license_of(value),
         tags=texts_of(value, "tags"),
         capabilities=capabilities,
-        auth=Auth((AuthScheme("payment", note=_how_to_pay(value)),)) if is_payable else Auth(),
-        pricing=_pricing(value, capabilities, payments) if is_payable else Pricing(),
-        protocols=tuple(_protocols(value, dialect, is_payable, document)),
+        auth=Auth((AuthScheme("payment", note=_read_how_to_pay(value)),)) if is_payable else Auth(),
+        pricing=_read_pricing(value, capabilities, payments) if is_payable else Pricing(),
+        protocols=tuple(_read_protocols(value, dialect, is_payable, document)),
         native=native(SLUG, value, _READ),
     )
     list_pointer = next((f"/{key}" for key in (*_LISTS, *_LOOSE_LISTS) if value.get(key)), "")
@@ -134,11 +134,11 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
 _NAMES: Final = ("serviceName", "name", "service", "product")
 
 
-def _name(value: Object) -> str | None:
+def _read_name(value: Object) -> str | None:
     return first_text(value, *_NAMES, chars=NAME_CHARS) or short_text_of(map_of(value, "agent"), "name")
 
 
-def _provider(value: Object, document: Document) -> Provider | None:
+def _read_provider(value: Object, document: Document) -> Provider | None:
     """Return who is paid; a mail address in the instructions counts as a contact where no member names one."""
     provider = provider_of({key: item for key, item in value.items() if key != "provider"}, document.url)
     if contacts_of(value):
@@ -147,12 +147,12 @@ def _provider(value: Object, document: Document) -> Provider | None:
     return replace(provider or Provider(), contact=mail[0]) if mail else provider
 
 
-def _how_to_pay(value: Object) -> str | None:
+def _read_how_to_pay(value: Object) -> str | None:
     protocol = map_of(value, "payment_protocol")
     return first_text(value, "instructions") or first_text(protocol, "verification", "description", "note")
 
 
-def _protocols(value: Object, dialect: str, is_payable: bool, document: Document) -> Iterator[Protocol]:
+def _read_protocols(value: Object, dialect: str, is_payable: bool, document: Document) -> Iterator[Protocol]:
     if is_payable:
         yield Protocol(SLUG, None if dialect == _AD_HOC else dialect)
     for holder in (value, map_of(value, "integration"), map_of(value, "discovery")):
@@ -164,35 +164,35 @@ def _protocols(value: Object, dialect: str, is_payable: bool, document: Document
 # --- resources -------------------------------------------------------------------------------------------------------
 
 
-def _capabilities(value: Object, dialect: str, document: Document, notes: Notes) -> Iterator[Capability]:
+def _read_capabilities(value: Object, dialect: str, document: Document, notes: Notes) -> Iterator[Capability]:
     """Yield the resources, each address, method and description once; later entries complete earlier ones."""
     base = next((url for key in _BASES if (url := link(value.get(key), document.url))), origin_of(document.url))
     used_names: set[str] = set()
-    offers = _offers(value, dialect, base, document, notes)
+    offers = _read_offers(value, dialect, base, document, notes)
     for offer in offers[:MAX_CAPABILITIES]:
         holder = offer.holder
         accepts = list_of(holder, "accepts")
         if not accepts and dialect != _AD_HOC:
             notes.add(rules.ACCEPTS, f"{offer.pointer}/accepts")
-        if methods_of(holder) == [None] and (method := http_method(_bazaar_input(holder))):
+        if methods_of(holder) == [None] and (method := http_method(_read_bazaar_input(holder))):
             holder = {**holder, "method": method}
         without_id: Object = {key: item for key, item in holder.items() if key != "type"}
         found = capabilities_of(replace(offer, holder=without_id), base, document, SLUG, used_names, notes, kind="rpc")
         for capability in found:
             yield replace(
                 capability,
-                params=capability.params or _bazaar_schema(holder),
+                params=capability.params or _read_bazaar_schema(holder),
                 pricing=_with_price(capability.pricing, accepts, holder, value),
             )
 
 
-def _offers(value: Object, dialect: str, base: str, document: Document, notes: Notes) -> list[Offer]:
-    """Return the entries to read: those of the specified lists, else of other lists and of prices with addresses."""
+def _read_offers(value: Object, dialect: str, base: str, document: Document, notes: Notes) -> list[Offer]:
+    """Return the entries to read: from the specified lists, else from other lists and from prices with addresses."""
     offers = offers_in(value, _LISTS)
     loose: list[Offer] = []
     if not offers or dialect == _AD_HOC:
         loose = offers_in(value, _LOOSE_LISTS)
-        loose += _priced(value)
+        loose += _read_prices(value)
     if len(offers) + len(loose) > MAX_CAPABILITIES:
         notes.add(common_rules.TOO_MANY_CAPABILITIES, "/items", len(offers) + len(loose))
     paths = [offer for offer in offers if (target_of(offer.holder)[0] or "").startswith("/")]
@@ -204,7 +204,7 @@ def _offers(value: Object, dialect: str, base: str, document: Document, notes: N
         target, _, _ = target_of(offer.holder)
         if target is None and offer in offers:
             target = "" if "resource" not in offer.holder else None
-        address = resolved(target, base, document, offer.pointer, Notes()) if target else None
+        address = resolve_address(target, base, document, offer.pointer, Notes()) if target else None
         url = address.url if address else f"{offer.pointer} {target or ''}"
         described = text_of(offer.holder, "description")
         method = next(iter(methods_of(offer.holder)), None)
@@ -218,7 +218,7 @@ def _offers(value: Object, dialect: str, base: str, document: Document, notes: N
             ),
             None,
         )
-        extra = stated.get(_path(url), {})
+        extra = stated.get(_read_path(url), {})
         if known is None:
             merged[url, method, described or ""] = replace(offer, holder={**extra, **offer.holder})
         else:
@@ -227,7 +227,7 @@ def _offers(value: Object, dialect: str, base: str, document: Document, notes: N
     return list(merged.values())
 
 
-def _path(url: str) -> str:
+def _read_path(url: str) -> str:
     return "/" + url.partition("://")[2].partition("/")[2].partition("?")[0]
 
 
@@ -236,8 +236,8 @@ def _stated_prices(text: str | None) -> dict[str, Object]:
     return {path: {"method": method, "price": price} for method, path, price in _STATED_PRICE.findall(text or "")}
 
 
-def _priced(value: Object) -> list[Offer]:
-    """Return what a map of prices sells: the addresses that a tier names, or the entry itself by its name."""
+def _read_prices(value: Object) -> list[Offer]:
+    """Return the offers in a map of prices: the addresses that a tier names, or the entry itself by its name."""
     offers: list[Offer] = []
     for tier in offers_in(value, ("pricing",)):
         targets = [item for item in list_of(tier.holder, "endpoints") if isinstance(item, str) and is_address(item)]
@@ -251,11 +251,11 @@ def _priced(value: Object) -> list[Offer]:
     return offers
 
 
-def _bazaar_input(resource: Object) -> Object:
+def _read_bazaar_input(resource: Object) -> Object:
     return map_of(map_of(map_of(map_of(resource, "extensions"), "bazaar"), "info"), "input")
 
 
-def _bazaar_schema(resource: Object) -> Object | None:
+def _read_bazaar_schema(resource: Object) -> Object | None:
     """Return the schema of the input from the Bazaar extension, as data."""
     schema = map_of(map_of(map_of(resource, "extensions"), "bazaar"), "schema")
     return clean_json(schema) if schema else None
@@ -266,7 +266,7 @@ def _bazaar_schema(resource: Object) -> Object | None:
 
 def _with_price(pricing: Pricing | None, accepts: list[Json], holder: Object, value: Object) -> Pricing | None:
     """Return the price of a resource; amounts of the protocol are also shown in the asset's own unit."""
-    plans = [plan for item in accepts[:MAX_TEXTS] if isinstance(item, dict) and (plan := _plan(item))]
+    plans = [plan for item in accepts[:MAX_TEXTS] if isinstance(item, dict) and (plan := _read_plan(item))]
     known = pricing or Pricing()
     if not plans and not known.plans and known.note is None and (shared := price_of(value)):
         known = replace(known, plans=(Plan(price=shared),))
@@ -276,8 +276,8 @@ def _with_price(pricing: Pricing | None, accepts: list[Json], holder: Object, va
     return known if known != Pricing() else None
 
 
-def _pricing(value: Object, capabilities: tuple[Capability, ...], payments: tuple[Payment, ...]) -> Pricing:
-    """Return what the service charges: the prices of its resources, and to whom they are paid."""
+def _read_pricing(value: Object, capabilities: tuple[Capability, ...], payments: tuple[Payment, ...]) -> Pricing:
+    """Return the prices of the service's resources, and their recipients."""
     plans = tuple(
         replace(plan, name=plan.name or capability.name)
         for capability in capabilities
@@ -292,7 +292,7 @@ def _pricing(value: Object, capabilities: tuple[Capability, ...], payments: tupl
     )
 
 
-def _payments(value: Object) -> Iterator[Payment]:
+def _read_payments(value: Object) -> Iterator[Payment]:
     """Yield the ways to pay that the file states for all resources: networks, assets and addresses."""
     network, asset = first_text(value, "network", "chain"), first_text(value, "asset", "token", "currency")
     stated = payment_of({key: value[key] for key in _PAYEES if key in value})
@@ -314,15 +314,15 @@ def _payments(value: Object) -> Iterator[Payment]:
                     yield payment
 
 
-def _plan(accepts: Object) -> Plan | None:
+def _read_plan(accepts: Object) -> Plan | None:
     """Return the price. Amounts are in the asset's smallest unit; only the decimals of USDC are known."""
     amount = accepts.get("amount", accepts.get("maxAmountRequired"))
     asset = short_text_of(map_of(accepts, "extra"), "name") or ""
-    price = _amount(amount, asset)
+    price = _read_amount(amount, asset)
     return Plan(price=price) if price else None
 
 
-def _amount(amount: Json, asset: str) -> str | None:
+def _read_amount(amount: Json, asset: str) -> str | None:
     if not isinstance(amount, str) or not _AMOUNT.fullmatch(amount):
         return None
     if "usd" not in asset.lower():
