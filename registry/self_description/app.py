@@ -1,4 +1,4 @@
-"""The registry's documents about itself, and what they advertise, as an HTTP interface."""
+"""The registry's documents about itself, and the calls that they advertise, as an HTTP interface."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -38,16 +38,16 @@ def interface(
     mcp: McpServer | None = None,
     ard: str | None = None,
 ) -> Interface:
-    """Return the interface. `api` answers the calls that the documents describe and `openapi` returns its description.
+    """Return the interface. `api` answers the calls that the documents describe; `openapi` returns its description.
 
-    `mcp` and `ard` say what other interfaces of this process offer; what is None is not advertised.
+    `mcp` and `ard` are other interfaces of this process; None is not advertised.
     """
     documents = SelfDocuments(settings, version, openapi, mcp, ard)
     return Interface(_application(documents, api), _rules(), roots=(_ROOT,), paths=documents.paths)
 
 
 def _rules() -> Rules:
-    """Return the rules: an invocation is bounded as the call that it stands for."""
+    """Return the rules: an invocation has the bounds of the call that it stands for."""
     return Rules(
         open=_OPEN,
         # guard: invocation-limits
@@ -62,8 +62,10 @@ def _application(documents: SelfDocuments, api: ASGIApp) -> FastAPI:
     invocations = Invocations(api)
 
     async def document(request: Request) -> Response:
-        """Return a document. Unknown query parameters are ignored, as they are for a file: clients of other
-        specifications add some."""
+        """Return a document. Unknown query parameters are ignored, as for a file.
+
+        Clients of other specifications add some.
+        """
         path = request.scope["path"]
         text, media_type = documents.by_path[path]
         links = {"/": documents.links, API_CATALOG: f'<{documents.base}{API_CATALOG}>; rel="api-catalog"'}
