@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from rich.console import Console
@@ -201,6 +202,7 @@ def print_checked(console: Console, checked: CheckResult) -> None:
 
     Lines are not wrapped: editors and `grep` read them too.
     """
+    print_line = partial(console.print, soft_wrap=True)
     verdict = Text.assemble((visible(checked.target), "bold"), f": {checked.outcome.value}")
     detail = _format_text(checked.documents[0]) if checked.is_file else visible(checked.reason)
     verdict.append(f" ({detail})" if detail else "")
@@ -208,24 +210,22 @@ def print_checked(console: Console, checked: CheckResult) -> None:
         verdict.append(", score ").append(f"{checked.report.score.value}", "bold").append("/100")
     if checked.is_other_format:
         verdict.append(f", but not {checked.expected}", "red")
-    _print_line(console, verdict)
+    print_line(verdict)
     if checked.confusable:
-        _print_line(console, Text(f"  {checked.host}: can be taken for another name", "yellow"))
+        print_line(Text(f"  {checked.host}: can be taken for another name", "yellow"))
     if checked.served_as is not None:
-        _print_line(console, Text(f"  assumed: {visible(checked.served_as.in_words())}", "dim"))
+        print_line(Text(f"  assumed: {visible(checked.served_as.in_words())}", "dim"))
     if checked.trust is not None:
         for words in trust_lines(checked.trust["level"], checked.trust):
-            _print_line(console, Text(f"  {'if its host serves it: ' if checked.is_file else ''}{words}"))
+            print_line(Text(f"  {'if its host serves it: ' if checked.is_file else ''}{words}"))
     for reason in () if checked.report.service else checked.reasons:  # otherwise they are among the findings below
-        _print_line(console, Text(f"  reason: {visible(reason)}"))
+        print_line(Text(f"  reason: {visible(reason)}"))
     for document in () if checked.is_file else checked.documents:
         outcome = document.assessment.outcome.value
-        _print_line(
-            console, Text.assemble(f"  {visible(document.url)}  ", (outcome, "cyan"), f" {_format_text(document)}")
-        )
+        print_line(Text.assemble(f"  {visible(document.url)}  ", (outcome, "cyan"), f" {_format_text(document)}"))
     for reported in checked.report.everything:
-        _print_line(console, _finding_text(checked, reported))
-        _print_line(console, Text.assemble(f"    fix: {reported.rule.fix} ", (reported.rule.spec, "dim")))
+        print_line(_finding_text(checked, reported))
+        print_line(Text.assemble(f"    fix: {reported.rule.fix} ", (reported.rule.spec, "dim")))
 
 
 def _format_text(document: HeldDocument) -> str:
@@ -248,7 +248,3 @@ def _finding_text(checked: CheckResult, reported: ReportedFinding) -> Text:
 
 
 _COLOUR = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
-
-
-def _print_line(console: Console, text: Text) -> None:
-    console.print(text, soft_wrap=True)

@@ -80,14 +80,10 @@ def _status_json(status: HostReport | None) -> dict[str, Any]:
 def _service_json(service: ServiceView) -> dict[str, Any]:
     return {
         "trust_level": service.record.trust_level.value,
-        "trust": _trust(service),
+        "trust": explained_listing(service.record.listing, service.record.trust_since),
         "ownership": asdict(service.ownership),
         "canonical_host": service.setting.canonical if service.setting else None,
     }
-
-
-def _trust(service: ServiceView) -> dict[str, Any]:
-    return explained_listing(service.record.listing, service.record.trust_since)
 
 
 def _print_account(
@@ -120,7 +116,8 @@ def _status_lines(status: HostReport | None, service: ServiceView | None, now: d
         if status.injection_flags:
             yield "flagged", ", ".join(status.injection_flags)
     if service is not None:
-        yield from (("trust", words) for words in trust_lines(service.record.trust_level, _trust(service)))
+        trust = explained_listing(service.record.listing, service.record.trust_since)
+        yield from (("trust", words) for words in trust_lines(service.record.trust_level, trust))
         if service.ownership.state == "proven":
             yield "owner", f"proven {_relative_time(service.ownership.since, now)}, by {service.ownership.method}"
         if service.setting is not None and service.setting.canonical is not None:

@@ -83,10 +83,7 @@ async def show_schedule(settings: Settings, console: Console, *, as_json: bool) 
 
 
 def _tools(waypost: Waypost, settings: Settings, **options: Any) -> JobTools:
-    async def fetch(url: str, *, cap: int, etag: str | None, last_modified: str | None) -> Any:
-        return await download(url, settings, cap=cap, etag=etag, last_modified=last_modified)
-
-    return JobTools(waypost, settings, fetch, **options)
+    return JobTools(waypost, settings, partial(download, settings=settings), **options)
 
 
 async def _crawl_pass(waypost: Waypost, settings: Settings, stop: asyncio.Event) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ disclose it.
 import asyncio
 import gzip
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 import zstandard
@@ -43,15 +43,14 @@ Forms = MutableMapping[str, Form]
 """Forms of a response by coding; the empty one is the body as it is."""
 
 
-def _gzip(body: bytes) -> bytes:
-    return gzip.compress(body, _GZIP_LEVEL, mtime=0)  # no time: equal bodies give equal bytes
-
-
 def _zstd(body: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(body)
 
 
-_CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {"zstd": _zstd, "gzip": _gzip}
+_CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {
+    "zstd": _zstd,
+    "gzip": partial(gzip.compress, compresslevel=_GZIP_LEVEL, mtime=0),  # no time: equal bodies give equal bytes
+}
 """The preferred one first."""
 
 

@@ -85,8 +85,7 @@ class RateLimiter:
 
 
 class ClientIdentifier:
-    """Identifies the client: the peer, or the last untrusted address in X-Forwarded-For if the peer is a trusted
-    proxy."""
+    """Identifies the client: the peer, or behind trusted proxies the last untrusted address in X-Forwarded-For."""
 
     def __init__(self, trusted: Iterable[str]) -> None:
         self._trusted: list[IPv4Network | IPv6Network] = [ip_network(network, strict=False) for network in trusted]
@@ -109,12 +108,6 @@ class ClientIdentifier:
         return any(parsed in network for network in self._trusted)
 
 
-@lru_cache(10_000)
-def _group_of_peer(address: str) -> str:
-    """Return the group of a peer, cached. Addresses from headers are not cached, because they may have any length."""
-    return _group(address)
-
-
 def _group(address: str) -> str:
     try:
         parsed = ip_address(address)
@@ -123,6 +116,10 @@ def _group(address: str) -> str:
     if isinstance(parsed, IPv6Address):
         return str(parsed.ipv4_mapped or IPv6Network((int(parsed) >> 64 << 64, 64)))
     return str(parsed)
+
+
+_group_of_peer = lru_cache(10_000)(_group)
+"""For peers only: addresses from headers may have any length and are not cached."""
 
 
 UNIT_BYTES: Final = 16_384

@@ -62,11 +62,11 @@ async def list_servers(request: Request) -> Response:
 
 
 async def list_versions(request: Request) -> Response:
-    return await _versions(request, _name(request.path_params["name"]))
+    return await _versions(request, unquote(request.path_params["name"]))  # some clients encode names twice
 
 
 async def get_version(request: Request) -> Response:
-    name, version = _name(request.path_params["name"]), unquote(request.path_params["version"])
+    name, version = unquote(request.path_params["name"]), unquote(request.path_params["version"])
     if "/" not in name and version == "versions":  # the versions of a server that is called "versions"
         return await _versions(request, f"{name}/versions")
     rows = await _found(request, name)
@@ -138,11 +138,6 @@ _ROUTES: Final[Sequence[tuple[str, Endpoint]]] = (
 @cache
 def _description() -> str:
     return files("registry.mcp_registry").joinpath("openapi.yaml").read_text(encoding="utf-8")
-
-
-def _name(text: str) -> str:
-    """Return the name in a path, which some clients encode twice."""
-    return unquote(text)
 
 
 async def _versions(request: Request, name: str) -> Response:

@@ -12,7 +12,7 @@ from registry.edge.middleware import Rules
 from registry.edge.responses import text_response
 from registry.edge.routing import NO_TELEMETRY, strict_router
 from registry.self_description.capabilities import CAPABILITIES
-from registry.self_description.documents import API_CATALOG, SelfDocuments
+from registry.self_description.documents import API_CATALOG, SelfDocuments, start_links
 from registry.self_description.service import McpServer
 from registry.self_description.woa import Invocations
 from registry.settings import Settings
@@ -61,6 +61,8 @@ def _application(documents: SelfDocuments, api: ASGIApp) -> FastAPI:
     problems.install(app)
     invocations = Invocations(api)
 
+    links = {"/": start_links(documents.base), API_CATALOG: f'<{documents.base}{API_CATALOG}>; rel="api-catalog"'}
+
     async def document(request: Request) -> Response:
         """Return a document. Unknown query parameters are ignored, as for a file.
 
@@ -68,7 +70,6 @@ def _application(documents: SelfDocuments, api: ASGIApp) -> FastAPI:
         """
         path = request.scope["path"]
         text, media_type = documents.by_path[path]
-        links = {"/": documents.links, API_CATALOG: f'<{documents.base}{API_CATALOG}>; rel="api-catalog"'}
         headers = {"Link": links[path]} if path in links else {}
         return text_response(request, text, media_type=media_type, headers=headers)
 

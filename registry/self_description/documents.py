@@ -128,10 +128,6 @@ class SelfDocuments:
             found[path] = self._placed(text), f"{kind}; charset=utf-8"
         return found
 
-    @cached_property
-    def links(self) -> str:
-        return start_links(self.base)
-
     def _json(self, document: Mapping[str, Any]) -> str:
         return self._placed(orjson.dumps(document).decode())
 
