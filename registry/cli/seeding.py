@@ -198,7 +198,7 @@ def ard_registry(
 ) -> None:
     """The hosts of the entries of an ARD registry.
 
-    Its list is read. Without a list, its publishers are queried, else general questions are asked. The next run
+    Its list is read. A registry without a list is asked for its publishers, or else general questions. The next run
     continues an interrupted one.
     """
     from crawler.seeds.ard import ARD_REGISTRY, base_of, registry_names
@@ -254,7 +254,7 @@ def waypost(
 
 @seeds.command()
 def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = False) -> None:
-    """The hosts that stored manifests name and that were not visited yet.
+    """The unvisited hosts that stored manifests name.
 
     Exit code 0, even if there is no such host.
     """
