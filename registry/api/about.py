@@ -1,4 +1,4 @@
-"""The types of problems that answers name."""
+"""`GET /api/problems`: list the problem types that answers name."""
 
 from typing import Annotated, Final
 

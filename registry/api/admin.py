@@ -1,4 +1,4 @@
-"""`/api/admin`: what operators of this registry do with API keys; and which decisions everybody may know of."""
+"""`/api/admin`: API keys, blocks, the audit log and the queue, for operators; and the public part of the audit log."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -56,8 +56,8 @@ router = strict_router(tags=["operators"])
     responses={200: example(schemas.Decisions), **not_modified(), **errors(UNKNOWN_SERVICE)},
     tags=["services"],
     summary="The decisions about a host",
-    description="Who decided what about it, and why: blocks and quarantines by operators of this registry, what its "
-    "owner decided, opt-outs. Those about a host above it are among them.",
+    description="Blocks and quarantines by operators of this registry, decisions of its owner, and opt-outs, with "
+    "authors and reasons. Includes decisions about hosts above it.",
 )
 async def decisions(request: Request, domain: DomainPath) -> Response:
     host = host_in(domain)
@@ -79,8 +79,8 @@ async def decisions(request: Request, domain: DomainPath) -> Response:
     responses={200: example(schemas.PublicAudit), **not_modified(), **errors(INVALID_CURSOR, INVALID_PARAMETER)},
     tags=["about"],
     summary="The decisions about all hosts",
-    description="The public part of the audit log, the latest first: what was decided about hosts, by whom, and the "
-    "reasons of blocks and quarantines.",
+    description="The public part of the audit log, newest first: what was decided about hosts, who decided it, "
+    "and the reasons for blocks and quarantines.",
 )
 async def public_audit(request: Request, limit: Limit = 50, cursor: Cursor = None) -> Response:
     try:
@@ -136,8 +136,8 @@ async def blocks(request: Request, limit: Limit = 50, cursor: Cursor = None) -> 
         ),
     },
     summary="Block a host or put it into quarantine",
-    description="In effect at once, for all hosts below it too, whatever visits, submissions and seeds follow. What is "
-    "stored stays. The reason is shown to everybody. Needs a key with the scope `blocks`.",
+    description="Takes effect at once and covers all hosts below it. Visits, submissions and seeds do not lift it. "
+    "Stored data stays. The reason is public. Needs a key with the scope `blocks`.",
     openapi_extra=keyed(
         {
             "x-side-effects": True,
@@ -191,8 +191,8 @@ async def block(request: Request) -> Response:
         **errors(UNAUTHORIZED, FORBIDDEN, INVALID_PARAMETER, UNKNOWN_SERVICE),
     },
     summary="End a block or a quarantine",
-    description="Of exactly this host. What nothing else covers is shown again at once, and the hosts of an ended "
-    "block are visited next. Without one, nothing changes. Needs a key with the scope `blocks`.",
+    description="Ends the block or quarantine of this host. Services not covered by another one reappear at once, and "
+    "hosts of an ended block are visited next. A host without one stays as it is. Needs a key with the scope `blocks`.",
     openapi_extra=keyed({"x-side-effects": True, "x-openai-isConsequential": True}),
 )
 async def unblock(

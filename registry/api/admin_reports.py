@@ -1,4 +1,4 @@
-"""`/api/admin/reports`: what clients reported about hosts, and the answers of this registry's operators."""
+"""`/api/admin/reports`: what clients reported about hosts, and how the operators of this registry answered."""
 
 from typing import Annotated, Any, Final, cast
 from uuid import UUID
@@ -44,7 +44,7 @@ router = strict_router(tags=["operators"])
         **errors(UNAUTHORIZED, FORBIDDEN, INVALID_CURSOR, INVALID_PARAMETER),
     },
     summary="Reports about hosts",
-    description="With what was written, the latest first. Who filed them is not told. Needs a key with the scope "
+    description="Lists reports with their texts, newest first. Reporters are not disclosed. Needs a key with the scope "
     "`reports`.",
     openapi_extra=keyed(),
 )
@@ -84,9 +84,9 @@ async def reports(
         **errors(UNAUTHORIZED, FORBIDDEN, NOT_FOUND, UNREADABLE_BODY, INVALID_BODY, INVALID_VALUE, BODY_TOO_LARGE),
     },
     summary="Resolve a report",
-    description="Takes it into review, accepts or rejects it, or opens it again, and answers it. Nothing else changes: "
-    "what follows from it, such as a block, is an operation of its own. The same state and answer again change "
-    "nothing. Needs a key with the scope `reports`.",
+    description="Takes a report into review, accepts, rejects or reopens it, and answers it. Nothing else changes: to "
+    "block the host, call that operation too. Sending the same state and answer again changes nothing. Needs a "
+    "key with the scope `reports`.",
     openapi_extra=keyed(
         {
             "x-side-effects": True,

@@ -1,4 +1,4 @@
-"""The API as an ASGI application. A server runs the result of `create_app`; it owns no resources to close."""
+"""The API as an ASGI application, made by `create_app`. It owns no resources to close."""
 
 import contextlib
 import gc
@@ -70,8 +70,8 @@ def create_app(waypost: Waypost, settings: Settings) -> ASGIApp:
 
 
 def interface(waypost: Waypost, settings: Settings, routes: FastAPI | None = None) -> Interface:
-    """Return the API as an interface, of the `routes` made before if given. It answers all paths that no other
-    interface answers."""
+    """Return the API as an interface that answers every path no other interface answers. Use `routes` if they were made
+    before."""
     routes = make_routes() if routes is None else routes
     provide(routes.state, waypost, settings)
     cache = ResponseCache(routes)
@@ -89,8 +89,7 @@ def _figures(cache: ResponseCache) -> Iterator[Figure]:
 def settled() -> Iterator[None]:
     """Exclude everything loaded so far from garbage collection while the block runs.
 
-    These objects live as long as the process. A full collection over them took a tenth of a second, during which no
-    request was answered.
+    These objects live as long as the process. A full collection over them stopped all answers for a tenth of a second.
     """
     gc.collect()
     gc.freeze()
@@ -101,7 +100,7 @@ def settled() -> Iterator[None]:
 
 
 def make_routes() -> FastAPI:
-    """Return the application without middleware and registry; this suffices for the OpenAPI document."""
+    """Return the application without middleware and registry, which is enough for the OpenAPI document."""
     # No interactive pages: they load scripts from elsewhere. No slash redirects: they are built from the Host header.
     app = FastAPI(
         title=documents.TITLE, version=documents.VERSION, docs_url=None, redoc_url=None, openapi_url=None,

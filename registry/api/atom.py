@@ -167,7 +167,7 @@ def _add_entry(feed: Element, event: FeedRow, base: str) -> None:
 
 
 def _sentences(kind: str, payload: Mapping[str, Any]) -> list[str]:
-    """Return what an event says: the facts of this registry first, then texts of the site, marked as such."""
+    """Return what an event says: first the facts of this registry, then texts of the site, marked as such."""
     if payload.get("redacted"):
         return ["Deleted since."]
     sentences = [f"State: {payload['state']}."]
@@ -217,7 +217,7 @@ def _url(base: str, query: Mapping[str, str | None]) -> str:
 
 
 def _link(parent: Element, rel: str, href: str, media_type: str | None = None) -> None:
-    """Add a link. Alternates are not typed: feed readers only offer those of a type that they show."""
+    """Add a link. Alternates have no type, because feed readers offer only links of a type that they can show."""
     SubElement(parent, "link", {"rel": rel, "href": href} | ({"type": media_type} if media_type else {}))
 
 

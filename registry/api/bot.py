@@ -1,4 +1,4 @@
-"""The page that the crawler's User-Agent links to: plain text for people."""
+"""The page that the crawler's User-Agent links to, in plain text."""
 
 from importlib.metadata import version
 from typing import Final
@@ -18,10 +18,10 @@ _BOT: Final = """{product}: the crawler of this registry
 
 What it requests. Manifests in which sites tell AI agents what they may do there (/.well-known/agent, /agent.json and
 similar paths), robots.txt, the home page for the links in its head, and one or two random paths, to distinguish a page
-that answers everything from a document. About 20 requests to a host that has none of these; a host that somebody
-names or submits is asked for all paths once, at most {named} requests. GET over HTTPS, except that the MCP server that
-such a host names may be asked for its list of tools (POST; no tool is ever called). It submits no forms and does not
-follow links into other sites' private areas.
+that answers everything from a document. About 20 requests to a host that has none of these; a host that was
+named or submitted is asked for all paths once, at most {named} requests. GET over HTTPS, except that the MCP server
+that such a host names may be asked for its list of tools (POST; no tool is ever called). It submits no forms and does
+not follow links into other sites' private areas.
 
 How often. One request at a time to a registrable domain, {delay:g} s apart, at most {budget} requests in a visit and
 {daily} in 24 hours; at most {connections} connections at once and {block} requests a day to one block of addresses
@@ -39,8 +39,8 @@ To opt out at once and have everything stored about the site deleted, put the wo
   https://your.host{file}    (a text file that begins with it)
   {label}.your.host    (a TXT record)
 
-and announce it: POST {base}/api/opt-outs {{"domain": "your.host"}}. They are checked only on request, so that they cost
-you no requests otherwise, and then within seconds: one request, whatever else is going on. No other proof is needed.
+and announce it: POST {base}/api/opt-outs {{"domain": "your.host"}}. They are checked only on request, and then
+within seconds, even when many visits are waiting; the check is one request. No other proof is needed.
 On a registered domain or its www host, this covers the whole domain; on any other host, that host and those below it.
 The result is at {base}/api/opt-outs/your.host
 
@@ -48,8 +48,8 @@ How to return. Remove the opt-out, then POST {base}/api/opt-outs {{"domain": "yo
 
 How to request a visit. POST {base}/api/services {{"domain": "your.host"}}; its result and the time of the next visit
 are at {base}/api/services/your.host/status
-A host that is known is visited again by POST {base}/api/verify/your.host (anybody may ask, {rechecks} times a day in
-all for a domain; the limits above hold all the same). Step by step: docs/operators.md of the project.
+A host that is known is visited again by POST {base}/api/verify/your.host (anyone may ask, {rechecks} times a day in
+all for a domain; the limits above still apply). Step by step: docs/operators.md of the project.
 
 Who runs it. {operator}
 

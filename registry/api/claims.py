@@ -33,7 +33,7 @@ MAX_NAME_CHARS: Final = 2_048
 _SAYS: Final = {
     None: "Not checked yet.",
     "published": "The value was read.",
-    "missing": "The value is not there: the record or file is missing, or has another content.",
+    "missing": "The value is not there: the record or file is missing, or has other content.",
     "unanswered": "No definite answer came. Nothing changed; try again.",
 }
 
@@ -151,7 +151,7 @@ async def check(request: Request, id: ClaimPath, wait: Wait = None) -> Response:
 
 
 def _token(request: Request, claim_id: str) -> Token:
-    """Return the token of the claim that the path names. Raise Problem."""
+    """Return the claim token that the path names. Raise Problem."""
     token = bearer(request, CLAIM)
     if token.id != claim_id:
         raise unauthorized()

@@ -35,8 +35,8 @@ router = strict_router(tags=["services"])
     response_model=schemas.CrawlLedger,
     responses={200: example(schemas.CrawlLedger), **not_modified(), **errors(INVALID_PARAMETER, UNKNOWN_SERVICE)},
     summary="The visits to a host",
-    description="When it was visited, what was requested and answered, and why the next visit is when it is. Also for "
-    "hosts where nothing was found; for a site that opted out only that.",
+    description="The visits with their requests and answers, and the reason for the time of the next visit. Also for "
+    "hosts where nothing was found. For a site that opted out, only the opt-out.",
 )
 async def crawl(request: Request, domain: DomainPath, visits: Visits = 5) -> Response:
     host = host_in(domain)

@@ -87,7 +87,7 @@ async def discover(
     if page.suggestions is not None:
         used_filters = [name for name in FILTER_NAMES if name in request.query_params]
         content["suggestions"] = _suggested(page.suggestions, used_filters)
-    # The Atom feed has no other parameters: with a filter it would be one of another search.
+    # The Atom feed lacks these filters: a link to it from a filtered search would lead to other results.
     is_bare = len(request.query_params) == 1
     return json_response(request, content, headers=link_to_changes(base_url(request), q=text) if is_bare else None)
 

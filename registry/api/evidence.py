@@ -1,4 +1,4 @@
-"""What this registry saw of a host: documents with their bytes, the history of them, and its availability by day."""
+"""What this registry saw of a host: its documents with their bytes, their history, and availability by day."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final, NoReturn
@@ -30,7 +30,7 @@ from registry.edge.problems import (
     UNKNOWN_SERVICE,
     Problem,
 )
-from registry.edge.requests import JUDGED_HERE, base_url, computed, registry_of
+from registry.edge.requests import MAX_INLINE_DOCUMENT, base_url, computed, registry_of
 from registry.edge.responses import REVALIDATE, encoded_response, json_response, matches_etag, service_url, timestamp
 from registry.edge.routing import strict_router
 
@@ -175,7 +175,7 @@ async def history(request: Request, domain: DomainPath, cursor: Cursor = None, l
     if page is None:
         raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
     charge_stored(request, page.size)
-    body = await computed(request, page.size, JUDGED_HERE, _history, host, page, host=host)
+    body = await computed(request, page.size, MAX_INLINE_DOCUMENT, _history, host, page, host=host)
     return encoded_response(request, body, cache=REVALIDATE)
 
 

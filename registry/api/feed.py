@@ -1,7 +1,7 @@
 """`GET /api/feed`: what changed, page by page, and `GET /api/feed/stream`: the same as Server-Sent Events.
 
-Both read the events in the one order of `registry.actions.feed`. Who waits for events costs no query: one poll of the
-database serves all who wait in this process.
+Both return the events in the order of `registry.actions.feed`. Waiting clients cost no queries: one poll of the
+database serves all of them in this process.
 """
 
 import asyncio
@@ -141,7 +141,7 @@ async def stream(
 
 
 class _EventStream(StreamingResponse):
-    """A response that holds its connection for as long as it runs. Raise Problem when there are too many."""
+    """A response that holds its connection open while it runs. Raise Problem when there are too many."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         with long_poll(scope, "stream") as may_stream:
@@ -152,7 +152,7 @@ class _EventStream(StreamingResponse):
 
 
 async def _page(request: Request, cursor: str | None, types: Types, limit: int) -> EventPage:
-    """Return the page that a client asks for. Raise Problem."""
+    """Return the requested page. Raise Problem."""
     actions = registry_of(request).feed
     if cursor == LATEST:
         return await actions.latest(types)
@@ -167,7 +167,8 @@ async def _page(request: Request, cursor: str | None, types: Types, limit: int) 
 
 
 async def _awaited(request: Request, page: EventPage, types: Types, limit: int, seconds: int) -> EventPage:
-    """Return the page of the first events that come after an empty one; an empty one after `seconds`. Raise Problem."""
+    """Wait for the first events after an empty page, at most `seconds`; return an empty page after that. Raise
+    Problem."""
     actions, clock = registry_of(request).feed, asyncio.get_running_loop().time
     _close_turn(request)
     deadline = clock() + seconds
@@ -184,8 +185,8 @@ async def _streamed(request: Request, page: EventPage, types: Types) -> AsyncIte
     message = _message(request, "feed" if page.events else "heartbeat", page)
     yield message
     heartbeat_at = clock() + HEARTBEAT_SECONDS
-    while not actions.has_ended and not request.scope.get("waypost.head"):  # the head of the answer is there
-        await _afford(request, len(message))  # before the next page is read: what it says must not grow old here
+    while not actions.has_ended and not request.scope.get("waypost.head"):  # HEAD needs only the header fields
+        await _afford(request, len(message))  # pay first: a page read before the wait would be out of date
         message = b""
         if page.has_more or await actions.wait(page.place, heartbeat_at - clock()):
             try:
@@ -205,7 +206,7 @@ async def _streamed(request: Request, page: EventPage, types: Types) -> AsyncIte
 
 
 async def _following(request: Request, place: Place, types: Types, limit: int) -> EventPage:
-    """Return the page after a place that was current a moment ago. Raise Problem."""
+    """Return the page after a cursor that was valid a moment ago. Raise Problem."""
     try:
         return await registry_of(request).feed.shared_page(place, types, limit)
     except ExpiredCursor:
@@ -213,9 +214,9 @@ async def _following(request: Request, place: Place, types: Types, limit: int) -
 
 
 async def _afford(request: Request, size: int) -> None:
-    """Return when the client has units of work for a message of so many bytes, if any, or when the server stops.
+    """Wait until the client has enough units of work for a message of this size, or the server stops.
 
-    A stream is no way around its client's limit.
+    Otherwise a stream would be a way around the client's limit.
     """
     while size and not registry_of(request).feed.has_ended:
         try:
@@ -227,7 +228,7 @@ async def _afford(request: Request, size: int) -> None:
 
 
 def _message(request: Request, event: str, page: EventPage) -> bytes:
-    """Return a message of an event stream (HTML Standard, section 9.2); JSON has no line breaks of its own."""
+    """Return a message of an event stream (HTML Standard, section 9.2). JSON without indentation has no line breaks."""
     return (
         f"id: {page.cursor}\nevent: {event}\ndata: ".encode() + unbroken(orjson.dumps(_shown(request, page))) + b"\n\n"
     )
@@ -265,7 +266,7 @@ def _payload(event: FeedRow) -> schemas.FeedPayload:
 
 
 def _cloud_events(request: Request, page: EventPage, types: Types, limit: int) -> Response:
-    """Return the page in the JSON batch format of CloudEvents 1.0.2, where a page has no members of its own."""
+    """Return the page in the JSON batch format of CloudEvents 1.0.2, which has no members for the page itself."""
     base = base_url(request)
     events: list[schemas.CloudEvent] = [
         {
@@ -321,6 +322,6 @@ def _expired(request: Request) -> Problem:
 
 
 def _close_turn(request: Request) -> None:
-    """Let the client's other requests begin: waiting is no work."""
+    """Release the turn of the request, so that the client may send others while this one waits."""
     if turn := request.scope.get("waypost.turn"):
         turn.close()

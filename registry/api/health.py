@@ -190,8 +190,10 @@ async def ready(request: Request) -> Response:
 
 
 async def _checked(request: Request) -> dict[str, str]:
-    """Return the states of the parts. Requests that arrive while a check is under way share it: nothing else limits
-    this operation, because an orchestrator must be answered."""
+    """Return the states of the parts. Requests that arrive during a check share it.
+
+    Nothing else limits this operation, because an orchestrator must always be answered.
+    """
     state = request.app.state
     check: asyncio.Task[dict[str, str]] | None = getattr(state, "readiness", None)
     if check is None or check.done():  # guard: one-readiness-check

@@ -1,7 +1,7 @@
 """`GET /api/services/{domain}/manifest/{format}`: a service as a document of a format that its host may not serve.
 
-Generated and marked synthetic, unless the host serves the format itself: then its own document is returned as it is,
-and `native_url` says where it is served (AWP 0.2 section 14: agents should prefer that).
+The document is generated and marked synthetic, unless the host serves the format itself: then the host's document is
+returned unchanged, and `native_url` says where it is served (AWP 0.2 section 14: agents should prefer that).
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from registry.core.model.documents import Outcome
 from registry.core.translating import TARGETS, Loss, SourceDocument, Translation, Untranslatable, translate
 from registry.edge.limiter import charge_stored
 from registry.edge.problems import BUSY, INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, Problem
-from registry.edge.requests import JUDGED_HERE, base_url, computed, registry_of
+from registry.edge.requests import MAX_INLINE_DOCUMENT, base_url, computed, registry_of
 from registry.edge.responses import capability_url, encoded_response
 from registry.edge.routing import strict_router
 
@@ -78,7 +78,7 @@ async def manifest(
     size = stored.size + sum(len(source.raw) for source in sources)
     charge_stored(request, size)
     wanted = (stored, sources, format, base_url(request), version, raw)
-    body, media_type = await computed(request, size, JUDGED_HERE, _encoded_translation, *wanted, host=host)
+    body, media_type = await computed(request, size, MAX_INLINE_DOCUMENT, _encoded_translation, *wanted, host=host)
     return encoded_response(request, body, media_type=media_type)
 
 
@@ -141,8 +141,8 @@ def _native_url(view: ServiceView, target: str) -> str | None:
 
 
 def grouped(losses: Iterable[Loss]) -> list[TranslationLoss]:
-    """Return one row per kind of loss and document, with its first MAX_POINTERS JSON pointers; the most frequent
-    first."""
+    """Return one row for each kind of loss and document, most frequent first, with its first MAX_POINTERS JSON
+    pointers."""
     pointers_by_kind: dict[tuple[str, str, str | None], list[str]] = {}
     for loss in losses:
         pointers_by_kind.setdefault((loss.what, loss.why, loss.document), []).append(loss.pointer)

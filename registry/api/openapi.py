@@ -1,4 +1,4 @@
-"""The OpenAPI document as it is kept in docs/openapi.json."""
+"""Writes the OpenAPI document that is kept in docs/openapi.json."""
 
 import orjson
 

@@ -1,6 +1,6 @@
-"""`/api/opt-outs`: request a check of an opt-out, or its end. Anyone may request it; only the site itself can prove it.
+"""`/api/opt-outs`: request that a site's opt-out is checked, or that it ends.
 
-The API does not fetch anything: a worker checks the site and acts only on what the site declares.
+Anyone may request a check. A worker then reads the site and acts only on what the site declares.
 """
 
 from typing import Final

@@ -55,7 +55,7 @@ router = strict_router(tags=["owners"])
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """The bearer of an owner's token, who asks something of a host."""
+    """The bearer of an owner's token, and the host that the request is about."""
 
     actions: OwnershipActions
     token: Token
@@ -63,7 +63,7 @@ class _Owner:
 
     @classmethod
     def of(cls, request: Request, domain: str) -> "_Owner":
-        """Raise Problem for a request without an owner's token, and for an invalid host name."""
+        """Return the owner of a request. Raise Problem without an owner's token, and for an invalid host name."""
         return cls(registry_of(request).ownership, bearer(request, OWNER), host_in(domain))
 
     async def run(
@@ -72,12 +72,12 @@ class _Owner:
         *arguments: P.args,
         **options: P.kwargs,
     ) -> T:
-        """Return what the action returns. Raise Problem for what it refuses."""
+        """Run the action and return its result. Raise Problem when it is refused."""
         with _refusals():
             return await action(self.actions, self.token, self.host, *arguments, **options)
 
     def changed(self, is_changed: bool, says: str, **more: Any) -> Response:
-        """Return the answer to a change."""
+        """Return the response to a change."""
         data = {"domain": self.host, "changed": is_changed, "says": says, **more}
         return secret_response({"success": True, "data": data})
 
@@ -87,8 +87,8 @@ class _Owner:
     response_model=schemas.Owned,
     responses={200: example(schemas.Owned), **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE)},
     summary="What the owner of a host sees",
-    description="The ownership and when it is verified next, what is set, the webhook, and who decided what. Needs the "
-    "owner's token, as everything below this address.",
+    description="The ownership and its next verification, the settings, the webhook, and the decisions about the host. "
+    "Needs the owner's token, as does everything below this address.",
     openapi_extra=keyed(),
 )
 async def owned(request: Request, domain: DomainPath) -> Response:
@@ -112,10 +112,14 @@ async def recheck(request: Request, domain: DomainPath) -> Response:
     if result.state in ("opted_out", "blocked"):
         raise Problem(OPTED_OUT, "This host is not visited: it opted out, or is blocked.")
     if result.state == "unknown":
-        raise Problem(UNKNOWN_SERVICE, "Nobody has submitted this host yet.")
+        raise Problem(UNKNOWN_SERVICE, "This host has not been submitted yet. Submit it with `POST /api/services`.")
     if result.retry_at is not None:
         seconds = max(1, round((result.retry_at - utc_now()).total_seconds()))
-        raise Problem(RATE_LIMITED, "The host asks to be left alone.", headers={"Retry-After": str(seconds)})
+        raise Problem(
+            RATE_LIMITED,
+            "The host asks crawlers to wait. Try again after `Retry-After`.",
+            headers={"Retry-After": str(seconds)},
+        )
     return owner.changed(True, "Queued; a visit takes up to a minute.")
 
 
@@ -262,7 +266,7 @@ async def give_up(request: Request, domain: DomainPath) -> Response:
     summary="Opt out, or end an owner's opt-out",
     description="Deletes everything stored about the host and those below it, the ownership included; they are not "
     "visited again. Refused while a host below has an owner that the token does not cover. To return, prove the "
-    "ownership anew by DNS, then send `undo`.",
+    "ownership by DNS again, then send `undo`.",
     openapi_extra=keyed({**_WRITE, **body_of(schemas.OPT_OUT_SCHEMA, schemas.OptOutByOwner, required=False)}),
 )
 async def opt_out(request: Request, domain: DomainPath) -> Response:
@@ -286,13 +290,13 @@ async def _body(request: Request, known: set[str]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _refusals() -> Iterator[None]:
-    """Answer what the actions refuse."""
+    """Raise the refusals of the actions as Problem."""
     try:
         yield
     except NotAnOwner:
         raise unauthorized() from None
     except OtherHost:
-        raise Problem(FORBIDDEN, "The token is that of another host.") from None
+        raise Problem(FORBIDDEN, "This token belongs to another host.") from None
     except TooMany as refusal:
         raise too_many(refusal) from None
     except ForeignReceiver as refusal:

@@ -248,7 +248,7 @@ DomainPath = Annotated[
 SubmissionPath = Annotated[
     str,
     Path(
-        description="The id of the list, as the answer to its submission has it. Nobody can guess it.",
+        description="The id of the list, from the answer to its submission. It cannot be guessed.",
         examples=["5f0c2f0e-8d52-4a4e-9c0a-3b8f6f1f4d11"],
     ),
 ]
@@ -277,7 +277,7 @@ CapabilityPath = Annotated[
 def question(text: str) -> str:
     """Return `q` as it is searched and echoed: trimmed, at most QUERY_CHARS characters. Raise Problem when blank.
 
-    It is plain text: tags and operators are ordinary words.
+    The query is plain text: tags and operators are ordinary words.
     """
     trimmed = text.strip()[:QUERY_CHARS].strip()
     if not trimmed:
@@ -303,7 +303,7 @@ async def filters(
     seen_since: SeenSince = None,
     seen_within_days: SeenWithin = None,
 ) -> Filters:
-    """Return the filters shared by discover and list. Async, because FastAPI runs a plain function in a thread."""
+    """Return the filters that discover and list share. Async, because FastAPI runs a plain function in a thread."""
     earliest_day = None if seen_within_days is None else utc_now().date() - timedelta(days=seen_within_days)
     return Filters(
         include_unverified=include_unverified,

@@ -1,6 +1,6 @@
 """`POST /api/verify/{domain}` and `POST /api/health/{domain}`: visit a known host again now, and wait for the visit.
 
-The API does not fetch anything: a worker does. Anybody may ask within small budgets (`actions/frontier/recheck.py`).
+Anyone may ask, within small budgets (`actions/frontier/recheck.py`). A worker makes the visit, not the API.
 """
 
 import math
@@ -28,7 +28,7 @@ from registry.core.names.domains import InvalidName, is_confusable
 from registry.edge.connections import long_poll
 from registry.edge.limiter import charge_submission
 from registry.edge.problems import BLOCKED, MIRRORED, NOT_LISTED, OPTED_OUT, RATE_LIMITED, UNKNOWN_SERVICE, Problem
-from registry.edge.requests import SHOWN_HERE, base_url, client_of, computed, registry_of
+from registry.edge.requests import MAX_INLINE_SERVICE, base_url, client_of, computed, registry_of
 from registry.edge.responses import json_response, status_url
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
@@ -42,15 +42,15 @@ _BOUNDS: Final = (
 _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "too_soon": f"It was visited less than {_SECONDS} seconds ago.",
-        "asked_for_time": "The host itself asks not to be visited before that.",
-        "client_budget": f"You have asked for all visits that one client may ask for. {_BOUNDS}",
-        "domain_budget": f"All visits that may be asked for were made to this domain. {_BOUNDS}",
+        "asked_for_time": "The host itself asks not to be visited before that time.",
+        "client_budget": f"You have used all visits that one client may ask for. {_BOUNDS}",
+        "domain_budget": f"All visits that clients may ask for to this domain were used. {_BOUNDS}",
         "too_many": "Too many hosts of this domain are waiting for their first visit.",
         "client_domain": "You submitted too many new hosts of this domain within a day.",
         "client_unresolved": "Too many names that you submitted within a day have no address.",
     }
 )
-"""State of a request that was refused -> what the client is told."""
+"""State of a refused request -> the detail of the problem."""
 
 _QUEUED: Final = "Queued with priority; a visit takes up to a minute."
 
@@ -150,7 +150,7 @@ async def check_health(request: Request, domain: DomainPath, wait: Wait = None) 
 
 
 async def _asked(request: Request, host: str, now: datetime, *, whole_plan: bool) -> Recheck:
-    """Queue the visit. Raise Problem when it is not made."""
+    """Queue the visit. Raise Problem when it is refused."""
     charge_submission(request)
     try:
         asked = await registry_of(request).frontier.recheck(host, client=client_of(request), whole_plan=whole_plan)
@@ -170,7 +170,7 @@ async def _asked(request: Request, host: str, now: datetime, *, whole_plan: bool
 
 
 async def _visited(request: Request, asked: Recheck, since: datetime, wait: int | None) -> bool:
-    """Wait for the visit; return whether it was made. A postponed one is not waited for."""
+    """Return whether the visit was made within the wait. A postponed visit is not waited for."""
     if asked.next_visit_at is not None and asked.next_visit_at > utc_now():
         return False
     waypost = registry_of(request)
@@ -191,7 +191,7 @@ async def _verified(request: Request, host: str) -> Response:
             response_time_ms=status.response_ms if status else None,
             crawl_failures=status.crawl_failures if status else 0, untrusted_text=["errors"],
         )  # fmt: skip
-    view = await computed(request, stored.size, SHOWN_HERE, stored.view, host=host)
+    view = await computed(request, stored.size, MAX_INLINE_SERVICE, stored.view, host=host)
     level = view.record.trust_level
     data: schemas.VerifiedData = {
         "domain": host,

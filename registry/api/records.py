@@ -1,4 +1,4 @@
-"""`POST /api/records`: everything public about some hosts, for mirrors that read of them in the change feed."""
+"""`POST /api/records`: everything public about some hosts, for mirrors that follow the change feed."""
 
 from typing import Final
 
@@ -27,8 +27,8 @@ router = strict_router(tags=["copies"])
     responses={200: example(schemas.Records), **errors(UNREADABLE_BODY, INVALID_BODY)},
     summary="The records of some hosts, as in a dump",
     description=f"For copies of the registry: the current records of at most {MOST_HOSTS} hosts, all as of one moment, "
-    "and that a host has none. They are at least as new as every event of `GET /api/feed` up to `sequence`. Hosts for "
-    "which there was no room are in `left`: ask for them again.",
+    "and a note for each host without one. They are at least as new as every event of `GET /api/feed` up to "
+    "`sequence`. Hosts that did not fit are in `left`: ask for them again.",
     openapi_extra={
         "x-side-effects": False,
         "requestBody": {
@@ -46,7 +46,7 @@ async def records(request: Request) -> Response:
     hosts = _hosts(await read_body(request))
     charge(request, len(hosts) // _HOSTS_FOR_A_UNIT)
     found = await registry_of(request).dumps.records(hosts)
-    charge_stored(request, found.size // 8)  # the bytes are passed on as they are stored: no model is computed
+    charge_stored(request, found.size // 8)  # stored bytes are passed on unchanged: no model is computed
     content = {
         "sequence": found.sequence,
         "cursor": found.cursor,
@@ -58,7 +58,6 @@ async def records(request: Request) -> Response:
 
 
 def _hosts(body: object) -> list[str]:
-    """Return the canonical hosts of the question. Raise Problem."""
     names = body.get("hosts") if isinstance(body, dict) else None
     if not isinstance(body, dict) or not isinstance(names, list) or len(body) != 1:
         raise Problem(INVALID_BODY, "The body must be an object with `hosts` (list of host names) and nothing else.")

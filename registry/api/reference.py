@@ -1,7 +1,7 @@
 """`GET /docs`: the reference of this API for people, rendered from its OpenAPI document.
 
-One page of plain HTML: no script, no form, nothing from another host. The Content-Security-Policy forbids all of that
-too, so that no text in the page could do it.
+One page of plain HTML: no script, no form, nothing from another host. The Content-Security-Policy forbids all of them,
+in case a text in the page tried to add one.
 """
 
 import base64
@@ -67,7 +67,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceAnswer:
-    """One response of an operation. `problems`: slugs of the problem types that it can have."""
+    """One response of an operation. `problems`: slugs of its problem types."""
 
     status: str
     text: str
@@ -133,7 +133,7 @@ def render(document: Mapping[str, Any], base: str) -> str:
 
 
 def chapters(document: Mapping[str, Any], base: str) -> Iterator[Chapter]:
-    """Yield the tags in their order. An operation stands in the chapter of the first of its tags only."""
+    """Yield the tags in their order. An operation appears only in the chapter of its first tag."""
     order = [tag["name"] for tag in document["tags"]]
     of_tag: dict[str, list[ReferenceOperation]] = {name: [] for name in order}
     for path, item in document["paths"].items():
@@ -193,7 +193,7 @@ def _member(name: str, place: str, required: bool, schema: Mapping[str, Any], te
 
 
 def _texts(text: str, schema: Mapping[str, Any]) -> Sequence[str]:
-    """Return the description of a member, and in a paragraph of its own what its schema adds."""
+    """Return the description of a member, and in a second paragraph what its schema adds."""
     description = text or schema.get("description", "")
     added = [_bounds(schema), schema.get("description", "") if text else ""]
     return list(dict.fromkeys(filter(None, (description, " ".join(part for part in added if part != description)))))
@@ -282,7 +282,8 @@ def _bounds(schema: Mapping[str, Any]) -> str:
 def _curl(
     method: str, path: str, parameters: Sequence[Mapping[str, Any]], body: JsonText | None, base: str, *, is_keyed: bool
 ) -> str:
-    """Return a command with the examples of all path parameters and required parameters; `is_keyed`: and a token."""
+    """Return a command with examples for all path parameters and required parameters, and with a token if
+    `is_keyed`."""
     query = {}
     for parameter in parameters:
         examples = parameter["schema"].get("examples") or [""]
@@ -311,7 +312,7 @@ def _json(value: Any, *, indented: bool = False) -> str:
 
 
 def _with_code(text: str) -> Markup:
-    """Return a description as HTML: `` `words` `` in backticks as code, all else escaped."""
+    """Return a description as HTML: escaped, with `` `words` `` in backticks as code."""
     pieces = text.split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(piece) if index % 2 and index < len(pieces) - 1 else escape(piece)

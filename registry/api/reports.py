@@ -1,6 +1,6 @@
-"""`/api/reports`: tell the operator of this registry what is wrong with a host, and read the answer.
+"""`/api/reports`: report a problem with a host to the operator of this registry, and read the answer.
 
-A report is a signal: no number of them hides a host or changes its rank.
+Reports are signals: no number of them hides a host or changes its rank.
 """
 
 import math
@@ -39,9 +39,9 @@ PATH: Final = "/api/reports"
 _SAYS: Final[Mapping[FilingState, str]] = MappingProxyType(
     {
         "filed": "Filed: `status_url` shows the answer. Keep it, it is shown only here.",
-        "repeated": "You filed this report before, and it is not decided yet: its address was shown then.",
-        "counted": f"Counted: {MOST_OF_REPORT} clients or more filed the same, and it is not decided yet. Nothing but "
-        "their number is kept of yours.",
+        "repeated": "You already filed this report, and it is not decided yet. Its `status_url` was shown then.",
+        "counted": f"Counted: {MOST_OF_REPORT} clients or more filed the same, and it is not decided yet. Your text is "
+        "not stored.",
         "client_budget": f"You filed {MOST_OF_CLIENT} reports within a day.",
     }
 )
@@ -57,8 +57,8 @@ router = strict_router(tags=["submission"])
         **errors(UNREADABLE_BODY, INVALID_BODY, MIRRORED, UNKNOWN_SERVICE, BODY_TOO_LARGE),
     },
     summary="Report a host",
-    description="Tells the operator of this registry what is wrong with a host that is known here. Nothing changes by "
-    "itself, whatever the number of reports: a person decides. Reports of several clients about the same host with the "
+    description="Tells the operator of this registry what is wrong with a host that is known here. Reports alone "
+    "change nothing, however many there are: a person decides. Reports of several clients about the same host with the "
     "same `code` are decided together. `status_url` is a secret address at which the answer can be read. One client "
     f"may file {MOST_OF_CLIENT} reports in a day. The first {MOST_OF_REPORT} about a host with the same `code` are "
     "kept; further ones are only counted until those are decided.",

@@ -1,8 +1,7 @@
 """A response cache for `/api/discover`, in front of the routes: a repeated query costs neither a search nor routing.
 
-A response is served for one second, counted from the arrival of its request. So every change of the registry shows in
-the responses within a second, without watching the database for changes. Only complete 200 responses are cached, no
-errors and no 304.
+A response is served for one second after its request arrived. So every change of the registry shows within a second,
+without watching the database. Only complete 200 responses are cached, no errors and no 304.
 """
 
 import time
@@ -33,11 +32,11 @@ class _CachedResponse:
     headers: list[tuple[bytes, bytes]]
     etag: str
     body: bytes
-    forms: Forms  # its headers and body by coding, so that each is compressed once
+    forms: Forms  # headers and body by coding, so that each is compressed once
 
 
 class ResponseCache:
-    """ASGI middleware; `clock` returns monotonic seconds. The cache key is the query string as it was sent."""
+    """ASGI middleware that caches by the query string as sent; `clock` returns monotonic seconds."""
 
     def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.monotonic) -> None:
         self._app = app
@@ -48,7 +47,7 @@ class ResponseCache:
 
     @property
     def size(self) -> int:
-        """Bytes of the stored bodies and queries; the compressed forms are at most twice as much beside them."""
+        """The bytes of stored bodies and queries. Compressed forms add at most twice as much."""
         return self._bytes
 
     def __len__(self) -> int:
@@ -72,7 +71,7 @@ class ResponseCache:
         await (_send_not_modified if is_unchanged else _send)(cached, send)
 
     def kept(self, scope: Scope, coding: str) -> Form | None:
-        """Return the response that is kept for a GET request, if it was sent in this coding before."""
+        """Return the cached response to a GET request in this coding, or None."""
         cached = self._current(scope["query_string"]) if scope["path"] == _PATH else None
         form = None if cached is None else cached.forms.get(coding)
         if form is not None:
@@ -85,7 +84,7 @@ class ResponseCache:
         return cached if cached is not None and cached.expires_at > self._clock() else None
 
     async def _forward(self, scope: Scope, receive: Receive, send: Send, query: bytes) -> None:
-        """Call the application and store a complete response; its age counts from the arrival of the request."""
+        """Call the application and store a complete response. Its age counts from the arrival of the request."""
         expires_at = self._clock() + LIFETIME_SECONDS
         start_messages: list[Message] = []
         body = bytearray()

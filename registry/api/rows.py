@@ -66,16 +66,16 @@ _CLAIMS: Final = ("provider", "claims", "identity", "version", "homepage", "repo
 
 
 def trust(listing: Listing, since: Mapping[str, str], model: Mapping[str, Any]) -> schemas.ExplainedTrust:
-    """Return what is known of a service, with the meaning of its level and every reason why that is not higher.
+    """Return the level of trust, what it means, and every reason why it is not higher.
 
-    `since`: when the level and the reasons began (ISO 8601); `model`: the service as JSON, for what it claims.
+    `since`: when the level and the reasons began (ISO 8601); `model`: the service as JSON, for its claims.
     """
     claimed = [name for name in _CLAIMS if model.get(name)]
     return cast(schemas.ExplainedTrust, {**explained_listing(listing, timestamps(since)), "claimed": claimed})
 
 
 def confirmation(model: dict[str, Any] | None) -> schemas.Confirmation | None:
-    """Return whether a person must agree to a call, and the question for them; None: the documents do not say."""
+    """Return whether a person must confirm a call, and the question to ask; None if the documents do not say."""
     if model is None:
         return None
     message = model.get("message")
@@ -85,7 +85,8 @@ def confirmation(model: dict[str, Any] | None) -> schemas.Confirmation | None:
 def freshness(
     last_visit_at: datetime | None, seen_at: datetime | None, state: State, now: datetime
 ) -> schemas.Freshness:
-    """Return how recent the data is. Never part of score or trust: an outage of this registry must not cost a site."""
+    """Return how recent the data is. Never part of score or trust: an outage of this registry must not cost sites
+    points."""
     return {
         "state": state,
         "last_crawled_at": timestamp(last_visit_at),

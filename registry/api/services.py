@@ -43,7 +43,14 @@ from registry.edge.problems import (
     UNKNOWN_SERVICE,
     Problem,
 )
-from registry.edge.requests import JUDGED_HERE, NEVER_HERE, SHOWN_HERE, base_url, computed, registry_of
+from registry.edge.requests import (
+    MAX_INLINE_DOCUMENT,
+    MAX_INLINE_SERVICE,
+    NEVER_INLINE,
+    base_url,
+    computed,
+    registry_of,
+)
 from registry.edge.responses import REVALIDATE, capability_url, encoded_response, json_response, status_url, timestamp
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
@@ -57,7 +64,7 @@ _NO_DETAIL = {
 }
 
 _OWN: Final = ("title", "side_effects", "side_effects_inferred", "confirmation_required", "injection_flags")
-"""Keys of a capability's record without text of sites; a problem has a title of its own."""
+"""Keys of a capability's record without text of sites; `title` here is the title of the problem."""
 
 # guard: untrusted-service
 _UNTRUSTED: Final = (
@@ -140,7 +147,7 @@ async def capability(request: Request, domain: DomainPath, name: CapabilityPath)
         raise Problem(UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name or id.")
     charge_stored(request, stored.size)
     return encoded_response(
-        request, await computed(request, stored.size, SHOWN_HERE, _capability, host, stored, host=host)
+        request, await computed(request, stored.size, MAX_INLINE_SERVICE, _capability, host, stored, host=host)
     )
 
 
@@ -218,8 +225,8 @@ def _status(host_status: HostReport, base: str) -> submission.StatusData:
         **errors(INVALID_PARAMETER, OPTED_OUT, UNKNOWN_SERVICE, NOT_THEN, BUSY),
     },
     summary="One service in full",
-    description="Found by host, in any spelling. `manifest` is an Agent Discovery Protocol manifest whatever format "
-    "the host serves; what it cannot express is beside it, with the score and every reason behind it.",
+    description="Found by host, in any spelling. `manifest` is an Agent Discovery Protocol manifest, even if the host "
+    "serves another format; what it cannot express is beside it, with the score and every reason for it.",
 )
 async def service(
     request: Request, domain: DomainPath, include_details: OnlyTrue = False, as_of: AsOf = None
@@ -231,7 +238,7 @@ async def service(
     if stored is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
     charge_stored(request, stored.size)
-    here = JUDGED_HERE if include_details else SHOWN_HERE  # thousands of example calls take seconds
+    here = MAX_INLINE_DOCUMENT if include_details else MAX_INLINE_SERVICE  # thousands of example calls take seconds
     shown = (stored, base_url(request), utc_now(), include_details)
     body = await computed(request, stored.size, here, _one_service, *shown, host=host)
     return encoded_response(request, body, headers=link_to_changes(base_url(request), domain=host))
@@ -250,7 +257,7 @@ async def _as_of(request: Request, host: str, at: datetime, include_details: boo
         raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
     charge_stored(request, then.size)
     shown = (then, base_url(request), include_details)
-    body = await computed(request, then.size, NEVER_HERE, _service_then, *shown, host=host)
+    body = await computed(request, then.size, NEVER_INLINE, _service_then, *shown, host=host)
     return encoded_response(request, body)
 
 
@@ -363,7 +370,7 @@ def _ownership(view: ServiceView) -> OwnershipFacts:
 
 
 def _grade(view: ServiceView) -> schemas.Grade:
-    """Return the score as it was computed; today's rules may differ."""
+    """Return the score that was computed at the last visit; the rules of today may give another one."""
     return {
         "value": view.record.score,
         "rubric_version": view.record.rubric_version,
@@ -373,7 +380,8 @@ def _grade(view: ServiceView) -> schemas.Grade:
 
 
 def _dated(dates: CapabilityDates | None) -> dict[str, str | None]:
-    """Return the fingerprint of a capability, when it was first seen, and when it last changed; null: not known."""
+    """Return the fingerprint of a capability, when it was first seen, and when it last changed; null if not
+    recorded."""
     return {
         "fingerprint": None if dates is None else dates.fingerprint,
         "first_seen_at": None if dates is None else timestamp(dates.first_seen_at),

@@ -1,4 +1,4 @@
-"""`GET /api/stats`: what is listed, in numbers; `GET /api/stats/operation`: how this registry is doing."""
+"""`GET /api/stats`: counts of listed services; `GET /api/stats/operation`: how this registry is doing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,6 +1,6 @@
-"""`/api/submissions`: submit many hosts at once, and see what became of each.
+"""`/api/submissions`: submit many hosts at once, and read the state of each.
 
-`POST /api/services` submits one host and waits for its visit; here nothing is waited for.
+Unlike `POST /api/services`, which submits one host, nothing here waits for a visit.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ from registry.edge.responses import NEVER_SHARED, json_response, status_url, tim
 from registry.edge.routing import parse_body, strict_router
 
 PATH: Final = "/api/submissions"
-MOST_FINDINGS: Final = 20
+MAX_FINDINGS: Final = 20
 _HOSTS_OF_UNIT: Final = 10
 """Hosts that are queued, or whose state is read, for one unit of work."""
 
@@ -68,7 +68,7 @@ router = strict_router(tags=["submission"])
     response_model=schemas.SubmittedList,
     responses={
         202: {
-            "description": "Queued, as far as it was accepted; `status_url` is known to nobody else.",
+            "description": "The accepted hosts are queued. `status_url` is a secret address: keep it.",
             **example(schemas.SubmittedList),
         },
         **errors(
@@ -76,8 +76,8 @@ router = strict_router(tags=["submission"])
         ),
     },
     summary="Submit many hosts",
-    description=f"Queues 1 to {MOST_HOSTS} hosts, each for a visit with the whole probe plan. In the queue clients "
-    "take turns: a long list delays nobody else, and its own hosts wait for each other. With `Idempotency-Key` the "
+    description=f"Queues 1 to {MOST_HOSTS} hosts, each for a visit with the whole probe plan. Clients take "
+    "turns in the queue: a long list delays only its own hosts, not other clients. With `Idempotency-Key` the "
     "request can be repeated safely for 24 hours: it gets the same answer, and 409 while the first one is being worked "
     "on; another body with the same key is refused with 422. A refused host is named by its place in the list.",
     openapi_extra={
@@ -167,7 +167,6 @@ async def state(request: Request, id: SubmissionPath, limit: SubmittedLimit = 20
 
 
 def _names(body: Any) -> list[str]:
-    """Return the names. Raise Problem."""
     hosts = body.get("hosts") if isinstance(body, dict) else None
     if not isinstance(hosts, list) or not all(isinstance(name, str) for name in hosts):
         raise Problem(INVALID_BODY, "The body must be an object with `hosts`, a list of texts.")
@@ -218,7 +217,7 @@ def _host(host: SubmittedHostStatus, base: str) -> schemas.SubmittedHost:
 
 
 def _findings(host: SubmittedHostStatus) -> list[schemas.ShortFinding]:
-    """Return the findings, errors first, then warnings, as a check of the documents does."""
+    """Return the findings as a check of the documents would: errors first, then warnings."""
     order = list(Severity)
     known = [
         (rule, finding)
@@ -236,7 +235,7 @@ def _findings(host: SubmittedHostStatus) -> list[schemas.ShortFinding]:
             "says": rule.says,
             "fix": rule.fix,
         }
-        for rule, finding in known[:MOST_FINDINGS]
+        for rule, finding in known[:MAX_FINDINGS]
     ]
 
 

@@ -1,7 +1,7 @@
 """`POST /api/services`: queue a host with priority and wait a few seconds for its visit.
 
-The API does not fetch anything: a worker does, and reports through the database. A pasted manifest is checked but
-never listed, because a host's listing contains only what the host itself serves.
+A worker makes the visit and reports through the database; the API fetches nothing. A pasted manifest is checked but
+never listed, because a listing contains only what the host itself serves.
 """
 
 import math
@@ -41,7 +41,7 @@ from registry.edge.problems import (
     UNREADABLE_BODY,
     Problem,
 )
-from registry.edge.requests import JUDGED_HERE, SHOWN_HERE, base_url, client_of, computed, registry_of
+from registry.edge.requests import MAX_INLINE_DOCUMENT, MAX_INLINE_SERVICE, base_url, client_of, computed, registry_of
 from registry.edge.responses import json_response, status_url
 from registry.edge.routing import parse_body, strict_router
 from registry.wiring import Waypost, utc_now
@@ -58,7 +58,7 @@ _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "visited before can be submitted.",
     }
 )
-"""State of a submission that was refused -> what the client is told."""
+"""State of a refused submission -> the detail of the problem."""
 
 _POSTPONED: Final = "Queued; the visit is postponed, because a daily budget is spent. The status says which one."
 
@@ -118,7 +118,7 @@ router = strict_router(tags=["submission"])
 )
 async def submit(request: Request, wait: Wait = None) -> Response:
     raw = await request.body()
-    read = await computed(request, len(raw), JUDGED_HERE, _read, raw, base_url(request))
+    read = await computed(request, len(raw), MAX_INLINE_DOCUMENT, _read, raw, base_url(request))
     if isinstance(read, str):
         seconds = registry_of(request).settings.submit_wait if wait is None else wait
         return await _submit_host(request, pasted_host(read), seconds)
@@ -139,7 +139,7 @@ def _read(raw: bytes, base: str) -> str | schemas.SubmittedData:
 
 
 def pasted_host(domain: str) -> str:
-    """Return the host of a pasted URL, as ADP registries do; the name is validated later. Raise Problem if too long."""
+    """Return the host of a pasted URL, as ADP registries do, not validated yet. Raise Problem if it is too long."""
     if len(domain) > MAX_NAME_CHARS:
         raise Problem(INVALID_NAME, "The name is too long.", code="too_long")
     return re.sub("^https?://", "", domain.strip(), flags=re.IGNORECASE).partition("/")[0]
@@ -183,7 +183,7 @@ async def _visited_response(request: Request, waypost: Waypost, host: str, url: 
     stored = await waypost.queries.stored_service(host, include_details=True)
     if stored is None:
         raise _not_listed(host, status, url)
-    data = await computed(request, stored.size, SHOWN_HERE, _visited, host, stored, url, host=host)
+    data = await computed(request, stored.size, MAX_INLINE_SERVICE, _visited, host, stored, url, host=host)
     content: schemas.Submitted = {"success": True, "data": data}
     return json_response(request, content, status=201, headers={"Location": url})
 

@@ -23,7 +23,7 @@ from registry.core.reading.positions import refused_at
 from registry.core.reading.reader import Unreadable, read_json
 from registry.core.scoring.report import Report, ReportedFinding, report
 from registry.edge.problems import BODY_TOO_LARGE, BUSY, INVALID_PARAMETER, UNREADABLE_BODY, Problem
-from registry.edge.requests import JUDGED_HERE, computed
+from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
 from registry.edge.responses import encoded_response
 from registry.edge.routing import strict_router
 
@@ -51,7 +51,7 @@ router = strict_router(tags=["submission"])
 
 @dataclass(frozen=True, slots=True)
 class DraftReport:
-    """A document, read and assessed as if its own host served it."""
+    """A document that was read and assessed as if its own host served it."""
 
     host: str | None  # the host it claims
     assessment: Assessment
@@ -60,7 +60,7 @@ class DraftReport:
 
     @property
     def errors(self) -> list[ValidationFault]:
-        """Findings of severity error; without any, the reason why the document is not valid."""
+        """Findings of severity error; for an invalid document without any, the reason why it is invalid."""
         faults = [_fault(finding) for finding in self.report.findings if finding.rule.severity is Severity.ERROR]
         return faults or ([] if self.valid else [{"path": "$", "message": self._refusal()}])
 
@@ -134,11 +134,10 @@ async def validate(
         allowed = list(FORMAT_BY_SLUG)
         raise Problem(INVALID_PARAMETER, f"format: must be one of {', '.join(allowed)}", accepted=allowed)
     raw = await request.body()
-    return encoded_response(request, await computed(request, len(raw), JUDGED_HERE, _validated, raw, at, form))
+    return encoded_response(request, await computed(request, len(raw), MAX_INLINE_DOCUMENT, _validated, raw, at, form))
 
 
 def _validated(raw: bytes, path: str | None, expected: str | None) -> bytes:
-    """Return the JSON of the answer. Raise Problem."""
     try:
         draft = check_draft(raw, path, expected)
     except Unreadable as error:
@@ -174,7 +173,7 @@ def check_draft(raw: bytes, path: str | None, expected: str | None = None) -> Dr
 
 
 def _unreadable(raw: bytes, error: Unreadable) -> Problem:
-    """Return the response of ADP registries to bad JSON, with line and column of the fault."""
+    """Return the answer of ADP registries to bad JSON, with line and column of the fault."""
     position, rule_text = refused_at(raw, error), error.rule.says
     message = f"{rule_text} (line {position.line}, column {position.column})"
     fault = {"path": "$", "message": message, "line": position.line, "column": position.column}
@@ -186,7 +185,7 @@ def _without_document(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def dotted(pointer: str) -> str:
-    """Return the JSON Pointer `/capabilities/2/name` as `capabilities[2].name`; the whole document is `$`."""
+    """Return the JSON Pointer `/capabilities/2/name` as `capabilities[2].name`, and the whole document as `$`."""
     parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
     text = "".join(f"[{part}]" if re.fullmatch("[0-9]+", part) else f".{part}" for part in parts)
     return text.removeprefix(".") or "$"

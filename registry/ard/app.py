@@ -1,6 +1,6 @@
 """ARD v0.91 (Agentic Resource Discovery) as an interface: search, look-up, list and counts of entries, below `/ard`.
 
-Everything is read from the actions behind `/api/discover` and `/api/services`. No other registry is ever called.
+It reads from the actions behind `/api/discover` and `/api/services`, and never calls another registry.
 """
 
 import re
@@ -63,7 +63,7 @@ def interface(waypost: Waypost, settings: Settings) -> Interface:
 
 
 def make_routes() -> FastAPI:
-    """Return the application without middleware and registry; this suffices for the OpenAPI document."""
+    """Return the application without middleware and registry, which is enough for the OpenAPI document."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=NO_TELEMETRY)
     app.include_router(router)
     app.openapi = lambda: entries.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way
@@ -279,7 +279,7 @@ def _malformed(rule: str) -> Problem:
 
 
 def _referrals(peers: tuple[str, ...]) -> Iterator[dict[str, str]]:
-    """Yield the registries of the settings. `url` is their search route, as the specification has it in referrals."""
+    """Yield the registries of the settings. `url` is their search route, as the specification asks."""
     for url in peers:
         host = host_of(url) or ""
         yield {

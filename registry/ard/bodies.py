@@ -83,7 +83,7 @@ Body = TypeVar("Body", bound=_ClosedModel)
 
 
 async def read(request: Request, kind: type[Body]) -> Body:
-    """Return the body of a request. Raise Problem, which names places and rules and repeats nothing of the body."""
+    """Return the body of a request. Raise Problem, which names places and rules and repeats no part of the body."""
     value = await read_body(request)
     try:
         return kind.model_validate(value)
@@ -102,7 +102,7 @@ _MEMBERS: Final = frozenset(
 
 
 def _place(location: Sequence[int | str], kind: str) -> str:
-    """Return the path of the members that this API defines; what the client invented is not repeated."""
+    """Return the path of members that this API defines; invented members are not repeated."""
     known = [str(part) for part in location if isinstance(part, int) or part in _MEMBERS]
     if kind == "extra_forbidden" and location and isinstance(location[-1], str) and location[-1] in _MEMBERS:
         known = known[:-1]  # a member of another object

@@ -28,7 +28,7 @@ _CODES: Final[Mapping[int, str]] = {
     429: "RATE_LIMIT_EXCEEDED",
     503: "UNAVAILABLE",
 }
-"""Status -> code. The specification has no 503 of its own; every other status below 500 is a wrong argument."""
+"""Status -> code. The specification has no 503; every other status below 500 is a wrong argument."""
 
 SHOWN: Final[tuple[ProblemType, ...]] = (INVALID_BODY, INVALID_CURSOR, INVALID_PARAMETER, NO_SUCH_ADDRESS)
 

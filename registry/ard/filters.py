@@ -1,12 +1,9 @@
-"""Filters of ARD as filters of the search: what a client may narrow by, in every spelling that is found in the wild.
+"""Filters of ARD as filters of the search, in every spelling that clients use, and the terms that their keys mean.
 
-A filter that the search cannot apply is refused: applied afterwards, it would make totals and pages wrong.
-
-Which term of an entry a filter key means (ARD v0.91, section 5.3.1).
-
-A key is a path whose first segment is resolved to an IRI through the base context and the query's `@context`; the rest
-is a literal path into a member that is not expanded, such as `metadata`. Contexts are never fetched: of texts, only the
-address of the base context is accepted.
+A filter that the search cannot apply is refused: applied afterwards, it would make totals and pages wrong. A key is a
+path whose first segment is resolved to an IRI through the base context and the query's `@context`; the rest is a
+literal path into a member that is not expanded, such as `metadata` (ARD v0.91, section 5.3.1). Contexts are never
+fetched: the only text accepted is the address of the base context.
 """
 
 import re
@@ -57,9 +54,8 @@ def read_context(value: Any) -> Context:
 
 
 def resolve(key: str, context: Context) -> str | None:
-    """Return the path of a key in this registry's own spelling, such as `type` or `metadata.waypost:category`; None for
-    a term that entries here do not have.
-    """
+    """Return the path of a key in this registry's spelling, such as `type` or `metadata.waypost:category`; None for
+    unknown terms."""
     if key.startswith(NAMESPACE):
         return key.removeprefix(NAMESPACE) or None
     first, _, rest = (key, "", "") if key in context else key.partition(".")
@@ -87,7 +83,7 @@ def _iri(definition: Any) -> str:
 
 
 def _expanded(iri: str, context: Context) -> str:
-    """Return a compact IRI (`prefix:rest`) in full; anything else as it is. Prefixes of prefixes are followed once."""
+    """Return a compact IRI (`prefix:rest`) in full, anything else unchanged. Prefixes of prefixes are followed once."""
     for _ in range(2):
         match = _PREFIXED.fullmatch(iri)
         if match is None or match["prefix"] not in context:
@@ -102,11 +98,11 @@ MAX_CHARS: Final = 500
 
 Values = frozenset[str]
 Constraint = Mapping[str, Values]
-"""Field of Filters -> the values of which a service must have one. An empty set matches nothing."""
+"""Field of Filters -> values; a service must have one of them. An empty set matches nothing."""
 
 
 class Term(NamedTuple):
-    """A term that entries can be filtered or counted by."""
+    """A term by which entries can be filtered or counted."""
 
     facet: str | None  # name of the facet that counts it; None: it cannot be counted
     constrain: Callable[[Values], Constraint]
@@ -150,13 +146,14 @@ TERMS: Final[Mapping[str, Term]] = {
     f"{OWN}authType": Term("auth", _each("auth_types", _among(get_args(AuthKind)))),
     f"{OWN}pricingType": Term("pricing", _each("pricing_types", _among(get_args(PricingKind)))),
 }
-"""Path of a term -> what it means. The keys of `metadata` are those that entries here have."""
+"""Path of a term -> its meaning, with the keys that `metadata` of our entries has."""
 
 _COUNTABLE: Final = ", ".join(name for name, term in TERMS.items() if term.facet)
 
 
 def read_filter(value: Mapping[str, Any], context: Context) -> Filters | None:
-    """Return the filters of a query: any value of a key, all of the keys. None: no entry can match. Raise Problem."""
+    """Return the filters of a query; all keys must hold, each by any of its values. None: no entry can match. Raise
+    Problem."""
     if len(value) > MAX_KEYS:
         raise invalid(f"query.filter: at most {MAX_KEYS} keys")
     return combined(term_of(key, context).constrain(_values(given)) for key, given in value.items())
@@ -171,7 +168,7 @@ def term_of(key: str, context: Context) -> Term:
 
 
 def facet_of(key: str, context: Context) -> tuple[str, bool]:
-    """Return the facet that counts a term, and whether its slugs are to be shown as media types. Raise Problem."""
+    """Return the facet that counts a term, and whether to show its slugs as media types. Raise Problem."""
     path = resolve(key, context) if len(key) <= MAX_CHARS else None
     term = TERMS.get(path or "")
     if term is None or term.facet is None:
@@ -218,7 +215,7 @@ _ORDERS: Final[Mapping[str, EntryOrder]] = {
 
 @dataclass(slots=True)
 class ListFilter:
-    """`filters` None: no entry can match."""
+    """The conditions of a list. None for `filters`: no entry can match."""
 
     filters: Filters | None
     extra: ListConditions = field(default_factory=ListConditions)
@@ -226,7 +223,9 @@ class ListFilter:
 
 def read_list_filter(text: str | None) -> ListFilter:
     """Return the conditions of a list expression (ARD v0.91, appendix A), such as `type = 'a/b' AND createdAfter >
-    '2026-01-01'`. Commas separate alternatives of `type` and `publisherId`. Raise Problem.
+    '2026-01-01'`.
+
+    Commas separate alternatives of `type` and `publisherId`. Raise Problem.
     """
     constraints: list[Constraint] = []
     extra: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """The `waypost` command line: each command parses its arguments, calls an action and prints the result.
 
-Packages are imported inside the commands, Rich and pydantic too, so that `--help` and wrong usage answer at once. The
-commands are listed in the order of this module: what people use first stands first. Long, because it declares the
+Packages are imported inside the commands, Rich and pydantic too, so that `--help` and wrong usage answer at once.
+Commands are listed in the order of this module, the most used first. The module is long because it declares the
 arguments of all commands except `seed`, `admin`, `webhooks`, `search-keys` and `verify-index`.
 """
 
@@ -49,7 +49,7 @@ Exit codes: 0 success; 1 success with a negative result (nothing found, a check 
 
 
 class Commands(TyperGroup):
-    """The commands. A name that is none is refused before the options are parsed, for which Typer loads pydantic."""
+    """The commands. Unknown names are refused before the options are parsed, for which Typer loads pydantic."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and not args[0].startswith("-"):
@@ -98,7 +98,7 @@ def demo(
 ) -> None:
     """Crawl a sample web, search it and serve the API.
 
-    The sites are served over TLS on loopback; the demo needs no internet, and has a data folder of its own.
+    The sites are served over TLS on loopback. The demo needs no internet, and uses a separate data folder.
     """
     from registry.cli.common import console, errors
     from registry.cli.demo import run_demo
@@ -284,8 +284,8 @@ def mcp(
 ) -> None:
     """Serve MCP over standard input and output.
 
-    For a host of a model that starts this program. Nothing but the protocol's messages goes to standard output. Ends
-    with standard input.
+    For model hosts that start this program. Only the protocol's messages go to standard output. Ends with standard
+    input.
     """
     from registry.cli.mcp import run_mcp
     from registry.cli.shutdown import exit_process

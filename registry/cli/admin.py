@@ -1,4 +1,4 @@
-"""`waypost admin`: what only operators of this registry decide, and what they look at."""
+"""`waypost admin`: decisions that only operators of this registry make, and what they look at."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -57,7 +57,7 @@ LaterReason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why:
 def block(host: Host, reason: Reason, data: DataFolder = None, as_json: AsJson = False) -> None:
     """Keep a host from being visited and listed.
 
-    What is stored stays, so that `unblock` shows it again.
+    Stored data stays, so that `unblock` shows it again.
     """
     _hold(host, "blocked", reason, data, as_json=as_json)
 
@@ -72,14 +72,14 @@ def unblock(host: Host, reason: LaterReason = "", data: DataFolder = None, as_js
 def quarantine(host: Host, reason: Reason, data: DataFolder = None, as_json: AsJson = False) -> None:
     """Keep a host from being listed until it is released.
 
-    It is visited and judged meanwhile.
+    It is still visited and graded.
     """
     _hold(host, "quarantined", reason, data, as_json=as_json)
 
 
 @admin.command()
 def release(host: Host, reason: LaterReason = "", data: DataFolder = None, as_json: AsJson = False) -> None:
-    """End a quarantine: what was found meanwhile is shown."""
+    """End a quarantine: the latest findings are shown."""
     _release(host, "quarantined", reason, data, as_json=as_json)
 
 
@@ -133,7 +133,7 @@ def audit(
 
 @admin.command()
 def queue(data: DataFolder = None, as_json: AsJson = False) -> None:
-    """Show what waits: visits, submissions, checks of opt-outs, the index, the change feed."""
+    """Show what is waiting: visits, submissions, checks of opt-outs, the index, the change feed."""
     from dataclasses import asdict
 
     async def work(waypost: "Waypost") -> int:
@@ -166,7 +166,7 @@ def add_key(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a key and show it, this once.
+    """Make a key and show it once.
 
     Only its digest is stored.
     """
@@ -189,7 +189,7 @@ def add_key(
 
 @keys.command("list")
 def list_keys(data: DataFolder = None, as_json: AsJson = False) -> None:
-    """Show all keys, without their secrets; revoked ones too."""
+    """Show all keys without their secrets, revoked ones included."""
 
     async def work(waypost: "Waypost") -> int:
         found = await waypost.access.keys()
@@ -210,7 +210,7 @@ def revoke_key(
     key: Annotated[str, typer.Argument(metavar="ID", help="The id that `add` and `list` show.")],
     data: DataFolder = None,
 ) -> None:
-    """Make a key invalid, at once and for ever."""
+    """Revoke a key, at once and for ever."""
 
     async def work(waypost: "Waypost") -> int:
         if await waypost.access.revoke_key(key) is None:
@@ -223,7 +223,7 @@ def revoke_key(
 
 @opt_outs.command()
 def export(data: DataFolder = None) -> None:
-    """Print the file of opt-outs of this machine, for another one.
+    """Print this machine's file of opt-outs, for another machine.
 
     Lines that cannot be read are left out; exit code 1 when there are any.
     """
@@ -245,9 +245,9 @@ def replay(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Apply a file of opt-outs: what the database does not know takes effect, also that opt-outs have ended.
+    """Apply a file of opt-outs to the database.
 
-    Every start does so with the file of its own machine.
+    Entries that the database lacks take effect, ends of opt-outs included. Every start applies this machine's file.
     """
 
     async def work(waypost: "Waypost") -> int:
@@ -285,7 +285,9 @@ def _release(host: str, kind: "HoldKind", reason: str, data: Path | None, *, as_
 
     async def work(waypost: "Waypost") -> int:
         held = await waypost.access.release(host, kind, actor=OPERATOR, reason=reason)
-        return _show_held(held, "shown again", "there is none of exactly this host", as_json=as_json)
+        return _show_held(
+            held, "shown again", "this host itself is not held; see `waypost admin blocks`", as_json=as_json
+        )
 
     _run(work, data)
 

@@ -1,4 +1,4 @@
-"""`waypost admin reports`: what clients reported about hosts, and the answers of the registry's operator."""
+"""`waypost admin reports`: what clients reported about hosts, and the operator's answers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,18 +19,18 @@ reports = typer.Typer(
     rich_markup_mode=None,
     help="""Read and answer reports about hosts.
 
-    A report changes nothing by itself, and neither does its acceptance: what follows from it is a command of its own,
-    for instance `waypost forget`. Exit code 1 when there is no such report. """,
+    Neither a report nor its acceptance changes anything by itself. Run the command that it calls for, such as
+    `waypost forget`. Exit code 1 when there is no such report. """,
 )
 
 
 @reports.command("list")
 def show(
-    closed: Annotated[bool, typer.Option("--closed", help="Show those that are decided instead.")] = False,
+    closed: Annotated[bool, typer.Option("--closed", help="Show decided reports instead.")] = False,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show reports with what was written, the latest first."""
+    """Show reports with their texts, the latest first."""
 
     async def work(waypost: "Waypost") -> int:
         states: list[ReportState] = ["accepted", "rejected"] if closed else ["open", "in_review"]

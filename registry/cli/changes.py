@@ -17,7 +17,7 @@ _WAIT_SECONDS: Final = 60.0
 
 
 def types_of(text: str | None) -> Types:
-    """Return the filter of a comma-separated list; end the command with wrong usage when it names no kind of event."""
+    """Return the filter in a comma-separated list; end the command with wrong usage when no kind of event matches."""
     try:
         return ALL if text is None else Types.of(text.split(","))
     except UnknownKind as error:
@@ -27,7 +27,7 @@ def types_of(text: str | None) -> Types:
 async def show_changes(
     waypost: Waypost, types: Types, cursor: str | None, console: Console, *, follow: bool, as_json: bool
 ) -> int:
-    """Print the events after a cursor; with `follow` also those that come. Return the exit code."""
+    """Print the events after a cursor; with `follow` also new events. Return the exit code."""
     try:
         place = waypost.feed.place(cursor, types) if cursor else None
         page = await waypost.feed.latest(types) if follow and not cursor else await waypost.feed.page(place, types)

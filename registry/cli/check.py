@@ -65,13 +65,13 @@ def check_targets(
 
 
 def is_file(target: str) -> bool:
-    """Return True for standard input and for paths that exist (pipes included)."""
+    """Return True for standard input and for existing paths, pipes included."""
     if target == STDIN:
         return True
     try:
         return "://" not in target and Path(target).exists()
     except OSError:
-        return False  # for example longer than a path may be
+        return False  # for example, too long for a path
 
 
 def read_target(target: str) -> bytes:
@@ -115,10 +115,10 @@ def check_file(target: str, options: CheckOptions) -> CheckResult:
 
 
 def place_of(target: str, at: str | None) -> tuple[str | None, str, PathFrom | None]:
-    """Return the host (None if it is not given) and the path at which a file will be served, and what says the path.
+    """Return the host (None if unknown) and the path at which a file will be served, and what determines the path.
 
-    `at` says it. Else a folder `.well-known` does, in which the file lies (RFC 8615: it is at the root of a host), else
-    its name. Raise BadTarget for an `at` that is no path and no https URL.
+    `at` determines it; else a folder `.well-known` above the file (RFC 8615: it is at the root of a host); else the
+    name of the file. Raise BadTarget when `at` is neither a path nor an https URL.
     """
     if at is not None and "://" in at:
         url = parse_https(at)
@@ -138,7 +138,7 @@ def place_of(target: str, at: str | None) -> tuple[str | None, str, PathFrom | N
 
 
 def usual_path(name: str) -> str:
-    """Return the path at which formats serve a file of this name, or a path at the root for unknown names."""
+    """Return the path at which formats serve a file of this name; for other names, a path at the root."""
     paths = (path for form in FORMATS for path in form.paths if PurePosixPath(path).name == name)
     return next(paths, f"/{quote(os.fsencode(name))}")
 
@@ -170,7 +170,7 @@ def _from_answers(
     visit_outcome: tuple[Outcome, str] | None,
     options: CheckOptions,
 ) -> CheckResult:
-    # single messages to an MCP endpoint are no documents: what it listed in all follows them
+    # single MCP messages are not documents; the complete list follows them
     documents = [held_from(answer, answers) for answer in answers if answer.probe.purpose is not Purpose.RPC]
     relevant = tuple(item for item in documents if item.assessment.outcome not in _NOT_SHOWN) or tuple(documents[:1])
     outcome, reason = visit_outcome or (documents[0].assessment.outcome, documents[0].assessment.reason)

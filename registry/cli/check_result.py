@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from rich.console import Console
@@ -26,11 +27,10 @@ PathFrom = Literal["--at", "folder", "name"]
 
 @dataclass(frozen=True, slots=True)
 class ServedAs:
-    """The place at which a file is taken to be served, and what says so. Nothing is made up.
+    """The place at which a file is assumed to be served, and what determines it.
 
-    `host`: canonical; None when neither the command line nor the document names one. `host_from`: "document" is what
-    the document says of itself. `path_from`: the folder `.well-known` in which the file lies, or its name; None for
-    standard input.
+    `host`: canonical; None when neither the command line nor the document names one. `host_from`: "document" when the
+    document names it. `path_from`: the folder `.well-known` above the file, or its name; None for standard input.
     """
 
     host: str | None
@@ -55,12 +55,11 @@ class ServedAs:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result for one target. `documents`: those that exist, in the order of the requests.
+    """The result for one target. `documents`: the existing ones, in the order of the requests.
 
-    `served_as`: where a file or standard input, the target's only document, is taken to be served; None for what was
-    fetched. `expected`: the format slug that the caller asked for. `sources`: the bytes of the documents, by URL.
-    `reasons`: those of the status of a visited host (why it is not listed, or what is wrong), as a registry would give
-    them after this visit.
+    `served_as`: the assumed place of a file or standard input; None for fetched documents. `expected`: the format slug
+    that the caller asked for. `sources`: the bytes of the documents, by URL. `reasons`: why a visited host would not be
+    listed, or what is wrong with it, as in the status that a registry shows after this visit.
     """
 
     target: str
@@ -101,18 +100,18 @@ class CheckResult:
 
     @property
     def trust(self) -> dict[str, Any] | None:
-        """How a registry would list the service; None if there is none, or if its host is not known."""
+        """Trust as a registry would list it; None without a service, or for an unknown host."""
         report = self.report
         if report.trust is None or (self.served_as is not None and self.served_as.host is None):
             return None
         return {"level": report.trust.level.value, **explained(*report.trust, report.resembles)}
 
     def location_of(self, document: str | None) -> str:
-        """Return the name under which a user finds the document: the file or the URL."""
+        """Return where a user finds the document: the file or the URL."""
         return self.target if self.is_file or document is None else document
 
     def without_placeholder(self, text: str) -> str:
-        """Return a text of the report without the host that stands for the unknown one: URLs become paths."""
+        """Return a text of the report without the stand-in for the unknown host: URLs become paths."""
         if self.served_as is None or self.served_as.host is not None:
             return text
         return text.replace(f"https://{UNKNOWN_HOST}", "").replace(UNKNOWN_HOST, "")
@@ -160,13 +159,13 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A target that could not be read, with the reason. It never passes; the other targets are still checked."""
+    """A target that could not be read, with the reason. It fails the check; the other targets are still checked."""
 
     target: str
     message: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return the same keys as a result; the outcome is "error", which no visit has."""
+        """Return the same keys as a result. The outcome is "error", which no visit has."""
         return {
             "target": encodable(self.target),
             "confusable": False,
@@ -194,7 +193,7 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def encodable(text: str) -> str:
-    """Return a command line argument as valid Unicode: file names need not be UTF-8."""
+    """Return a command line argument as valid Unicode, because file names need not be UTF-8."""
     return os.fsencode(text).decode("utf-8", "replace")
 
 
@@ -203,6 +202,7 @@ def print_checked(console: Console, checked: CheckResult) -> None:
 
     Lines are not wrapped: editors and `grep` read them too.
     """
+    print_line = partial(console.print, soft_wrap=True)
     verdict = Text.assemble((visible(checked.target), "bold"), f": {checked.outcome.value}")
     detail = _format_text(checked.documents[0]) if checked.is_file else visible(checked.reason)
     verdict.append(f" ({detail})" if detail else "")
@@ -210,24 +210,22 @@ def print_checked(console: Console, checked: CheckResult) -> None:
         verdict.append(", score ").append(f"{checked.report.score.value}", "bold").append("/100")
     if checked.is_other_format:
         verdict.append(f", but not {checked.expected}", "red")
-    _print_line(console, verdict)
+    print_line(verdict)
     if checked.confusable:
-        _print_line(console, Text(f"  {checked.host}: can be taken for another name", "yellow"))
+        print_line(Text(f"  {checked.host}: can be taken for another name", "yellow"))
     if checked.served_as is not None:
-        _print_line(console, Text(f"  assumed: {visible(checked.served_as.in_words())}", "dim"))
+        print_line(Text(f"  assumed: {visible(checked.served_as.in_words())}", "dim"))
     if checked.trust is not None:
         for words in trust_lines(checked.trust["level"], checked.trust):
-            _print_line(console, Text(f"  {'if its host serves it: ' if checked.is_file else ''}{words}"))
-    for reason in () if checked.report.service else checked.reasons:  # else each is among the findings below
-        _print_line(console, Text(f"  reason: {visible(reason)}"))
+            print_line(Text(f"  {'if its host serves it: ' if checked.is_file else ''}{words}"))
+    for reason in () if checked.report.service else checked.reasons:  # otherwise they are among the findings below
+        print_line(Text(f"  reason: {visible(reason)}"))
     for document in () if checked.is_file else checked.documents:
         outcome = document.assessment.outcome.value
-        _print_line(
-            console, Text.assemble(f"  {visible(document.url)}  ", (outcome, "cyan"), f" {_format_text(document)}")
-        )
+        print_line(Text.assemble(f"  {visible(document.url)}  ", (outcome, "cyan"), f" {_format_text(document)}"))
     for reported in checked.report.everything:
-        _print_line(console, _finding_text(checked, reported))
-        _print_line(console, Text.assemble(f"    fix: {reported.rule.fix} ", (reported.rule.spec, "dim")))
+        print_line(_finding_text(checked, reported))
+        print_line(Text.assemble(f"    fix: {reported.rule.fix} ", (reported.rule.spec, "dim")))
 
 
 def _format_text(document: HeldDocument) -> str:
@@ -250,7 +248,3 @@ def _finding_text(checked: CheckResult, reported: ReportedFinding) -> Text:
 
 
 _COLOUR = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
-
-
-def _print_line(console: Console, text: Text) -> None:
-    console.print(text, soft_wrap=True)

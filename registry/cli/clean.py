@@ -1,4 +1,4 @@
-"""Foreign text on its way out: what a site, a document or a file name says cannot control a terminal or break a line.
+"""Clean foreign text for output: texts of sites, documents and file names cannot control a terminal or break a line.
 
 Standard library only, so that wrong usage is reported at once.
 """
@@ -38,13 +38,13 @@ def json_text(value: object, *, indent: int | None = None) -> str:
 
 
 def print_json(value: object, *, indent: int | None = None) -> None:
-    """Print a value on standard output as JSON, see `json_text`."""
+    """Print a value on standard output as `json_text` writes it."""
     sys.stdout.write(json_text(value, indent=indent) + "\n")
     sys.stdout.flush()
 
 
 def print_traceback(error: BaseException) -> None:
-    """Print an unexpected error to standard error as Python does, but clean: its message may hold text of a site."""
+    """Print an unexpected error to standard error as Python does, but cleaned, because it may hold text of a site."""
     sys.stderr.write(visible_lines("".join(traceback.format_exception(error))))
 
 

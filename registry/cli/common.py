@@ -1,8 +1,7 @@
-"""Shared by all commands: options, settings, and the mapping of errors to exit codes.
+"""Shared by all commands: options, settings, consoles, and the exit codes for errors.
 
-Imports only what every command needs: `--help` and wrong usage answer at once. Consoles are in `registry.cli.common`.
-
-The consoles of the commands. What they print contains no control character but line feeds and Rich's own styles.
+Imports only what every command needs, so that `--help` and wrong usage answer at once. Output contains no control
+characters except line feeds and Rich's styles.
 """
 
 import contextlib
@@ -46,10 +45,9 @@ class BadTarget(ValueError):
 
 
 def read_settings(connect_to: Sequence[str] | None = None, data: Path | None = None) -> "Settings":
-    """Return the settings of the environment, and start to log. `connect_to` and `data` of the command line replace
-    what is configured.
+    """Return the settings of the environment, and configure logging.
 
-    Exit with USAGE when a setting is invalid.
+    `connect_to` and `data` of the command line override the environment. Exit with USAGE when a setting is invalid.
     """
     from pydantic import ValidationError
 
@@ -73,7 +71,7 @@ def read_settings(connect_to: Sequence[str] | None = None, data: Path | None = N
 
 
 def demo_folder(settings: "Settings") -> Path:
-    """Return the data folder that `waypost demo` uses unless another is given."""
+    """Return the default data folder of `waypost demo`."""
     return settings.data / "demo"
 
 
@@ -94,9 +92,9 @@ def run_async(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 async def _interruptible(work: Coroutine[Any, Any, _T]) -> _T:
-    """Await `work`. An error after an interrupt has cancelled it is the interrupt.
+    """Await `work`. When an interrupt cancelled it, raise the interrupt instead of the resulting error.
 
-    A database driver that is cancelled in the middle of a query may fail with an error of its own.
+    A database driver that is cancelled during a query may fail with another error.
     """
     import asyncio
 
@@ -163,14 +161,14 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 def print_error(message: str) -> None:
-    """Print a message on standard error as plain text; it may contain text of the user or of a site."""
+    """Print a message on standard error as plain text. It may contain text of the user or of a site."""
     typer.echo(f"{typer.style('waypost:', fg='red')} {visible(message)}", err=True)
 
 
 class CleanConsole(Console):
-    """A console that cleans every text that it renders, whatever it is part of (a table, a progress bar, a status).
+    """A console that cleans every text that it renders, in tables, progress bars and statuses too.
 
-    Highlighting and emoji codes are off: they would change what a site says.
+    Highlighting and emoji codes are off, because they would change texts of sites.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -185,7 +183,7 @@ class CleanConsole(Console):
 
 
 def escaped(text: str) -> str:
-    """Return untrusted text for a string with Rich's markup: printable characters, without markup of its own."""
+    """Return untrusted text for a string with Rich's markup: printable characters, without any markup."""
     return escape(visible(text))
 
 

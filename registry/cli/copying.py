@@ -20,7 +20,7 @@ from registry.wiring.dumps import BadDump, DumpError
 from registry.wiring.mirroring import NotAMirror
 
 FOLDER = "mirror"
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 log = structlog.get_logger(__name__)
 
@@ -51,7 +51,7 @@ async def show_export(
 
 
 async def run_mirror(settings: Settings, url: str, *, once: bool, source: Path | None, reload_hours: float) -> int:
-    """Mirror until SIGINT or SIGTERM, with `once` until the copy is current. One process at a time."""
+    """Mirror until SIGINT or SIGTERM, with `once` until the copy is current. Only one process may mirror."""
     async with open_waypost(settings) as waypost:
         with stop_on_signals() as stop:
             async with exit_after_deadline(stop), waypost.jobs.hold("mirror") as hold:
@@ -86,14 +86,14 @@ async def _result(working: "asyncio.Task[None]", *, stopped: int, is_stopped: bo
 
 
 async def show_mirror(settings: Settings, console: Console, *, as_json: bool) -> int:
-    """Print how far the copy is, and the hosts whose records were refused. Return NO when there is none."""
+    """Print how far the copy is, and the hosts whose records were refused. Return NO without a copy."""
     async with open_waypost(settings) as waypost:
         progress = await waypost.mirror.progress()
         if progress is None:
             print_error("this registry is no mirror")
             return NO
         counts = await waypost.mirror.counts()
-        refused = await waypost.mirror.refused(limit=MOST_SHOWN)
+        refused = await waypost.mirror.refused(limit=MAX_SHOWN)
     manifest = progress.manifest or {}
     shown = {
         "origin": progress.origin,

@@ -1,6 +1,6 @@
-"""The command `crawl` for named hosts.
+"""The command `crawl`: visit named hosts once, or load a list and visit everything that is due.
 
-`waypost crawl --from`: load a list into the frontier, visit everything that is due, and print a report.
+With `--from`, the list is loaded into the frontier first, and a report is printed at the end.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ POLL_SECONDS = 1.0
 
 
 async def run_crawl(settings: Settings, names: Sequence[str], *, console: Console, as_json: bool) -> int:
-    """Visit the named hosts once, index and print the results; a running worker may visit some of them instead."""
+    """Visit the named hosts once, index and print the results. A running worker may visit some of them instead."""
     async with open_waypost(settings) as waypost:
         refused: list[Refusal] = []
         await waypost.frontier.seed(names, source="command", on_refusal=refused.append)
@@ -45,7 +45,7 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
         with stop_on_signals() as stop, live_progress(errors, quiet=as_json) as progress:
             async with exit_after_deadline(stop):
                 while not stop.is_set() and await waypost.frontier.waiting(hosts):
-                    await waypost.crawl.recover()  # takes back the leases of a killed crawl
+                    await waypost.crawl.recover()  # reclaims the leases of a killed crawl
                     await crawl(
                         waypost,
                         settings,
@@ -88,7 +88,7 @@ async def run_from(
 ) -> int:
     """Queue the names, visit all due hosts (earlier ones too), report, and return the exit code. Memory is constant.
 
-    With `as_json`, print one line per host as it is recorded (unless `summary`) and the summary as the last line.
+    With `as_json`, print one line per host as it is recorded (unless `summary`), and the summary as the last line.
     """
     format_counts, began = Counter[str](), time.monotonic()
 
@@ -105,7 +105,7 @@ async def run_from(
                 report = await waypost.frontier.seed(names(source, urls=urls), source=FILE.slug, progress=seed_progress)
             finally:
                 source.close()  # see seeding._load: after an interrupt a thread may still be reading
-        await waypost.crawl.recover()  # takes back the leases of a killed crawl
+        await waypost.crawl.recover()  # reclaims the leases of a killed crawl
         with stop_on_signals() as stop, live_progress(errors, quiet=as_json) as crawl_progress:
             tally = await crawl(
                 waypost, settings, until_idle=True, progress=crawl_progress, on_recorded=on_recorded, stop=stop

@@ -15,7 +15,7 @@ from registry.demo.tour import crawled, demo_settings
 
 
 def _program() -> str:
-    """Return how this command was called, as it can be called again from the same folder."""
+    """Return the command that starts this program again from the same folder."""
     return shlex.quote(sys.argv[0]) if Path(sys.argv[0]).name == "waypost" else "waypost"
 
 

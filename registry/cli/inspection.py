@@ -60,13 +60,13 @@ def _account_json(account: Explanation, now: datetime) -> dict[str, Any]:
 
 
 def _host_json(host: HostRecord, now: datetime) -> dict[str, Any]:
-    """Return the host without the body of robots.txt, which is untrusted bytes, and without internal pending state."""
+    """Return the host without the body of robots.txt, which is untrusted, and without internal pending state."""
     members = {key: value for key, value in asdict(host).items() if key not in ("robots_body", "pending")}
     return {**members, "next_visit_at": shown_time(host.next_visit_at, now), "next_visit_says": why_next(host)}
 
 
 def _visit_json(visit: VisitRecord) -> dict[str, Any]:
-    """Return the visit with what was requested and answered, instead of the bytes in which that is stored."""
+    """Return the visit with its requests and answers instead of their stored bytes."""
     return {key: value for key, value in asdict(visit).items() if key != "packed"} | {"answers": visit.vector}
 
 
@@ -80,14 +80,10 @@ def _status_json(status: HostReport | None) -> dict[str, Any]:
 def _service_json(service: ServiceView) -> dict[str, Any]:
     return {
         "trust_level": service.record.trust_level.value,
-        "trust": _trust(service),
+        "trust": explained_listing(service.record.listing, service.record.trust_since),
         "ownership": asdict(service.ownership),
         "canonical_host": service.setting.canonical if service.setting else None,
     }
-
-
-def _trust(service: ServiceView) -> dict[str, Any]:
-    return explained_listing(service.record.listing, service.record.trust_since)
 
 
 def _print_account(
@@ -120,7 +116,8 @@ def _status_lines(status: HostReport | None, service: ServiceView | None, now: d
         if status.injection_flags:
             yield "flagged", ", ".join(status.injection_flags)
     if service is not None:
-        yield from (("trust", words) for words in trust_lines(service.record.trust_level, _trust(service)))
+        trust = explained_listing(service.record.listing, service.record.trust_since)
+        yield from (("trust", words) for words in trust_lines(service.record.trust_level, trust))
         if service.ownership.state == "proven":
             yield "owner", f"proven {_relative_time(service.ownership.since, now)}, by {service.ownership.method}"
         if service.setting is not None and service.setting.canonical is not None:
@@ -144,7 +141,7 @@ def _host_lines(host: HostRecord, unasked: UnprobedPaths, now: datetime) -> Iter
 
 
 def _unasked_text(unasked: UnprobedPaths, now: datetime) -> str:
-    """Return the paths by the visit that will request them."""
+    """Return the unrequested paths by the visit that will request them."""
     by_visit: dict[int, list[str]] = {}
     for unasked_path in unasked.paths:
         by_visit.setdefault(unasked_path.visit, []).append(unasked_path.path)
@@ -182,7 +179,7 @@ def _visit_title(visit: VisitRecord, now: datetime) -> str:
 
 
 def _answers_table(visit: VisitRecord, *, has_type: bool) -> Table:
-    """Return the requests of a visit, one a row. The path stands last and is folded, so that 80 columns suffice."""
+    """Return the requests of a visit, one per row. The path is the last column and is folded, so 80 columns suffice."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("answer", max_width=None if has_type else ANSWER_COLUMNS, overflow="fold")
     if has_type:

@@ -1,4 +1,4 @@
-"""Which HTTP interfaces `waypost serve` has."""
+"""The HTTP interfaces of `waypost serve`."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ _MCP = McpServer("/mcp", tuple(SUPPORTED_PROTOCOL_VERSIONS))
 
 
 def interfaces_of(waypost: Waypost, settings: Settings) -> Sequence[Interface]:
-    """Return all interfaces, for an open registry. The caller opens and closes `waypost`."""
+    """Return all interfaces over an open registry, which the caller closes."""
     routes = api.make_routes()
     own_api = api.interface(waypost, settings, routes)
     return (

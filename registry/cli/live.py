@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 class View:
-    """The latest figures. They are rendered at each redraw of the live view, so rates drop when a crawl stalls."""
+    """The latest figures. Each redraw of the live view renders them again, so rates fall when a crawl stalls."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -1,6 +1,6 @@
 """The log of a command, on standard error: text for people on a terminal, else one JSON object per line for programs.
 
-Apart from the other modules, because structlog takes a tenth of a second to import.
+A separate module, because structlog takes a tenth of a second to import.
 """
 
 import io
@@ -21,7 +21,7 @@ _OURS: Final = ("registry", "crawler")
 def log_to_stderr(level: str | None) -> None:
     """Log events from `level` up; libraries log from WARNING up.
 
-    Without a level, INFO; on a terminal WARNING, because events between the lines of a result disturb people.
+    The default level is INFO, on a terminal WARNING, because events between the lines of a result disturb people.
     """
     is_terminal = sys.stderr.isatty()
     threshold = level or ("WARNING" if is_terminal else "INFO")
@@ -41,7 +41,7 @@ def log_to_stderr(level: str | None) -> None:
 
 
 class _StandardError(io.TextIOBase):
-    """Write to the current `sys.stderr`: a live view replaces that stream to print log lines above itself."""
+    """Writes to the current `sys.stderr`: a live view replaces that stream to print log lines above itself."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)
@@ -51,7 +51,7 @@ class _StandardError(io.TextIOBase):
 
 
 def _text_line(_: object, __: str, event: structlog.typing.EventDict) -> str:
-    """Return `time level: event name=value ...`, and below it the traceback, if there is one (a structlog renderer)."""
+    """Return `time level: event name=value ...`, and below it the traceback, if any (a structlog renderer)."""
     members = dict(event)
     trace = members.pop("exception", None)
     line = _as_text(str(members.pop("level", "")), str(members.pop("event", "")), members)
@@ -82,8 +82,10 @@ class _RedactingTextFormatter(logging.Formatter):
 
 
 def _members(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the members of a record. Messages of libraries may contain text from sites, so only the error's type and
-    source lines are logged."""
+    """Return the members of a record.
+
+    Messages of libraries may contain text from sites, so only the type and the source lines of an error are logged.
+    """
     entry = {"level": record.levelname.lower(), "logger": record.name}
     if record.name.partition(".")[0] in _OURS:
         entry["event"] = record.getMessage()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def run_mcp(settings: "Settings", url: str | None) -> None:
-    """Serve until standard input ends, or SIGINT or SIGTERM. Raise BadTarget for an address that is none."""
+    """Serve until standard input ends, or until SIGINT or SIGTERM. Raise BadTarget for an invalid address."""
     if url is None:
         source = LazySource(settings.public_url.rstrip("/"), lambda: _local(settings))
     else:
@@ -34,13 +34,13 @@ async def run_mcp(settings: "Settings", url: str | None) -> None:
             await source.close()
             if serving.done():
                 await serving
-            # Otherwise a thread waits for standard input, which nothing can interrupt: the caller ends the process.
+            # A thread may still wait for standard input and cannot be interrupted, so the caller ends the process.
 
 
 @contextlib.asynccontextmanager
 async def _local(settings: "Settings") -> AsyncIterator[ApiSource]:
     """Open the registry of the settings. Raise Refused when it is not ready."""
-    await asyncio.to_thread(import_module, "registry.api.app")  # a second, in which other messages are answered
+    await asyncio.to_thread(import_module, "registry.api.app")  # takes a second; other messages are answered meanwhile
     from registry.api import app
     from registry.mcp.source import OwnApi
     from registry.wiring import NOT_READY, BadDatabaseUrl, open_waypost

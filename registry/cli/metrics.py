@@ -1,9 +1,7 @@
-"""A worker's metrics for Prometheus: the counters of this process, and the state of the queue that all processes share.
+"""A worker's metrics for Prometheus: the counters of this process and the state of the shared queue.
 
-Counters come from Scrapy's statistics (`crawler.stats`), summed over all crawls of the process. Rates are left to the
-monitoring system: `rate(waypost_hosts_total[5m])`.
-
-A server for Prometheus on a port of its own, with the collectors of the process that runs it.
+Also the server on a separate port that publishes a process's collectors. Counters come from Scrapy's statistics
+(`crawler.stats`), summed over all crawls of the process. Prometheus computes rates: `rate(waypost_hosts_total[5m])`.
 """
 
 import asyncio
@@ -36,8 +34,10 @@ def address(text: str) -> tuple[str, int]:
 
 @contextlib.asynccontextmanager
 async def listening(at: tuple[str, int], collector: Collector) -> AsyncIterator[None]:
-    """Answer `http://HOST:PORT/metrics` with the collector's figures, and CPU and memory of this process, while the
-    block runs. Raise OSError when the port is taken."""
+    """Answer `http://HOST:PORT/metrics` while the block runs: the collector, and CPU and memory of this process.
+
+    Raise OSError when the port is taken.
+    """
     registry = CollectorRegistry()
     registry.register(collector)
     ProcessCollector(registry=registry)
@@ -105,7 +105,7 @@ def _labelled_metric(
 
 @contextlib.asynccontextmanager
 async def served(waypost: Waypost, listen: tuple[str, int] | None) -> AsyncIterator[WorkerMetrics]:
-    """Yield metrics, served at `http://HOST:PORT/metrics` while the block runs; with `listen` None nothing listens.
+    """Yield metrics, served at `http://HOST:PORT/metrics` while the block runs, or not served if `listen` is None.
 
     Raise OSError when the port is taken.
     """

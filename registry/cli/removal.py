@@ -28,9 +28,9 @@ _SUCCESSES: tuple[Verdict, ...] = ("opted_out", "readmitted", "not_opted_out")
 
 
 def confirm_forgetting(name: str, registry: str, *, opt_out: bool, is_confirmed: bool) -> None:
-    """Ask on a terminal whether everything stored about a host is to be deleted. Raise InvalidName.
+    """Ask on a terminal whether to delete everything stored about a host. Raise InvalidName.
 
-    `registry` says which registry. End the command with NO when the answer is no, with USAGE when nobody can be asked.
+    `registry` names the registry. End the command with NO when the answer is no, with USAGE without a terminal.
     """
     host = host_syntax(name)
     if is_confirmed:
@@ -48,11 +48,13 @@ def confirm_forgetting(name: str, registry: str, *, opt_out: bool, is_confirmed:
 async def show_forgotten(
     waypost: Waypost, name: str, console: Console, *, opt_out: bool, reason: str, as_json: bool
 ) -> int:
-    """Delete what is stored about a host or domain, print what was deleted and return the exit code: NO when nothing
-    was, and no opt-out was requested. Raise InvalidName."""
+    """Delete what is stored about a host or domain, print what was deleted and return the exit code. Raise InvalidName.
+
+    The code is NO when nothing was deleted and no opt-out was requested.
+    """
     forgotten = await waypost.opt_outs.forget(name, opt_out=opt_out, reason=reason)
     await waypost.search.drain()
-    # Visits of the last day stay, without their contents, so that they are counted again by the next call.
+    # Visits of the last day stay without contents, so they are in the counts of the next call too: ignore them.
     was_stored = any(count for table, count in forgotten.rows.items() if table != "visits")
     code = DONE if was_stored or opt_out else NO
     if as_json:

@@ -38,7 +38,7 @@ async def run_schedule(settings: Settings) -> None:
 
 
 async def run_once(settings: Settings, names: Sequence[str], console: Console, *, as_json: bool) -> int:
-    """Run the due or the named jobs. Return NO when a job failed or a named one already runs in another process."""
+    """Run the due or the named jobs. Return NO when a job failed, or when a named job runs in another process."""
     async with open_waypost(settings) as waypost:
         with stop_on_signals() as stop:
             tools = _tools(waypost, settings, crawl_pass=partial(_crawl_pass, waypost, settings, stop))
@@ -83,14 +83,11 @@ async def show_schedule(settings: Settings, console: Console, *, as_json: bool) 
 
 
 def _tools(waypost: Waypost, settings: Settings, **options: Any) -> JobTools:
-    async def fetch(url: str, *, cap: int, etag: str | None, last_modified: str | None) -> Any:
-        return await download(url, settings, cap=cap, etag=etag, last_modified=last_modified)
-
-    return JobTools(waypost, settings, fetch, **options)
+    return JobTools(waypost, settings, partial(download, settings=settings), **options)
 
 
 async def _crawl_pass(waypost: Waypost, settings: Settings, stop: asyncio.Event) -> Mapping[str, Any]:
-    """Crawl one pass as a worker would: also visit the hosts that are found, and update the index. Return counts."""
+    """Crawl one pass as a worker would: visit found hosts too, and update the index. Return counts."""
     waypost.search.claim_index()
     visited = requests = 0
     async with upkeep(waypost):

@@ -1,6 +1,6 @@
 """`waypost seed`: read names from a source into the frontier and report what was added and refused.
 
-Long because each source is a command with options and a help text of its own.
+Long because each source is a command with its options and help text.
 """
 
 import contextlib
@@ -38,26 +38,25 @@ seeds = typer.Typer(
     rich_markup_mode=None,
     help="""Queue the domains that a source names.
 
-    Where each came from is stored. What is known already stays as it is, so any source may be given again. Exit code 1
-    when nothing of the source was taken, or when it was not read to its end; single names that are refused are only
-    told. """,
+    The source of each name is stored. Known names stay unchanged, so any source may be read again. Exit code 1 when
+    nothing was taken from the source, or when it was not read to its end. Refused names are only reported. """,
 )
 
 ListFile = Annotated[
     str, typer.Argument(metavar="FILE", help="A file, also packed (.gz, .zip), or - (standard input).")
 ]
-Urls = Annotated[bool, typer.Option("--urls", help="Of a URL take the host; otherwise URLs are refused.")]
+Urls = Annotated[bool, typer.Option("--urls", help="Take the host of each URL; otherwise URLs are refused.")]
 Called = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="What to keep as the list's name, instead of the file's.")
+    str | None, typer.Option("--name", metavar="NAME", help="Name of the list to store, instead of the file's name.")
 ]
-Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Take only so many rows from the top.")]
+Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Take only the first N rows.")]
 RefusedTo = Annotated[
     Path | None,
-    typer.Option("--refused", metavar="FILE", help="Write everything that was refused there, as JSON lines."),
+    typer.Option("--refused", metavar="FILE", help="Write all refusals to this file, as JSON lines."),
 ]
 
 
-Restart = Annotated[bool, typer.Option("--restart", help="Begin anew, also after an interrupted run.")]
+Restart = Annotated[bool, typer.Option("--restart", help="Start from the beginning, even after an interrupted run.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +170,8 @@ def mcp_registry(
 ) -> None:
     """The hosts of the servers that an MCP registry lists.
 
-    These are the hosts of their endpoints and of their web sites. An interrupted run is continued by the next one; the
-    run after a complete one reads what was updated since.
+    These are the hosts of their endpoints and web sites. The next run continues an interrupted one; after a complete
+    run it reads only what was updated since.
     """
     from crawler.seeds.mcp_registry import MCP_REGISTRY, OFFICIAL, first_page, names, saved
     from crawler.seeds.opened import opened
@@ -199,8 +198,8 @@ def ard_registry(
 ) -> None:
     """The hosts of the entries of an ARD registry.
 
-    Its list is read; without one, its publishers are asked for, else general questions. An interrupted run is continued
-    by the next one.
+    Its list is read. A registry without a list is asked for its publishers, or else general questions. The next run
+    continues an interrupted one.
     """
     from crawler.seeds.ard import ARD_REGISTRY, base_of, registry_names
 
@@ -245,7 +244,7 @@ def waypost(
 ) -> None:
     """The hosts of the services that another waypost lists.
 
-    An interrupted run is continued by the next one; the run after a complete one reads what is new.
+    The next run continues an interrupted one; after a complete run it reads only what is new.
     """
     from crawler.seeds.waypost import WAYPOST, base_of, names
 
@@ -255,9 +254,9 @@ def waypost(
 
 @seeds.command()
 def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = False) -> None:
-    """The hosts that stored manifests name, not visited yet.
+    """The unvisited hosts that stored manifests name.
 
-    Exit code 0, also when there are none.
+    Exit code 0, even if there is no such host.
     """
     from crawler.seeds.source import LINKS, fold
 
@@ -275,14 +274,15 @@ def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = 
 
 
 def _load(slug: str, source: "OpenList", entries: "Iterator[Seed | Refusal]", output: SeedOptions) -> NoReturn:
-    """Seed from an open source, then exit. It is opened first, so a bad file is reported before a database starts."""
+    """Seed from an open source, then exit. The source is opened first, so a bad file is reported before a database
+    starts."""
 
     @contextlib.asynccontextmanager
     async def read(_: "Waypost") -> "AsyncIterator[Seeds]":
         try:
             yield entries
         finally:
-            source.close()  # at exit the event loop waits for its threads, and one may still be reading
+            source.close()  # the event loop waits for its threads at exit, and one may still be reading
 
     _run_and_exit(_seed(read_settings(data=output.data), slug, read, output))
 
@@ -290,9 +290,9 @@ def _load(slug: str, source: "OpenList", entries: "Iterator[Seed | Refusal]", ou
 def _read_pages(
     slug: str, url: str, names: "PagedNames", settings: "Settings", output: SeedOptions, restart: bool
 ) -> NoReturn:
-    """Seed from the pages of an online source, from where an interrupted run of it ended, then exit.
+    """Seed from the pages of an online source, from where an interrupted run ended, then exit.
 
-    `names` takes the canonical URL, its reader and the place to begin at.
+    `names` takes the canonical URL, its reader and the start position.
     """
     from crawler.seeds.pages import Progress
 
@@ -308,7 +308,7 @@ def _read_pages(
 
         if start:
             what = "reading what is new" if progress.is_complete else "continuing the interrupted run"
-            errors.print(f"{slug}: {what}; --restart begins anew", highlight=False)
+            errors.print(f"{slug}: {what}; --restart starts from the beginning", highlight=False)
         async with reading(url, waypost, settings) as (reader, canonical):
             yield names(canonical, reader, start)
 
@@ -322,11 +322,11 @@ async def _seed(
     output: SeedOptions,
     kept: "Progress | None" = None,
 ) -> int:
-    """Seed, show the report, return the exit code. `kept`: where the place of a source of pages is kept."""
+    """Seed, show the report, return the exit code. `kept`: stores the position in a paged source."""
     from registry.cli.common import errors
     from registry.wiring import open_waypost
 
-    is_update = kept is not None and kept.is_complete  # nothing new is no failure
+    is_update = kept is not None and kept.is_complete  # a complete run without new names is a success
     async with open_waypost(settings) as waypost:
         with _refusal_file(output.refused) as on_refusal, progress_of(errors) as progress:
             async with read(waypost) as entries:
@@ -345,7 +345,7 @@ async def _seed(
 
 
 def is_complete(report: "SeedReport") -> bool:
-    """True when the source was read to its end."""
+    """Return True when the source was read to its end."""
     from crawler.seeds.source import BROKEN_OFF
 
     return not any(code.startswith(BROKEN_OFF) for code in report.refusals)
@@ -370,7 +370,7 @@ def summary(slug: str, report: "SeedReport") -> dict[str, Any]:
 
 
 def show(slug: str, report: "SeedReport", *, as_json: bool) -> None:
-    """Print the report on standard output, with control characters in the names escaped."""
+    """Print the report on standard output, with control characters in names escaped."""
     from registry.cli.common import console
 
     if as_json:

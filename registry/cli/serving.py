@@ -66,8 +66,7 @@ def url_of(listening: socket.socket) -> str:
 
 
 class _Server(uvicorn.Server):
-    """A server without signal handlers: uvicorn would raise Ctrl-C again after its shutdown, although it is a normal
-    end."""
+    """A server without signal handlers: uvicorn would raise Ctrl-C again after a normal shutdown."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -82,7 +81,8 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _abort_connections(self) -> None:
-        """Abort all connections: the application sees disconnects; uvicorn's cancellation would look like a fault."""
+        """Abort all connections: the application sees disconnects, while uvicorn's cancellation would look like a
+        fault."""
         for connection in list(self.server_state.connections):
             if connection.transport is not None:
                 connection.transport.abort()
@@ -192,8 +192,11 @@ async def run_serve(
     metrics: tuple[str, int] | None = None,
     worker_metrics: str | None = None,
 ) -> None:
-    """Serve the API. Without a database setting, also run a worker; with one, a `--drain-only` worker if the index has
-    no writer. `metrics`, `worker_metrics`: where this process and that worker answer Prometheus."""
+    """Serve the API.
+
+    Without a database setting, also run a worker; with one, run a `--drain-only` worker if the index has no writer.
+    `metrics`, `worker_metrics`: where this process and that worker answer Prometheus.
+    """
     with bound(host, port) as listening:
         if "public_url" not in settings.model_fields_set:
             settings = settings.model_copy(update={"public_url": url_of(listening)})

@@ -1,7 +1,7 @@
 """The metrics of `waypost serve` for Prometheus: requests, connections, caches, and how current the answers are.
 
-Counters are those of this process; several API processes have a port each. What is asked of the database is the same in
-all of them, and is asked at an interval of its own, whoever reads the metrics and how often.
+Counters are per process, and each API process has its own port. Figures from the database are the same in all of them;
+they are read at a fixed interval, independent of scrapes.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _BOUNDS: Final = (*(str(bound) for bound in SECONDS), "+Inf")
 
 @dataclass(slots=True)
 class _State:
-    """What the database said last. `read_at`: monotonic seconds; None: it did not answer the last time."""
+    """The last answer of the database. `read_at`: monotonic seconds; None: it did not answer the last time."""
 
     read_at: float | None = None
     index_lag: int = 0
@@ -43,7 +43,7 @@ class _State:
 
 
 class ServingMetrics(Collector):
-    """Read by the server's thread; everything is counted on the event loop."""
+    """The collector. The server's thread reads it; everything is counted on the event loop."""
 
     def __init__(
         self, waypost: Waypost, connections: ConnectionTable, interfaces: Sequence[Interface], requests: RequestMetrics
@@ -85,7 +85,7 @@ def _requests(requests: RequestMetrics) -> Iterator[Figure]:
 
 
 def _times(requests: RequestMetrics) -> Metric:
-    """Return the times of all statuses together: a status has its counts."""
+    """Return the times of all statuses together; counts are per status."""
     counts: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0] * len(_BOUNDS))
     seconds: dict[tuple[str, ...], float] = defaultdict(float)
     for labels, times in list(requests.times.items()):
@@ -150,6 +150,6 @@ async def _poll(waypost: Waypost, metrics: ServingMetrics) -> None:
 
 
 async def _feed_lag(waypost: Waypost) -> float:
-    """Return seconds; 0 when every committed event has its place."""
+    """Return seconds, 0 when every committed event has its place."""
     since = (await waypost.feed.state()).unsequenced_since
     return 0.0 if since is None else max(0.0, (utc_now() - since).total_seconds())

@@ -1,7 +1,4 @@
-"""Run a query or job for a command and print its result, as text or as JSON.
-
-What is known of a service, in lines for a person: the meaning of its trust level, and why that is not higher.
-"""
+"""Run a query or job for a command and print its result as text or JSON, trust levels and their reasons included."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,12 +24,11 @@ if TYPE_CHECKING:
 
 
 def level_line(level: TrustLevel) -> str:
-    """Return the meaning of a level."""
     return f"{level.value}: {LEVELS[level].means}"
 
 
 def reason_lines(reasons: Sequence[str], resembles: Mapping[str, str] | None) -> Iterator[str]:
-    """Yield a line for each reason why a level is not higher."""
+    """Yield a line for each reason why the level is not higher."""
     for code in reasons:
         says = REASONS[code].says if code in REASONS else code
         named = f" ({resembles['name']}, {resembles['domain']})" if code == "known_name" and resembles else ""
@@ -94,7 +90,7 @@ async def show_search(waypost: Waypost, query: Query, console: Console, *, as_js
 
 
 async def _hint_at_empty_registry(waypost: Waypost) -> None:
-    """Say on standard error that this registry lists nothing, and where that of the demo is, if there is one."""
+    """Say on standard error that this registry lists nothing, and where the demo's registry is, if there is one."""
     if (await waypost.queries.overview()).services:
         return
     settings = waypost.settings

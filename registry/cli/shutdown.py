@@ -1,11 +1,9 @@
-"""Stop long-running commands on a signal, within ten seconds, whatever they are doing.
+"""Stop long-running commands on a signal, always within ten seconds.
 
-Normally the work in flight is finished or released. Two cases exit immediately, which is as safe as a kill
-(docs/operations.md, "When processes die"): the parent process died before any work began, and a shutdown that takes too
-long.
+Normally work in progress is finished or released. Two cases exit immediately, which is as safe as a kill
+(docs/crash-safety.md): the parent process died before any work began, or a shutdown takes too long.
 
-Standard library only: a worker starts to watch its parent before its own imports, which take ten seconds on a busy
-machine.
+Standard library only: a worker watches its parent before its other imports, which take ten seconds on a busy machine.
 """
 
 import asyncio
@@ -36,7 +34,7 @@ class Parent:
     """The parent process, watched through standard input, a pipe that closes when the parent dies for any reason.
 
     A thread reads the pipe, because not every event loop can wait for every kind of file. It does not use `sys.stdin`:
-    Ctrl-C reaches parent and child at once, and an interpreter that exits while a thread holds the lock of that buffer
+    Ctrl-C reaches parent and child at once, and an interpreter that exits while a thread holds that buffer's lock
     aborts.
     """
 
@@ -89,8 +87,8 @@ def stop_on_signals() -> Iterator[asyncio.Event]:
 def exit_process(code: int = 0) -> NoReturn:
     """Exit without tearing the interpreter down, after all resources were closed.
 
-    The teardown costs half a second of CPU, up to five of the ten seconds that a shutdown may take on a busy machine,
-    and frees only what the end of the process frees anyway.
+    The teardown costs half a second of CPU, up to five of the ten seconds of a shutdown on a busy machine, and frees
+    only what the end of the process frees anyway.
     """
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):

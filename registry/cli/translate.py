@@ -47,10 +47,10 @@ async def translate_host(
 def translate_file(
     target: str, options: CheckOptions, to: str, version: str | None = None
 ) -> tuple[Translation | Untranslatable, ServedAs | None]:
-    """Translate a file or standard input, read as if its own host served it, and return where that was taken to be.
+    """Translate a file or standard input as if its own host served it. Return the translation and the assumed place.
 
-    Needs no database. A document that would name a host which nobody named is not written. The document of a loss is
-    the file. Raise BadTarget.
+    Needs no database. A document is refused if it would name a host that neither the file nor the caller names. Losses
+    point into the file. Raise BadTarget.
     """
     checked = check_file(target, options)
     report = checked.report
@@ -81,8 +81,10 @@ def translate_file(
 def show(
     translation: Translation | Untranslatable, served_as: ServedAs | None, errors: Console, *, as_json: bool
 ) -> int:
-    """Print the document to standard output, what was assumed of a file and the losses to standard error. Return the
-    exit code."""
+    """Print the document to standard output; the assumed place of a file and the losses go to standard error.
+
+    Return the exit code.
+    """
     assumed = served_as.to_json() if served_as else None
     if served_as is not None:
         errors.print(Text(visible(f"assumed: {served_as.in_words()}")), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`waypost webhooks`: who is told of changes, whether that works, and the secrets that sign the messages."""
+"""`waypost webhooks`: the receivers of changes, their state, and the secrets that sign the messages."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime, timedelta
@@ -52,10 +52,10 @@ def add(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add a receiver and show its secret, this once.
+    """Add a receiver and show its secret once.
 
-    Give the receiver the secret. The worker sends it a challenge now and then, until it is answered; `verify` sends one
-    at once.
+    Give the receiver the secret. The worker sends it a challenge at intervals until it answers; `verify` sends one at
+    once.
     """
     from registry.core.changes.kinds import ALL, Types, UnknownKind
 
@@ -97,9 +97,9 @@ def verify(webhook: Id, connect_to: ConnectTo = None, data: DataFolder = None, a
 
 @webhooks.command("test")
 def trial(webhook: Id, connect_to: ConnectTo = None, data: DataFolder = None, as_json: AsJson = False) -> None:
-    """Send a message that tells of nothing, now.
+    """Send a test message without an event now.
 
-    It changes nothing about the receiver; one that is disabled gets it too.
+    The state of the receiver stays the same. Disabled receivers get the message too.
     """
     _send(read_settings(connect_to, data), lambda waypost: waypost.webhooks.trial(webhook), as_json=as_json)
 
@@ -114,7 +114,7 @@ def redeliver(
 ) -> None:
     """Send an earlier message about events again.
 
-    As it was, and with its id.
+    It is sent unchanged, with the same id.
     """
     _send(read_settings(connect_to, data), lambda waypost: waypost.webhooks.again(webhook, message), as_json=as_json)
 
@@ -166,7 +166,7 @@ def rotate(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a new secret and show it, this once."""
+    """Make a new secret and show it once."""
 
     async def work(waypost: "Waypost") -> int:
         rotated = await waypost.webhooks.rotate(webhook, timedelta(hours=overlap))
@@ -180,9 +180,9 @@ def rotate(
 
 @webhooks.command()
 def enable(webhook: Id, data: DataFolder = None, as_json: AsJson = False) -> None:
-    """Begin anew with a receiver.
+    """Enable a receiver that was disabled or is failing.
 
-    Whether it was disabled or fails: it gets a challenge, and then what it was not told.
+    It gets a challenge first, and then the changes that it missed.
     """
 
     async def work(waypost: "Waypost") -> int:
@@ -208,7 +208,7 @@ def remove(webhook: Id, data: DataFolder = None) -> None:
 def _send(
     settings: "Settings", choose: "Callable[[Waypost], Awaitable[Outgoing | None]]", *, as_json: bool
 ) -> NoReturn:
-    """Send one message from this process, record it and print how that ended."""
+    """Send one message from this process, record it and print the result."""
 
     async def work(waypost: "Waypost") -> int:
         from crawler.webhooks import WebhookSender, deliver

@@ -36,7 +36,7 @@ async def run_worker(
 
 
 def _progress_callback(totals: CrawlTotals) -> OnProgress:
-    """Return the progress callback of a crawl: it updates the metrics and logs periodically."""
+    """Return the progress callback of a crawl, which updates the metrics and logs periodically."""
     update_totals, log_progress = totals.new_crawl(), periodic_log()
 
     def report(counts: CrawlCounts) -> None:

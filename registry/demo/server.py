@@ -33,7 +33,7 @@ class SampleServer:
 
 
 def app_of(sites: Mapping[str, Site]) -> ASGIApp:
-    """Return one ASGI application for all sites; it selects the site by the Host header."""
+    """Return one ASGI application for all sites; the Host header selects the site."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

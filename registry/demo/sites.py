@@ -25,7 +25,7 @@ SAMPLE_WEB = Path(__file__).parent / "web"
 
 INDEX = "_index"
 SITE = "_site.json"
-_MAX_CHARS = 60  # of paths of added files: no file system has a shorter limit, in any encoding
+_MAX_CHARS = 60  # of added paths: no file system has a shorter limit, in any encoding
 
 _TYPES = {".json": "application/json", ".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
 
@@ -90,7 +90,7 @@ class Site:
         return Reply(behaviour.status or 200, headers | extra, body, behaviour.delay)
 
     def _source(self, path: str) -> Path | None:
-        """Return the file of a path, also one that was added since the site was loaded; None where there is none."""
+        """Return the file of a path, even if it was added after the site was loaded, or None."""
         if (known := self.files.get(path)) is not None:
             return known if known.is_file() else None
         names = path.removeprefix("/").split("/")
@@ -102,7 +102,7 @@ class Site:
 
 
 def media_type(path: str, source: Path) -> str:
-    """Return the media type by file extension, for an `_index` by the path's extension; the home page is HTML."""
+    """Return the media type by file extension, for an `_index` by the path's extension. The home page is HTML."""
     if path == "/":
         return "text/html; charset=utf-8"
     suffix = Path(path).suffix.lower() if source.name == INDEX else source.suffix.lower()

@@ -1,7 +1,7 @@
 """The demo, end to end: serve recorded sites over TLS, crawl them, index them, run example searches.
 
-The demo uses its own data folder and database, regardless of DATABASE_URL: each run makes all its domains due again,
-which must not happen in a real registry.
+The demo has its own data folder and database, regardless of DATABASE_URL, because each run makes all its domains due
+again, which must not happen in a real registry.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ def demo_settings(data: Path, port: int) -> Settings:
         database_url=None,
         public_url=f"http://127.0.0.1:{port}",
         request_delay=0,
-        domain_daily_budget=10_000,  # the sites are local, so the demo may be repeated all day
+        domain_daily_budget=10_000,  # the sites are local, so the demo may be repeated often
         connect_to=(),
         resolve="table",
     )

@@ -1,14 +1,15 @@
-"""Compression of responses: zstd (RFC 8878, RFC 9659) and gzip, as the client's Accept-Encoding asks.
+"""Compression of responses: zstd (RFC 8878, RFC 9659) and gzip, by the client's Accept-Encoding.
 
-Only whole bodies are compressed: streams (Server-Sent Events, files) leave unchanged and at once. A compressed
-response has the ETag of the other one, weakened (RFC 9110 section 8.8.3.3): it says the same in other bytes. A response
-that holds a secret opts out with `Cache-Control: no-transform`, because the length of a compressed one could tell it.
+Only whole bodies are compressed: streams (Server-Sent Events, files) pass unchanged and at once. A compressed response
+has the ETag of the uncompressed one, weakened (RFC 9110 section 8.8.3.3), because the content is the same in other
+bytes. A response with a secret opts out with `Cache-Control: no-transform`, because its compressed length could
+disclose it.
 """
 
 import asyncio
 import gzip
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 import zstandard
@@ -19,7 +20,7 @@ from registry.edge.responses import weight_of, with_vary
 MIN_BYTES: Final = 1_000
 """Bodies below this fit into one packet anyway."""
 
-HERE_BYTES: Final = 256 * 1024
+MAX_INLINE_BYTES: Final = 256 * 1024
 """Bytes of a body that is compressed on the event loop; a larger one takes milliseconds, in a thread."""
 
 ENCODED: Final = "waypost.encoded"
@@ -42,15 +43,14 @@ Forms = MutableMapping[str, Form]
 """Forms of a response by coding; the empty one is the body as it is."""
 
 
-def _gzip(body: bytes) -> bytes:
-    return gzip.compress(body, _GZIP_LEVEL, mtime=0)  # without the time: the same body always gives the same bytes
-
-
 def _zstd(body: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(body)
 
 
-_CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {"zstd": _zstd, "gzip": _gzip}
+_CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {
+    "zstd": _zstd,
+    "gzip": partial(gzip.compress, compresslevel=_GZIP_LEVEL, mtime=0),  # no time: equal bodies give equal bytes
+}
 """The preferred one first."""
 
 
@@ -101,8 +101,11 @@ class Compressing:
         return form
 
     def _not_modified(self, headers: Headers) -> list[tuple[bytes, bytes]]:
-        """Return the headers of a 304 with the ETag that its 200 would have: a cache updates only the responses that it
-        stored with the same one (RFC 9111 section 4.3.4). The body is not here, so the client's copy tells."""
+        """Return the headers of a 304 with the ETag that its 200 would have.
+
+        A cache updates only stored responses with the same ETag (RFC 9111 section 4.3.4). The body is not here, so the
+        ETag of the client's copy decides.
+        """
         entity_tagged = (
             (name, b"W/" + value if name == b"etag" and self._coding and b"W/" + value in self._conditions else value)
             for name, value in headers
@@ -119,14 +122,14 @@ async def _encoded(start: Message, body: bytes, coding: str) -> Form:
         return headers, body
     compress = _CODINGS[coding]
     # guard: compression-apart
-    encoded = compress(body) if len(body) <= HERE_BYTES else await asyncio.to_thread(compress, body)
+    encoded = compress(body) if len(body) <= MAX_INLINE_BYTES else await asyncio.to_thread(compress, body)
     return (_replaced(headers, coding, len(encoded)), encoded) if len(encoded) < len(body) else (headers, body)
 
 
 def coding_for(accepted: bytes) -> str:
     """Return the coding for a value of Accept-Encoding (RFC 9110 section 12.5.3), empty for none.
 
-    The highest weight wins; of equal ones zstd, which costs least. A longer value than any program sends is not read.
+    The highest weight wins, zstd in a tie because it costs least. Values longer than any program sends are ignored.
     """
     return _coding_for(accepted) if len(accepted) <= _MAX_ACCEPT_BYTES else ""
 
@@ -147,7 +150,7 @@ def _coding_for(accepted: bytes) -> str:
 
 
 def is_compressible(status: int, headers: Headers) -> bool:
-    """True for a text that is not compressed, not served in ranges, and may be transformed."""
+    """Return True for an uncompressed text that is not served in ranges and may be transformed."""
     kind = b""
     for name, value in headers:
         if name == b"content-type":

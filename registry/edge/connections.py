@@ -1,11 +1,11 @@
 """Limits on the connections of the API: how many there are, and how long each may wait for its client.
 
-uvicorn has no deadline for the head and the body of a request, and no limit on the size of a head or on connections per
-client, so that one address with unfinished requests could keep everyone else out (docs/adr/0028). `limited_protocol`
-adds these limits to its HTTP protocol. `ConnectionTable` holds the open connections; its `sweep` ends those whose
-deadline has passed, which costs less than a timer for each request.
+uvicorn has no deadline for the head and the body of a request, no limit on the size of a head and none on connections
+per client, so one address with unfinished requests could keep everyone else out (docs/adr/0028). `limited_protocol`
+adds these limits to its HTTP protocol. `ConnectionTable` holds the open connections; its `sweep` ends overdue ones,
+which costs less than a timer for each request.
 
-Only time that a client takes counts. While the application works on a request, its connection has no deadline.
+Only the client's time counts. While the application works on a request, its connection has no deadline.
 """
 
 import asyncio
@@ -69,11 +69,10 @@ Held = Literal["long_poll", "stream"]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """`total`: connections of this process. `per_client`: of one client (limiter.ClientIdentifier), without those held
-    open for an event.
+    """Limits of this process: `total` connections, and `per_client` (limiter.ClientIdentifier).
 
-    Long polls and event streams each have limits of their own, in all and per client. Trusted proxies have no limit per
-    client.
+    Connections held open for events do not count in `per_client`: long polls and event streams each have their own
+    limits, in all and per client. Trusted proxies have no limit per client.
     """
 
     total: int
@@ -96,7 +95,7 @@ class ConnectionTable:
     def __init__(self, limits: ConnectionLimits, clients: ClientIdentifier, clock: Callable[[], float]) -> None:
         self.clock = clock
         self.limited: Counter[str] = Counter()  # what the limits did
-        self._logged: Counter[str] = Counter()  # that part of it which was logged
+        self._logged: Counter[str] = Counter()  # the part of it that was logged
         self._limits = limits
         self._clients = clients
         self._connections: set[LimitedProtocol] = set()
@@ -109,11 +108,12 @@ class ConnectionTable:
 
     @property
     def held(self) -> Mapping[str, int]:
-        """How many connections are held open for events, in each way."""
+        """The connections held open for events, counted by the way in which they are held."""
         return {way: counts.total() for way, counts in self._held.items()}
 
     def admit(self, connection: "LimitedProtocol") -> bool:
-        """Add a new connection. Return False when its client has too many, or when none of a full table can end."""
+        """Add a new connection. Return False when its client has too many, or when the table is full and none can be
+        ended."""
         peer = connection.client[0] if connection.client else None
         connection.peer_key = self._clients.key(peer, "")
         connection.is_proxy = self._clients.trusts(peer)
@@ -129,7 +129,7 @@ class ConnectionTable:
         return True
 
     def remove(self, connection: "LimitedProtocol") -> None:
-        """Remove a connection that has ended; nothing happens when it was not admitted."""
+        """Remove a connection that has ended. Do nothing when it was not admitted."""
         if connection in self._connections:
             self._connections.remove(connection)
             if not connection.is_held:
@@ -137,12 +137,14 @@ class ConnectionTable:
 
     @contextlib.contextmanager
     def hold(self, connection: "LimitedProtocol", held: Held, client: str | None = None) -> Iterator[bool]:
-        """Count a connection as held open for a client while the block runs. Yield False when there are too many: do
-        not wait. `client`: whom a trusted proxy asks for; the peer without it."""
+        """Count a connection as held open while the block runs. Yield False when there are too many: do not wait then.
+
+        `client`: the client for which a trusted proxy asks; by default the peer.
+        """
         peer, counts = connection.peer_key, self._held[held]
         key = client or peer  # guard: long-polls-of-clients
         most, most_per_client = self._limits.of(held)
-        is_shared = connection.is_proxy and key == peer  # a proxy that does not say for whom
+        is_shared = connection.is_proxy and key == peer  # the proxy names no client
         is_over = counts[key] >= most_per_client and not is_shared
         if is_over or counts.total() >= most:  # guard: long-polls
             self.limited[f"refused_{held}"] += 1
@@ -160,7 +162,7 @@ class ConnectionTable:
                 self._of_client[peer] += 1
 
     def sweep(self) -> None:
-        """End the connections whose deadline has passed. Log what the limits did, at most once in LOG_SECONDS."""
+        """End overdue connections. Log what the limits did, at most once in LOG_SECONDS."""
         now = self.clock()
         for connection in [one for one in self._connections if one.deadline(now) <= now]:
             connection.expire()
@@ -170,9 +172,12 @@ class ConnectionTable:
             self._logged_at = now
 
     def _evict(self) -> bool:
-        """End the connections that wait for their clients, of the clients with the most connections, longest waiting
-        first. Return False when there are none. Connections of trusted proxies, and those whose request is being
-        answered, stay."""
+        """End connections that wait for their clients: from the clients with the most connections, the longest waiting
+        first.
+
+        Return False when there is nothing to end. Connections of trusted proxies, and connections whose request is
+        being answered, stay.
+        """
         waiting = [one for one in self._connections if one.is_waiting and not one.is_proxy]
         count = max(1, self._limits.total // _EVICTED_SHARE)
         victims = heapq.nsmallest(count, waiting, key=lambda one: (-self._of_client[one.peer_key], one.waits_since))
@@ -184,7 +189,7 @@ class ConnectionTable:
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """One connection. Use a class made by `limited_protocol`, which knows its table."""
+    """One connection. Make the class with `limited_protocol`, which binds its table."""
 
     table: ConnectionTable
 
@@ -194,7 +199,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.is_proxy = False
         self.is_held = False
         self.waits_since = 0.0
-        self._receiving: str | None = None  # the part of a request that is being received: "head" or "body"
+        self._receiving: str | None = None  # what is being received: "head" or "body"
         self._head_bytes = 0
         self._read_deadline = math.inf
         self._write_deadline = math.inf
@@ -202,7 +207,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     @property
     def is_waiting(self) -> bool:
-        """True while nothing happens before the client acts: it sends a request, reads, or begins a new one."""
+        """True while only the client can act: by sending a request, by reading, or by beginning a new request."""
         return self._is_idle or self._receiving is not None or self._write_deadline != math.inf
 
     @property
@@ -294,14 +299,14 @@ class LimitedProtocol(HttpToolsProtocol):
         self._read_deadline = self.waits_since + HEAD_SECONDS  # guard: head-deadline
 
     def _refuse(self, kind: ProblemType, detail: str) -> None:
-        """Send a problem that no request middleware has seen, and close the connection."""
+        """Send a problem without the request middleware, and close the connection."""
         content = orjson.dumps(body(kind, detail, uuid4().urn))
         lines = (
             f"HTTP/1.1 {kind.status} {HTTPStatus(kind.status).phrase}",
             f"Content-Type: {MEDIA_TYPE}",
             f"Content-Length: {len(content)}",
             "Cache-Control: no-store",
-            "Access-Control-Allow-Origin: *",  # the path may be unknown yet, and the text is the same for everybody
+            "Access-Control-Allow-Origin: *",  # the path may be unknown yet, and the text is the same on all paths
             "X-Content-Type-Options: nosniff",
             "Connection: close",
         )

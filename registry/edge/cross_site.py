@@ -1,8 +1,8 @@
-"""Refuses what a page of another site makes a browser send, forms and requests to the API alike.
+"""Refuses requests that a page of another site makes a browser send, to forms and to the API.
 
-The registry sets no cookies and knows no sessions: such a request changes nothing that a stranger may not change. But
-it would spend the limits of the visitor. Browsers send the media types of forms and plain text without asking first
-(Fetch standard, "CORS-safelisted request-header"), so a body of the API is JSON.
+The registry has no cookies and no sessions, so such a request can change only what any stranger can. But it would spend
+the limits of the visitor. Browsers send the media types of forms and plain text without a preflight (Fetch standard,
+"CORS-safelisted request-header"), so a body of the API must be JSON.
 """
 
 import re
@@ -19,7 +19,7 @@ _JSON: Final = re.compile(r"application/([a-z0-9!#$&^_.-]+\+)?json")
 
 
 def refuse_other_sites(headers: Headers, public_url: str) -> None:
-    """Raise Problem for a request of a page of another site. Clients that are no browsers say nothing about it."""
+    """Raise Problem for a request from a page of another site. Clients other than browsers send no such field."""
     site = headers.get("sec-fetch-site")
     if site is not None:
         is_foreign = site not in _SAME_SITE
@@ -48,7 +48,9 @@ def refuse_other_media_types(headers: Headers) -> None:
 
 
 def has_bearer(headers: Headers, path: str, beginnings: Collection[str]) -> bool:
-    """Return whether a request brings a token to a path that needs one. Elsewhere a token is no proof of anything: a
-    page could invent one."""
+    """Return whether a request brings a token to a path that needs one.
+
+    Elsewhere a token proves nothing: a page could invent one.
+    """
     has_token = headers.get("authorization", "").lower().startswith("bearer ")
     return path.startswith(tuple(beginnings)) and has_token  # guard: token-where-needed

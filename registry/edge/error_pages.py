@@ -1,4 +1,4 @@
-"""Errors as pages for people, whichever interface they come from."""
+"""Errors as pages for people, for all interfaces."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias

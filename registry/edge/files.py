@@ -30,10 +30,10 @@ class _Range(NamedTuple):
 
 
 def file_response(request: Request, path: Path, *, size: int, etag: str, media_type: str) -> Response:
-    """Return the file of `size` bytes, or the range that the client asks for: 200, 206 or 304. `etag` is quoted.
+    """Return the file of `size` bytes, or the requested range: 200, 206 or 304. `etag` is quoted.
 
-    One range is honoured; several, malformed ones and other units are ignored, as RFC 9110 section 14.2 allows, and so
-    is a range whose `If-Range` is not this ETag. Charges the client for the bytes. Raise Problem (416, 429).
+    One range is honoured. Several ranges, malformed ones, other units and a range whose `If-Range` is not this ETag are
+    ignored, as RFC 9110 section 14.2 allows. Charges the client for the bytes. Raise Problem (416, 429).
     """
     headers = {"ETag": etag, "Cache-Control": IMMUTABLE, "Accept-Ranges": "bytes"}
     conditions = request.headers.getlist("if-none-match")
@@ -51,7 +51,7 @@ def file_response(request: Request, path: Path, *, size: int, etag: str, media_t
 
 
 def _wanted(request: Request, size: int, etag: str) -> _Range | None:
-    """Return the range to send; None for the whole file. Raise Problem when nothing of the range exists."""
+    """Return the requested range; None for the whole file. Raise Problem when the range is outside the file."""
     matched = _ONE_RANGE.fullmatch(request.headers.get("range", "").strip())
     if matched is None or request.headers.get("if-range", etag) != etag:
         return None

@@ -1,7 +1,7 @@
 """One request to an interface of this process, called as an ASGI application.
 
-There is no connection, and not the middleware that stands in front of the interfaces: the request that caused this one
-has paid there already, and shares its limits, its request id and its turn.
+There is no connection and no middleware: the outer request has paid already, and this one shares its limits, request id
+and turn.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ _HOST: Final = (b"host", b"registry.internal")
 
 @dataclass(slots=True)
 class InsideAnswer:
-    """What the application answered; `status` is 0 until it has."""
+    """The answer of the application. `status` is 0 until it has answered."""
 
     status: int = 0
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
@@ -49,9 +49,9 @@ async def call(
 ) -> InsideAnswer:
     """Return the answer of `app` to a request for the decoded `path`.
 
-    `outer`: the scope of the request that caused this one, or as much of it as there is. `raw_path`: the path as it
-    is encoded, where that differs from the usual encoding. `body` is JSON. `rest`: what to receive after the body, to
-    learn that the client of the outer request has gone.
+    `outer`: the scope of the request that caused this one, or the known part of it. `raw_path`: the encoded path, where
+    it differs from the usual encoding. `body` is JSON. `rest`: what to receive after the body, to learn that the client
+    of the outer request has gone.
     """
     answer = InsideAnswer()
     scope = _scope(outer, path, raw_path or quote(path), query or {}, method, body, headers)

@@ -1,7 +1,7 @@
-"""What an HTTP interface declares about itself, and the one application that the interfaces make together.
+"""What an HTTP interface declares about itself, and the one application that the interfaces form together.
 
-Interfaces do not know each other: each is an ASGI application with the paths that it answers. What holds for all of
-them is in `registry.edge.middleware`, in front of them.
+Interfaces do not know each other: each is an ASGI application with its paths. What applies to all of them is in
+`registry.edge.middleware`, in front of them.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 class Interface:
     """An ASGI application, the paths that it answers, and the rules for them.
 
-    `roots`: first segments, such as `/ard`: it answers `/ard` and everything below. `paths`: single paths. An interface
-    with neither answers what no other one does. `running`: a context that the server enters before it listens, for an
-    application that needs tasks of its own (the server sends no lifespan events). `pages`: paths that other interfaces
-    answer too; this one does for clients that prefer HTML. `name`: in metrics and traces; the
-    first of its roots or paths without one. `figures`: metrics of its own, called from another thread.
+    `roots`: first segments, such as `/ard`, which stands for `/ard` and everything below. `paths`: single paths. One
+    interface has neither and answers all other paths. `running`: a context that the server enters before it listens,
+    for an application that runs tasks (the server sends no lifespan events). `pages`: paths that other interfaces
+    answer too; this one answers clients that prefer HTML. `name`: for metrics and traces; by default the first root or
+    path. `figures`: further metrics, called from another thread.
     """
 
     app: ASGIApp
@@ -116,7 +116,7 @@ class _Dispatcher:
 
 
 class _Answering(NamedTuple):
-    """The application for a path or root, with its interface's label. `root`: that path or root, empty for the rest."""
+    """The application for a path or root, with the label of its interface. `root` is empty for all other paths."""
 
     app: ASGIApp
     label: str

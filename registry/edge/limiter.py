@@ -1,14 +1,10 @@
-"""A limiter with fixed windows per client, in the memory of one process. What it counts has a unit; see `costs`.
+"""A limiter with fixed windows per client, in the memory of one process, and what each request costs its client.
 
-Several API processes count separately, so the real limit is a multiple of the setting; a large installation should
-limit in its reverse proxy. A forwarded address is used only if a trusted proxy sent it. IPv6 is counted by /64, and all
-clients of a /48 together have NETWORK_FACTOR allowances: one customer of a provider may have that whole network.
-
-What a request costs its client, in units of the limit `work`; docs/operations.md has the table.
-
-Every request costs one unit, about the work of one search. An operation that knows its request to be dearer charges the
-rest before it does the work, so that a refused request costs nothing but that unit. What is known only when something
-large was read is charged then, and never refused: otherwise refused requests would do all that reading for one unit.
+Several API processes count separately, so the real limit is a multiple of the setting; large installations should limit
+in their reverse proxy. A forwarded address counts only if a trusted proxy sent it. IPv6 clients are counted by /64. All
+clients of a /48 share NETWORK_FACTOR allowances, because one customer of a provider may have the whole network. Each
+request costs one unit, about a search (docs/operations.md has the table); dearer requests pay the rest before the work,
+so a refusal costs one unit. Costs known only after a large read are charged then, and never refused.
 """
 
 import math
@@ -30,8 +26,11 @@ _OVERFLOW = "*"
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A client's allowance in this window. `refused`: fewer units remain than were asked for, and none was counted.
-    `reset`: seconds until the next window, at least 1."""
+    """A client's allowance in this window.
+
+    `refused`: fewer units remained than were requested, and none was counted. `reset`: seconds until the next window,
+    at least 1.
+    """
 
     name: str
     limit: int
@@ -61,7 +60,7 @@ class RateLimiter:
     _counts: dict[str, int] = field(default_factory=dict)
 
     def take(self, client: str, units: int = 1, *, or_rest: bool = False) -> Allowance:
-        """Count the units. Refuse them all when fewer remain; with `or_rest` count those that do."""
+        """Count the units. Refuse all when fewer remain; with `or_rest`, count the remaining ones instead."""
         now = self.clock()
         window_number = int(now // self.window)
         if window_number != self._number:
@@ -86,7 +85,7 @@ class RateLimiter:
 
 
 class ClientIdentifier:
-    """Identifies the client: the peer, or the last address in X-Forwarded-For that is not a trusted proxy's."""
+    """Identifies the client: the peer, or behind trusted proxies the last untrusted address in X-Forwarded-For."""
 
     def __init__(self, trusted: Iterable[str]) -> None:
         self._trusted: list[IPv4Network | IPv6Network] = [ip_network(network, strict=False) for network in trusted]
@@ -109,12 +108,6 @@ class ClientIdentifier:
         return any(parsed in network for network in self._trusted)
 
 
-@lru_cache(10_000)
-def _group_of_peer(address: str) -> str:
-    """Return the cached group of a peer. Addresses from headers are not cached, because they may have any length."""
-    return _group(address)
-
-
 def _group(address: str) -> str:
     try:
         parsed = ip_address(address)
@@ -123,6 +116,10 @@ def _group(address: str) -> str:
     if isinstance(parsed, IPv6Address):
         return str(parsed.ipv4_mapped or IPv6Network((int(parsed) >> 64 << 64, 64)))
     return str(parsed)
+
+
+_group_of_peer = lru_cache(10_000)(_group)
+"""For peers only: addresses from headers may have any length and are not cached."""
 
 
 UNIT_BYTES: Final = 16_384
@@ -155,15 +152,16 @@ def of_discover(limit: int, facets: int) -> int:
 
 
 def of_list(filters: Filters, text: str, limit: int, offset: int) -> int:
-    """Return what a list costs beyond its unit: the database counts all matches and skips rows one by one, and for some
-    conditions it has to read every row."""
+    """Return what a list costs beyond its unit.
+
+    The database counts all matches and skips rows one by one, and some conditions make it read every row.
+    """
     reads_every_row = bool(text or filters.languages or filters.tlds or filters.narrows_capabilities)
     return _LIST + limit // (5 * _ROWS) + offset // _SKIPPED + _SCAN * reads_every_row
 
 
 def of_server_list(limit: int, *, is_scan: bool) -> int:
-    """Return what a page of the MCP registry's list costs beyond its unit. `is_scan`: rows are read that do not match,
-    as they are not indexed by this condition."""
+    """Return what a page of the MCP registry's list costs beyond its unit. `is_scan`: the condition has no index."""
     return limit // (5 * _ROWS) + _SCAN * is_scan
 
 
@@ -182,7 +180,7 @@ class Spending:
             self.take(self.work, min(units, max(1, self.work.limit // 2)))
 
     def charge_done(self, units: int) -> None:
-        """Take units for work that is done, or what is left of the allowance."""
+        """Take units for work that is done, at most the remaining ones."""
         if units:
             allowance = self.work.take(self.client, units, or_rest=True)
             self.met[allowance.name] = allowance
@@ -192,7 +190,7 @@ class Spending:
         self.take(self.submissions)
 
     def take(self, limiter: RateLimiter, units: int = 1) -> None:
-        """Raise Problem when fewer units remain of this limit."""
+        """Take units of this limit. Raise Problem when fewer remain."""
         allowance = limiter.take(self.client, units)
         self.met[allowance.name] = allowance
         if allowance.refused:  # guard: work-units
@@ -206,14 +204,14 @@ class Spending:
 
     @property
     def refused_by(self) -> str | None:
-        """Name of the limit that refused units to this request."""
+        """Name of the limit that refused this request."""
         for allowance in self.met.values():
             if allowance.refused:
                 return allowance.name
         return None
 
     def fields(self) -> list[tuple[bytes, bytes]]:
-        """Return the response headers that name the limits this request met."""
+        """Return the response headers that name the limits of this request."""
         return fields(self.met.values()) if self.met else []
 
 
@@ -224,17 +222,17 @@ def charge(request: Request, units: int) -> None:
 
 
 def charge_submission(request: Request) -> None:
-    """Count a submission, at an address that the middleware does not know as one. Raise Problem when none remains."""
+    """Count a submission at a path that the middleware does not know as one. Raise Problem when none remains."""
     if spending := _spending(request):
         spending.take_submission()  # guard: rechecks-of-client
 
 
 def charge_stored(request: Request, size: int) -> None:
-    """Take units for `size` bytes that were read from the database, or what is left of the client's allowance."""
+    """Take units for `size` bytes that were read from the database, at most the client's remaining ones."""
     if spending := _spending(request):
         spending.charge_done(of_bytes(size))  # guard: stored-bytes
 
 
 def _spending(request: Request) -> Spending | None:
-    """None without the middleware: then nothing is limited."""
+    """Return None without the middleware: then nothing is limited."""
     return request.scope.get("waypost.spending")

@@ -1,7 +1,7 @@
-"""What the requests of one process came to: counts and times by interface, method, route and kind of status.
+"""Counts and times of the requests of one process, by interface, method, route and class of status.
 
-Labels are bounded: a route is a template of the program's, never a path, and whatever a client sends is `other`.
-Nothing here formats the figures; the command line does, for Prometheus.
+Labels are bounded: a route is a template of the program, never a path, and unknown methods count as `other`. The
+command line formats the figures for Prometheus.
 """
 
 from bisect import bisect_left
@@ -38,7 +38,7 @@ class Labels(NamedTuple):
 
 @dataclass(slots=True)
 class Times:
-    """Requests by class of SECONDS, and the seconds of all of them until their responses began."""
+    """Requests by class of SECONDS, and their total seconds until the response began."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(SECONDS) + 1))
     seconds: float = 0.0
@@ -59,12 +59,12 @@ def gauge(name: str, text: str, value: float) -> Figure:
 
 
 def labelled(name: str, text: str, label: str, values: Mapping[str, float], *, is_total: bool = False) -> Figure:
-    """Return values with one label. They are copied at once, so that another thread may go on counting."""
+    """Return values with one label. They are copied first, so that another thread may go on counting."""
     return Figure(name, text, (label,), {(key,): value for key, value in list(values.items())}, is_total)
 
 
 class RequestMetrics:
-    """One thread writes; others may read at any time, and see each number as it was at some moment."""
+    """Counts of requests. One thread writes; others may read at any time and see consistent single numbers."""
 
     def __init__(self) -> None:
         self.times: dict[Labels, Times] = {}

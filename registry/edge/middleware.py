@@ -86,12 +86,12 @@ log = structlog.get_logger(__name__)
 class Rules:
     """What the middleware has to know about paths.
 
-    `open`: beginnings of the paths that browsers may read from anywhere (CORS). `submissions`: paths whose POST takes
-    from the limit of submissions. `searches`: paths whose POST reads, so that a client's turns bound it as they do GET,
-    and pages of other sites may send it. `tokens`: beginnings of the paths where nothing happens without a token.
-    `members`: beginning of paths -> what returns further members of a problem there, for clients of a protocol with
-    errors of its own. `kept` returns headers and body, in a coding, of the 200 that the interface keeps for a GET
-    request. `error_page` makes the page about a problem for clients that prefer HTML; at most one interface has one.
+    `open`: prefixes of the paths that browsers may read from anywhere (CORS). `submissions`: paths whose POST takes
+    from the limit of submissions. `searches`: paths whose POST only reads, so that a client's turns limit it as they do
+    GET, and pages of other sites may send it. `tokens`: prefixes of the paths that need a token. `members`: prefix of
+    paths -> a function that returns further members of a problem, for protocols with their own errors. `kept` returns
+    headers and body, in a coding, of the cached 200 for a GET request. `error_page` makes the page about a problem for
+    clients that prefer HTML; at most one interface has one.
     """
 
     open: tuple[str, ...] = ()
@@ -188,10 +188,10 @@ class RequestMiddleware:
                     counting.record(0, sender.spending)
 
     def _kept_response(self, scope: Scope) -> Form | None:
-        """Return headers and body of a response that an interface keeps for this request, counted and limited as any.
+        """Return headers and body of a cached response to this request, counted and limited like any other.
 
-        None means that the request takes the ordinary way, which costs several times as much: nothing is kept for it,
-        it is conditional, has a body, is traced or must be refused.
+        Return None when the request must take the ordinary way, which costs several times as much: nothing is cached
+        for it, or it is conditional, has a body, is traced or must be refused.
         """
         if self._rules.kept is None or self._spans is not None or scope["method"] != "GET":
             return None
@@ -264,7 +264,7 @@ class RequestMiddleware:
             spending.charge(of_bytes(declared_length))  # guard: declared-bytes
         receive = _limit_body(receive, spending, declared_length, sender)
         if scope["method"] != "GET" and not (is_post and scope["path"] in self._rules.searches):
-            # what any other request computes is bounded where it is computed
+            # all other requests are bounded where they compute
             await self._app(scope, receive, send)
             return
         with contextlib.closing(await self._turn(client)) as turn:
@@ -283,7 +283,7 @@ class RequestMiddleware:
             refuse_other_media_types(headers)
 
     async def _turn(self, client: str) -> Turn:
-        """Return when fewer than AT_ONCE_EACH reads of the client are worked on. Raise Problem when many wait."""
+        """Wait until fewer than AT_ONCE_EACH reads of the client are in progress. Raise Problem when many wait."""
         try:
             return await self._reads.take(client)
         except QueueFull:
@@ -313,7 +313,7 @@ class _Counting:
 
 
 class _Sender:
-    """Add the headers that every response has, errors and 304 included, and drop the body for HEAD."""
+    """Adds the headers of every response, errors and 304 included, and drops the body for HEAD."""
 
     def __init__(self, send: Send, request_id: str, *, is_open: bool, is_head: bool) -> None:
         self._send = send
@@ -361,7 +361,7 @@ class _Sender:
 
 
 def _declared_length(headers: Headers) -> int:
-    """Return the declared length of the body, 0 without one. Raise Problem when it is more than MAX_BYTES."""
+    """Return the declared length of the body, 0 without one. Raise Problem when it exceeds MAX_BYTES."""
     declared = headers.get("content-length", "")
     if not re.fullmatch("[0-9]+", declared):
         return 0
@@ -371,9 +371,11 @@ def _declared_length(headers: Headers) -> int:
 
 
 def _limit_body(receive: Receive, spending: Spending, declared_length: int, sender: _Sender) -> Receive:
-    """Count received bytes: a chunked body declares no length, and a declared length may be wrong. Raise Problem when
-    there are too many, or more than the client's allowance has units for; the sender is told, whatever the application
-    makes of it. The declared ones are charged already."""
+    """Count received bytes: a chunked body declares no length, and a declared length may be wrong.
+
+    Raise Problem when there are too many, or more than the client's allowance covers. The sender is informed too, in
+    case the application swallows the problem. Declared bytes were charged before.
+    """
     total, charged = 0, of_bytes(declared_length)
 
     async def receive_limited() -> Message:

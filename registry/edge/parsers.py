@@ -1,7 +1,7 @@
-"""Parsers of the texts of query parameters, each with the schema that the OpenAPI document shows.
+"""Parsers of the texts of query parameters, each with its schema for the OpenAPI document.
 
-A parser raises ValueError with a message that says what is allowed; the error answers put the parameter's name before
-it and never repeat the text. Annotate a parameter with all that a function of this module returns.
+A parser raises ValueError with a message that says what is allowed. Error answers put the parameter's name in front of
+it and never repeat the text. Annotate a parameter with everything that a function of this module returns.
 """
 
 import re
@@ -61,7 +61,7 @@ def one_of(*allowed: str) -> Parser:
 
 
 def any_of(*allowed: str) -> Parser:
-    """Return the parser of one or more of these texts, as `_listed` reads them; their order here is that of the
+    """Return the parser of one or more of these texts, as `_listed` reads them. The result has the order of the
     values."""
 
     def parse(text: Any) -> tuple[str, ...]:
@@ -75,8 +75,10 @@ def any_of(*allowed: str) -> Parser:
 
 
 def each(parse_one: Callable[[str], str | None], description: str, pattern: str | None = None) -> Parser:
-    """Return the parser of at most MAX_VALUES different texts, as `_listed` reads them, that `parse_one` returns a
-    value for. Texts with the same value count as one."""
+    """Return the parser of at most MAX_VALUES different texts, as `_listed` reads them.
+
+    `parse_one` returns the value of a text. Texts with the same value count as one.
+    """
 
     def parse(text: Any) -> tuple[str, ...]:
         values = _listed(text)
@@ -152,10 +154,10 @@ def _is_number(text: Any) -> bool:
 
 
 def _listed(text: Any) -> list[str]:
-    """Return the comma-separated values, each once; FastAPI passes a list of the one value that `StrictRoute` admits.
+    """Return the comma-separated values, each once; FastAPI passes a list with the one value that `StrictRoute` admits.
 
-    Neither repeats nor the order of a list parameter mean anything, and the callers sort the values: cursors are bound
-    to the filters, and a database query has one column for a facet. Values are not trimmed, and an empty one stays: the
+    Neither repeats nor the order of a list have a meaning, and the callers sort the values: cursors are bound to the
+    filters, and a database query has one column for a facet. Values are not trimmed and empty values stay, because the
     callers refuse both.
     """
     joined = ",".join([text] if isinstance(text, str) else text)

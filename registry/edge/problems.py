@@ -1,8 +1,8 @@
 """Every error of the API: RFC 9457 problem details that ADP clients can read too.
 
-A body never carries an exception's text or a value that the client sent. Beside the RFC's members it has
-`success: false` and `error`, the two that clients of an ADP registry read. `type` is the URL of a page of this API
-(`GET /api/problems/{slug}`).
+A body never carries an exception's text or a value that the client sent. Besides the RFC's members it has `success:
+false` and `error`, which clients of ADP registries read. `type` is the URL of a page of this API (`GET
+/api/problems/{slug}`).
 """
 
 import math
@@ -227,7 +227,7 @@ PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
 
 
 class Problem(Exception):
-    """An error to be answered. `detail` describes this occurrence without client input; `members` are extensions."""
+    """An error to be answered. `detail` describes this occurrence, without client input; `members` are extensions."""
 
     def __init__(
         self, kind: ProblemType, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
@@ -239,12 +239,12 @@ class Problem(Exception):
         self.members = members
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let pickle carry it to another process with its members."""
+        """Let pickle carry the problem to another process with its members."""
         return partial(type(self), headers=self.headers, **self.members), (self.kind, self.detail)
 
 
 def invalid_cursor(why: object, parameter: str = "cursor") -> Problem:
-    """Return the refusal of a cursor that cannot be continued, and why."""
+    """Return the refusal of an unusable cursor, with the reason."""
     return Problem(INVALID_CURSOR, f"{parameter}: start again without it: {why}.")
 
 
@@ -336,7 +336,7 @@ def unavailable() -> Problem:
 
 
 def too_many_at_once() -> Problem:
-    """Return the answer to a client of which too many requests are waiting for each other."""
+    """Return the problem for a client with too many waiting requests."""
     detail = "Too many requests of this client are waiting. Send fewer at once."
     return Problem(RATE_LIMITED, detail, headers={"Retry-After": "1"}, limit="at-once")
 
@@ -368,14 +368,16 @@ def _allowed(request: Request) -> str:
 
 
 def _from_validation(error: RequestValidationError) -> Problem:
-    """Name the parameters and the broken rules, never the values (`input` may contain text that JSON cannot encode)."""
+    """Name the parameters and broken rules, never the values (`input` may contain text that JSON cannot encode)."""
     faults = [f"{fault['loc'][-1]}: {_rule(fault)}" for fault in error.errors()[:20]]
     return Problem(INVALID_PARAMETER, "; ".join(faults), errors=faults)
 
 
 def _rule(fault: Mapping[str, Any]) -> str:
-    """Return what is allowed: a message of this API's own validators, or one made of the limits that a parameter
-    declares; pydantic's could repeat the input."""
+    """Return what is allowed: a message of this API's validators, or one made of the limits of the parameter.
+
+    Pydantic's messages could repeat the input.
+    """
     if fault["type"] == "value_error":
         return str(fault["msg"]).removeprefix("Value error, ")
     if (text := _RULES.get(fault["type"])) is not None:

@@ -1,10 +1,7 @@
-"""What a request brings along for every interface: the registry, its address, who asks.
+"""What every interface reads from a request: the registry, its address, the client, bearer tokens and operators' keys.
 
-Bearer tokens of requests (RFC 6750).
-
-API keys of this registry's operators in requests.
-
-Where work on a document is done: here if it is small, otherwise in another process (`registry.wiring.compute`).
+Also decides where work on a document is done: small documents here, others in another process
+(`registry.wiring.compute`).
 """
 
 from collections.abc import Callable
@@ -21,7 +18,7 @@ from registry.wiring.compute import JobGivenUp, QueueFull
 
 
 def provide(state: Any, waypost: Waypost, settings: Settings) -> None:
-    """Give an application's `state` what the functions of this module return."""
+    """Store in an application's `state` what the functions of this module return."""
     state.waypost = waypost
     state.settings = settings
     state.base_url = settings.public_url.rstrip("/")
@@ -40,7 +37,7 @@ def registry_of(request: Request) -> Waypost:
 
 
 def client_of(request: Request) -> str:
-    """Return who asks: an address, an IPv6 /64, or `unknown`, as the rate limiter counts clients.
+    """Return the client as the rate limiter counts it: an address, an IPv6 /64, or `unknown`.
 
     It is personal data: keep it no longer than the limit that needs it.
     """
@@ -52,7 +49,7 @@ _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
 
 
 def bearer(request: Request, kind: str) -> Token:
-    """Return the token of the request. Raise Problem when it has none of this kind: the token may still be unknown."""
+    """Return the token of the request; it may be unknown. Raise Problem when there is no token of this kind."""
     scheme, _, text = request.headers.get("authorization", "").strip().partition(" ")
     token = parse_token(text.strip(), kind) if scheme.lower() == "bearer" else None
     if token is None:
@@ -61,29 +58,31 @@ def bearer(request: Request, kind: str) -> Token:
 
 
 def unauthorized() -> Problem:
-    """Return the problem of a request without a token, and equally of one with a wrong token."""
+    """Return the problem of a request without a token. A wrong token gets the same."""
     return Problem(UNAUTHORIZED, "`Authorization: Bearer TOKEN` with a valid token is needed.", headers=_CHALLENGE)
 
 
 async def key_of(request: Request, scope: Scope) -> ApiKey:
-    """Return the key that the request was made with, which has the scope. Raise Problem."""
+    """Return the request's key, which has the scope. Raise Problem."""
     token = bearer(request, KEY)
     try:
         return await registry_of(request).access.check_key(token, scope)
     except UnknownKey:
         raise unauthorized() from None
     except MissingScope:
-        raise Problem(FORBIDDEN, "This key may do other things; a key gets its scopes when it is made.") from None
+        raise Problem(
+            FORBIDDEN, "This key lacks the scope for this operation. Make a new key with that scope."
+        ) from None
 
 
 T = TypeVar("T")
 
-JUDGED_HERE: Final = 8_192
+MAX_INLINE_DOCUMENT: Final = 8_192
 """Bytes of a document that is judged or translated in this process: some milliseconds, about a search."""
-SHOWN_HERE: Final = 65_536
+MAX_INLINE_SERVICE: Final = 65_536
 """Bytes of a stored service that is shown in this process."""
-NEVER_HERE: Final = -1
-"""For work whose time the bytes do not tell, such as making examples from a site's schemas."""
+NEVER_INLINE: Final = -1
+"""For work that takes a time unrelated to the bytes, such as making examples from a site's schemas."""
 
 
 async def computed(
@@ -91,13 +90,13 @@ async def computed(
 ) -> T:
     """Return `function(*arguments)`, called in another process when `size` is more than `here` bytes.
 
-    `host`: whose stored documents are worked on. Raise the Problem that the function raises, or the one that says why
-    nothing was computed.
+    `host`: the host whose stored documents are used. Raise the function's Problem, or Problem when the work was not
+    done.
     """
     if size <= here:  # guard: compute-apart
         return function(*arguments)
     if turn := request.scope.get("waypost.turn"):
-        turn.close()  # large documents have a line of their own, and must not hold up the client's other requests
+        turn.close()  # large documents have their own queue, and must not hold up the client's other requests
     compute = registry_of(request).compute
     try:
         result: T = await compute.run(client_of(request), function, *arguments, raises=Problem, host=host)

@@ -1,11 +1,8 @@
-"""Responses with a strong ETag, or 304 when the client's copy is current; the URLs and timestamps in them.
+"""Responses with a strong ETag, or 304 when the client's copy is current; their URLs and timestamps; pages or data.
 
 FastAPI's `response_model` is used only for the OpenAPI document; encoding the JSON here halves the cost of a response.
-
-Which of two representations a client gets: the page for people, or what programs read.
-
-A page is sent only to clients that name `text/html`, as browsers do. `*/*` does not: it is what programs send that
-have no opinion, and they got the other representation before there were pages.
+Pages are sent only to clients that name `text/html`, as browsers do. `*/*` does not: programs without a preference send
+it, and they must keep getting data.
 """
 
 import hashlib
@@ -41,13 +38,13 @@ def json_response(
 ) -> Response:
     """Return `content` as JSON with an ETag (RFC 9110 section 8.8.3), or a 304 if If-None-Match has that ETag.
 
-    Responses to other methods than GET, and those with another status than 200, get no ETag and `no-store`.
+    Responses to methods other than GET, and with a status other than 200, get no ETag and `no-store`.
     """
     return _response(request, orjson.dumps(content), status, cache, headers, media_type)
 
 
 def secret_response(content: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return `content` as JSON that may hold a secret: nothing keeps or compresses it."""
+    """Return `content` as JSON that may hold a secret, neither stored by caches nor compressed."""
     return Response(orjson.dumps(content), status, {"Cache-Control": NEVER_KEPT, **(headers or {})}, "application/json")
 
 
@@ -59,12 +56,12 @@ def encoded_response(
     headers: dict[str, str] | None = None,
     media_type: str = "application/json",
 ) -> Response:
-    """Return a document that is encoded already, with an ETag as `json_response`."""
+    """Return an encoded document, with an ETag as `json_response` does."""
     return _response(request, body, 200, cache, headers, media_type)
 
 
 def text_response(request: Request, text: str, *, media_type: str, headers: dict[str, str]) -> Response:
-    """Return a page that changes with this program only, with an ETag as `json_response`."""
+    """Return a page that changes only with this program, with an ETag as `json_response` does."""
     return _response(request, text.encode(), 200, PAGE, headers, media_type)
 
 
@@ -125,7 +122,7 @@ def status_url(base: str, host: str) -> str:
 
 
 def matches_etag(fields: list[str], etag: str) -> bool:
-    """True when If-None-Match contains the ETag, by weak comparison (RFC 9110 section 13.1.2)."""
+    """Return True when If-None-Match contains the ETag, by weak comparison (RFC 9110 section 13.1.2)."""
     value = ",".join(fields)
     return value.strip() == "*" or etag in re.findall(r'(?:W/)?("[^"]*")', value)
 
@@ -135,7 +132,7 @@ _MAX_ACCEPT_CHARS: Final = 1_000
 
 
 def prefers_html(scope: Scope) -> bool:
-    """True when the request's `Accept` names HTML and nothing else with a higher weight (RFC 9110 section 12.5.1)."""
+    """Return True when `Accept` names HTML and gives nothing else a higher weight (RFC 9110 section 12.5.1)."""
     accepted = b",".join(value for name, value in scope["headers"] if name == b"accept")
     return len(accepted) <= _MAX_ACCEPT_CHARS and _prefers_html(accepted.decode("latin-1"))
 
@@ -147,13 +144,13 @@ def _prefers_html(accept: str) -> bool:
         kind, *parameters = (part.strip() for part in item.split(";"))
         weights.setdefault(kind, weight_of(parameters))
     html = weights.pop(HTML, 0.0)
-    # XHTML is what browsers name beside HTML, and no interface serves it
+    # browsers name XHTML beside HTML, and no interface serves it
     others = (weight for kind, weight in weights.items() if not kind.startswith(("image/", "application/xhtml")))
     return html > 0 and html >= max(others, default=0.0)
 
 
 def weight_of(parameters: Iterable[str]) -> float:
-    """Return the parameter `q` of what a client accepts: 1 without one, 0 for one that is no number from 0 to 1."""
+    """Return the parameter `q` of an accepted type: 1 if absent, 0 if it is not a number from 0 to 1."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":

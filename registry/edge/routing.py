@@ -33,7 +33,7 @@ NO_TELEMETRY: Final[TelemetryConfig] = {
 (`registry.edge.tracing`) do not."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
-_MOST_NAMED: Final = 5
+_MAX_NAMED: Final = 5
 _SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "query": ("q", "search"), "question": ("q",), "text": ("q", "search"), "search": ("q",), "q": ("search",),
     "page": ("cursor", "offset"), "offset": ("cursor",), "skip": ("offset", "cursor"), "after": ("cursor",),
@@ -48,7 +48,7 @@ class StrictRequest(Request):
     """A request whose `json()` uses the strict reader of crawled documents."""
 
     async def json(self) -> Any:
-        """Return the body as one JSON value. Raise JSONDecodeError, which FastAPI's own body parsing expects."""
+        """Return the body as one JSON value. Raise JSONDecodeError, as FastAPI's body parsing expects."""
         try:
             return read_json(await self.body())
         except Unreadable as error:
@@ -70,8 +70,8 @@ class StrictRoute(APIRoute):
 class QueryRoute(StrictRoute):
     """A fast path for an operation with query parameters only, whose endpoint returns a Response.
 
-    FastAPI processes all twenty parameters of /api/discover for each request. Here they are declared as for any other
-    route and validated by FastAPI's own fields, but only those that were sent.
+    FastAPI processes all twenty parameters of /api/discover for each request. Here parameters are declared as for any
+    other route and validated by FastAPI's fields, but only the parameters in the request are processed.
     """
 
     def get_route_handler(self) -> Endpoint:
@@ -105,7 +105,7 @@ class _Arguments:
         ]
 
     async def of(self, request: Request, faults: list[Any]) -> dict[str, Any]:
-        """Return the arguments by name; errors are added to `faults` in the framework's own form."""
+        """Return the arguments by name; add errors to `faults` in the framework's form."""
         values = dict(self._defaults)
         for name, call, arguments in self._dependencies:
             fault_count = len(faults)
@@ -172,7 +172,7 @@ def _refuse_unknown(request: Request, known_names: frozenset[str]) -> None:
     unknown = [name for name in dict.fromkeys(names) if name not in known_names]
     if unknown:
         allowed = ", ".join(accepted) if accepted else "none"
-        faults = [_named(name, accepted) for name in unknown[:_MOST_NAMED]]
+        faults = [_named(name, accepted) for name in unknown[:_MAX_NAMED]]
         detail = f"Unknown query parameter{'s' if len(faults) > 1 else ''} {', '.join(faults)}. Accepted: {allowed}."
         raise Problem(UNKNOWN_PARAMETER, detail, accepted=accepted)
     repeated = [name for name, count in Counter(names).items() if count > 1]
@@ -180,8 +180,8 @@ def _refuse_unknown(request: Request, known_names: frozenset[str]) -> None:
 
 
 def _named(name: str, accepted: Sequence[str]) -> str:
-    """Return a parameter's name, with the accepted one that it may stand for. A name that is no plain word is not
-    repeated: it may be anything."""
+    """Return a parameter's name, with the accepted name that was probably meant. Names with unusual characters are not
+    echoed."""
     if not _PLAIN_NAME.fullmatch(name):
         return "(not a plain name)"
     similar = [other for other in _SYNONYMS.get(name.lower(), ()) if other in accepted]

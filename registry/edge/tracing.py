@@ -1,8 +1,8 @@
-"""A span for each request, after OpenTelemetry's conventions for HTTP servers, with the route's template alone: neither
-path nor query, host, address or user agent.
+"""A span for each request, by OpenTelemetry's conventions for HTTP servers.
 
-The `traceparent` of a client (W3C Trace Context) makes its span the parent. `tracestate` and `baggage` are not read:
-they may hold anything, and a broken one would write a line of the log for each request.
+It has the template of the route, but neither path nor query, host, address or user agent. The `traceparent` of a client
+(W3C Trace Context) makes its span the parent. `tracestate` and `baggage` are not read: they may hold anything, and a
+broken one would write a line of the log for each request.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class RequestSpans:
 
     @contextmanager
     def span(self, scope: Scope, method: str) -> Iterator[Span]:
-        """Yield the span of a request, which is the current one while the block runs."""
+        """Yield the span of a request; it is the current span while the block runs."""
         given = [value for name, value in scope["headers"] if name == b"traceparent"]
         carrier = {"traceparent": given[0].decode("latin-1")} if len(given) == 1 else {}
         is_read = carrier and len(given[0]) <= _MAX_TRACEPARENT_BYTES  # guard: traceparent
@@ -40,7 +40,7 @@ class RequestSpans:
             yield span
 
     def describe(self, span: Span, scope: Scope, method: str, status: int) -> None:
-        """Add what is known when the request has been answered; status 0 when its client left before."""
+        """Add what is known after the answer. Status 0: the client left before."""
         route = route_of(scope)
         if route != UNMATCHED:
             span.update_name(f"{_known(method)} {route}")

@@ -1,9 +1,6 @@
-"""JSON Schemas of the arguments of the tools.
+"""JSON Schemas of the arguments of the tools, and the checker of arguments with its messages.
 
-Checks the arguments of a tool against its schema, with messages that say what is allowed.
-
-A message names members of the schema only, never what was sent: a value, or the name of an unknown member, may be
-anything.
+Messages name only members of the schema. A sent value, or the name of an unknown member, could be anything.
 """
 
 from collections.abc import Mapping
@@ -18,10 +15,10 @@ from registry.mcp.result_schemas import (
     DEFAULT_BYTES,
     DEFAULT_ROWS,
     HOST_CHARS,
-    LEAST_BYTES,
     MANIFEST_CHARS,
-    MOST_BYTES,
-    MOST_ROWS,
+    MAX_BYTES,
+    MAX_ROWS,
+    MIN_BYTES,
     NAME_CHARS,
     QUESTION_CHARS,
     TRUST_LEVELS,
@@ -33,16 +30,16 @@ from registry.mcp.result_schemas import (
     whole,
 )
 
-_MOST_VALUES: Final = 20
+_MAX_VALUES: Final = 20
 
 
 def _some_of(description: str, *allowed: str) -> Schema:
     items: Schema = {"type": "string", "enum": list(allowed)}
-    return listed(items, description, minItems=1, maxItems=_MOST_VALUES)
+    return listed(items, description, minItems=1, maxItems=_MAX_VALUES)
 
 
 def _some(description: str, example: str, **item: Any) -> Schema:
-    return listed(text(**item), description, minItems=1, maxItems=_MOST_VALUES, examples=[[example]])
+    return listed(text(**item), description, minItems=1, maxItems=_MAX_VALUES, examples=[[example]])
 
 
 _HOST: Final = text(
@@ -55,8 +52,8 @@ _DETAIL: Final = text(
 )
 _MAX_BYTES: Final = whole(
     "Largest size of the result in bytes; what does not fit is left out, and `truncated` says so.",
-    minimum=LEAST_BYTES,
-    maximum=MOST_BYTES,
+    minimum=MIN_BYTES,
+    maximum=MAX_BYTES,
     default=DEFAULT_BYTES,
 )
 
@@ -96,7 +93,7 @@ DISCOVER: Final = closed(
         "sort": text(
             "`relevance`, or the order of the confident answers.", enum=list(get_args(SortBy)), default="relevance"
         ),
-        "limit": whole("Most services to return.", minimum=1, maximum=MOST_ROWS, default=DEFAULT_ROWS),
+        "limit": whole("Most services to return.", minimum=1, maximum=MAX_ROWS, default=DEFAULT_ROWS),
         "cursor": text("`next_cursor` of the previous result, for the same `q` and filters.", maxLength=500),
         "detail": _DETAIL,
         "max_bytes": _MAX_BYTES,
@@ -168,11 +165,11 @@ STATUS: Final = closed({})
 SUBMIT: Final = closed({"domain": _HOST})
 
 
-_MOST_FAULTS: Final = 5
+_MAX_FAULTS: Final = 5
 
 
 class BadArguments(ValueError):
-    """The arguments do not fit; the message says what is allowed and repeats no input."""
+    """The arguments do not fit. The message says what is allowed and repeats no input."""
 
 
 class ArgumentsOf:
@@ -189,7 +186,7 @@ class ArgumentsOf:
         faults: dict[str, None] = {}
         for error in self._validator.iter_errors(arguments):
             faults[self._fault(error)] = None
-            if len(faults) == _MOST_FAULTS:
+            if len(faults) == _MAX_FAULTS:
                 break
         raise BadArguments("; ".join(faults))
 
@@ -205,7 +202,7 @@ class ArgumentsOf:
         return f"{place or 'the arguments'} must be {_allowed(schema)}"
 
     def _place(self, error: jsonschema_rs.ValidationError) -> tuple[Mapping[str, Any], str]:
-        """Return the schema that was broken and the place in it, made of the names of the schema."""
+        """Return the broken schema and its place, made of names of the schema only."""
         schema, names = self._schema, list[str]()
         steps = iter([str(step) for step in error.schema_path][:-1])
         for step in steps:

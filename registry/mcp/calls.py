@@ -1,4 +1,4 @@
-"""Calls a tool: reads its arguments, asks the API, makes the result."""
+"""Calls of tools: read the arguments, ask the API, make the result."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Final
@@ -10,7 +10,7 @@ from registry.core.names.domains import InvalidName, host_syntax
 from registry.mcp import results
 from registry.mcp.argument_schemas import ArgumentsOf, BadArguments
 from registry.mcp.rendering import Json, Result
-from registry.mcp.result_schemas import DEFAULT_BYTES, DEFAULT_ROWS, MOST_ROWS
+from registry.mcp.result_schemas import DEFAULT_BYTES, DEFAULT_ROWS, MAX_ROWS
 from registry.mcp.source import ApiRefusal, ApiSource, Caller, refusal
 from registry.mcp.tools import TOOLS
 
@@ -44,7 +44,8 @@ class ToolCalls:
         }
 
     async def call(self, name: str, arguments: Json, caller: Caller) -> Result:
-        """Raise UnknownTool, BadArguments, or Refused when the registry refuses; each with a message to show."""
+        """Return the result of a tool. Raise UnknownTool, BadArguments, or Refused by the registry, each with a message
+        to show."""
         call = self._calls.get(name)
         if call is None:
             raise UnknownTool(f"Unknown tool; there are {', '.join(self._calls)}.")
@@ -92,7 +93,7 @@ class ToolCalls:
 
     async def _named_answer(self, caller: Caller, name: str) -> Json:
         question = " ".join(name.split())[:400] or "-"
-        query = {"q": question, "limit": str(MOST_ROWS), "unique": "false"}
+        query = {"q": question, "limit": str(MAX_ROWS), "unique": "false"}
         return (await self.source.ask(caller, "/api/discover", query)).content()
 
     async def _capability_of(self, caller: Caller, host: str, name: str, max_bytes: int) -> Result:
@@ -171,7 +172,7 @@ def _query_of(filters: Json) -> dict[str, str]:
 
 
 def _host(name: str) -> str:
-    """Return the canonical spelling of a host. Raise Refused for what is no host name."""
+    """Return the canonical spelling of a host. Raise Refused for an invalid name."""
     try:
         return host_syntax(name)
     except InvalidName:

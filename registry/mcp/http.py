@@ -1,8 +1,8 @@
 """MCP over streamable HTTP: `POST /mcp`, stateless, answered with JSON, in both eras of the protocol.
 
-In front of the SDK's transport: only POST (a GET of the older era would hold its connection open for ever), addresses
-and origins from the settings, and bodies that are one JSON object for the strict reader. So the SDK's own messages,
-which repeat what could not be read, are never sent, and a batch is refused in every era.
+Requests are checked before they reach the SDK's transport: only POST (a GET of the older era would hold its connection
+open for ever), only known addresses and origins, and only bodies that are one JSON object for the strict reader. So the
+SDK's own messages, which repeat unreadable input, are never sent, and batches are refused in every era.
 """
 
 import contextlib
@@ -67,8 +67,10 @@ def interface(api: Interface, waypost: Waypost, settings: Settings) -> Interface
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """`hosts`: values of Host that are answered; `origins`: web pages that may call. Loopback always may: a page that
-    was led here by a name of its own (DNS rebinding) has that name in both fields."""
+    """`hosts`: accepted values of Host; `origins`: web pages that may call. Loopback always may.
+
+    A page that reaches loopback through its own name (DNS rebinding) has that name in both fields.
+    """
 
     hosts: frozenset[str]
     origins: frozenset[str]
@@ -139,7 +141,7 @@ class McpApp:
 
 
 def _check_request(scope: Scope, headers: Headers) -> None:
-    """Raise Problem for a request that is no message of MCP by its head."""
+    """Raise Problem when method or headers do not fit an MCP message."""
     if scope["path"] not in PATHS:
         raise Problem(NOT_FOUND, "There is nothing at this address.")
     if scope["method"] != "POST":  # guard: mcp-post
@@ -178,7 +180,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def _fault(body: bytes) -> Response | None:
-    """Return the answer to a body that is not one JSON-RPC message; None when it is one."""
+    """Return the error answer for a body that is not one JSON-RPC message, else None."""
     try:
         message = read_json(body)
     except Unreadable as error:

@@ -1,11 +1,9 @@
-"""Shared by the results of the tools: their shape, and how a service, a capability and a text of a site are shown.
+"""The shape of the tools' results, and how services, capabilities and texts of sites are shown within a number of
+bytes.
 
-A result has structured content, which the tool's output schema describes, and a text that says the most needed part of
-it: some hosts show a model only the text. Texts of sites stand in quotation marks there, on one line each.
-
-Keeps results within a number of bytes: what does not fit is left out whole, never cut in the middle of a value.
-
-A cut text would still be a text, but a cut schema or call would be a wrong one.
+A result has structured content, described by the tool's output schema, and a text with its most needed part, because
+some hosts show a model only the text. Texts of sites stand in quotation marks there, on one line each. What does not
+fit is left out whole: a cut text would still be a text, but a cut schema or call would be wrong.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,17 +28,17 @@ def split(max_bytes: int) -> tuple[int, int]:
     return max_bytes - max_bytes // TEXT_SHARE, max_bytes // TEXT_SHARE
 
 
-def short(text: Any, most_bytes: int) -> str:
+def short(text: Any, max_bytes: int) -> str:
     """Return a text on one line, of at most this many bytes; a cut one ends in an ellipsis."""
-    said = line(str(text or ""), most_bytes)
+    said = line(str(text or ""), max_bytes)
     encoded = said.encode()
-    if len(encoded) <= most_bytes:
+    if len(encoded) <= max_bytes:
         return said
-    return encoded[: most_bytes - len(ELLIPSIS.encode())].decode(errors="ignore").rstrip() + ELLIPSIS
+    return encoded[: max_bytes - len(ELLIPSIS.encode())].decode(errors="ignore").rstrip() + ELLIPSIS
 
 
 def members_within(members: Iterable[tuple[str, Any]], budget: int) -> tuple[dict[str, Any], list[str], int]:
-    """Return the members that fit, in their order, the names of those that do not, and the bytes that are left."""
+    """Return the members that fit, in order, the names of the other members, and the remaining bytes."""
     fitting: dict[str, Any] = {}
     omitted: list[str] = []
     for name, value in members:
@@ -65,7 +63,7 @@ def first_within(values: Sequence[Any], budget: int) -> list[Any]:
 
 
 def lines_within(lines: Iterable[str], budget: int) -> str:
-    """Return the lines that fit as one text; the last one says when some were left out."""
+    """Return the lines that fit as one text. The last line says when some were left out."""
     kept: list[str] = []
     for said in lines:
         said = " ".join(said.splitlines())  # guard: mcp-lines
@@ -148,7 +146,7 @@ def marks(content: Json, paths: Iterable[str]) -> list[str]:
 
 
 def name_of(name: str) -> str:
-    """Return the name of a capability as it is, because it has to be given back; a very long one is cut."""
+    """Return the name of a capability unchanged, because callers send it back; very long names are cut."""
     return name if len(name.encode()) <= NAME_BYTES else short(name, NAME_BYTES)
 
 
@@ -162,6 +160,6 @@ def facts_of(row: Json) -> str:
     return ", ".join(facts)
 
 
-def quoted(said: Any, most_bytes: int = 120) -> str:
-    """Return a text of a site in quotation marks that it cannot end itself."""
-    return '"' + short(said, most_bytes).replace('"', "'") + '"'
+def quoted(said: Any, max_bytes: int = 120) -> str:
+    """Return a text of a site in quotation marks that the text cannot close."""
+    return '"' + short(said, max_bytes).replace('"', "'") + '"'

@@ -1,8 +1,6 @@
-"""JSON Schemas of the results of the tools.
+"""JSON Schemas of the results of the tools (draft 2020-12, the default of MCP), their parts and limits.
 
-Parts of the JSON Schemas of the tools (draft 2020-12, which MCP takes for the default), and their limits.
-
-Each object of this registry's own lists its members and refuses others; objects that a site's documents define (`call`,
+Objects of this registry list their members and refuse others; objects that documents of sites define (`call`,
 `policies`) are open. No `$ref`, because not every host of a model resolves it.
 """
 
@@ -15,10 +13,10 @@ from registry.core.reading.reader import MAX_CHARS
 
 Schema = dict[str, Any]
 
-LEAST_BYTES, DEFAULT_BYTES, MOST_BYTES = 4_000, 16_000, 60_000
+MIN_BYTES, DEFAULT_BYTES, MAX_BYTES = 4_000, 16_000, 60_000
 """Bytes of a result, its structured content and its text together, in UTF-8: some four for a token of English."""
 
-DEFAULT_ROWS, MOST_ROWS = 5, 20
+DEFAULT_ROWS, MAX_ROWS = 5, 20
 QUESTION_CHARS, NAME_CHARS, HOST_CHARS, URL_CHARS = 400, 500, 300, 2_048
 MANIFEST_CHARS: Final = MAX_CHARS
 """The strict reader takes no longer text in a message. Longer documents are for `POST /api/validate`."""
@@ -51,7 +49,7 @@ def flag(description: str = "") -> Schema:
 
 
 def or_null(kind: str, description: str = "") -> Schema:
-    """Return the schema of a value that may be null. A list of types would say the same, but not to every host."""
+    """Return the schema of a value that may be null. Not every host understands a list of types."""
     return {"anyOf": [{"type": kind}, {"type": "null"}], **_described(description)}
 
 
@@ -85,7 +83,7 @@ _TIME: Final = or_null("string", "ISO 8601, in UTC.")
 _DATED: Final[Mapping[str, Schema]] = {
     "fingerprint": or_null("string", "Changes with the capability. null: not computed yet."),
     "first_seen_at": _TIME,
-    "changed_at": or_null("string", "When the fingerprint became what it is."),
+    "changed_at": or_null("string", "When the fingerprint last changed."),
 }
 
 _OFFERED: Final = closed(
@@ -132,7 +130,7 @@ _ROW: Final = closed(
         **_SUMMARY,
         "relevance": number("Comparable within one result only."),
         "confident": flag("Words and meaning are close enough to count as an answer."),
-        "capabilities": listed(_OFFERED, "Those that match the question."),
+        "capabilities": listed(_OFFERED, "Capabilities that match the question."),
         "capability_count": whole("All capabilities of the service."),
         **_TRUST_OF,
         "why": closed(

@@ -1,13 +1,4 @@
-"""Makes the results of `get_capability`.
-
-Makes the results of `check_manifest`.
-
-Makes the result of `discover_services`.
-
-Makes the results of `registry_status` and `submit_service`.
-
-Makes the results of `get_service` and `compare_services`.
-"""
+"""The results of all tools: each function turns an answer of the API into a `Result`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -116,7 +107,7 @@ def _how(content: Json) -> Iterator[str]:
 
 
 def candidates(found: Iterable[tuple[str, Json]], max_bytes: int) -> Result:
-    """Return the services that have a capability of the name asked for, when there are several."""
+    """Return the services that have a capability of this name, when there are several."""
     rows = [
         {"domain": host, "name": name_of(one["name"]), "description": short(one["description"], 200)}
         for host, one in found
@@ -151,7 +142,8 @@ def checked(body: bytes, max_bytes: int) -> Result:
 
 
 def seen(body: bytes, document_url: str, max_bytes: int) -> Result | None:
-    """Return what the last visit found at this URL, from `/api/services/{domain}`; None when it found nothing there."""
+    """Return the result of the last visit to this URL, from `/api/services/{domain}`; None when nothing was found
+    there."""
     data: Json = orjson.loads(body)["data"]
     document = next((one for one in data["documents"] if one["url"] == document_url), None)
     if document is None:
@@ -218,7 +210,7 @@ _ROW_UNTRUSTED: Final = (
 
 
 def discovered(answer: Json, detail: str, max_bytes: int) -> tuple[Result, int]:
-    """Return the result, and how many of the answer's rows are in it. Nothing is shown when nothing fits."""
+    """Return the result, and how many rows of the answer it contains. It shows nothing when nothing fits."""
     for_content, for_text = split(max_bytes)
     content: Json = {
         "confident": answer["confident"],
@@ -247,7 +239,7 @@ def discovered(answer: Json, detail: str, max_bytes: int) -> tuple[Result, int]:
                 rows.append(shown)
                 break
             if rows:
-                break  # only the first row is made smaller: a page of less known rows would hide that there is more
+                break  # only the first row is shortened: shortening all rows would hide that there are more
         if not fits:
             break
     content["services"] = rows
@@ -336,7 +328,7 @@ SUBMISSION_PROBLEMS: Final = frozenset({_NOT_LISTED, _KNOWN})
 
 
 def submitted(answer: Mapping[str, Any], slug: str | None) -> Result:
-    """Return the result for a submission, or for one of the problems of SUBMISSION_PROBLEMS."""
+    """Return the result for a submission, or for one of SUBMISSION_PROBLEMS."""
     data = answer if slug else answer["data"]
     state = {_NOT_LISTED: "not_listed", _KNOWN: "known"}.get(slug or "", data.get("status", "listed"))
     message = data["detail"] if slug else data["message"]
@@ -409,8 +401,8 @@ def _service_facts(data: Json, url: str, description_bytes: int) -> Json:
 
 
 def _more(data: Json, detail: str) -> Iterator[tuple[str, Any]]:
-    """Yield the owner's note, and what is shown in full detail, the most useful first; members about which nothing is
-    known are left out."""
+    """Yield the owner's note, then the members of full detail, most useful first. Members without a value are left
+    out."""
     if data["owner_note"]:
         yield "owner_note", data["owner_note"]
     if detail != "full":
@@ -445,7 +437,7 @@ def _about(content: Json) -> Iterator[str]:
     if (resembled := content["resembles"]) is not None:
         yield f"Uses the name {resembled['name']}, whose owner's site is {resembled['domain']}."
     if content["owned"]:
-        yield f"Somebody has proven to own this host, since {content['ownership']['since']}."
+        yield f"Ownership of this host is proven, since {content['ownership']['since']}."
     if content["canonical_host"]:
         yield f"Its owner lets {content['canonical_host']} stand for it."
     if "owner_note" in content:

@@ -1,15 +1,9 @@
-"""Where the tools read: the registry's HTTP API, that of this process or that of a remote registry.
+"""The source of the tools' answers: the HTTP API of this process (`OwnApi`) or of a remote registry (`RemoteApi`).
 
-The tools are a translation of the public API, so that an answer over MCP and one over HTTP cannot differ, whichever
-registry it comes from. `own_api` and `remote_api` are the two sources. This module and all that a server over stdio
-loads before its first answer do without the web framework and the database driver, which take a second to import.
-
-The API of this process as the source of the tools, called as an ASGI application.
-
-There is no connection, and not the middleware that stands in front of the API: the request that brought the tool call
-has paid there already, and each further request to the API pays here.
-
-The API of another registry as the source of the tools, over HTTPS. Every answer is bounded.
+The tools translate the public API, so answers over MCP and over HTTP cannot differ. This module, and all that a stdio
+server loads before its first answer, avoids the web framework and the database driver, which take a second to import.
+OwnApi calls an ASGI application without connection and middleware: the request that brought the tool call has paid for
+the first request to the API, and each further one pays here. RemoteApi uses HTTPS and bounds every answer.
 """
 
 import ssl
@@ -28,7 +22,7 @@ from starlette.types import ASGIApp
 from registry.core.reading.foreign_lists import count_values
 from registry.edge import inside, problems
 from registry.edge.problems import Problem
-from registry.edge.requests import SHOWN_HERE, computed, provide
+from registry.edge.requests import MAX_INLINE_SERVICE, computed, provide
 from registry.settings import Settings
 from registry.wiring import Waypost
 
@@ -51,7 +45,7 @@ class ApiRefusal(Exception):
 
 @dataclass(slots=True)
 class Caller:
-    """Who calls a tool. `scope`: the HTTP request that brought the call; None over stdio."""
+    """The caller of a tool. `scope`: the HTTP request that brought the call; None over stdio."""
 
     scope: MutableMapping[str, Any] | None = None
     asked: int = 0
@@ -61,7 +55,7 @@ class Caller:
         return None if self.scope is None else self.scope.get("waypost.spending")
 
     def let_others_go(self) -> None:
-        """Give the client's turn back before a wait: others of its requests may be worked on meanwhile."""
+        """Release the client's turn before a wait, so that its other requests can proceed."""
         if self.scope is not None and (turn := self.scope.get("waypost.turn")):
             turn.close()
 
@@ -74,7 +68,7 @@ class ApiAnswer:
     body: bytes
 
     def content(self) -> dict[str, Any]:
-        """Raise Refused when the request was refused."""
+        """Return the content. Raise Refused when the request was refused."""
         content = content_of(self.body)
         if self.status >= 400:
             raise refusal(content)
@@ -92,7 +86,7 @@ def content_of(body: bytes) -> dict[str, Any]:
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise ApiRefusal("unavailable", "The registry answered with something else than a JSON object.")
+        raise ApiRefusal("unavailable", "The registry did not answer with a JSON object.")
     return content
 
 
@@ -104,19 +98,19 @@ class ApiSource(Protocol):
     async def ask(
         self, caller: Caller, path: str, query: Mapping[str, str] | None = None, *, body: bytes | None = None
     ) -> ApiAnswer:
-        """Return the answer to a GET, or with a body to a POST. `path` is not encoded yet."""
+        """Return the answer to a GET, or to a POST if there is a body. `path` is not encoded yet."""
 
     async def worked(self, caller: Caller, size: int, function: Callable[..., T], *arguments: Any) -> T:
-        """Return `function(*arguments)`, elsewhere when `size` bytes are too many for this process."""
+        """Return `function(*arguments)`, called elsewhere when `size` bytes are too many for this process."""
 
 
 LOCAL_CLIENT: Final = "local"
-"""Who asks over stdio, in place of an address."""
+"""The client over stdio, in place of an address."""
 
 
 @dataclass
 class OwnApi:
-    """`api`: the application. `submissions`: its paths whose POST takes from the limit of submissions."""
+    """The API of this process. `submissions`: its paths whose POST takes from the limit of submissions."""
 
     api: ASGIApp
     submissions: Set[str]
@@ -141,7 +135,7 @@ class OwnApi:
         return ApiAnswer(reply.status, bytes(reply.body))
 
     def _pay(self, caller: Caller, *, is_submission: bool) -> None:
-        """Raise Problem. The call itself has paid for the first request to the API."""
+        """Raise Problem when too little is left. The call itself has paid for the first request to the API."""
         caller.asked += 1
         if caller.spending is not None:
             if is_submission:
@@ -150,12 +144,12 @@ class OwnApi:
                 caller.spending.charge(1)  # guard: mcp-further-requests
 
     async def worked(self, caller: Caller, size: int, function: Callable[..., T], *arguments: Any) -> T:
-        if size <= SHOWN_HERE:
+        if size <= MAX_INLINE_SERVICE:
             return function(*arguments)
         scope = {"type": "http", "waypost.client": LOCAL_CLIENT, **(caller.scope or {})}
         request = Request({**scope, "app": SimpleNamespace(state=self._state)})
         try:
-            return await computed(request, size, SHOWN_HERE, function, *arguments)
+            return await computed(request, size, MAX_INLINE_SERVICE, function, *arguments)
         except Problem as problem:
             raise refusal(content_of(_encoded(problem))) from None
 
@@ -166,8 +160,8 @@ def _encoded(problem: Problem) -> bytes:
 
 SECONDS: Final = 40.0
 """For one request to a remote registry, which may wait for 20 s itself when a host is submitted."""
-MOST_BYTES: Final = 16_000_000
-MOST_VALUES: Final = 500_000
+MAX_ANSWER_BYTES: Final = 16_000_000
+MAX_ANSWER_VALUES: Final = 500_000
 """Of an answer of a remote registry, before it is parsed."""
 
 
@@ -175,7 +169,7 @@ class RemoteApi:
     """The API of another registry, over HTTPS. No redirect is followed, and every answer is bounded."""
 
     def __init__(self, url: str) -> None:
-        """Raise ValueError for an address that is none, or that is neither https nor on this machine."""
+        """Raise ValueError for an invalid address, and for one without https that is not on this machine."""
         self.url = checked_url(url)
         self._client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(SECONDS, connect=10),
@@ -196,13 +190,13 @@ class RemoteApi:
             async with self._client.stream(method, url, content=body, headers=headers) as response:
                 async for chunk in response.aiter_bytes():
                     received += chunk
-                    if len(received) > MOST_BYTES:
+                    if len(received) > MAX_ANSWER_BYTES:
                         raise ApiRefusal("unavailable", "The registry's answer is too large.")
         except httpx2.HTTPError:
             raise ApiRefusal("unavailable", "The registry does not answer.") from None
         if response.is_redirect:
             raise ApiRefusal("unavailable", "The registry is at another address now.")
-        if count_values(received) > MOST_VALUES:
+        if count_values(received) > MAX_ANSWER_VALUES:
             raise ApiRefusal("unavailable", "The registry's answer has too many values.")
         return ApiAnswer(response.status_code, bytes(received))
 

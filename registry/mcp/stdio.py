@@ -1,7 +1,7 @@
 """MCP over standard input and output, for a host that starts this program.
 
-The source is opened by the first call of a tool: a host asks for the list of tools at its own start, and nothing but
-the messages of the protocol may delay that.
+The first call of a tool opens the source. A host asks for the list of tools when it starts, and only the protocol's
+messages may delay the answer.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 
 class LazySource:
-    """A source that is opened when it is first asked, and again by the next request when that failed.
+    """A source that opens at the first request, and again at the next request if that failed.
 
-    `make` raises Refused when it cannot be opened. A task of its own holds the source, because what was opened in the
-    task of a request could not be closed in another one.
+    `make` raises Refused when the source cannot be opened. A dedicated task holds the source, because a source opened
+    in the task of one request could not be closed in another.
     """
 
     def __init__(self, url: str, make: Callable[[], AbstractAsyncContextManager[ApiSource]]) -> None:

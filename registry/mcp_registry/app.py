@@ -1,4 +1,4 @@
-"""The operations of the MCP registry's API. Nothing is ranked, filtered or hidden here: rows are those of the store."""
+"""The operations of the MCP registry's API. Rows are those of the store: nothing is ranked, filtered or hidden here."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
@@ -17,7 +17,7 @@ from registry.edge.interfaces import Interface
 from registry.edge.limiter import charge, of_server_list
 from registry.edge.middleware import Rules
 from registry.edge.problems import INVALID_VALUE, NOT_FOUND, Problem
-from registry.edge.requests import JUDGED_HERE, base_url, computed, provide, registry_of
+from registry.edge.requests import MAX_INLINE_DOCUMENT, base_url, computed, provide, registry_of
 from registry.edge.responses import PAGE, json_response, text_response
 from registry.edge.routing import NO_TELEMETRY, parse_body
 from registry.mcp_registry.params import include_deleted, list_query, write_cursor
@@ -62,11 +62,11 @@ async def list_servers(request: Request) -> Response:
 
 
 async def list_versions(request: Request) -> Response:
-    return await _versions(request, _name(request.path_params["name"]))
+    return await _versions(request, unquote(request.path_params["name"]))  # some clients encode names twice
 
 
 async def get_version(request: Request) -> Response:
-    name, version = _name(request.path_params["name"]), unquote(request.path_params["version"])
+    name, version = unquote(request.path_params["name"]), unquote(request.path_params["version"])
     if "/" not in name and version == "versions":  # the versions of a server that is called "versions"
         return await _versions(request, f"{name}/versions")
     rows = await _found(request, name)
@@ -78,7 +78,7 @@ async def get_version(request: Request) -> Response:
 
 async def validate(request: Request) -> Response:
     raw = await request.body()
-    result: dict[str, Any] = await computed(request, len(raw), JUDGED_HERE, validated, raw)
+    result: dict[str, Any] = await computed(request, len(raw), MAX_INLINE_DOCUMENT, validated, raw)
     return json_response(request, result)
 
 
@@ -138,11 +138,6 @@ _ROUTES: Final[Sequence[tuple[str, Endpoint]]] = (
 @cache
 def _description() -> str:
     return files("registry.mcp_registry").joinpath("openapi.yaml").read_text(encoding="utf-8")
-
-
-def _name(text: str) -> str:
-    """Return the name in a path, which some clients encode twice."""
-    return unquote(text)
 
 
 async def _versions(request: Request, name: str) -> Response:

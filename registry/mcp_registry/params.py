@@ -1,7 +1,7 @@
 """Read the parameters of the MCP registry's API with its limits and statuses (official server 1.8.8).
 
-Unknown parameters are ignored and the first of repeated ones counts, as there: clients of this API send more than it
-has, and a refusal would make them useless. An empty value counts as none, which some clients send for `cursor`.
+As there, unknown parameters are ignored and the first of repeated ones counts: clients send more parameters than the
+API has, and refusals would make them useless. An empty value counts as absent; some clients send an empty `cursor`.
 """
 
 import base64
@@ -30,7 +30,8 @@ _BOOLEANS: Final = {"true": True, "1": True, "t": True, "false": False, "0": Fal
 
 
 def list_query(request: Request) -> McpServerQuery:
-    """Raise Problem: 400 for a cursor, a time or a combination that cannot be, 422 for a value outside its bounds."""
+    """Return the query. Raise Problem: 400 for an impossible cursor, time or combination, 422 for a value out of
+    bounds."""
     since = _text(request, "updated_since")
     updated_since = _moment(since) if since else None
     wanted = include_deleted(request)
@@ -56,12 +57,12 @@ def include_deleted(request: Request) -> bool | None:
 
 
 def write_cursor(name: str, version: str) -> str:
-    """Return the place behind a row as URL-safe text without padding: the official importer sends it unescaped."""
+    """Return the place after a row as URL-safe text without padding: the official importer sends it unescaped."""
     return base64.urlsafe_b64encode(json.dumps([name, version], separators=(",", ":")).encode()).decode().rstrip("=")
 
 
 def read_cursor(text: str) -> tuple[str, str]:
-    """Return what `write_cursor` wrote. Raise Problem."""
+    """Return the place that `write_cursor` wrote. Raise Problem."""
     try:
         if len(text) > MAX_CURSOR or not re.fullmatch("[A-Za-z0-9_-]+", text):
             raise ValueError(text)
@@ -69,7 +70,7 @@ def read_cursor(text: str) -> tuple[str, str]:
     except (ValueError, binascii.Error, RecursionError):
         place = None
     if not (isinstance(place, list) and len(place) == 2 and all(isinstance(part, str) for part in place)):
-        raise Problem(INVALID_CURSOR, "cursor: is none that this list has given")
+        raise Problem(INVALID_CURSOR, "cursor: is not from this list; start again without one")
     return place[0], place[1]
 
 

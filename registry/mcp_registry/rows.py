@@ -1,7 +1,7 @@
 """A stored record as a row of the MCP registry's API: the server, the API's metadata, and what this registry knows.
 
-What this registry knows stands beside the server, in the `_meta` of the row: validators of the API refuse any member of
-their own in the server's `_meta`.
+What this registry knows is in the `_meta` of the row, beside the server, because validators of the API refuse unknown
+members in the server's `_meta`.
 """
 
 from datetime import datetime
@@ -45,7 +45,7 @@ def row(found: ListedMcpServer, base: str, now: datetime) -> dict[str, Any]:
 
 
 def _tombstone(found: ListedMcpServer) -> dict[str, str]:
-    """Return the least that a server is: of one that is gone, nothing but its name and version is kept."""
+    """Return the minimal record; a deleted server keeps only its name and version."""
     return {"$schema": SCHEMA_URL, "name": found.name, "description": GONE, "version": found.version}
 
 

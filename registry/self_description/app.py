@@ -1,4 +1,4 @@
-"""The registry's documents about itself, and what they advertise, as an HTTP interface."""
+"""The registry's documents about itself, and the calls that they advertise, as an HTTP interface."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ from registry.edge.middleware import Rules
 from registry.edge.responses import text_response
 from registry.edge.routing import NO_TELEMETRY, strict_router
 from registry.self_description.capabilities import CAPABILITIES
-from registry.self_description.documents import API_CATALOG, SelfDocuments
+from registry.self_description.documents import API_CATALOG, SelfDocuments, start_links
 from registry.self_description.service import McpServer
 from registry.self_description.woa import Invocations
 from registry.settings import Settings
@@ -38,16 +38,16 @@ def interface(
     mcp: McpServer | None = None,
     ard: str | None = None,
 ) -> Interface:
-    """Return the interface. `api` answers the calls that the documents describe and `openapi` returns its description.
+    """Return the interface. `api` answers the calls that the documents describe; `openapi` returns its description.
 
-    `mcp` and `ard` say what other interfaces of this process offer; what is None is not advertised.
+    `mcp` and `ard` are other interfaces of this process; None is not advertised.
     """
     documents = SelfDocuments(settings, version, openapi, mcp, ard)
     return Interface(_application(documents, api), _rules(), roots=(_ROOT,), paths=documents.paths)
 
 
 def _rules() -> Rules:
-    """Return the rules: an invocation is bounded as the call that it stands for."""
+    """Return the rules: an invocation has the bounds of the call that it stands for."""
     return Rules(
         open=_OPEN,
         # guard: invocation-limits
@@ -61,12 +61,15 @@ def _application(documents: SelfDocuments, api: ASGIApp) -> FastAPI:
     problems.install(app)
     invocations = Invocations(api)
 
+    links = {"/": start_links(documents.base), API_CATALOG: f'<{documents.base}{API_CATALOG}>; rel="api-catalog"'}
+
     async def document(request: Request) -> Response:
-        """Return a document. Unknown query parameters are ignored, as they are for a file: clients of other
-        specifications add some."""
+        """Return a document. Unknown query parameters are ignored, as for a file.
+
+        Clients of other specifications add some.
+        """
         path = request.scope["path"]
         text, media_type = documents.by_path[path]
-        links = {"/": documents.links, API_CATALOG: f'<{documents.base}{API_CATALOG}>; rel="api-catalog"'}
         headers = {"Link": links[path]} if path in links else {}
         return text_response(request, text, media_type=media_type, headers=headers)
 

@@ -1,7 +1,7 @@
-"""What the registry offers to agents: the one list that every document about the registry is made from.
+"""What the registry offers to agents: the one list behind every document about the registry.
 
-A capability is an operation of the API, or of the API behind the envelope of the Web of Agents where the formats
-cannot describe its request. What it returns is in the OpenAPI document, which is written from the code that answers.
+A capability is an operation of the API, or the same operation in the envelope of the Web of Agents where formats cannot
+describe its request. Results are described by the OpenAPI document, which is generated from the code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,8 +24,10 @@ OWN_HOST: Final = "{own host}"
 
 @dataclass(frozen=True, slots=True)
 class CapabilityParameter:
-    """`kind`: a JSON Schema type. `rules`: further keywords of its schema. `example` is valid, and stands for every
-    registry."""
+    """A parameter. `kind`: a JSON Schema type. `rules`: further keywords of its schema.
+
+    `example` is valid in every registry.
+    """
 
     name: str
     kind: str
@@ -38,9 +40,9 @@ class CapabilityParameter:
 
 @dataclass(frozen=True, slots=True)
 class OwnCapability:
-    """`path` and `method` name an operation of the OpenAPI document. `units`: what a call costs of the limit.
+    """A capability. `path` and `method` name an operation of the OpenAPI document. `units`: the cost of a call.
 
-    `enveloped`: the request is not a flat list of parameters, so that it is offered over the Web of Agents only.
+    `enveloped`: the request is not a flat list of parameters, so only the Web of Agents offers it.
     """
 
     name: str
@@ -62,7 +64,7 @@ class OwnCapability:
 
     @property
     def title(self) -> str:
-        """Return the name for people; it becomes `name` again where a format demands snake_case."""
+        """Return the name for people. It becomes `name` again in formats that require snake_case."""
         return self.name.replace("_", " ").capitalize()
 
     @property

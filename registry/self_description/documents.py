@@ -1,9 +1,8 @@
-"""All documents about this registry, written once from one service of the common model.
+"""All documents about this registry, written from one service of the common model.
 
-The writers refuse addresses that strangers could not call, which is right for what a document says of its host, but the
-registry of a developer answers at http://127.0.0.1:8000. All documents are therefore written for a name that stands in
-for the origin of the public URL, and the origin is put in its place at the end. Addresses are those below the public
-URL, whatever its path: there they always answer.
+The writers refuse addresses that strangers cannot call, which is right for a document about its host, but a developer's
+registry answers at http://127.0.0.1:8000. So documents are written for a stand-in name, and the origin of the public
+URL replaces it at the end. All addresses are below the public URL, including its path.
 """
 
 from collections.abc import Callable, Mapping
@@ -58,8 +57,7 @@ _METHODS: Final = frozenset({"GET", "POST"})
 class SelfDocuments:
     """The documents by path: text and media type. `openapi` returns the description of the API.
 
-    `ard`: the path of the ARD interface below the public URL, `mcp`: the MCP server; None where there is none, which
-    is then not advertised.
+    `ard`: the path of the ARD interface below the public URL. `mcp`: the MCP server. None is not advertised.
     """
 
     def __init__(
@@ -84,7 +82,7 @@ class SelfDocuments:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the paths of all documents, without writing one."""
+        """Return the paths of all documents, without writing any."""
         details = (_detail_path(capability) for capability in CAPABILITIES)
         manifests = (FORMAT_BY_SLUG[slug].paths[0] for slug in WRITTEN)
         cards = SERVER_CARDS if self._mcp else ()
@@ -130,21 +128,17 @@ class SelfDocuments:
             found[path] = self._placed(text), f"{kind}; charset=utf-8"
         return found
 
-    @cached_property
-    def links(self) -> str:
-        return start_links(self.base)
-
     def _json(self, document: Mapping[str, Any]) -> str:
         return self._placed(orjson.dumps(document).decode())
 
     def _placed(self, text: str) -> str:
-        """Return the text with this registry's origin and host in place of the name that stands in for them."""
+        """Return the text with this registry's origin and host in place of the stand-in name."""
         return text.replace(f"https://{_STAND_IN}", self._origin).replace(_STAND_IN, self._host)
 
     # --- documents that no writer makes ------------------------------------------------------------------------------
 
     def _detail(self, service: Service, index: int, capability: Capability) -> dict[str, Any]:
-        """Return the ADP capability detail (ADP 1.0 section 5), with the parameters of the request that it names."""
+        """Return the ADP capability detail (ADP 1.0 section 5), with the parameters of its request."""
         own = CAPABILITIES[index]
         call = http_call(index, capability, _STAND_IN, _METHODS)
         if isinstance(call, str):
@@ -200,7 +194,7 @@ class SelfDocuments:
         return {**operation, "parameters": parameters} if parameters else operation
 
     def _catalogue(self) -> dict[str, Any]:
-        """Return the catalogue of resources: one document that is valid under ARD 0.9, ARD 0.91 and AI Catalog 1.0."""
+        """Return the catalogue of resources: one document, valid under ARD 0.9, ARD 0.91 and AI Catalog 1.0."""
         base = self._written_base
 
         def entry(name: str, title: str, kind: str, path: str, description: str) -> dict[str, Any]:
@@ -244,7 +238,7 @@ class SelfDocuments:
         return {"linkset": [{"anchor": base + API_CATALOG, "item": [{"href": f"{base}/"}]}, api]}
 
     def _server_card(self, server: McpServer) -> dict[str, Any]:
-        """Return the MCP server card, version 1 (SEP-2127). Its tools are listed by the server itself."""
+        """Return the MCP server card, version 1 (SEP-2127). The server itself lists its tools."""
         base = self._written_base
         return {
             "$schema": _CARD_SCHEMA,
@@ -280,7 +274,7 @@ def start_links(base: str) -> str:
 
 
 def _with_addresses(service: Service) -> Service:
-    """Return the service without protocols that have a template in place of an address: AWP section 5.5 has none."""
+    """Return the service without protocols that have a template as address: AWP section 5.5 allows none."""
     protocols = tuple(one for one in service.protocols if "{" not in (one.endpoint or ""))
     return replace(service, protocols=protocols)
 

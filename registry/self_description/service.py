@@ -56,7 +56,7 @@ _HINTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class McpServer:
-    """The facts of the registry's MCP server that its card states. `path`: below the public URL."""
+    """The facts about the registry's MCP server for its card. `path`: below the public URL."""
 
     path: str
     protocol_versions: tuple[str, ...]
@@ -70,10 +70,10 @@ def own_service(
     openapi: Mapping[str, Any],
     mcp: McpServer | None,
 ) -> Service:
-    """Return the service, as all its documents describe it.
+    """Return the service that all documents describe.
 
-    `base`: the https URL below which it answers, without a trailing slash. `example_host`: the host that examples name.
-    `openapi`: the description of the API.
+    `base`: the https URL of the registry, without a trailing slash. `example_host`: the host in examples. `openapi`:
+    the description of the API.
     """
     host = urlsplit(base).hostname or ""
     woa = Protocol(WOA_REST, "1", f"{base}/woa/{{agent_id}}")
@@ -107,13 +107,13 @@ def own_service(
 
 
 def limit_of(capability: OwnCapability, settings: Settings) -> RateLimit:
-    """Return how often one client may call the capability, if it calls nothing else and each call is a dear one."""
+    """Return how often one client may call the capability, if it makes only such calls at their full cost."""
     allowance = settings.read_rate if capability.limit == "work" else settings.submit_rate
     return RateLimit(max(1, allowance // capability.units), _WINDOWS[capability.limit])
 
 
 def can_be_listed(host: str, settings: Settings) -> bool:
-    """Return whether the host has a name under which a registry, this one too, can list it."""
+    """Return whether a registry, this one included, can list the host under its name."""
     exempt = frozenset(entry.split(":")[0].lower() for entry in settings.connect_to)
     try:
         canonical_host(host, exempt=exempt)
@@ -123,7 +123,7 @@ def can_be_listed(host: str, settings: Settings) -> bool:
 
 
 def output_of(capability: OwnCapability, openapi: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a JSON Schema that every successful answer is valid by: a few levels deep, without references."""
+    """Return a JSON Schema for every successful answer: a few levels deep, without references."""
     responses = openapi["paths"][capability.path][capability.method.lower()]["responses"]
     components = openapi["components"]["schemas"]
     found = [
@@ -173,8 +173,10 @@ def _capability(
 
 
 def _inlined(schema: Mapping[str, Any], components: Mapping[str, Any], levels: int) -> dict[str, Any] | None:
-    """Return the schema with its references resolved, `levels` objects deep; None for what stands deeper, and for what
-    has no type that all formats can name. Such members of objects are left out: answers may have others."""
+    """Return the schema with references resolved, `levels` objects deep; None for deeper ones.
+
+    Also None where the type has no name in all formats. Such members are left out, because answers may have others.
+    """
     if "$ref" in schema:
         return _inlined(components[schema["$ref"].rpartition("/")[2]], components, levels)
     branches = [branch for branch in schema.get("anyOf", ()) if branch != _NULL]
@@ -199,7 +201,7 @@ def _inlined(schema: Mapping[str, Any], components: Mapping[str, Any], levels: i
 
 
 def _shared(first: dict[str, Any] | None, second: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return a schema that everything valid by either of two schemas is valid by: the members that both have."""
+    """Return a schema with the members that both schemas have; it accepts everything that either accepts."""
     if first is None or second is None or first.get("type") != second.get("type"):
         return None
     if first.get("type") != "object":

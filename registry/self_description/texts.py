@@ -89,7 +89,7 @@ def terms(base: str, settings: Settings) -> str:
 
 
 def operator(settings: Settings) -> str:
-    """Return one sentence about who runs the registry, as far as the settings say."""
+    """Return one sentence about who runs the registry, from the settings."""
     if settings.contact_email:
         return f"Write to {settings.contact_email}."
     return f"See {settings.contact_url}" if settings.contact_url else "The operator has not configured an address."

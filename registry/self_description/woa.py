@@ -1,7 +1,7 @@
 """Invocations over the REST transport of the Web of Agents (draft-gaikwad-woa-00 sections 5.1 and 5.2).
 
-An invocation is the same call of the API that the other documents describe: its envelope becomes that request, and the
-answer is the API's, problem details included.
+An invocation becomes the call of the API that the other documents describe, and the answer is the API's, problem
+details included.
 """
 
 from collections.abc import Mapping
@@ -63,10 +63,10 @@ class Invocations:
 
 
 def _arguments(envelope: Json, agent_id: str) -> dict[str, Any]:
-    """Return the input of an invocation envelope. Raise Problem."""
+    """Return the input in the envelope of an invocation. Raise Problem."""
     if not isinstance(envelope, dict) or not envelope.keys() <= _MEMBERS:
         raise Problem(INVALID_BODY, "The body must be an object with `agent`, `operation` (optional) and `input`.")
-    # section 5.2: another id than that of the URL is refused; an absent one may be taken from the URL
+    # section 5.2: the id must equal the id in the URL; an absent one may be taken from there
     if envelope.get("agent", agent_id) != agent_id:
         raise Problem(INVALID_BODY, "agent: is not the agent that the URL names")
     if envelope.get("operation", DEFAULT_OPERATION) != DEFAULT_OPERATION:
@@ -78,7 +78,7 @@ def _arguments(envelope: Json, agent_id: str) -> dict[str, Any]:
 
 
 def _fault(error: Any) -> str:
-    """Return which rule is broken and where, without the value: it is the client's."""
+    """Return the broken rule and its place, without the value, which is the client's."""
     place = ".".join(str(step) for step in error.instance_path)
     keyword = next((step for step in reversed(error.schema_path) if isinstance(step, str)), "schema")
     return f"{place}: breaks the rule `{keyword}` of the agent's inputs" if place else f"breaks the rule `{keyword}`"
@@ -104,7 +104,7 @@ def _as_request(
 
 
 def _text(value: Any) -> str:
-    """Return a value as a query writes it; 2.0 is an integer to JSON Schema."""
+    """Return a value as a query writes it. JSON Schema takes 2.0 for an integer."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if isinstance(value, float) else str(value)

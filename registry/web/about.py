@@ -1,4 +1,4 @@
-"""Pages about how this registry works: the rubric, the formats, the errors, the crawler, and how to use it all."""
+"""Pages about this registry: the rubric, the formats, the errors, the crawler, and how to use the interfaces."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _BY_SLUG: Final = {form.slug: form for form in FORMATS}
 
 @dataclass(frozen=True, slots=True)
 class AboutSection:
-    """A part of the text about the crawler. `is_code`: lines to be copied as they are."""
+    """A part of the text about the crawler. `is_code`: lines to copy unchanged."""
 
     text: str
     is_code: bool
@@ -60,7 +60,7 @@ async def one_format(request: Request) -> Response:
 
 
 def _demands(form: Format) -> Iterator[Mapping[str, Any]]:
-    """Yield the requirements of the specification with the rules that check each."""
+    """Yield the requirements of the specification, each with the rules that check it."""
     rules: dict[str, list[str]] = {}
     for rule in form.rules:
         for checked in rule.requirements:
@@ -84,7 +84,7 @@ async def problem(request: Request) -> Response:
 
 
 async def bot(request: Request) -> Response:
-    """Return the text that the crawler's User-Agent leads to, as a page."""
+    """Return the page with the text that the crawler's User-Agent links to."""
     answer = await inside.call(request.app.state.api, request.scope, "/bot")
     title, *sections = sectioned(bytes(answer.body).decode())
     values = {"title": title.text, "sections": sections}
@@ -92,8 +92,10 @@ async def bot(request: Request) -> Response:
 
 
 def sectioned(text: str) -> Sequence[AboutSection]:
-    """Return the blocks of a plain text. A block that is indented is code; the first sentence of another, up to a full
-    stop, is its title where it is short."""
+    """Return the blocks of a plain text.
+
+    An indented block is code. The first sentence of another block, up to a full stop, is its title if it is short.
+    """
     sections = []
     for block in text.strip().split("\n\n"):
         if block.startswith("  "):

@@ -1,4 +1,4 @@
-"""The pages as an HTTP interface. A module of pages has `ROUTES`; its line in `_MODULES` is its registration."""
+"""The pages as an HTTP interface. To register a module of pages, give it `ROUTES` and add it to `_MODULES`."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -78,7 +78,7 @@ def _plain(path: str) -> str:
 
 
 def _install(app: Starlette, page: Any) -> None:
-    """Answer every error of `app` with a page. Whoever asked for a page gets one, whatever `Accept` says."""
+    """Answer every error of `app` with a page, regardless of `Accept`: the client asked for a page."""
 
     async def on_error(request: Request, error: Exception) -> Response:
         problem = as_problem(request, error) or fault()

@@ -1,4 +1,4 @@
-"""What pages show comes from the API of this process, so that page and API never differ."""
+"""Ask the API of this process for what pages show, so that page and API never differ."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +33,7 @@ async def ask(request: Request, path: str, query: Mapping[str, str] | None = Non
 
 
 def as_problem(content: Mapping[str, Any], headers: Mapping[str, str | None]) -> Problem:
-    """Return the error that a problem document tells, to be raised again."""
+    """Return the error that a problem document describes, to be raised again."""
     kind = _BY_SLUG.get(str(content.get("type", "")).rpartition("/")[2], UNAVAILABLE)
     kept = {name: value for name, value in headers.items() if value is not None}
     known = {"type", "title", "status", "detail", "instance", "success", "error"}

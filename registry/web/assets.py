@@ -35,7 +35,7 @@ _BY_ADDRESS: Final = {address: name for name, address in ADDRESSES.items()}
 
 
 async def asset(request: Request) -> Response:
-    """Return a file. Raise Problem for an address that is of no file of this version."""
+    """Return a file. Raise Problem when this version has no file at the address."""
     name = _BY_ADDRESS.get(request.scope["path"])
     if name is None:
         raise Problem(NOT_FOUND, "There is no such file.")

@@ -1,4 +1,4 @@
-"""`/audit`: what was decided about hosts, by whom and why, for people."""
+"""`/audit`: the decisions about hosts with their authors and reasons, for people."""
 
 from typing import Final
 

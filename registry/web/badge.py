@@ -1,4 +1,4 @@
-"""The badge of a service: a picture for a site's own pages, drawn here as SVG without script or foreign parts."""
+"""The badge of a service: an SVG picture for a site's own pages, without script or foreign parts."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ _PADDING: Final = 12
 
 
 async def badge(request: Request) -> Response:
-    """Return the badge. One for a host that is not listed says so: a picture that fails would show as broken."""
+    """Return the badge. For a host that is not listed it says so, because an error would show as a broken picture."""
     host = canonical_host(request.path_params["host"])
     try:
         answer = await ask(request, "/api/services/{host}", host=host)

@@ -41,7 +41,7 @@ async def capability(request: Request, host: str) -> Response:
 
 
 async def _record(request: Request, host: str, name: str) -> tuple[Mapping[str, Any], str | None]:
-    """Return what is known of the capability, and why no call is known if none is. Raise Problem."""
+    """Return the record of the capability; without a known call, with the reason. Raise Problem."""
     try:
         return await ask(request, "/api/services/{host}/capabilities/{name}", host=host, name=name), None
     except Problem as problem:

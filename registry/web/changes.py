@@ -39,7 +39,7 @@ async def changes(request: Request) -> Response:
 
 
 def event_row(event: FeedRow) -> Mapping[str, Any]:
-    """Return what the page shows of an event. Names in it are texts of the site."""
+    """Return what the page shows for an event. Names in it are texts of the site."""
     payload = payload_of(event.kind, event.data)
     is_redacted = bool(payload.get("redacted"))
     capabilities = {} if is_redacted else payload.get("capabilities") or {}

@@ -1,4 +1,4 @@
-"""Checking a document before any host serves it. Nothing is fetched and nothing is stored."""
+"""The page that checks a document before any host serves it. Nothing is fetched and nothing is stored."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping
@@ -20,30 +20,30 @@ from registry.core.names.domains import parse_url
 from registry.core.reading.reader import read_json
 from registry.core.scoring.report import report
 from registry.core.scoring.sarif import BASE, SarifResult, sarif_log
-from registry.edge.requests import JUDGED_HERE, computed
+from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
 from registry.web.forms import as_written, pass_on, sent
 from registry.web.rendering import pages_of
 from registry.web.service import SECTIONS, weights
 from registry.wiring import utc_now
 
 PATH: Final = "/check"
-MOST_FINDINGS: Final = 100
-MOST_CAPABILITIES: Final = 30
-MOST_MEMBERS: Final = 8
+MAX_FINDINGS: Final = 100
+MAX_CAPABILITIES: Final = 30
+MAX_MEMBERS: Final = 8
 SHOWN_CHARS: Final = 40_000
 """Characters of the common model on the page; the rest is in the file to download."""
 
-_MOST_PATH_CHARS: Final = 500
+_MAX_PATH_CHARS: Final = 500
 _NOT_A_PATH: Final = "Give a path such as /.well-known/agent, or a URL with one."
 _NO_DOCUMENT: Final = "Paste a document."
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a document is read. `host`: the one that it names. `path`: where it was taken to be served.
+    """How a document is read. `host`: the host that it names. `path`: the assumed path.
 
-    `members`: those at its top that were read. `at_own_path`: `path` is one that its format prescribes.
-    `capabilities`: name, description and kinds of calls. `model`: the service in the common model, JSON-ready.
+    `members`: the top-level members that were read. `at_own_path`: its format prescribes `path`. `capabilities`: name,
+    description and kinds of calls. `model`: the service in the common model, JSON-ready.
     """
 
     host: str | None
@@ -60,11 +60,11 @@ class Reading:
 
 
 async def form(request: Request) -> Response:
-    return await _page(request, "", request.query_params.get("at", "")[:_MOST_PATH_CHARS])
+    return await _page(request, "", request.query_params.get("at", "")[:_MAX_PATH_CHARS])
 
 
 async def check(request: Request) -> Response:
-    """Check the document of the form, and answer with the page, or with the file that is asked for."""
+    """Check the document in the form, and answer with the page, or with the requested file."""
     fields = await sent(request, ("document", "at", "download"))
     document, at = fields["document"], fields["at"].strip()
     if not document.strip():
@@ -75,20 +75,23 @@ async def check(request: Request) -> Response:
         return await _page(request, document, at, status=400, at_fault=_NOT_A_PATH)
     raw = document.encode()
     if fields["download"] == "sarif":
-        log = await computed(request, len(raw), JUDGED_HERE, sarif_of, raw, path)
+        log = await computed(request, len(raw), MAX_INLINE_DOCUMENT, sarif_of, raw, path)
         return _file(log, "waypost-check.sarif", "application/sarif+json")
     status, content, answer = await pass_on(request, "/api/validate", raw, {"at": path} if path else None)
     if fields["download"] == "json":
         return _file(bytes(answer.body), "waypost-check.json", "application/json")
     if status >= 400:
         return await _page(request, document, at, refused=content)
-    reading = await computed(request, len(raw), JUDGED_HERE, reading_of, raw, path)
+    reading = await computed(request, len(raw), MAX_INLINE_DOCUMENT, reading_of, raw, path)
     return await _page(request, document, at, result=content, reading=reading)
 
 
 async def _page(request: Request, document: str, at: str, *, status: int = 200, **known: Any) -> Response:
-    """Return the page. `result`: the API's answer about the document; `refused`: its error about one that it cannot
-    read; `reading` goes with `result`."""
+    """Return the page.
+
+    `result`: the API's answer about the document, with `reading`; or `refused`: the API's error about an unreadable
+    one.
+    """
     result: Mapping[str, Any] | None = known.get("result")
     lines = lines_of(result) if result else []
     values = {
@@ -99,8 +102,8 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
         "refused": None,
         "result": None,
         "reading": None,
-        "lines": lines[:MOST_FINDINGS],
-        "left_out": max(0, len(lines) - MOST_FINDINGS),
+        "lines": lines[:MAX_FINDINGS],
+        "left_out": max(0, len(lines) - MAX_FINDINGS),
         "counts": {name: sum(line["severity"] == name for line in lines) for name in ("error", "warning", "info")},
         "sections": SECTIONS,
         "weights": await weights(request),
@@ -111,7 +114,7 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
 
 
 def lines_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return findings with the points that they cost, in the order of the document, then what the score misses."""
+    """Return findings with the points that they cost, in the order of the document, then the other lost points."""
     points = {line["reason"]: line["points"] for line in result["score_lines"]}
     found = [{**finding, "points": points.pop(finding["reason"], 0)} for finding in result["findings"]]
     reported = {finding["reason"] for finding in found}
@@ -119,15 +122,15 @@ def lines_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def path_of(text: str) -> str | None:
-    """Return the path that is meant by a path or a URL; None for an empty text. Raise ValueError."""
+    """Return the path in a path or URL; None for an empty text. Raise ValueError."""
     if not text:
         return None
     if not text.startswith("/"):
-        url = parse_url(text) if len(text) <= _MOST_PATH_CHARS else None
+        url = parse_url(text) if len(text) <= _MAX_PATH_CHARS else None
         if url is None or url.scheme not in ("https", "http"):
             raise ValueError("neither a path nor a URL")
         text = "/" + url.href.partition("://")[2].partition("#")[0].partition("/")[2]
-    if len(text) > _MOST_PATH_CHARS or not all("!" <= char <= "~" for char in text):
+    if len(text) > _MAX_PATH_CHARS or not all("!" <= char <= "~" for char in text):
         raise ValueError("not a path")
     return text
 
@@ -146,13 +149,13 @@ def reading_of(raw: bytes, path: str | None) -> Reading:
         path=served_at,
         title=form_read.title,
         spec=form_read.spec,
-        members=tuple(_used(value, form_read.marks, service))[:MOST_MEMBERS],
+        members=tuple(_used(value, form_read.marks, service))[:MAX_MEMBERS],
         at_own_path=served_at in form_read.paths,
         name=service.name,
         description=service.description,
         capabilities=tuple(
             (one.name or one.id, one.description or "", tuple(dict.fromkeys(call.kind for call in one.invocations)))
-            for one in service.capabilities[:MOST_CAPABILITIES]
+            for one in service.capabilities[:MAX_CAPABILITIES]
         ),
         capability_count=len(service.capabilities),
         model=_shown(to_json(service)),
@@ -160,14 +163,16 @@ def reading_of(raw: bytes, path: str | None) -> Reading:
 
 
 def _used(value: Any, marks: Collection[str], service: Service) -> Iterator[str]:
-    """Yield the members at the top of a document that state its format or that a field of the service is from."""
+    """Yield the top-level members that state the format or give a field of the service."""
     pointers = {origin.pointer.partition("/")[2].partition("/")[0] for origin in service.provenance.values()}
     yield from (name for name in value if name in pointers or name in marks)
 
 
 def sarif_of(raw: bytes, path: str | None) -> bytes:
-    """Return the findings as one SARIF log. Never raises for a document that cannot be read: a result says why.
-    CPU-bound."""
+    """Return the findings as one SARIF log. CPU-bound.
+
+    Never raises for an unreadable document: a result says why it cannot be read.
+    """
     draft = judge_draft(raw, path)
     held = HeldDocument(draft.url, draft.url, draft.assessment, b"", utc_now())
     found = report(draft.host or UNKNOWN_HOST, [held], {draft.url: raw})
@@ -186,12 +191,12 @@ def _path(draft: Draft) -> str:
 
 
 def _without_placeholder(text: str) -> str:
-    """Return the text without the name that stands for the host of a document that names none."""
+    """Return the text without the stand-in for the host of a document that names none."""
     return text.replace(f"https://{UNKNOWN_HOST}", "").replace(UNKNOWN_HOST, "")
 
 
 def _shown(value: Any) -> Any:
-    """Return the common model without what only says where each value is from: all of it is from this document."""
+    """Return the common model without the origins of values: all of them are from this document."""
     if isinstance(value, dict):
         return {key: _shown(inner) for key, inner in value.items() if key not in ("origin", "provenance")}
     if isinstance(value, list):
@@ -200,7 +205,7 @@ def _shown(value: Any) -> Any:
 
 
 def _file(content: bytes, name: str, media_type: str) -> Response:
-    """Return a file that a browser saves and never shows."""
+    """Return a file that browsers save instead of showing."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return Response(content, 200, headers, media_type)
 

@@ -1,4 +1,4 @@
-"""The ledger of a host: when it was visited, what was requested and answered, and when it is visited next."""
+"""The ledger of a host: its visits, the requests and answers of each, and the next visit."""
 
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ _PATH: Final = "/s/{host}/crawl"
 async def crawl(request: Request, host: str) -> Response:
     pages = pages_of(request)
     page = min(page_number(request), KEPT // ROWS)
-    asked = min(KEPT, page * ROWS + 1)  # one more tells whether there is a next page
+    asked = min(KEPT, page * ROWS + 1)  # one more shows whether there is a next page
     ledger = await _ledger(request, host, asked)
     visits = ledger["visits"]
     has_next = len(visits) > page * ROWS
@@ -47,7 +47,7 @@ async def _ledger(request: Request, host: str, visits: int) -> Any:
     try:
         return (await ask(request, "/api/services/{host}/crawl", {"visits": str(visits)}, host=host))["data"]
     except Problem as problem:
-        # where the whole domain opted out, no ledger is left to say so
+        # when the whole domain opted out, its ledger is deleted too
         if problem.kind is UNKNOWN_SERVICE and await _is_opted_out(request, host):
             return {"opted_out": True, "visits": []}
         raise

@@ -1,4 +1,4 @@
-"""Pages about errors: what happened and what to do next. They never repeat what the client sent."""
+"""Pages about errors: what happened and what to do next. They never repeat input of the client."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What this registry saw of a host: its documents as they were fetched, and their versions with differences."""
+"""What this registry saw of a host: its documents as fetched, and their versions with differences."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Pages with numbers: what is listed, and how the registry is doing. Their charts are drawn here, as SVG."""
+"""Pages with numbers: what is listed, and how the registry is doing. Charts are drawn here, as SVG."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,14 @@ from registry.edge import inside
 from registry.web.asking import ask
 from registry.web.rendering import pages_of
 
-MOST_BARS: Final = 15
+MAX_BARS: Final = 15
 CHART_HEIGHT: Final = 120
 _UNITS: Final = ("B", "KiB", "MiB")
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A row of a chart. `share`: its length in percent of the longest one, so that no number but 0 has none."""
+    """A row of a chart. `share`: its length in percent of the longest bar; only 0 has no length."""
 
     label: str
     count: int
@@ -57,12 +57,13 @@ async def status(request: Request) -> Response:
 
 
 def bars(counts: Mapping[str, int], *, ordered: bool = False) -> Sequence[Bar]:
-    """Return the rows of a chart: the largest MOST_BARS and one of all others, or with `ordered` all as they stand."""
+    """Return the rows of a chart: the largest MAX_BARS and one row for all others; with `ordered`, all rows
+    unchanged."""
     rows = list(counts.items())
     if not ordered:
         rows.sort(key=lambda row: (-row[1], row[0]))
-        others = sum(count for _, count in rows[MOST_BARS:])
-        rows = [*rows[:MOST_BARS], *([("others", others)] if others else [])]
+        others = sum(count for _, count in rows[MAX_BARS:])
+        rows = [*rows[:MAX_BARS], *([("others", others)] if others else [])]
     longest = max((count for _, count in rows), default=0) or 1
     return [Bar(label, count, round(max(100 * count / longest, 1 if count else 0), 1)) for label, count in rows]
 

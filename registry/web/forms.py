@@ -1,7 +1,7 @@
-"""What forms send, read within bounds and only from pages of this registry, and passed on to the API.
+"""Read the fields of forms within bounds, only from pages of this registry, and pass them on to the API.
 
-The registry sets no cookies and knows no sessions: these forms change nothing that a stranger may not change. Those of
-pages of other sites are refused before (`registry.edge.cross_site`).
+The registry has no cookies and no sessions: these forms change only what any stranger may change. Forms on pages of
+other sites are refused before (`registry.edge.cross_site`).
 """
 
 import math
@@ -21,35 +21,34 @@ from registry.edge.problems import (
     UNSUPPORTED_MEDIA_TYPE,
     Problem,
 )
-from registry.edge.requests import JUDGED_HERE, computed
+from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
 from registry.web.asking import as_problem
 
 FORM: Final = "application/x-www-form-urlencoded"
-MOST_FIELDS: Final = 8
+MAX_FIELDS: Final = 8
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f]")
 """No HTML may hold them. JSON that does is refused, so nothing is lost."""
 
 
-async def sent(request: Request, names: Collection[str], most_bytes: float = math.inf) -> dict[str, str]:
-    """Return the fields of a form by name, with "" for those of `names` that are missing.
+async def sent(request: Request, names: Collection[str], max_bytes: float = math.inf) -> dict[str, str]:
+    """Return the fields of a form by name, with "" for missing ones of `names`. Raise Problem.
 
-    The server bounds every body; `most_bytes` is for forms that need less. Raise Problem.
+    The server bounds every body; `max_bytes` is for forms that need less.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise Problem(UNSUPPORTED_MEDIA_TYPE, f"A form has to be sent as {FORM}.")
     raw = await request.body()
-    if len(raw) > most_bytes:  # guard: form-bytes
+    if len(raw) > max_bytes:  # guard: form-bytes
         raise Problem(BODY_TOO_LARGE, "This form is larger than the page accepts.")
-    fields = await computed(request, len(raw), JUDGED_HERE, _parsed, raw)
+    fields = await computed(request, len(raw), MAX_INLINE_DOCUMENT, _parsed, raw)
     if not fields.keys() <= set(names):
         raise Problem(BAD_REQUEST, "The form has a field that the page does not know.")
     return dict.fromkeys(names, "") | fields
 
 
 def _parsed(raw: bytes) -> dict[str, str]:
-    """Return the fields. Raise Problem."""
     try:
-        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
     except ValueError:  # too many fields, or not UTF-8
         raise Problem(BAD_REQUEST, "The form cannot be read.") from None
     fields = dict(pairs)
@@ -67,9 +66,10 @@ async def pass_on(
     method: str = "POST",
     token: str | None = None,
 ) -> tuple[int, Any, inside.InsideAnswer]:
-    """Return status and JSON of the API's answer, and the answer itself. `token`: a bearer token that the form has.
+    """Return status and JSON of the API's answer, and the answer itself. `token`: the bearer token in the form.
 
-    Raise Problem for what no field can correct: a limit, or a registry that cannot answer."""
+    Raise Problem for failures that no field can correct: a reached limit, or a registry that cannot answer.
+    """
     headers = [] if token is None else [(b"authorization", b"Bearer " + token.encode("ascii", "replace"))]
     answer = await inside.call(
         request.app.state.api, request.scope, path, query, method=method, body=body, headers=headers
@@ -82,10 +82,10 @@ async def pass_on(
 
 
 def name_written(text: str) -> str:
-    """Return what stands for a name as the API reads it. No body may hold NUL, and no name does."""
+    """Return a name in the form that the API accepts: NUL cannot be in a body, and no name has it."""
     return text.replace("\0", "\ufffd").strip()
 
 
 def as_written(text: str) -> Markup:
-    """Return the text for a field that can be sent again, where marks for hidden characters would change it."""
+    """Return the text for an editable field, without the marks for hidden characters, which would change it."""
     return escape(_CONTROLS.sub("\ufffd", text))

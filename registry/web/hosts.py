@@ -1,4 +1,4 @@
-"""Pages about one host, whose name stands in their address."""
+"""Pages about one host, with its name in their address."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -15,7 +15,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def canonical_host(text: str) -> str:
-    """Return the canonical host of a segment of a path. Raise Problem for a name that no host has."""
+    """Return the canonical host of a path segment. Raise Problem for an impossible host name."""
     try:
         return host_syntax(text)
     except InvalidName:
@@ -25,7 +25,7 @@ def canonical_host(text: str) -> str:
 def about_host(path: str) -> Callable[[Page], Endpoint]:
     """Return a decorator for a page at the template `path`, which has `{host}`: the page gets the canonical host.
 
-    Other spellings of a host lead to the address with the canonical one.
+    Other spellings of a host redirect to the canonical address.
     """
 
     def decorate(page: Page) -> Endpoint:

@@ -1,4 +1,4 @@
-"""How a site opts out: the two proofs, a form that has them checked, and the state of a host."""
+"""How a site opts out: the two proofs, a form that requests a check, and the state of a host."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ from registry.web.rendering import pages_of
 
 PATH: Final = "/opt-out"
 _STATE: Final = "/opt-out/{host}"
-_MOST_BYTES: Final = 8_192
+_MAX_BYTES: Final = 8_192
 _PROOFS: Final = {"file_path": FILE_PATH, "label": TXT_LABEL, "word": WORD, "product": PRODUCT}
 
 
@@ -27,8 +27,8 @@ async def explain(request: Request) -> Response:
 
 
 async def check(request: Request) -> Response:
-    """Have the site's opt-out checked, or its end. Anyone may: only what the site itself declares changes anything."""
-    fields = await sent(request, ("host", "undo"), _MOST_BYTES)
+    """Request a check of the opt-out, or of its end. Anyone may: only what the site itself declares has an effect."""
+    fields = await sent(request, ("host", "undo"), _MAX_BYTES)
     body = orjson.dumps({"domain": name_written(fields["host"]), "undo": fields["undo"] == "yes"})
     status, content, _ = await pass_on(request, "/api/opt-outs", body)
     if status >= 400:

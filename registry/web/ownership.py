@@ -1,7 +1,7 @@
-"""Proving that a host is one's own, and deciding about it, with forms.
+"""Prove the ownership of a host, and decide about it, with forms.
 
-There are no sessions: the tokens are shown once, kept by the person, and sent in a field of each form. They stand in no
-URL, in no cookie, and in no answer that anybody may keep.
+There are no sessions: tokens are shown once, kept by the person, and sent in a field of each form. They are never in a
+URL, in a cookie, or in an answer that caches may keep.
 """
 
 from collections.abc import Mapping
@@ -26,12 +26,12 @@ CHECK_SECONDS: Final = 10
 _CLAIM: Final = "/claim/{host}"
 _CHECK: Final = "/claim/{host}/check"
 _OWNER: Final = "/owner/{host}"
-_MOST_BYTES: Final = 16_384
+_MAX_BYTES: Final = 16_384
 _METHODS: Final = ("file", "dns")
 
 
 class OwnerAction(NamedTuple):
-    """What an owner can choose. `text`: name of the field that the operation takes, empty for none."""
+    """An action that an owner can choose. `text`: name of its text field, empty if it has none."""
 
     name: str
     label: str
@@ -57,14 +57,14 @@ _BY_NAME: Final = {action.name: action for action in ACTIONS}
 
 @about_host(_CLAIM)
 async def explain(request: Request, host: str) -> Response:
-    """Return the page that says what a proof is, with the form that begins one."""
+    """Return the page that explains proofs, with the form that begins one."""
     return await _form(request, host)
 
 
 async def claim(request: Request) -> Response:
-    """Make a claim, and show its value and its token, this once."""
+    """Make a claim, and show its value and its token once."""
     host = canonical_host(request.path_params["host"])
-    fields = await sent(request, ("method", "scope"), _MOST_BYTES)
+    fields = await sent(request, ("method", "scope"), _MAX_BYTES)
     wanted = {"domain": host, "method": fields["method"], "scope": fields["scope"] or "host"}
     status, content, _ = await pass_on(request, "/api/claims", orjson.dumps(wanted))
     if status >= 400:
@@ -74,9 +74,9 @@ async def claim(request: Request) -> Response:
 
 
 async def check(request: Request) -> Response:
-    """Have the proof looked up, and show what was found; after the proof the owner's token, this once."""
+    """Have the proof looked up, and show the result; after a successful proof show the owner's token, once."""
     host = canonical_host(request.path_params["host"])
-    fields = await sent(request, ("token",), _MOST_BYTES)
+    fields = await sent(request, ("token",), _MAX_BYTES)
     token = parse_token(fields["token"].strip(), "claim")
     if token is None:
         raise Problem(BAD_REQUEST, "This is no claim token. It begins with wp_claim_.")
@@ -92,14 +92,14 @@ async def check(request: Request) -> Response:
 
 @about_host(_OWNER)
 async def owner(request: Request, host: str) -> Response:
-    """Return the page where an owner decides, before a token is given."""
+    """Return the page on which an owner decides, before a token is given."""
     return _owned(request, host, None, {})
 
 
 async def decide(request: Request) -> Response:
-    """Do what the owner chose, and show how things stand."""
+    """Do what the owner chose, and show the new state."""
     host = canonical_host(request.path_params["host"])
-    fields = await sent(request, ("token", "action", "text"), _MOST_BYTES)
+    fields = await sent(request, ("token", "action", "text"), _MAX_BYTES)
     token = fields["token"].strip()
     said: dict[str, Any] = {}
     if fields["action"]:
@@ -128,7 +128,7 @@ def _body(action: OwnerAction, text: str) -> bytes:
 
 
 def _said(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an answer tells the owner. A webhook's secret is shown once, like a token."""
+    """Return what an answer says to the owner. A webhook's secret is shown once, like a token."""
     if "secret" in data:
         says = "The webhook gets a challenge first. Its secret, which signs every message, is shown only here."
         return {"says": says, "secret": data["secret"]}
@@ -136,7 +136,7 @@ def _said(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _form(request: Request, host: str, fault: str | None = None) -> Response:
-    """Return the form, with who owns the host now. A host that nobody visited can be claimed too."""
+    """Return the form, with the current owner of the host. Hosts that were never visited can be claimed too."""
     try:
         ownership = (await ask(request, "/api/services/{host}", host=host))["data"]["ownership"]
     except Problem as problem:

@@ -1,6 +1,6 @@
-"""Pages from templates, with the headers that all pages have.
+"""Pages from templates, with the headers that all pages have, and the addresses of pages.
 
-The addresses of pages. Hosts, names and queries are encoded here and nowhere else.
+Hosts, names and queries in addresses are encoded here and nowhere else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,8 @@ from registry.wiring import utc_now
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """`base`: the URL of this registry without a trailing slash. `root`: the path in it, empty at the root of a host.
+    """The links between pages. `base`: the URL of this registry without a trailing slash. `root`: its path, often
+    empty.
 
     `known`: paths of the pages that exist, as templates such as `/s/{host}`.
     """
@@ -33,11 +34,11 @@ class Links:
     known: frozenset[str]
 
     def has(self, path: str) -> bool:
-        """True if there is a page at this template of a path. A page that does not exist is not linked to."""
+        """Return True if there is a page at this template. Pages that do not exist are not linked to."""
         return path in self.known
 
     def to(self, path: str, query: Mapping[str, Any] | None = None, /, **values: str) -> str:
-        """Return the link to a template of a path, with its values encoded, and the parameters that are not None.
+        """Return the link to a template with its values encoded, and with the parameters that are not None.
 
         Raise KeyError when a value is missing.
         """
@@ -46,7 +47,7 @@ class Links:
         return self.root + filled + (f"?{urlencode(sent)}" if sent else "")
 
     def absolute(self, path: str, query: Mapping[str, Any] | None = None, /, **values: str) -> str:
-        """Return the same with the origin, for what leaves the page."""
+        """Return the link with the origin, for use outside the page."""
         return self.base + self.to(path, query, **values).removeprefix(self.root)
 
     def asset(self, name: str) -> str:
@@ -77,7 +78,7 @@ NAVIGATION: Final = (
     ("/search", "Search"), ("/check", "Check"), ("/submit", "Submit"), ("/changes", "Changes"),
     ("/stats", "Statistics"), ("/docs", "Docs"),
 )  # fmt: skip
-"""Path and title of the pages in the head of every page; those that do not exist are left out."""
+"""Path and title of the links at the top of every page. Links to pages that do not exist are left out."""
 
 FOOT: Final = (
     ("/bot", "The crawler"), ("/opt-out", "Opt out"), ("/rubric", "How scores are made"), ("/formats", "Formats"),
@@ -107,7 +108,7 @@ class Pages:
         }
 
     def render(self, template: str, values: Mapping[str, Any], *, now: datetime | None = None) -> bytes:
-        """Return a page. A name that is missing in `values` raises: nothing is shown as empty by mistake."""
+        """Return a page. A name that is missing in `values` raises, so that nothing is left empty by mistake."""
         shown = self._environment.get_template(template).render({"now": now or utc_now(), "path": "", **values})
         return shown.encode()
 
@@ -121,7 +122,7 @@ class Pages:
         cache: str = CACHED,
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """Return the response with a page: with an ETag if its status is 200."""
+        """Return the response with a page, with an ETag if its status is 200."""
         body = self.render(template, {"path": request.scope["path"], **values})
         every = {**SECURITY, **(headers or {})}
         if status == 200:
@@ -130,7 +131,7 @@ class Pages:
 
 
 def with_secrets(response: Response) -> Response:
-    """Return the response as one that nobody keeps. It is not compressed: its length would tell about its secrets."""
+    """Mark the response `no-store`. It is not compressed, because its length could disclose the secrets."""
     response.headers["Cache-Control"] = NEVER_KEPT
     return response
 

@@ -1,4 +1,4 @@
-"""The page of search results, and the list of all services where nothing is asked for."""
+"""The page of search results, and the list of all services for an empty question."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ _WORDED: Final = frozenset({"auth_type", "pricing_type", "trust_level"})
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of a filter: how many services have it, and the link that adds it, or removes it where it is set."""
+    """A value of a filter: how many services have it, and the link that adds it, or that removes it where it is set."""
 
     label: str
     count: int | None
@@ -73,7 +73,7 @@ class SearchForm:
 
     @classmethod
     def of(cls, request: Request) -> "SearchForm":
-        """Read the address. Parameters that a page does not know are ignored: other sites add some to links."""
+        """Read the address. Unknown parameters are ignored, because other sites add some to links."""
         sent = request.query_params
         question = " ".join(sent.get("q", "")[:QUERY_CHARS].split())
         filters = {
@@ -91,7 +91,7 @@ class SearchForm:
         return links.search(**asked)
 
     def without(self, name: str, value: str) -> str | None:
-        """Return the filter's text without one of its values; None if none is left."""
+        """Return the filter's text without one of its values; None if it is then empty."""
         return ",".join(one for one in self.values(name) if one != value) or None
 
     def values(self, name: str) -> list[str]:
@@ -164,7 +164,7 @@ def _given(**values: str | None) -> dict[str, str]:
 
 
 def _groups(links: Links, asked: SearchForm, counts: Mapping[str, Mapping[str, int]]) -> Iterator[FacetGroup]:
-    """Yield the filters with the values that the found services have, the most frequent first."""
+    """Yield the filters with their values among the found services, the most frequent first."""
     for name, title in GROUPS.items():
         found = counts.get(name, {})
         chosen = asked.values(name)
@@ -193,7 +193,7 @@ def _chips(links: Links, asked: SearchForm) -> Iterator[tuple[str, str, str]]:
 
 
 def _spellings(links: Links, asked: SearchForm, suggestions: Mapping[str, Any] | None) -> list[tuple[str, list[Any]]]:
-    """Return unknown words of the question, each with known words and the links that ask with them instead."""
+    """Return unknown words of the question, each with similar known words and the links that use them instead."""
     if suggestions is None:
         return []
     return [

@@ -18,7 +18,7 @@ CAPABILITIES: Final = 20
 """Capabilities on one page; those of the first page are shown with their calls where the service is small."""
 
 IN_FULL: Final = 12
-"""A service with more capabilities is shown without calls: each has a page of its own."""
+"""A service with more capabilities is shown without calls; the page of each capability has its call."""
 
 UPTIME_DAYS: Final = 90
 NOT_FOUND: Final = 404
@@ -86,9 +86,9 @@ def page_number(request: Request) -> int:
 
 
 async def _absent(request: Request, host: str) -> Response:
-    """Return the page about a host that is known, but not listed. Raise Problem for one that is not known."""
+    """Return the page about a known host that is not listed. Raise Problem for an unknown host."""
     if (await ask(request, "/api/opt-outs/{host}", host=host))["data"]["opted_out"]:
-        status = {"state": "opted_out"}  # nothing else is stored of it
+        status = {"state": "opted_out"}  # nothing else about it is stored
     else:
         status = (await ask(request, "/api/services/{host}/status", host=host))["data"]
     code = GONE if status["state"] == "opted_out" else NOT_FOUND
@@ -96,7 +96,7 @@ async def _absent(request: Request, host: str) -> Response:
 
 
 async def _service(request: Request, host: str) -> Any:
-    """Return the service, with the details of its capabilities where they are few."""
+    """Return the service; if it has few capabilities, with their details."""
     data = (await ask(request, "/api/services/{host}", host=host))["data"]
     if len(data["manifest"]["capabilities"]) > IN_FULL:
         return data
@@ -104,7 +104,7 @@ async def _service(request: Request, host: str) -> Any:
 
 
 async def _uptime(request: Request, host: str) -> Any:
-    """Return the availability of the last days; None where there is none to show."""
+    """Return the availability of the last days, or None without data."""
     try:
         answer = await ask(request, "/api/services/{host}/uptime", {"days": str(UPTIME_DAYS)}, host=host)
     except Problem as problem:
@@ -115,7 +115,7 @@ async def _uptime(request: Request, host: str) -> Any:
 
 
 def strip(days: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, int]]:
-    """Return each day, the oldest first: the day, its worst state, and how many visits it had."""
+    """Return each day, oldest first: the date, its worst state, and how many visits it had."""
     return [(day["day"], _worst(day), day["checks"]) for day in days]
 
 
@@ -124,7 +124,7 @@ def _worst(day: Mapping[str, Any]) -> str:
 
 
 async def weights(request: Request) -> Mapping[str, float]:
-    """Return the most points of each section of the score. The rubric changes with this program only."""
+    """Return the maximum points of each section of the score. The rubric changes only with this program."""
     kept: Mapping[str, float] | None = getattr(request.app.state, "weights", None)
     if kept is None:
         kept = request.app.state.weights = (await ask(request, "/api/rubric"))["sections"]
@@ -132,7 +132,7 @@ async def weights(request: Request) -> Mapping[str, float]:
 
 
 def flattened(value: Any, name: str = "", most: int = 60) -> list[tuple[str, str]]:
-    """Return the texts in nested objects and lists as pairs of a name, `outer: inner`, and the text."""
+    """Return texts in nested objects and lists as pairs of a name, `outer: inner`, and the text."""
     if most <= 0:
         return []
     found: list[tuple[str, str]] = []
@@ -148,7 +148,7 @@ def flattened(value: Any, name: str = "", most: int = 60) -> list[tuple[str, str
 
 
 def mcp_configuration(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what an MCP client has to be told to use the service; None for one that is no MCP server."""
+    """Return the entry for the configuration of an MCP client, or None if the service is not an MCP server."""
     for protocol in data["protocols"]:
         address = str(protocol.get("endpoint") or "")
         if protocol.get("id") == "mcp" and address.startswith("https://") and "{" not in address:

@@ -1,4 +1,4 @@
-"""What anybody can ask of a listed host's entry: another visit, and that the registry's operator looks at it."""
+"""What anyone can request for a listed host: another visit, or a look by the registry's operator (a report)."""
 
 from typing import Final
 
@@ -18,12 +18,12 @@ from registry.web.rendering import pages_of, with_secrets
 _RECHECK: Final = "/s/{host}/recheck"
 _REPORT: Final = "/s/{host}/report"
 _STATE: Final = "/reports/{token}"
-_MOST_BYTES: Final = 16_384
+_MAX_BYTES: Final = 16_384
 
 
 @about_host(_RECHECK)
 async def recheck(request: Request, host: str) -> Response:
-    """Return the page that shows whether a visit waits, with the button that asks for one."""
+    """Return the page that shows whether a visit is queued, with the button that requests one."""
     status = (await ask(request, "/api/services/{host}/status", host=host))["data"]
     values = {
         "host": host, "host_status": status, "most_of_client": MOST_OF_CLIENT_AND_DOMAIN,
@@ -33,9 +33,9 @@ async def recheck(request: Request, host: str) -> Response:
 
 
 async def ask_for_visit(request: Request) -> Response:
-    """Queue a visit, without waiting for it. Raise Problem, also for a visit that comes too early."""
+    """Queue a visit without waiting for it. Raise Problem, also when it is too early for another visit."""
     host = canonical_host(request.path_params["host"])
-    await sent(request, (), _MOST_BYTES)
+    await sent(request, (), _MAX_BYTES)
     status, content, _ = await pass_on(request, f"/api/verify/{host}", b"", {"wait": "0"})
     if status >= 400:
         raise as_problem(content, {})
@@ -44,14 +44,14 @@ async def ask_for_visit(request: Request) -> Response:
 
 @about_host(_REPORT)
 async def report(request: Request, host: str) -> Response:
-    await ask(request, "/api/services/{host}/status", host=host)  # a host that nobody knows has no such page
+    await ask(request, "/api/services/{host}/status", host=host)  # unknown hosts have no such page
     return _form(request, host, "", "other")
 
 
 async def file(request: Request) -> Response:
-    """File the report, and show the secret address of its answer, this once."""
+    """File the report, and show the secret address of its answer once."""
     host = canonical_host(request.path_params["host"])
-    fields = await sent(request, ("code", "reason"), _MOST_BYTES)
+    fields = await sent(request, ("code", "reason"), _MAX_BYTES)
     body = orjson.dumps({"domain": host, "code": fields["code"] or "other", "reason": fields["reason"]})
     status, content, _ = await pass_on(request, "/api/reports", body)
     if status == 404:
@@ -65,7 +65,7 @@ async def file(request: Request) -> Response:
 
 
 async def state(request: Request) -> Response:
-    """Return the page about a report, for whoever has its address."""
+    """Return the page about a report, for everyone who has its address."""
     answer = await ask(request, "/api/reports/{token}", token=request.path_params["token"])
     values = {"report": answer["data"], "means": CODE_MEANS}
     return with_secrets(pages_of(request).respond(request, "report_state.html", values))

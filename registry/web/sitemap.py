@@ -14,7 +14,7 @@ from registry.web.rendering import pages_of
 ROWS: Final = 100
 """Services on one page of the sitemap: the most that one answer of the API lists."""
 
-MOST_PAGES: Final = 1_000
+MAX_PAGES: Final = 1_000
 """Pages of the sitemap: the API lists no more services than these hold."""
 
 _TYPE: Final = "application/xml"
@@ -22,14 +22,14 @@ _TYPE: Final = "application/xml"
 
 async def index(request: Request) -> Response:
     total = (await ask(request, "/api/services", {"limit": "0"}))["total"]
-    pages = min(max(1, -(-total // ROWS)), MOST_PAGES)
+    pages = min(max(1, -(-total // ROWS)), MAX_PAGES)
     return _xml(request, "sitemap-index.xml", {"pages": pages})
 
 
 async def part(request: Request) -> Response:
-    """Return one page of addresses. Raise Problem for one that does not exist."""
+    """Return one page of addresses. Raise Problem when the page does not exist."""
     number = request.path_params["number"]
-    if not 1 <= number <= MOST_PAGES:
+    if not 1 <= number <= MAX_PAGES:
         raise Problem(NOT_FOUND, "There is no such page of the sitemap.")
     query = {"limit": str(ROWS), "offset": str((number - 1) * ROWS), "sort": "name"}
     answer = await ask(request, "/api/services", query)

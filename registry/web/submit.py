@@ -1,4 +1,4 @@
-"""Submitting hosts: a form for one or many, and what became of each."""
+"""Submit hosts: a form for one or many, and the state of each."""
 
 import re
 from typing import Any, Final
@@ -14,10 +14,10 @@ from registry.web.rendering import pages_of
 
 PATH: Final = "/submit"
 _STATE: Final = "/submissions/{id}"
-_MOST_BYTES: Final = 262_144
+_MAX_BYTES: Final = 262_144
 ROWS: Final = 20
 _SEPARATORS: Final = re.compile(r"[\s,;]+")
-_MOST_OFFSET: Final = 1_000
+_MAX_OFFSET: Final = 1_000
 _PRIVATE: Final = "private, no-cache"
 
 SETTLED: Final = frozenset({"listed", "not_listed", "opted_out", "dropped"})
@@ -29,8 +29,8 @@ async def form(request: Request) -> Response:
 
 
 async def submit(request: Request) -> Response:
-    """Queue the hosts. Anyone may submit any host: what is listed is what the host itself serves."""
-    written = (await sent(request, ("hosts",), _MOST_BYTES))["hosts"]
+    """Queue the hosts. Anyone may submit any host: the listing contains only what the host itself serves."""
+    written = (await sent(request, ("hosts",), _MAX_BYTES))["hosts"]
     hosts = [name for name in _SEPARATORS.split(name_written(written)) if name]
     if not hosts:
         return _form(request, written, "Write the name of at least one host.")
@@ -61,7 +61,7 @@ async def state(request: Request) -> Response:
 
 def _offset(request: Request) -> int:
     text = request.query_params.get("offset", "0")
-    return min(int(text), _MOST_OFFSET) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    return min(int(text), _MAX_OFFSET) if text.isascii() and text.isdigit() and len(text) < 6 else 0
 
 
 def _form(request: Request, written: str, fault: str | None = None) -> Response:

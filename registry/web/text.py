@@ -1,4 +1,4 @@
-"""Texts for pages: foreign characters made visible, times and numbers for people."""
+"""Texts for pages: hidden characters made visible, times and numbers for people."""
 
 import json
 import re
@@ -20,9 +20,9 @@ _HIDDEN: Final = re.compile(
 
 
 def visible(value: Any) -> Any:
-    """Return a value as templates print it: with a mark such as `[U+202E]` for each character that would be hidden.
+    """Return a value as templates print it: with a mark such as `[U+202E]` for each hidden character.
 
-    The environment calls it for every printed expression. Markup that this package made is left as it is.
+    The environment calls it for every printed expression. Markup that this package made is left unchanged.
     """
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
@@ -32,7 +32,7 @@ def visible(value: Any) -> Any:
 def short(value: Any, chars: int) -> str:
     """Return a value as text with at most this many characters, cut at the end; empty for None.
 
-    Documents hold numbers, lists and objects where a text is expected: what they hold is shown, whatever it is.
+    Documents hold numbers, lists and objects in place of texts. Their content is shown.
     """
     if value is None:
         return ""
@@ -65,7 +65,7 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 
 def instant(text: str | None) -> datetime | None:
-    """Return the time that an answer of the API gives as text."""
+    """Return the time in an answer of the API as text."""
     return None if text is None else datetime.fromisoformat(text)
 
 
@@ -98,7 +98,7 @@ _UNITS: Final = (
 
 
 def coded(text: str) -> Markup:
-    """Return a text of this registry with what stands between backticks as code."""
+    """Return a text of this registry with the parts in backticks as code."""
     parts = [
         Markup("<code>{}</code>").format(visible(part)) if index % 2 else escape(visible(part))
         for index, part in enumerate(text.split("`"))
@@ -107,7 +107,7 @@ def coded(text: str) -> Markup:
 
 
 def words(name: Any) -> str:
-    """Return an identifier such as `auth_type` or `tls-error` as words, abbreviations in their usual spelling."""
+    """Return an identifier such as `auth_type` or `tls-error` as words, with abbreviations in their usual spelling."""
     return " ".join(_ABBREVIATIONS.get(word, word) for word in str(name).replace("_", " ").replace("-", " ").split(" "))
 
 
@@ -130,15 +130,17 @@ _KINDS: Final = {
 
 
 def listed(values: Iterable[Any], most: int = 5) -> str:
-    """Return values as a list in words, at most `most` of them and how many more there are; objects by their name."""
+    """Return values as a list in words: at most `most` of them, and how many more there are; objects by their name."""
     every = [short(one.get("name", one) if isinstance(one, dict) else one, 80) for one in values]
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
 
 
 def outside(url: Any) -> str | None:
-    """Return a URL of a listed site as our own parser writes it, if a page may link to it: http or https to a host
-    that is no private one. None otherwise."""
+    """Return a URL of a listed site as our parser writes it, if a page may link to it, else None.
+
+    Only http and https to public hosts may be linked to.
+    """
     if not isinstance(url, str) or not url or len(url) > _MAX_URL_CHARS:
         return None
     parsed = parse_url(url)

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from registry.edge import compression
-from registry.edge.compression import HERE_BYTES, MIN_BYTES, coding_for
+from registry.edge.compression import MAX_INLINE_BYTES, MIN_BYTES, coding_for
 from registry.edge.interfaces import Interface, compose
 from registry.edge.middleware import Rules
 from registry.settings import Settings
@@ -118,7 +118,7 @@ async def test_a_large_body_is_compressed_beside_the_event_loop(monkeypatch: pyt
         return await asyncio.get_running_loop().run_in_executor(None, function, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(compression.asyncio, "to_thread", to_thread)
-    for size in (HERE_BYTES, HERE_BYTES + 1):
+    for size in (MAX_INLINE_BYTES, MAX_INLINE_BYTES + 1):
         body = b"x" * size
         response, raw = await fetch(answering(Response(body, media_type="text/plain")), accept_encoding="zstd")
         assert decoded(response, raw) == body

@@ -16,7 +16,7 @@ from registry.api.app import create_app
 from registry.core.model.listing import Filters
 from registry.edge.limiter import HEALTH, UNIT_BYTES, of_discover, of_list
 from registry.edge.middleware import AT_ONCE_EACH, RequestMiddleware, Rules
-from registry.edge.requests import JUDGED_HERE, SHOWN_HERE
+from registry.edge.requests import MAX_INLINE_DOCUMENT, MAX_INLINE_SERVICE
 from registry.store.unit_of_work import Store
 from tests.api.sites import PIGEON
 from tests.support import shapes
@@ -25,9 +25,9 @@ from tests.support.builders import adp_manifest
 from tests.support.shapes import assert_shape
 
 LARGE = json.dumps(
-    adp_manifest("paste.pigeonpost.dev", *(f"do_{number}" for number in range(JUDGED_HERE // 50)))
+    adp_manifest("paste.pigeonpost.dev", *(f"do_{number}" for number in range(MAX_INLINE_DOCUMENT // 50)))
 ).encode()
-assert len(LARGE) > JUDGED_HERE
+assert len(LARGE) > MAX_INLINE_DOCUMENT
 HEAVY = LARGE + b" " * (5 * UNIT_BYTES)
 """Costs at least five units beside its first."""
 
@@ -104,7 +104,7 @@ async def _enlarge(api: Api) -> None:
     """Give a stored service a description that is too large for it to be shown in this process."""
     async with api.store.begin() as uow:
         (record,) = (await uow.services.of([PIGEON.partition(".")[2]])).values()
-        record.model["description"] = "x" * SHOWN_HERE
+        record.model["description"] = "x" * MAX_INLINE_SERVICE
         await uow.services.put([record])
 
 

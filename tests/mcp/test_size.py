@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from registry.mcp.rendering import first_within, lines_within, members_within, short, size
-from registry.mcp.result_schemas import DEFAULT_BYTES, LEAST_BYTES
+from registry.mcp.result_schemas import DEFAULT_BYTES, MIN_BYTES
 from registry.store.claims import OwnerSettingRecord
 from tests.mcp.serving import OUTPUTS, called, connected, served
 from tests.support.api import Api
@@ -48,7 +48,7 @@ async def test_giant_services_fit_into_every_budget(own_api: Api) -> None:
     listed = [host for host in GIANTS if (await own_api.get(f"/api/services/{host}")).status_code == 200]
     assert len(listed) >= 4
     async with served(own_api.waypost, own_api.waypost.settings) as address, connected(address) as client:
-        for most in (LEAST_BYTES, DEFAULT_BYTES):
+        for most in (MIN_BYTES, DEFAULT_BYTES):
             calls: list[tuple[str, dict[str, Any]]] = [
                 ("discover_services", {"q": "parcel", "limit": 20}),
                 ("discover_services", {"q": "parcel", "limit": 20, "detail": "full"}),

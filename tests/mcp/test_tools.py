@@ -122,7 +122,7 @@ async def test_the_ownership_of_a_host_is_shown(own_api: Api) -> None:
     assert shown["ownership"] == {name: data["ownership"][name] for name in ("state", "since", "checked_at")}
     assert (shown["ownership"]["state"], shown["owner_note"]) == ("proven", "Closed on Sundays.")
     assert "owner_note" in shown["untrusted_text"]
-    assert f"Somebody has proven to own this host, since {data['ownership']['since']}." in lines
+    assert f"Ownership of this host is proven, since {data['ownership']['since']}." in lines
     assert f"Its owner lets {NEW} stand for it." in lines
     assert 'Its owner says: "Closed on Sundays."' in lines
     assert (other["ownership"]["state"], "owner_note" in other) == ("none", False)

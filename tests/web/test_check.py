@@ -47,7 +47,7 @@ async def test_the_page_says_what_the_api_says(api: Api) -> None:
 
 async def test_it_says_how_the_document_is_read(api: Api) -> None:
     page = await checked(api, adp_manifest("paste.pigeonpost.dev", "fold"), "/.well-known/agent")
-    assert "the path is one that the format prescribes" in page
+    assert "the format prescribes this path" in page
     assert "https://paste.pigeonpost.dev/.well-known/agent" in page
     assert "fold" in page.partition('id="reading"')[2].partition("<form")[0]
 

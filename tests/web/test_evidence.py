@@ -24,7 +24,7 @@ async def test_the_history_has_every_version_and_a_way_back(own_api: Api) -> Non
     assert page.count("SHA-256 of the bytes") == min(len(versions), 15) > 0
     links = re.findall(r'href="(/api/services/[^"]+as_of=[^"]+)"', page)
     assert (await own_api.get(links[0].replace("&amp;", "&"))).status_code in {200, 404}
-    assert "nobody has blocked, hidden or restored anything here" in page
+    assert "nothing was blocked, hidden or restored here" in page
 
 
 async def test_a_decision_is_told(own_api: Api) -> None:

@@ -3,17 +3,17 @@
 import pytest
 
 from registry.web.about import sectioned
-from registry.web.figures import MOST_BARS, bars, size_label
+from registry.web.figures import MAX_BARS, bars, size_label
 from tests.support.api import Api
 from tests.web.test_html import ASKING
 
 
 def test_bars_are_ordered_and_the_rest_is_one() -> None:
-    counts = {f"kind{number:02}": number for number in range(1, MOST_BARS + 4)}
+    counts = {f"kind{number:02}": number for number in range(1, MAX_BARS + 4)}
     rows = bars(counts)
-    assert [row.count for row in rows[:-1]] == sorted(counts.values(), reverse=True)[:MOST_BARS]
+    assert [row.count for row in rows[:-1]] == sorted(counts.values(), reverse=True)[:MAX_BARS]
     assert (rows[-1].label, rows[-1].count) == ("others", 1 + 2 + 3)
-    assert (rows[0].share, len(rows)) == (100, MOST_BARS + 1)
+    assert (rows[0].share, len(rows)) == (100, MAX_BARS + 1)
 
 
 def test_a_small_number_is_still_seen() -> None:

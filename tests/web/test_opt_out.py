@@ -26,7 +26,7 @@ async def test_an_opt_out_is_checked_and_shown(own_api: Api) -> None:
     page = await shown(own_api, PATH)
     assert FILE_PATH in page
     assert TXT_LABEL in page
-    assert "Nobody has asked for a check." in await shown(own_api)
+    assert "No check has been requested." in await shown(own_api)
     answer = await send(own_api, PATH, {"host": f" {PIGEON.upper()}. "})
     assert (answer.status_code, answer.headers["location"]) == (303, STATE)
     page = await shown(own_api)

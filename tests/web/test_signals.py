@@ -26,8 +26,9 @@ async def test_a_visit_is_asked_for_and_the_page_says_so(own_api: Api) -> None:
 
 async def test_the_bounds_of_visits_are_stated_as_they_are(own_api: Api) -> None:
     page = (await own_api.get(f"/s/{PIGEON}/recheck", headers=ASKING)).text
-    assert f"one client gets {MOST_OF_CLIENT_AND_DOMAIN} of them for a domain within a day" in page
-    assert f"all clients together {MOST_OF_DOMAIN}, and none less than {AGAIN_AFTER.seconds} seconds after" in page
+    assert f"one client gets {MOST_OF_CLIENT_AND_DOMAIN} visits to a domain within a day" in page
+    assert f"all clients together get {MOST_OF_DOMAIN}, and no visit" in page
+    assert f"less than {AGAIN_AFTER.seconds} seconds after the last one" in page
     assert f"{MOST_OF_DOMAIN} times a day in\nall for a domain" in (await own_api.get("/bot")).text
     assert (
         f"within a minute, one client may ask for {MOST_OF_CLIENT_AND_DOMAIN} visits to a domain in 24 hours and for "

@@ -1,7 +1,4 @@
-"""Shapes of the operations of this registry's operators, and of what everybody may know of their decisions.
-
-Reports about hosts.
-"""
+"""Shapes for operators: holds, keys, the queue, reports about hosts; and the public audit log."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
@@ -140,8 +137,8 @@ class Workload(Shape):
     by_client: Annotated[
         Sequence[int],
         Field(
-            description="How many hosts each client submitted that wait, the ten largest numbers. Who they are is not "
-            "told.",
+            description="How many submitted hosts of each client are waiting, the ten largest numbers. Clients are not "
+            "named.",
             examples=[[2]],
         ),
     ]

@@ -118,7 +118,7 @@ class TrustFacts(Shape):
         Field(
             json_schema_extra={"enum": ["host", "part", "none"]},
             description="What is known to be the host's: `host` is all of it (`verified`), `part` is not all of it "
-            "(`community`), `none` is nothing current (`unverified`). Nobody checks who runs a host.",
+            "(`community`), `none` is nothing current (`unverified`). Who runs a host is not checked.",
             examples=["host"],
         ),
     ]
@@ -144,7 +144,7 @@ class TrustFacts(Shape):
 
 class TrustReason(Shape):
     reason: Annotated[str, Field(examples=["calls_other_site"])]
-    says: Annotated[str, Field(examples=["Endpoints are on another site than the one that served the document."])]
+    says: Annotated[str, Field(examples=["Endpoints are on another site than the document."])]
     fix: Annotated[str, Field(examples=["Serve a document on the host of the endpoints too."])]
 
 
@@ -159,7 +159,7 @@ class ExplainedTrust(TrustFacts):
         Annotated[
             Sequence[str],
             Field(
-                description="Members of the record that hold only what the site says of itself. Nobody checked them.",
+                description="Members of the record that repeat unchecked claims of the site.",
                 examples=[["provider"]],
             ),
         ]
@@ -179,7 +179,7 @@ class Freshness(Shape):
         ),
     ]
     last_crawled_at: Annotated[
-        Timestamp | None, Field(description="When the host was last visited, whatever the outcome.")
+        Timestamp | None, Field(description="When the host was last visited, successfully or not.")
     ]
     seen_at: Annotated[Timestamp | None, Field(description="When its documents were last seen.")]
     stale: Annotated[
@@ -239,7 +239,7 @@ class Confirmation(Shape):
 
 
 class Summary(Shape):
-    """What every row about a service carries."""
+    """The members of every row about a service."""
 
     name: Annotated[str, Field(examples=["Pigeonpost"])]
     domain: Annotated[HostName, Field(description="The host that serves the documents: the service's identity.")]
@@ -304,7 +304,7 @@ def example_of(shape: Any) -> Any:
 
 
 def _own_examples(hint: Any) -> list[Any]:
-    """Return the examples that annotate a type directly; of several annotations the outermost counts."""
+    """Return the examples of a type's own annotations; the outermost annotation wins."""
     infos = [annotation for annotation in getattr(hint, "__metadata__", ()) if isinstance(annotation, FieldInfo)]
     return next((list(info.examples) for info in reversed(infos) if info.examples), [])
 

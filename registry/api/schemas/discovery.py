@@ -21,7 +21,7 @@ class FoundService(Summary):
 
 
 class TextSegment(Shape):
-    """A piece of a text: plain text, whatever is in it."""
+    """A piece of plain text. Markup in it has no meaning."""
 
     text: Annotated[str, Field(examples=["parcel"])]
     match: Annotated[bool, Field(description="A word of the query.", examples=[True])]
@@ -61,7 +61,7 @@ class RankingReason(Shape):
 class Highlights(Shape):
     name: Annotated[list[TextSegment], Field(description="Empty if no word of the query is in it.")]
     description: Annotated[
-        list[TextSegment], Field(description="The part around the words of the query; empty if there are none.")
+        list[TextSegment], Field(description="The part around the words of the query; empty if no word of it occurs.")
     ]
 
 
@@ -97,13 +97,13 @@ class DiscoverRow(Shape):
     alike: Annotated[
         Sequence[str],
         Field(
-            description="Hosts that have no row: those that this one stands for by its owner's will, copies, of any "
-            "owner, and near-duplicates of the same owner. At most five.",
+            description="Hosts folded into this row, at most five: hosts for which its owner lets it stand, copies by "
+            "any owner, and near-duplicates of the same owner.",
             examples=[[]],
         ),
     ]
     alike_of_others: Annotated[
-        Sequence[str], Field(description="Those of `alike` that belong to another registrable domain.", examples=[[]])
+        Sequence[str], Field(description="Hosts in `alike` that belong to another registrable domain.", examples=[[]])
     ]
     alike_total: Annotated[
         int, Field(description="How many hosts are folded into this row, those in `alike` included.", examples=[0])
@@ -113,7 +113,7 @@ class DiscoverRow(Shape):
 
 
 class FacetCounts(Shape):
-    services: Annotated[int, Field(description="Services counted: those that `total` counts.")]
+    services: Annotated[int, Field(description="How many services were counted; equal to `total`.")]
     counts: Annotated[
         Mapping[str, Mapping[str, int]], Field(description="Filter -> value -> services, at most 50 values each.")
     ]

@@ -79,7 +79,7 @@ class DocumentEvidence(Shape):
         Field(description="Of the fetch that status, headers and bytes are from; null: not recorded."),
     ]
     first_seen_at: Timestamp
-    changed_at: Annotated[Timestamp, Field(description="When it became what it is.")]
+    changed_at: Annotated[Timestamp, Field(description="When its current version was first seen.")]
     seen_at: Annotated[Timestamp, Field(description="When it was last confirmed, by the same bytes or a 304.")]
     missed_at: Annotated[
         Timestamp | None, Field(description="When it was first not found again; a second time decides.")

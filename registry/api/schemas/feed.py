@@ -1,7 +1,4 @@
-"""The change feed: events, pages of them, and the same as CloudEvents.
-
-Dumps and single records: what copies of the registry read.
-"""
+"""The change feed: events, pages of them and CloudEvents; dumps and records for mirrors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
@@ -62,7 +59,7 @@ class FeedCapabilities(Shape):
 
 
 class FeedOperation(Shape):
-    """An operation of RFC 6902, with the value before."""
+    """An operation of RFC 6902, with the previous value."""
 
     op: Annotated[Literal["add", "remove", "replace"], Field(examples=["replace"])]
     path: Annotated[

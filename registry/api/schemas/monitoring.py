@@ -1,9 +1,4 @@
-"""Health of services and of this registry, and the visits to a host.
-
-The registry in numbers.
-
-How this registry works: the rubric and the problem types.
-"""
+"""Health of services and of this registry, visits to a host, statistics, the rubric and the problem types."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired

@@ -1,7 +1,4 @@
-"""One service: in full, one of its capabilities, and as a document of another format.
-
-How a capability is called: the member `call` of its record.
-"""
+"""One service in full, one of its capabilities with its call, and a service as a document of another format."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired
@@ -74,7 +71,7 @@ class Call(Shape):
             Field(
                 description="Any one of `alternatives` suffices, and all credentials of it are needed. `required` is "
                 "null where no document says it. `issuers` of a credential are the hosts where clients get it: a token "
-                "of a host of somebody else may be worth more there than here.",
+                "that another party's host issues may give access to more than this service.",
                 examples=[
                     {
                         "required": True,
@@ -188,7 +185,7 @@ Fingerprint = Annotated[
 FirstSeen = Annotated[
     Timestamp | None, Field(description="When it was first seen since the service is listed. null: not recorded.")
 ]
-Changed = Annotated[Timestamp | None, Field(description="When its fingerprint became what it is. null: not recorded.")]
+Changed = Annotated[Timestamp | None, Field(description="When its fingerprint last changed. null: not recorded.")]
 
 
 class ManifestCapability(Shape):
@@ -350,7 +347,7 @@ class Parameter(Shape):
 
 
 class CapabilityDetail(Shape):
-    """A capability detail of the Agent Discovery Protocol 1.0, and beside it all that the documents say.
+    """A capability detail of the Agent Discovery Protocol 1.0, with everything else that the documents say.
 
     A key that is not required is absent where the documents say nothing.
     """

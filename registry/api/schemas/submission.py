@@ -1,9 +1,4 @@
-"""Submissions, the status of a host, opt-outs and checked documents.
-
-Lists of submitted hosts.
-
-Visits that are asked for: their answers, and the status of all services.
-"""
+"""Submissions of hosts and lists, the status of a host, opt-outs, checked documents and requested visits."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
@@ -111,7 +106,7 @@ class Queued(Succeeded):
 
 
 class DomainSubmission(Shape):
-    """The registry visits the host itself."""
+    """A host for the registry to visit."""
 
     domain: Annotated[
         str,
@@ -124,7 +119,7 @@ class DomainSubmission(Shape):
 
 
 class ManifestSubmission(Shape):
-    """Checked and answered, never listed: only what a host serves itself is listed."""
+    """A document to check. It is never listed: only what a host serves itself is."""
 
     manifest: Annotated[
         dict[str, Any],
@@ -158,7 +153,7 @@ SUBMISSION_SCHEMA: Final[dict[str, Any]] = TypeAdapter(DomainSubmission | Manife
 
 
 class OptOutSubmission(Shape):
-    """The site itself has to confirm it; see `/bot`."""
+    """A host whose opt-out is to be checked. The site itself has to confirm it; see `/bot`."""
 
     domain: Annotated[str, Field(max_length=2_048, description="A host name.", examples=[EXAMPLE_HOST])]
     undo: NotRequired[Annotated[bool, Field(description="The site wants to be listed again.")]]
@@ -241,7 +236,7 @@ class ValidationFault(Shape):
 
 
 class Located(Shape):
-    """A finding and its place in the body; line and column are null if no place is to blame."""
+    """A finding and its place in the body; line and column are null if it has no single place."""
 
     reason: _Reason
     severity: Annotated[Severity, Field(examples=["error"])]

@@ -20,9 +20,9 @@ def formats_page() -> str:
         "Formats",
         f"What waypost recognises, read and graded by one module each below `registry/core/formats/`: {len(FORMATS)} "
         "formats. Content decides what a document is, in the order of `registry/core/assessing/recognise.py`; the path "
-        "never does, except for formats without any mark of their own.",
-        "*Paths*: where the format is usually served, most preferred first. *Rules*: those that only this format, or "
-        "a family of relatives, has; those of all documents are in [rubric.md](rubric.md).",
+        "never does, except for formats without any distinctive mark.",
+        "*Paths*: where the format is usually served, most preferred first. *Rules*: rules of this format, or "
+        "of a family of formats, only; rules of all documents are in [rubric.md](rubric.md).",
         overview,
         *(_format_section(form) for form in FORMATS),
         "## Recognised and left alone",

@@ -1,4 +1,4 @@
-"""docs/requirements.md: every requirement of the five specifications, and which findings report it."""
+"""docs/requirements.md: every requirement of the five specifications, and the findings that report it."""
 
 from collections.abc import Iterable
 

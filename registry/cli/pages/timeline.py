@@ -1,7 +1,7 @@
 """Simulate a year of visits to one host with the real visit plan, assessment and revisit policy.
 
 An `Answer` simulates the host: it returns the response to a probe at a given time. No database, socket or clock is
-used, so a year takes a fraction of a second. The request counts are those that the host's access log would show.
+used, so a year takes a fraction of a second. Request counts are the counts in the host's access log.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ Answer: TypeAlias = Callable[[Probe, datetime], FetchResult]
 
 @dataclass(frozen=True, slots=True)
 class TimelineVisit:
-    """One visit. `requests`: those that reached the host. `is_listed`: whether the host is listed after the visit."""
+    """One visit. `requests`: how many reached the host. `is_listed`: whether the host is listed after the visit."""
 
     at: datetime
     outcome: Outcome

@@ -48,7 +48,7 @@ GUARDS: Final = (
     Guard(
         "compression-apart",
         "large answers are compressed beside the event loop",
-        Edit(r"len\(body\) <= HERE_BYTES", "True"),
+        Edit(r"len\(body\) <= MAX_INLINE_BYTES", "True"),
         (f"{_COMPRESSION}test_a_large_body_is_compressed_beside_the_event_loop",),
     ),
     Guard(
