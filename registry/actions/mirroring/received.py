@@ -1,7 +1,6 @@
 """Reads the record of a service that another registry wrote (`registry/actions/dumps.py`).
 
-Nothing in it is trusted: shapes, sizes, depth and addresses are checked, and whatever can be computed from the rest is
-computed again.
+The record is not trusted: shapes, sizes, depth and addresses are checked, and derived values are computed again.
 """
 
 from collections.abc import Collection, Mapping
@@ -56,9 +55,9 @@ class RefusedRecord(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRecord:
-    """What another registry says of a host. Without `service`, `state` says why: opted_out, blocked or absent.
+    """Another registry's record of a host. Without `service`, `state` says why: opted_out, blocked or absent.
 
-    `covering`: all opt-outs that cover it, by host; None where only its own is told, as in dumps.
+    `covering`: all opt-outs that cover it, by host. None in dumps, which list only the host's opt-out.
     """
 
     domain: str
@@ -155,7 +154,7 @@ class _Service(_Shape):
 
 
 def received(raw: bytes, *, exempt: Collection[str] = ()) -> ReceivedRecord:
-    """Return the checked record of one line, or of one entry of an answer. Raise RefusedRecord. CPU-bound.
+    """Check and return the record in a line or in an entry of an answer. CPU-bound. Raise RefusedRecord.
 
     `exempt`: names of the connect-to table, which may be special-use names.
     """
@@ -188,7 +187,7 @@ def received(raw: bytes, *, exempt: Collection[str] = ()) -> ReceivedRecord:
 
 
 def _covering(value: Mapping[str, Any], host: str) -> tuple[tuple[str, OptOutState], ...] | None:
-    """Return the opt-outs that cover the host, its own and those of parents in its domain; None: not told."""
+    """Return the opt-outs of the host and its parents in the domain; None if the record does not list them."""
     told = value.get("covering")
     if told is None:
         return None
@@ -306,7 +305,7 @@ def _document(domain: str, host: str, shape: _Document) -> DocumentRecord:
 
 
 def _visit(domain: str, host: str, shape: _Service) -> HostRecord:
-    """Return the row of a host that is never due: a mirror visits nothing."""
+    """Return the row of a host that is never due, because a mirror visits nothing."""
     visit = shape.visit
     return HostRecord(
         domain,
@@ -325,7 +324,7 @@ def _visit(domain: str, host: str, shape: _Service) -> HostRecord:
 
 
 def _is_storable(value: Any, depth: int) -> bool:
-    """Return whether a JSON value is at most `depth` levels deep, and without what jsonb or JSON encoders refuse."""
+    """Return whether a JSON value is at most `depth` levels deep and jsonb and JSON encoders accept it."""
     if isinstance(value, str):
         return "\0" not in value
     if isinstance(value, dict):

@@ -1,16 +1,9 @@
-"""Claims of ownership: anybody may claim a host; only who can publish the claim's value there can prove it.
+"""Claims of ownership: anyone may claim a host, but only its site can publish the value that proves the claim.
 
-The claimant gets two things, both once: the value to publish, which is no secret, and the claim token, which is. Only
-the bearer of that token can have the value checked and get the owner's token. A check costs the site one request or
-none, so checks by file are bounded by the hour; the DNS costs the site nothing.
-
-Nobody's claims push out or refuse those of another network (an address, or an IPv6 /48): a network only replaces
-its own claims, and its first checks in an hour are its own (decision 46).
-
-Checks of claims by workers: of open ones when their claimants ask, of proven ones on a schedule.
-
-A proof ends the older ownership of the same host and scope: the latest who can publish a value is the owner. Failed
-verifications end an ownership by the rule of `core/access/claims.py`.
+The claimant gets the value to publish, which is public, and the claim token, which is secret. Only the bearer of the
+token can request checks and get the owner's token. A check by file costs the site one request, so these are bounded per
+hour; checks by DNS cost it nothing. A network (an address, or an IPv6 /48) replaces only its earlier claims, never
+those of others (decision 46). A new proof ends an older ownership of the same host and scope.
 """
 
 from collections import Counter
@@ -60,7 +53,7 @@ State = Literal["open", "proven", "expired", "ended"]
 
 
 class NotTheClaimant(Exception):
-    """The token is unknown, or not that of the claim."""
+    """The token is unknown, or belongs to another claim."""
 
 
 class BadClaim(ValueError):
@@ -68,7 +61,7 @@ class BadClaim(ValueError):
 
 
 class TooMany(Exception):
-    """A bound was reached; `retry_after`: when it may be tried again."""
+    """A limit was reached; `retry_after` says when to try again."""
 
     def __init__(self, message: str, retry_after: timedelta) -> None:
         super().__init__(message)
@@ -128,7 +121,7 @@ async def status(store: Store, token: Token, *, now: datetime) -> ClaimView:
 
 
 async def ask(store: Store, token: Token, *, now: datetime) -> ClaimView:
-    """Have a worker check an open claim, unless one is about to. Raise NotTheClaimant, BadClaim, TooMany and
+    """Request a check of an open claim, unless one is about to start. Raise NotTheClaimant, BadClaim, TooMany and
     DecidedAtOrigin."""
     async with store.begin() as uow:
         found = await _of(uow, token)
@@ -148,8 +141,8 @@ async def ask(store: Store, token: Token, *, now: datetime) -> ClaimView:
 
 
 async def hand_out(store: Store, token: Token, owner: Token, *, now: datetime) -> bool:
-    """Store `owner` as the token of the proven claim of a claim token; return False if it has one already, or is not
-    proven. `owner` has the id of the claim. Raise NotTheClaimant."""
+    """Store `owner` as the owner's token of a proven claim; return False if the claim has a token or is not proven.
+    `owner` has the id of the claim. Raise NotTheClaimant."""
     async with store.begin() as uow:
         record = await _of(uow, token, lock=True)
         if not (record.is_owner and record.owner_digest is None):  # guard: owner-token-once
@@ -169,12 +162,12 @@ def claim_token(claim_id: str, secret: str) -> Token:
 
 
 def used(record: ClaimRecord, now: datetime) -> int:
-    """Return how many checks or changes were counted for a claim in the current hour."""
+    """Return how many checks or changes the claim has used in the current hour."""
     return record.used if record.hour_at is not None and now - record.hour_at < HOUR else 0
 
 
 def counted(record: ClaimRecord, now: datetime) -> ClaimRecord:
-    """Return a claim with one more check or change."""
+    """Return the claim with one more check or change counted."""
     number = used(record, now)
     return replace(record, used=number + 1, hour_at=record.hour_at if number else now)
 
@@ -194,7 +187,7 @@ async def _refuse_files_of_closed(uow: UnitOfWork, record: ClaimRecord) -> None:
 
 
 async def _make_room(uow: UnitOfWork, new: ClaimRecord, open_claims: Sequence[ClaimRecord], now: datetime) -> None:
-    """Remove the claim that `new` replaces, if any. `open_claims`: those of its network, the oldest first."""
+    """Remove the claim that `new` replaces, if any. `open_claims`: claims of the same network, the oldest first."""
     of_domain = [known for known in open_claims if known.domain == new.domain]
     of_host = [known for known in of_domain if (known.client, known.host) == (new.client, new.host)]
     clients = Counter(known.client for known in of_domain)
@@ -213,8 +206,8 @@ async def _make_room(uow: UnitOfWork, new: ClaimRecord, open_claims: Sequence[Cl
 
 
 def _refuse_too_many_checks(record: ClaimRecord, checks: Mapping[str, int]) -> None:
-    """Raise TooMany. `checks`: those of the domain in the hour, by network. What others asked for never refuses the
-    first ones of a network."""
+    """Raise TooMany. `checks`: number of checks of the domain in this hour, by network. The first checks of a network
+    are never refused because of others."""
     own = checks.get(record.network or record.client or record.id, 0)
     beyond = sum(max(0, number - OWN_CHECKS) for number in checks.values())
     # guard: claim-first-checks
@@ -251,7 +244,7 @@ CHECKER: Final = system_actor("claim-check")
 
 @dataclass(frozen=True, slots=True)
 class ClaimCheck:
-    """`may_fetch`: whether the host may be visited; else nothing is requested of it."""
+    """A due check. `may_fetch`: the host may be visited; otherwise request nothing from it."""
 
     claim: str
     host: str
@@ -261,7 +254,7 @@ class ClaimCheck:
 
 
 async def take(store: Store, *, limit: int, now: datetime) -> Sequence[ClaimCheck]:
-    """Return at most `limit` due checks for the caller to make; no other worker gets them for TAKEN_FOR."""
+    """Return at most `limit` due checks for the caller to make; other workers do not get them for TAKEN_FOR."""
     async with store.begin() as uow:
         claims = await uow.claims.take(limit=limit, per_network=MOST_OF_NETWORK, now=now, until=now + TAKEN_FOR)
         limits = await uow.holds.limits({claim.domain for claim in claims}) if claims else {}
@@ -278,7 +271,10 @@ async def take(store: Store, *, limit: int, now: datetime) -> Sequence[ClaimChec
 
 
 async def settle(store: Store, claim_id: str, answer: Answer, *, every: timedelta, now: datetime) -> None:
-    """Store the answer of a check, with what follows from it. `every`: time between verifications."""
+    """Store the answer of a check and apply its consequences. `every`: time between verifications.
+
+    Repeated failures end an ownership by the rule of `core/access/claims.py`.
+    """
     async with store.begin() as uow:
         found = await uow.claims.get(claim_id)
         if found is None:
