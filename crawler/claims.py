@@ -23,7 +23,7 @@ from registry.tasks import running_beside
 if TYPE_CHECKING:
     from registry.wiring import Waypost
 
-MOST_AT_ONCE: Final = 16
+MAX_AT_ONCE: Final = 16
 """Checks of one worker at once."""
 
 _CAP: Final = 4 * 1024
@@ -76,7 +76,7 @@ async def _check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
     running: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
         while True:
-            for check in await _take(waypost, MOST_AT_ONCE - len(running)):
+            for check in await _take(waypost, MAX_AT_ONCE - len(running)):
                 task = group.create_task(_check(waypost, checks, check))
                 running.add(task)
                 task.add_done_callback(running.discard)

@@ -6,7 +6,7 @@ counts only when the host itself serves it: otherwise one host of a platform cou
 record's name is the domain owner's own doing.
 
 Checks share no limit with visits, so that neither can delay the other: they wait for no lease, have a connection each,
-and are not counted by budgets. What bounds them are their deadline, MOST_AT_ONCE, and the limits of
+and are not counted by budgets. What bounds them are their deadline, MAX_AT_ONCE, and the limits of
 `registry.actions.maintenance.opt_out` on requests.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 POLL_SECONDS: Final = 1.0
 """Seconds between two claims of pending requests."""
 
-MOST_AT_ONCE: Final = 64
+MAX_AT_ONCE: Final = 64
 """Checks of one worker at once."""
 
 CHECK_SECONDS: Final = 6.0
@@ -67,7 +67,7 @@ class OptOutChecks(CrawlResources):
         }
         super().__init__(settings.model_copy(update=limits))
         self.block_budgets = _NoBudgets(0)  # guard: opt-out-budgets
-        self.body_memory.left = MOST_AT_ONCE * ROBOTS_CAP
+        self.body_memory.left = MAX_AT_ONCE * ROBOTS_CAP
 
     async def acquire_slot(self, key: str) -> ConnectionSlot:
         """Return a slot without waiting: at a shared address, silent neighbours would make an honest site wait."""
@@ -143,12 +143,12 @@ async def checking_opt_outs(waypost: "Waypost", settings: Settings) -> AsyncIter
 
 
 async def check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
-    """Claim requests as they come and check up to MOST_AT_ONCE at once, until cancelled."""
+    """Claim requests as they come and check up to MAX_AT_ONCE at once, until cancelled."""
     running: set[asyncio.Task[None]] = set()
     settling = asyncio.Semaphore(_SETTLED_AT_ONCE)
     async with asyncio.TaskGroup() as group:
         while True:
-            for request in await _claim(waypost, MOST_AT_ONCE - len(running)):
+            for request in await _claim(waypost, MAX_AT_ONCE - len(running)):
                 task = group.create_task(_check(waypost, checks, request, settling))
                 running.add(task)
                 task.add_done_callback(running.discard)

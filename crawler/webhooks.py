@@ -1,7 +1,7 @@
 """Sends messages to receivers of webhooks: signed, by POST, at an address that the guard of visits allows.
 
 One process delivers at a time (an advisory lock), one message at a time to each receiver. What is sent and when is
-decided in `registry.actions.webhooks`. Sends share no limit with visits: they are bounded by MOST_AT_ONCE,
+decided in `registry.actions.webhooks`. Sends share no limit with visits: they are bounded by MAX_AT_ONCE,
 the time of one request, and the little that is read of an answer.
 """
 
@@ -30,7 +30,7 @@ from registry.tasks import running_beside
 if TYPE_CHECKING:
     from registry.wiring import HeldLock, Waypost
 
-MOST_AT_ONCE: Final = 8
+MAX_AT_ONCE: Final = 8
 """Messages that are being sent at once, each to another receiver."""
 
 POLL_SECONDS: Final = 1.0
@@ -53,7 +53,7 @@ class WebhookSender(CrawlResources):
         """Raise guards.BadConnectTo for an invalid table."""
         super().__init__(settings.model_copy(update={"request_delay": 0}))
         self.seconds = settings.request_timeout
-        self._memory = BodyMemoryBudget(MOST_AT_ONCE)
+        self._memory = BodyMemoryBudget(MAX_AT_ONCE)
 
     async def send(self, outgoing: Outgoing) -> Attempt:
         """Send one message and return how that ended. Its look-up, connection and answer get `seconds` in all.
@@ -149,7 +149,7 @@ async def _lead(waypost: "Waypost", sender: WebhookSender, hold: "HeldLock") -> 
     try:
         while not lost.done():
             running = {webhook: task for webhook, task in running.items() if not task.done()}
-            if room := MOST_AT_ONCE - len(running):  # guard: webhooks-at-once
+            if room := MAX_AT_ONCE - len(running):  # guard: webhooks-at-once
                 for outgoing in await waypost.webhooks.due(room, running):  # guard: webhook-one-at-a-time
                     running[outgoing.webhook] = asyncio.create_task(_deliver_logged(waypost, sender, outgoing))
             await asyncio.wait({lost}, timeout=POLL_SECONDS)

@@ -55,7 +55,7 @@ RECORDS_BYTES: Final = ANSWER_BYTES + LINE_BYTES + ENVELOPE_BYTES
 AGAIN_SECONDS: Final = (1.0, 300.0)
 """Seconds before a failed request is made again: the first time and at most; doubled each time."""
 
-MOST_BYTES: Final = 256 * 1024**3
+MAX_BYTES: Final = 256 * 1024**3
 """Most bytes of all parts of a dump together."""
 
 CURSOR_CHARS: Final = 500
@@ -153,7 +153,7 @@ class Mirror:
         else:
             raw = await self.origin.file(f"/dumps/{MANIFEST}", cap=MANIFEST_BYTES)
         manifest = read_manifest(raw)
-        if sum(part.bytes for part in manifest.parts) > MOST_BYTES:
+        if sum(part.bytes for part in manifest.parts) > MAX_BYTES:
             raise BadDump("the dump is larger than a mirror loads")
         return manifest
 

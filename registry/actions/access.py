@@ -45,7 +45,7 @@ def page_of(rows: Sequence[Row], limit: int) -> tuple[Sequence[Row], str | None]
     return shown, shown[-1].id.hex if shown and len(rows) > limit else None
 
 
-MOST_PUBLIC: Final = 100
+MAX_PUBLIC: Final = 100
 """Decisions of a host that are shown; older ones are in the log."""
 
 
@@ -79,9 +79,9 @@ async def decisions(store: Store, host: str) -> Sequence[AuditRecord]:
     Include decisions about hosts above it that also cover the hosts below.
     """
     async with store.begin() as uow:
-        found = await _public(uow, limit=2 * MOST_PUBLIC, hosts=names_above(host, registrable_domain(host)))
+        found = await _public(uow, limit=2 * MAX_PUBLIC, hosts=names_above(host, registrable_domain(host)))
     concerning = [entry for entry in found if entry.host == host or concerns_below(entry.action, entry.detail)]
-    return [_shown(entry) for entry in concerning[:MOST_PUBLIC]]
+    return [_shown(entry) for entry in concerning[:MAX_PUBLIC]]
 
 
 async def _public(
@@ -99,7 +99,7 @@ def _shown(entry: AuditRecord) -> AuditRecord:
     )  # fmt: skip
 
 
-MOST_DAYS: Final = 3_650
+MAX_DAYS: Final = 3_650
 
 
 class BadKey(ValueError):
@@ -125,8 +125,8 @@ async def make(
         raise BadKey(f"a name has 1 to {MOST_NAME_CHARS} printable characters")
     if not scopes or not set(scopes) <= set(SCOPES):
         raise BadKey(f"scopes are one or more of {', '.join(SCOPES)}")
-    if days is not None and not 0 < days <= MOST_DAYS:
-        raise BadKey(f"a key expires after 1 to {MOST_DAYS} days")
+    if days is not None and not 0 < days <= MAX_DAYS:
+        raise BadKey(f"a key expires after 1 to {MAX_DAYS} days")
     token = Token(KEY, key, secret)
     expires_at = None if days is None else now + timedelta(days=days)
     made = ApiKey(key, name.strip(), tuple(sorted(set(scopes))), token.digest, now, expires_at)

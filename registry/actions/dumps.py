@@ -267,7 +267,7 @@ class RecordLookup:
 
 
 async def lookup(store: Store, hosts: Collection[str]) -> RecordLookup:
-    """Return the public records of at most MAX_HOSTS hosts in canonical spelling, also of hosts without a service.
+    """Return the public records of at most MOST_HOSTS hosts in canonical spelling, also of hosts without a service.
 
     All are read in one snapshot. Raise StoreUnavailable.
     """

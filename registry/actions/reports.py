@@ -2,7 +2,7 @@
 
 Anyone may file a report. It is a signal for this registry's operator: no count of reports hides or ranks a host, and
 accepting one only answers it. Reports of several clients about a host for the same reason are one report until it is
-decided. Each client gets a secret address for the answer. Beyond MAX_OF_REPORT clients are only counted, so storage is
+decided. Each client gets a secret address for the answer. Beyond MOST_OF_REPORT clients are only counted, so storage is
 bounded and a flood cannot block others from reporting the host.
 """
 
@@ -42,7 +42,7 @@ FilingState = Literal["filed", "repeated", "counted", "unknown", "client_budget"
 @dataclass(frozen=True, slots=True)
 class Filing:
     """`state`: filed (`token` opens its status), repeated (this client has the token of its earlier report), counted
-    (MAX_OF_REPORT clients filed the same before), unknown (host), or client_budget: refused until `retry_at`."""
+    (MOST_OF_REPORT clients filed the same before), unknown (host), or client_budget: refused until `retry_at`."""
 
     state: FilingState
     token: Token | None = None
@@ -81,7 +81,7 @@ async def file_report(
     return Filing("filed", token)
 
 
-MOST_REPORTS: Final = 100
+MAX_REPORTS: Final = 100
 MOST_TEXTS: Final = 20
 
 
@@ -95,7 +95,7 @@ class OwnReport:
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """Reports, the latest first. `texts`: the first MAX_TEXTS texts of each report, by its id. `cursor`: of the next
+    """Reports, the latest first. `texts`: the first MOST_TEXTS texts of each report, by its id. `cursor`: of the next
     page, or None."""
 
     reports: Sequence[ReportRecord]
@@ -113,7 +113,7 @@ async def filed(store: Store, token: Token) -> OwnReport | None:
     return None if report is None else OwnReport(report, filing)
 
 
-async def reports_of(store: Store, host: str, *, limit: int = MOST_REPORTS) -> Sequence[ReportRecord]:
+async def reports_of(store: Store, host: str, *, limit: int = MAX_REPORTS) -> Sequence[ReportRecord]:
     """Return the reports about a host in canonical spelling for its owner, the latest first, without reporters and
     texts."""
     async with store.begin() as uow:
@@ -121,7 +121,7 @@ async def reports_of(store: Store, host: str, *, limit: int = MOST_REPORTS) -> S
 
 
 async def page(
-    store: Store, states: Sequence[ReportState], *, limit: int = MOST_REPORTS, cursor: str | None = None
+    store: Store, states: Sequence[ReportState], *, limit: int = MAX_REPORTS, cursor: str | None = None
 ) -> ReportPage:
     """Return at most `limit` reports in one of these states, with their texts. Raise BadCursor."""
     async with store.begin() as uow:

@@ -192,7 +192,7 @@ def _new_secret() -> str:
     return secret_of(secrets.token_bytes(SECRET_BYTES))
 
 
-_MOST_FAILURES: Final = 10_000
+_MAX_FAILURES: Final = 10_000
 """The count of failures stays in its column; the schedule looks at the first few only."""
 
 
@@ -359,7 +359,7 @@ def _after(row: WebhookRecord, message: Message, verdict: Verdict, now: datetime
                 return replace(row, verified_at=now, due_at=now)
             return replace(row, seq=row.message_seq or row.seq, due_at=next_at).with_message(None)
         case Retry(at):
-            failures = min(row.failures + 1, _MOST_FAILURES)
+            failures = min(row.failures + 1, _MAX_FAILURES)
             return replace(row, failures=failures, first_failure_at=row.first_failure_at or now, due_at=at)
         case Disable(reason):
             return replace(row, disabled_at=now, disabled_reason=reason)

@@ -289,7 +289,7 @@ def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
 
 
 _DTYPES: dict[str, np.dtype[Any]] = {"I8": np.dtype("<i1"), "F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
-_HEADER_AT_MOST = 100_000
+_MAX_HEADER_BYTES = 100_000
 
 
 class ArrayFileError(ValueError):
@@ -306,7 +306,7 @@ def read_arrays(raw: memoryview) -> dict[str, NDArray[Any]]:
     """Return the arrays by name, as views of the bytes. Raise ArrayFileError when the layout is not the one above."""
     try:
         size = int.from_bytes(raw[:8], "little")
-        if len(raw) < 8 or size > min(_HEADER_AT_MOST, len(raw) - 8):
+        if len(raw) < 8 or size > min(_MAX_HEADER_BYTES, len(raw) - 8):
             raise ValueError("the header does not fit")
         header: dict[str, Any] = json.loads(bytes(raw[8 : 8 + size]))
         header.pop("__metadata__", None)

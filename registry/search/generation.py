@@ -52,7 +52,7 @@ ten as ranking all services; on 100,000 services, with 100 by words, 9.7 of the 
 _POST_FILTER_SHARE: Final = 0.5
 """A filter that keeps at least this share of the services is applied after the tantivy search, not inside it."""
 
-_FETCHED_MOST: Final = 64
+_MAX_FETCHED: Final = 64
 """Hits that are fetched, as a multiple of those wanted, when many are copies of others."""
 
 _NAMED_FETCHED: Final = 50
@@ -211,7 +211,7 @@ class Snapshot:
             rows = rows[mask[rows]]
             if len(result.hits) < fetch_limit:
                 return rows[:limit], len(rows)
-            if len(rows) >= limit or fetch_limit >= _FETCHED_MOST * limit:
+            if len(rows) >= limit or fetch_limit >= _MAX_FETCHED * limit:
                 return rows[:limit], result.count if count else None
             fetch_limit *= 4
 

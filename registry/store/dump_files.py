@@ -31,13 +31,13 @@ FRAME_BYTES: Final = 4 * 1024 * 1024
 LINE_BYTES: Final = 16 * 1024 * 1024
 """Most bytes of one line: an exporter leaves a larger record out and counts it."""
 
-MOST_PART_BYTES: Final = PART_BYTES + LINE_BYTES
+MAX_PART_BYTES: Final = PART_BYTES + LINE_BYTES
 """Most bytes of a part, decompressed."""
 
-MOST_RATIO: Final = 1_000
+MAX_RATIO: Final = 1_000
 """Decompressed bytes for each byte of a part: repeated texts of real dumps are far below."""
 
-MOST_PARTS: Final = 4_096
+MAX_PARTS: Final = 4_096
 MANIFEST_BYTES: Final = 4 * 1024 * 1024
 """Both bound what a mirror stores: it writes the manifest again with every batch of records."""
 
@@ -113,7 +113,7 @@ def read_manifest(raw: bytes) -> DumpFileManifest:
     if len(raw) > MANIFEST_BYTES:
         raise BadDump("the manifest is too large")
     try:
-        listed = cut_list(raw, "parts", max_entries=MOST_PARTS)
+        listed = cut_list(raw, "parts", max_entries=MAX_PARTS)
     except Unreadable as refusal:
         raise BadDump(f"the manifest cannot be read: {reason_of(refusal)}") from None
     value = listed.envelope
@@ -156,8 +156,8 @@ def _part(raw: bytes) -> Part:
     part = Part(
         name=_text(value, "name", 100),
         sha256=_text(value, "sha256", 64),
-        bytes=_number(value, "bytes", 2 * MOST_PART_BYTES),
-        size=_number(value, "size", MOST_PART_BYTES),
+        bytes=_number(value, "bytes", 2 * MAX_PART_BYTES),
+        size=_number(value, "size", MAX_PART_BYTES),
         rows=_number(value, "rows", 2**31),
         first=_text(value, "first", 600),
         last=_text(value, "last", 600),
@@ -167,7 +167,7 @@ def _part(raw: bytes) -> Part:
         raise BadDump("a part of the manifest has an invalid name or hash")
     if part.rows * _SHORTEST_LINE > part.size:
         raise BadDump("a part of the manifest has more lines than it has room for")
-    if part.size > part.bytes * MOST_RATIO:  # guard: dump-ratio
+    if part.size > part.bytes * MAX_RATIO:  # guard: dump-ratio
         raise BadDump("a part of the manifest is compressed more than any real one")
     return part
 

@@ -24,9 +24,9 @@ from registry.store.tables import ServiceRow
 
 EntryOrder = Literal["host", "name", "updated"]
 
-MOST_DOCUMENTS: Final = 50
-MOST_CAPABILITIES: Final = 30
-MOST_EXAMPLES: Final = 5
+MAX_DOCUMENTS: Final = 50
+MAX_CAPABILITIES: Final = 30
+MAX_EXAMPLES: Final = 5
 
 _log = logging.getLogger(__name__)
 
@@ -64,8 +64,8 @@ class EntryReads:
         bound = {
             "domains": texts([domain for domain, _ in keys]),
             "hosts": texts([host for _, host in keys]),
-            "documents": MOST_DOCUMENTS,
-            "capabilities": MOST_CAPABILITIES,
+            "documents": MAX_DOCUMENTS,
+            "capabilities": MAX_CAPABILITIES,
         }
         return {row[0]: _parts(*row) for row in await self._pool.rows(_PARTS, bound)}
 
@@ -185,7 +185,7 @@ def _parts(host: str, tags: bytes | None, examples: bytes | None, documents: Any
             urls.setdefault(slug, []).append(url)
         named = decode(capabilities) or ()
         sentences = [*(decode(examples) or ()), *(text for _, given in named for text in given or ())]
-        unique = tuple(dict.fromkeys(text for text in sentences if isinstance(text, str)))[:MOST_EXAMPLES]
+        unique = tuple(dict.fromkeys(text for text in sentences if isinstance(text, str)))[:MAX_EXAMPLES]
         return EntryParts(tuple(decode(tags) or ()), unique, tuple(name for name, _ in named), urls)
     except ValueError:
         _log.error("a part of %s cannot be decoded: rescore rewrites it", host)

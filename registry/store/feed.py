@@ -27,7 +27,7 @@ SEQUENCED_AT_ONCE: Final = 1_000
 WINDOW: Final = 20_000
 """Maximum number of places that one page looks at, so that a filter that nothing matches costs little."""
 
-MOST_BYTES: Final = 1_000_000
+MAX_BYTES: Final = 1_000_000
 """Bytes of the data of one page; its last event may exceed them."""
 
 FEED_LOCK: Final = 0x77617904
@@ -221,13 +221,13 @@ class Feed:
 
     async def after(self, seq: int | None, kinds: Collection[str] | None, *, limit: int) -> Stretch:
         """Return at most `limit` events after the place `seq` (None: the oldest that is kept), of these kinds (None:
-        all), fewer when they are more than MOST_BYTES. At most WINDOW places are looked at."""
+        all), fewer when they are more than MAX_BYTES. At most WINDOW places are looked at."""
         bound = {
             "after": seq,
             "kinds": None if kinds is None else sorted(kinds),
             "limit": limit,
             "window": WINDOW,
-            "most_bytes": MOST_BYTES,
+            "most_bytes": MAX_BYTES,
         }
         rows = (await self._connection.execute(_PAGE, bound)).mappings().all()
         if not rows:

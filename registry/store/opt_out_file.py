@@ -21,7 +21,7 @@ import orjson
 
 from registry.core.names.domains import InvalidName, host_syntax
 
-MOST_LINE_BYTES: Final = 16_384
+MAX_LINE_BYTES: Final = 16_384
 """Bytes of a line; the evidence of an opt-out is a URL or the words of an operator, at most 2,000 characters."""
 
 _SUM_CHARS: Final = 16
@@ -95,7 +95,7 @@ def read_lines(raw: Iterable[bytes]) -> tuple[list[OptOutLine], int]:
 
 
 def _bounded(raw: Iterable[bytes]) -> Iterator[bytes]:
-    return (text if len(text) <= MOST_LINE_BYTES else b"?" for text in raw)
+    return (text if len(text) <= MAX_LINE_BYTES else b"?" for text in raw)
 
 
 def _decoded(text: bytes) -> OptOutLine | None:

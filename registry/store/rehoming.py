@@ -190,7 +190,7 @@ def _statements(table: str, key: tuple[str, ...], freshness_column: str | None) 
     return statements
 
 
-MOST: Final = 5_000
+MAX_ROWS: Final = 5_000
 """Maximum number of rows that one statement deletes."""
 
 _VISITS = text("""
@@ -293,7 +293,7 @@ class Pruning:
         self._connection = connection
 
     async def old(self, table: str, domains: Collection[str], horizon: Horizon) -> int:
-        """Delete at most MOST rows of one table of OF_DOMAINS; return their number."""
+        """Delete at most MAX_ROWS rows of one table of OF_DOMAINS; return their number."""
         return await self._run(OF_DOMAINS[table], _bound(domains, horizon))
 
     async def with_orphans(self, domains: Collection[str], horizon: Horizon) -> dict[str, list[str]]:
@@ -307,21 +307,21 @@ class Pruning:
         return found
 
     async def idle(self, table: str, domains: Collection[str], horizon: Horizon) -> int:
-        """Delete at most MOST orphaned rows of locked domains; return their number."""
+        """Delete at most MAX_ROWS orphaned rows of locked domains; return their number."""
         alias, key, condition = _UNDER_LOCK[table]
         columns = ", ".join(f"{alias}.{column}" for column in key.split(", "))
-        statement = text(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {columns} {condition} LIMIT {MOST})")  # noqa: S608  (only our own names)
+        statement = text(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {columns} {condition} LIMIT {MAX_ROWS})")  # noqa: S608  (only our own names)
         return await self._run(statement, _bound(domains, horizon))
 
     async def job_runs(self, before: datetime, *, keep: int) -> int:
-        return await self._run(_JOB_RUNS, {"before": before, "keep": keep, "most": MOST})
+        return await self._run(_JOB_RUNS, {"before": before, "keep": keep, "most": MAX_ROWS})
 
     async def _run(self, statement: TextClause, bound: Mapping[str, Any]) -> int:
         return (await self._connection.execute(statement, dict(bound))).rowcount
 
 
 def _bound(domains: Collection[str], horizon: Horizon) -> dict[str, Any]:
-    return asdict(horizon) | {"domains": list(domains), "most": MOST}
+    return asdict(horizon) | {"domains": list(domains), "most": MAX_ROWS}
 
 
 _OF_A_HOST: Final[tuple[type[Base], ...]] = (

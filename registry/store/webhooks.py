@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registry.store.tables import OwnerSettingRow, WebhookChallengeRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
-MOST_DELIVERIES: Final = 100
+MAX_DELIVERIES: Final = 100
 """Latest attempts of each webhook that are kept."""
 
 _MATCHING = text("""
@@ -193,11 +193,11 @@ class Webhooks:
         await self._connection.execute(insert(WebhookChallengeRow).values(values))
 
     async def add_delivery(self, delivery: DeliveryRecord) -> None:
-        """Store an attempt; delete those of the webhook that are older than its MOST_DELIVERIES latest ones."""
+        """Store an attempt; delete those of the webhook that are older than its MAX_DELIVERIES latest ones."""
         values = asdict(delivery) | {"id": ordered_id(delivery.at), "reason": clean(delivery.reason, REASON_CHARS)}
         await self._connection.execute(insert(WebhookDeliveryRow).values(values))
         # guard: webhook-deliveries-kept
-        await self._connection.execute(_FORGET_OLD, {"webhook": delivery.webhook, "most": MOST_DELIVERIES})
+        await self._connection.execute(_FORGET_OLD, {"webhook": delivery.webhook, "most": MAX_DELIVERIES})
 
     async def deliveries(self, webhook: str, *, limit: int, message_id: str | None = None) -> Sequence[DeliveryRecord]:
         """Return attempts, the latest first; only those of one message if its id is given."""

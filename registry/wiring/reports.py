@@ -27,7 +27,7 @@ class ReportActions:
         return await reports.reports_of(self._store, host)
 
     async def page(
-        self, states: Sequence[ReportState], *, limit: int = reports.MOST_REPORTS, cursor: str | None = None
+        self, states: Sequence[ReportState], *, limit: int = reports.MAX_REPORTS, cursor: str | None = None
     ) -> reports.ReportPage:
         """Raise BadCursor."""
         return await reports.page(self._store, states, limit=limit, cursor=cursor)

@@ -27,7 +27,7 @@ LOOK_SECONDS: Final = 30.0
 """Maximum time between two checks for due jobs: runs of other processes (`--once`) move the next run of a job."""
 
 AGAIN_SECONDS: Final = 1.0
-MOST_NAMED: Final = 20
+MAX_NAMED: Final = 20
 
 log = structlog.get_logger(__name__)
 
@@ -80,7 +80,7 @@ async def _recrawl(tools: JobTools) -> Figures:
 
 async def _rescore(tools: JobTools) -> Figures:
     result = await tools.waypost.maintenance.rescore(only_outdated=True)
-    figures = {"hosts": result.hosts, "changed": result.changed, "failed": result.failed[:MOST_NAMED]}
+    figures = {"hosts": result.hosts, "changed": result.changed, "failed": result.failed[:MAX_NAMED]}
     if result.failed:
         raise IncompleteJob(f"{len(result.failed)} hosts could not be scored", figures)
     return figures
@@ -130,7 +130,7 @@ async def _refresh(tools: JobTools) -> Figures:
     if moved.failed:
         failed.append(f"{len(moved.failed)} hosts could not be moved")
     figures = asdict(refreshed) | {"hosts": moved.hosts, "moved": len(moved.moved), "leased": len(moved.leased)}
-    figures["moved_hosts"] = moved.moved[:MOST_NAMED]
+    figures["moved_hosts"] = moved.moved[:MAX_NAMED]
     if failed:
         raise IncompleteJob("; ".join(failed), figures)
     return figures

@@ -15,8 +15,8 @@ from typing import Final, Literal
 from registry.actions.frontier.lease import apply_opt_out, recover
 from registry.actions.frontier.seed import fold_candidates
 from registry.actions.frontier.submit import (
+    MAX_REPEAT_AFTER,
     REMEMBERED,
-    REPEAT_MOST,
     Refused,
     SubmissionRefusal,
     bring_forward,
@@ -132,7 +132,7 @@ async def _refusal(
 ) -> tuple[RecheckState, datetime] | None:
     """Return why the visit is refused, and until when; None if it is allowed."""
     if known.last_visit_at is not None and known.outcome in _MAY_ASK_FOR_TIME:
-        until = min(known.next_visit_at or now, known.last_visit_at + REPEAT_MOST)
+        until = min(known.next_visit_at or now, known.last_visit_at + MAX_REPEAT_AFTER)
         if now < until:  # guard: recheck-retry-after
             return "asked_for_time", until
     if by_owner:  # guard: recheck-owner

@@ -25,7 +25,7 @@ from registry.store.submission_lists import SubmissionListRecord, SubmittedHostR
 from registry.store.unit_of_work import Store, UnitOfWork
 
 REPEAT_AFTER: Final = timedelta(hours=1)
-REPEAT_MOST: Final = timedelta(days=1)
+MAX_REPEAT_AFTER: Final = timedelta(days=1)
 """Minimum and maximum time before a host where nothing was found may be submitted again: its operator may just have
 added a manifest. The time doubles after each visit that ended like the one before, so that submissions cannot make the
 crawler visit a host a hundred times a day."""
@@ -260,8 +260,8 @@ async def _may_repeat(uow: UnitOfWork, known: HostRecord, now: datetime) -> bool
         return True
     if known.outcome in _MAY_ASK_FOR_TIME:
         scheduled_at = known.next_visit_at or now
-        return now >= min(scheduled_at, known.last_visit_at + REPEAT_MOST)
-    if now - known.last_visit_at < min(REPEAT_AFTER * 2 ** min(max(known.streak - 1, 0), 8), REPEAT_MOST):
+        return now >= min(scheduled_at, known.last_visit_at + MAX_REPEAT_AFTER)
+    if now - known.last_visit_at < min(REPEAT_AFTER * 2 ** min(max(known.streak - 1, 0), 8), MAX_REPEAT_AFTER):
         return False
     return known.host not in await uow.services.of([known.domain])
 

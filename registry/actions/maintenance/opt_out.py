@@ -44,14 +44,14 @@ SITE: Final = system_actor("opt-out-check")
 AGAIN_AFTER: Final[dict[Wish, timedelta]] = {"out": timedelta(hours=2), "in": timedelta(days=1)}
 """Minimum time between two checks of a host; a day for one that opted out, because it wants no visits."""
 
-MOST_HOSTS: Final = 3
+MAX_HOSTS: Final = 3
 """Hosts of one domain checked per day that nobody has visited: a check costs requests, and invented host names must not
 multiply them. They cannot use up the checks of the apex, of `www.` and of visited hosts, which are not counted."""
 
-MOST_OPEN: Final = 50
+MAX_OPEN: Final = 50
 """Open requests of one client."""
 
-MOST_CLAIMED: Final = 3
+MAX_CLAIMED: Final = 3
 """Requests of one client that are checked at once, over all workers."""
 
 CLAIM_FOR: Final = timedelta(seconds=20)
@@ -59,7 +59,7 @@ CLAIM_FOR: Final = timedelta(seconds=20)
 and its settlement take."""
 
 RETRY_AFTER: Final = timedelta(minutes=1)
-"""When a client with MOST_OPEN requests may try again: as many are checked in less than two minutes."""
+"""When a client with MAX_OPEN requests may try again: as many are checked in less than two minutes."""
 
 
 class TooManyRequests(Exception):
@@ -111,7 +111,7 @@ async def ask(
         opt_out = await _covering(uow, domain, host)
         is_due = _has_purpose(wish, opt_out) and _may_ask_again(last, wish, now)
         if is_due and (_is_certain(domain, host, opt_out) or await _has_room(uow, domain, host, now)):
-            if await uow.opt_out_requests.open_of(client) >= MOST_OPEN:  # guard: opt-out-open-requests
+            if await uow.opt_out_requests.open_of(client) >= MAX_OPEN:  # guard: opt-out-open-requests
                 raise TooManyRequests
             await uow.opt_out_requests.add(OptOutRequestRecord(domain, host, wish, now), client=client)
             last = await uow.opt_out_requests.get(domain, host)
@@ -147,7 +147,7 @@ async def claim(store: Store, *, limit: int, now: datetime) -> Sequence[OptOutRe
     Operators' requests come first. Then come clients with the fewest running checks, then by turn, then the oldest.
     """
     async with store.begin() as uow:
-        return await uow.opt_out_requests.claim(limit=limit, per_client=MOST_CLAIMED, now=now, until=now + CLAIM_FOR)
+        return await uow.opt_out_requests.claim(limit=limit, per_client=MAX_CLAIMED, now=now, until=now + CLAIM_FOR)
 
 
 async def settle(store: Store, request: OptOutRequestRecord, proof: Proof, *, now: datetime) -> Verdict:
@@ -263,7 +263,7 @@ async def _has_room(uow: UnitOfWork, domain: str, host: str, now: datetime) -> b
     if known is not None and known.last_visit_at is not None:  # guard: opt-out-visited
         return True
     # guard: opt-out-invented-hosts
-    return await uow.opt_out_requests.invented(domain, but=host, since=now - timedelta(days=1)) < MOST_HOSTS
+    return await uow.opt_out_requests.invented(domain, but=host, since=now - timedelta(days=1)) < MAX_HOSTS
 
 
 ACTOR: Final = system_actor("replay")

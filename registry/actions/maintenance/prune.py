@@ -25,7 +25,7 @@ from registry.core.names.suffixes import BadReference, SuffixList
 from registry.core.scheduling.jobs import CLIENTS_FORGOTTEN_AFTER, INDEX_FORGOTTEN_AFTER, Horizon, Retention
 from registry.store.engine import StoreUnavailable
 from registry.store.jobs import LAST_RUNS, ReferenceRecord
-from registry.store.rehoming import MOST, OF_DOMAINS, Key
+from registry.store.rehoming import MAX_ROWS, OF_DOMAINS, Key
 from registry.store.unit_of_work import Store, UnitOfWork
 
 BATCH: Final = 200
@@ -77,10 +77,10 @@ class _Pruner:
         """Prune the tables that are not keyed by domain."""
         horizon = self._horizon
         await sequence(self._store)  # only events with a place are deleted, in its order
-        await self._until_done("changes", lambda uow, _: uow.feed.prune(horizon.changes, most=MOST))
-        await self._until_done("mcp_servers", lambda uow, _: uow.mcp_servers.prune(horizon.changes, most=MOST))
+        await self._until_done("changes", lambda uow, _: uow.feed.prune(horizon.changes, most=MAX_ROWS))
+        await self._until_done("mcp_servers", lambda uow, _: uow.mcp_servers.prune(horizon.changes, most=MAX_ROWS))
         await self._until_done(
-            "claims", lambda uow, _: uow.claims.prune(expired=unseen_since, ended=horizon.changes, most=MOST)
+            "claims", lambda uow, _: uow.claims.prune(expired=unseen_since, ended=horizon.changes, most=MAX_ROWS)
         )
         await self._until_done("job_runs", lambda uow, _: uow.pruning.job_runs(horizon.job_runs, keep=LAST_RUNS))
         async with self._store.begin() as uow:
@@ -100,8 +100,8 @@ class _Pruner:
 
     async def _until_done(self, table: str, delete: Callable[[UnitOfWork, str], Awaitable[int]]) -> None:
         """Delete in transactions of MAX_ROWS rows until no row is left."""
-        deleted = MOST
-        while deleted >= MOST:
+        deleted = MAX_ROWS
+        while deleted >= MAX_ROWS:
             async with self._store.begin() as uow:
                 deleted = await delete(uow, table)
             self.deleted[table] += deleted

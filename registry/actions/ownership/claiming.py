@@ -23,13 +23,13 @@ from registry.core.names.domains import canonical_host
 from registry.store.claims import ClaimRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
-MOST_OPEN: Final = 20
+MAX_OPEN: Final = 20
 """Open claims of one client. All clients of an IPv6 /48 together may have NETWORK_FACTOR times as many."""
 
-MOST_OPEN_OF_HOST: Final = 3
+MAX_OPEN_PER_HOST: Final = 3
 """Open claims of one client for one host. A further one replaces the newest, so the first keeps its place."""
 
-MOST_OPEN_OF_DOMAIN: Final = 20
+MAX_OPEN_PER_DOMAIN: Final = 20
 """Open claims of one network for a domain. A further one replaces the newest one of its client that has most. Other
 networks do not count: a bound over all of them would either refuse the real owner or push out the first claimant."""
 
@@ -107,7 +107,7 @@ async def claim(
         await uow.claims.remove_expired(network, now=now, since=now - HOUR)
         open_claims = await uow.claims.open_of(network, now=now)
         own = sum(known.client == client for known in open_claims)
-        if own >= MOST_OPEN or len(open_claims) >= NETWORK_FACTOR * MOST_OPEN:  # guard: claim-open
+        if own >= MAX_OPEN or len(open_claims) >= NETWORK_FACTOR * MAX_OPEN:  # guard: claim-open
             raise TooMany("You, or others in your network, have too many open claims.", timedelta(days=1))
         await _make_room(uow, record, open_claims, now)
         await uow.claims.put(record)
@@ -192,9 +192,9 @@ async def _make_room(uow: UnitOfWork, new: ClaimRecord, open_claims: Sequence[Cl
     of_host = [known for known in of_domain if (known.client, known.host) == (new.client, new.host)]
     clients = Counter(known.client for known in of_domain)
     replaced = None
-    if len(of_host) >= MOST_OPEN_OF_HOST:
+    if len(of_host) >= MAX_OPEN_PER_HOST:
         replaced = of_host[-1]  # guard: claim-first-kept
-    elif len(of_domain) >= MOST_OPEN_OF_DOMAIN:
+    elif len(of_domain) >= MAX_OPEN_PER_DOMAIN:
         replaced = max(reversed(of_domain), key=lambda known: clients[known.client])  # guard: claim-replaces-own
     current = None if replaced is None else await uow.claims.get(replaced.id, lock=True)
     if current is None or current.proven_at is not None:  # guard: claim-proof-kept
@@ -232,7 +232,7 @@ def _state(record: ClaimRecord, now: datetime) -> State:
 TAKEN_FOR: Final = timedelta(seconds=20)
 """Time after which another worker may check a claim, because the first may have died: longer than a check takes."""
 
-MOST_OF_NETWORK: Final = 3
+MAX_PER_NETWORK: Final = 3
 """Claims of the clients of one network that are checked at once, over all workers."""
 
 REVERIFIED_AFTER: Final = timedelta(hours=1)
@@ -256,7 +256,7 @@ class ClaimCheck:
 async def take(store: Store, *, limit: int, now: datetime) -> Sequence[ClaimCheck]:
     """Return at most `limit` due checks for the caller to make; other workers do not get them for TAKEN_FOR."""
     async with store.begin() as uow:
-        claims = await uow.claims.take(limit=limit, per_network=MOST_OF_NETWORK, now=now, until=now + TAKEN_FOR)
+        claims = await uow.claims.take(limit=limit, per_network=MAX_PER_NETWORK, now=now, until=now + TAKEN_FOR)
         limits = await uow.holds.limits({claim.domain for claim in claims}) if claims else {}
     return [
         ClaimCheck(

@@ -38,7 +38,7 @@ from registry.store.reports import ReportRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 from registry.store.webhooks import WebhookRecord
 
-MOST_CHANGES: Final = 60
+MAX_CHANGES: Final = 60
 """Changes in an hour by one owner. What protects an owner is never refused for it (`changing`)."""
 
 _NO_DIGEST: Final = bytes(32)
@@ -104,7 +104,7 @@ async def changing(
         claims = await uow.claims.owners(domain, lock=True)
         claim = await reader(uow, token, host)
         # guard: owner-protection-unbounded
-        if is_bounded and used(claim, now) >= MOST_CHANGES:  # guard: owner-changes
+        if is_bounded and used(claim, now) >= MAX_CHANGES:  # guard: owner-changes
             raise TooMany("Too many changes by this owner within an hour.", HOUR)
         claim = counted(claim, now)
         await uow.claims.put(claim)

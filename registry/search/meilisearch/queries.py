@@ -32,7 +32,7 @@ RARE_LIMIT: Final = 120
 MAX_COUNTED: Final = 24
 """Maximum words of one question that seem common and are counted without copies."""
 
-MOST_HITS: Final = 1_000
+MAX_HITS: Final = 1_000
 """The engine returns no more for one query."""
 
 _LISTED_COPIES: Final = SHOWN_COPIES + len(LEVELS) + MOST_NAMED
@@ -181,9 +181,9 @@ def copies_query(index: str, offer: int, filters: Filters) -> Json:
 
 def oldest_queries(index: str, offers: Sequence[int], filters: Filters) -> list[Json]:
     """Return the queries for the first of all equally proven services with each of the fingerprints."""
-    at_once = MOST_HITS // len(LEVELS)
+    at_once = MAX_HITS // len(LEVELS)
     parts = [offers[start : start + at_once] for start in range(0, len(offers), at_once)]
-    carried = {"limit": MOST_HITS, "attributesToRetrieve": _CARRIED}
+    carried = {"limit": MAX_HITS, "attributesToRetrieve": _CARRIED}
     return without_copies(_having(index, part, filters) | carried for part in parts)
 
 

@@ -15,14 +15,14 @@ from registry.actions.maintenance.prune import prune
 from registry.actions.ownership import claiming, owning
 from registry.actions.ownership.claiming import (
     CHECKS_OF_NETWORK,
-    MOST_OPEN,
+    MAX_OPEN,
     BadClaim,
     NotTheClaimant,
     TooMany,
     claim_token,
     owner_token,
 )
-from registry.actions.ownership.owning import MOST_CHANGES, NotAnOwner, OtherHost, overview
+from registry.actions.ownership.owning import MAX_CHANGES, NotAnOwner, OtherHost, overview
 from registry.actions.queries import inspect
 from registry.actions.recording.rescore import rescore
 from registry.actions.webhooks import BadReceiver
@@ -151,7 +151,7 @@ async def test_a_host_that_opted_out_gets_no_request_by_a_claim(store: Store) ->
 
 
 async def test_open_claims_of_a_client_are_bounded(store: Store) -> None:
-    for number in range(MOST_OPEN):
+    for number in range(MAX_OPEN):
         await claimed(store, f"a{number}.com")
     with pytest.raises(TooMany):
         await claimed(store, "one-more.com")
@@ -282,7 +282,7 @@ async def test_a_note_is_cleaned_and_bounded(store: Store) -> None:
 
 async def test_changes_are_bounded_per_owner(store: Store) -> None:
     owner, other = await owner_of(store), await owner_of(store, API)
-    for _ in range(MOST_CHANGES):
+    for _ in range(MAX_CHANGES):
         await owning.show(store, owner, HOST, now=NOW)
     with pytest.raises(TooMany):
         await owning.show(store, owner, HOST, now=NOW)
