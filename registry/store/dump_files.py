@@ -1,9 +1,8 @@
-"""Dumps on disk, and how they are read: parts of zstd-compressed NDJSON, and a manifest that names them.
+"""Dumps on disk and how to read them: parts of zstd-compressed NDJSON, and a manifest that names them.
 
-Names of parts contain the beginning of their hash and are never used for other bytes. What another registry wrote is
-read here too, so nothing in it is trusted. `registry/store/dump_writer.py` writes them.
-
-A part consists of frames (RFC 8878) that can be decompressed alone; a line never spans two parts.
+A part consists of frames (RFC 8878) that can be decompressed separately; a line never spans two parts. Names of parts
+contain the beginning of their hash and are never reused for other bytes. Dumps of other registries are read here too,
+so their content is not trusted. `registry/store/dump_writer.py` writes dumps.
 """
 
 import contextlib
@@ -54,7 +53,7 @@ _READ: Final = 1024 * 1024
 
 
 class BadDump(ValueError):
-    """A manifest or a part is not what it should be. The message is this program's, without text of the dump."""
+    """A manifest or part is invalid. The message contains no text of the dump."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +71,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class DumpFileManifest:
-    """What `manifest.json` says. `cursor`: where the feed continues after the snapshot; `sequence`: the position that
-    it stands for. `counts`: rows by kind and what sites say about their use. `restricted`: whether records that forbid
-    training are contained."""
+    """The content of `manifest.json`. `cursor`: where the feed continues after the snapshot, at position `sequence`.
+    `counts`: rows by kind and by the sites' terms of use. `restricted`: whether records that forbid training are
+    included."""
 
     snapshot: str
     created_at: str
@@ -188,7 +187,7 @@ def _number(value: Mapping[str, Any], name: str, most: int) -> int:
 
 @dataclass(slots=True)
 class DumpFolder:
-    """The dumps in a folder, for reading. What the manifests say is cached until they change."""
+    """The dumps in a folder, for reading. Manifests are cached until they change."""
 
     folder: Path
     _read_at: tuple[int, ...] | None = None
@@ -196,12 +195,12 @@ class DumpFolder:
     _newest: bytes | None = None
 
     def manifest(self) -> bytes | None:
-        """Return the bytes of the newest manifest; None when there is no dump."""
+        """Return the bytes of the newest manifest; None if there is no dump."""
         self._refresh()
         return self._newest
 
     def part(self, name: str) -> Part | None:
-        """Return a part that one of the kept manifests names, and whose file is there; None for every other name."""
+        """Return an existing part that a kept manifest names; None for every other name."""
         self._refresh()
         return self._parts.get(name)  # guard: dump-paths
 
@@ -230,7 +229,7 @@ class DumpFolder:
 
 
 def verify(path: Path, part: Part) -> None:
-    """Read a whole part. Raise BadDump unless it has the size and hash that the manifest states."""
+    """Read a whole part. Raise BadDump unless it has the size and hash stated in the manifest."""
     digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while block := file.read(_READ):
@@ -241,10 +240,10 @@ def verify(path: Path, part: Part) -> None:
 
 
 def lines(path: Path, part: Part) -> Iterator[bytes]:
-    """Yield the lines of a verified part. At most one line and a block are in memory.
+    """Yield the lines of a verified part, with at most one line and one block in memory.
 
-    A line over LINE_BYTES is yielded without its content, so that only this one is refused. Raise BadDump when it is
-    not zstd, or when it holds more or less than the manifest states.
+    A line over LINE_BYTES is yielded without its content, so that only this line is refused. Raise BadDump if the part
+    is not zstd, or its content differs in size from the manifest.
     """
     size = rows = 0
     rest = bytearray()

@@ -1,4 +1,4 @@
-"""Services as entries of catalogues: one entry for each format that is an artifact of its own.
+"""Services as entries of catalogues: one entry for each format that is a separate artifact.
 
 An entry has no row: it is a pair of a service and one of its formats. Lists and counts are of entries.
 """
@@ -45,7 +45,7 @@ JOIN services s ON s.domain = k.domain AND s.host = k.host WHERE NOT s.hidden
 
 
 class EntryParts(NamedTuple):
-    """What entries show beside a card. `urls`: the documents of each format, the shortest address first."""
+    """Parts of entries that cards lack. `urls`: the documents of each format, the shortest address first."""
 
     tags: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class EntryReads:
         self._pool = pool
 
     async def parts(self, keys: Sequence[Key]) -> dict[str, EntryParts]:
-        """Return by host what entries show beside the card. A part that cannot be decoded is empty."""
+        """Return by host the parts of entries that cards lack. A part that cannot be decoded is empty."""
         bound = {
             "domains": texts([domain for domain, _ in keys]),
             "hosts": texts([host for _, host in keys]),
@@ -93,11 +93,11 @@ class Entries:
         at: tuple[str | datetime, str] | None,
         limit: int,
     ) -> tuple[list[Card], int | None]:
-        """Return the services with an entry in one of the formats, from the place `at` on, and from the beginning also
-        the total of entries: counting reads every service, which a client that pages through all must not cause.
+        """Return the services with an entry in one of the formats, from the place `at` on. On the first page also
+        return the total of entries: counting reads every service, which must not happen on every page.
 
         `at`: the values of the keys of `order` of the first service: domain and host; name and host; time of the last
-        change and host. A service whose keys change meanwhile may be missed, or met again.
+        change and host. A service whose keys change meanwhile may be missed, or returned again.
         """
         matching = [*service_conditions(filters), *_extra(extra), ServiceRow.formats.overlap(list(slugs))]
         keys, is_descending = _ORDERS[order]

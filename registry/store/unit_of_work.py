@@ -201,12 +201,12 @@ class UnitOfWork:
 class Store:
     """The database. `engine` comes from `make_engine` and is closed with the store.
 
-    `cards`, `facets` and `entry_reads` read what an answer shows of services, through the connections of `lane`,
-    outside of any transaction.
+    `cards`, `facets` and `entry_reads` read services for answers through the connections of `lane`, outside of any
+    transaction.
     """
 
     def __init__(self, engine: AsyncEngine, opt_out_file: OptOutFile | None = None) -> None:
-        """`opt_out_file`: where opt-outs are written before they are committed."""
+        """Open the store. `opt_out_file`: where opt-outs are written before they are committed."""
         self.opt_out_file = opt_out_file
         self.engine = engine
         self.lane = QueryPool(libpq(engine.url))
@@ -216,7 +216,7 @@ class Store:
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     def without_file(self) -> "Store":
-        """Return this store with opt-outs written nowhere but to the database: for those that the file has already."""
+        """Return this store with opt-outs written only to the database, because the file already has them."""
         store = copy(self)
         store.opt_out_file = None
         return store
@@ -239,15 +239,15 @@ class Store:
         """
         with translated():
             async with self.engine.connect() as connection:
-                # A connection of its own isolation level: SQLAlchemy resets it before it is used again.
+                # A separate isolation level for this connection: SQLAlchemy resets it before the next use.
                 await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
                 async with connection.begin():
                     yield UnitOfWork(connection)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[UnitOfWork]:
-        """Yield repositories without a transaction: each query sees what is committed when it runs. Saves the two round
-        trips of begin and commit. Raise StoreUnavailable."""
+        """Yield repositories without a transaction: each query sees what is committed when it runs. This saves the two
+        round trips of begin and commit. Raise StoreUnavailable."""
         with translated():
             async with self._autocommit.connect() as connection:
                 yield UnitOfWork(connection)
