@@ -52,7 +52,7 @@ class BodyMemoryReservation:
         self._kept = self._reserved = 0
 
     def grow_to(self, size: int) -> None:
-        """Reserve memory for `size` bytes of the body that is being read. Raise BodyMemoryExhausted."""
+        """Reserve memory for `size` bytes of the body that is being read. Raise NoBodyMemory."""
         needed = max(0, self._kept + size - FREE_PER_VISIT)
         if needed - self._reserved > self._budget.left:  # guard: body-memory
             raise NoBodyMemory

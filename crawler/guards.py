@@ -183,7 +183,7 @@ class Resolver:
         self._dns = _Dns(timeout=timeout / 2, tries=2, flags=flags)
 
     async def addresses(self, host: str) -> tuple[str, ...]:
-        """Return all addresses, IPv4 first. Raise Unresolved."""
+        """Return all addresses, IPv4 first. Raise ResolutionError."""
         # NOSORT: c-ares would otherwise connect a datagram socket to each address, including refused ones.
         answer = await self._query(
             lambda: self._dns.getaddrinfo(host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=_AI_NOSORT)
@@ -192,7 +192,7 @@ class Resolver:
         return tuple(dict.fromkeys(node.addr[0].decode("ascii") for node in nodes))
 
     async def txt_records(self, name: str) -> tuple[bytes, ...]:
-        """Return the TXT records of a name, empty if it has none. Raise Unresolved when the look-up fails."""
+        """Return the TXT records of a name, empty if it has none. Raise ResolutionError when the look-up fails."""
         try:
             answer = await self._query(lambda: self._dns.query_dns(name, "TXT"))
         except ResolutionError as error:
@@ -202,7 +202,7 @@ class Resolver:
         return tuple(record.data.data for record in answer.answer if isinstance(record.data, pycares.TXTRecordData))
 
     async def _query(self, send_query: Callable[[], Awaitable[_T]]) -> _T:
-        """Run a DNS query within the limits of concurrency and time, and return its answer. Raise Unresolved."""
+        """Run a DNS query within the limits of concurrency and time, and return its answer. Raise ResolutionError."""
         try:
             async with self._slots, asyncio.timeout(self._timeout):
                 self._dns.count()
@@ -232,7 +232,7 @@ class AddressGuard:
             )
 
     async def pin(self, host: str) -> Pin:
-        """Return the pin of a canonical host (`host_of`; empty for IP literals). Raise Unresolved or AddressRefused."""
+        """Return the pin of a canonical host (`host_of`; empty for IP literals). Raise ResolutionError or RefusedAddress."""
         if not host:  # guard: empty-host
             raise RefusedAddress("no host name", "")
         if pin := self.connect_to.pin(host):
@@ -242,7 +242,7 @@ class AddressGuard:
         return pick(host, await self._resolver.addresses(host), self._refused)
 
     async def txt_records(self, name: str) -> tuple[bytes, ...]:
-        """Return the TXT records of a name. Raise Unresolved when the look-up fails."""
+        """Return the TXT records of a name. Raise ResolutionError when the look-up fails."""
         return () if self._resolver is None else await self._resolver.txt_records(name)
 
     async def close(self) -> None:
@@ -251,7 +251,7 @@ class AddressGuard:
 
 
 def pick(host: str, addresses: Iterable[str], refused_networks: Collection[IPv4Network | IPv6Network] = ()) -> Pin:
-    """Return the first allowed address, with an alternative. Raise Unresolved without addresses, AddressRefused when
+    """Return the first allowed address, with an alternative. Raise ResolutionError without addresses, RefusedAddress when
     none is allowed. `refused_networks`: those of the operator.
 
     The alternative is of the other address family if possible, because a failure may concern the whole family. A

@@ -75,7 +75,7 @@ class ProbeHandler(BaseDownloadHandler):
         self._stats = crawler.stats if crawler.settings.getbool("DOWNLOADER_STATS") else None
 
     async def download_request(self, request: Request) -> Response:
-        """Return a DomainResponse. Raise VisitCut, VisitDeferred, VisitCrashed, or NotSupported without a lease."""
+        """Return a DomainResponse. Raise VisitCut, DeferredVisit, VisitCrash, or NotSupported without a lease."""
         leased = request.meta.get(LEASED)
         visitor: Visitor | None = getattr(self.crawler.spider, "visitor", None)
         if visitor is None or not isinstance(leased, LeasedDomain):
@@ -99,7 +99,7 @@ class ProbeHandler(BaseDownloadHandler):
 
 
 async def visit(visitor: Visitor, leased: LeasedDomain) -> FinishedDomain:
-    """Return what was visited of the domain. Raise VisitCut, VisitDeferred or VisitCrashed.
+    """Return what was visited of the domain. Raise VisitCut, DeferredVisit or VisitCrash.
 
     `Visitor.cancel_running` and `Visitor.cancel_visit` cancel the task that runs this.
     """

@@ -73,7 +73,7 @@ class Recorder:
         self._flushes: set[asyncio.Task[None]] = set()
 
     async def record(self, visited: VisitedDomain) -> None:
-        """Return once the visits are committed. Raise NotRecorded when they are not."""
+        """Return once the visits are committed. Raise RecordingError when they are not."""
         await self.add(visited)
 
     async def flush(self) -> None:

@@ -76,7 +76,7 @@ class FetchSession:
         self._sender.last = last
 
     async def fetch(self, probe: Probe, redirects: RedirectPolicy = follow_within_site) -> FetchResult:
-        """Return the answer to one probe after its redirects, or its failure. Raise VisitInterrupted or AddressBusy.
+        """Return the answer to one probe after its redirects, or its failure. Raise InterruptedVisit or AddressBusy.
 
         Nearly all requests reuse an open connection to the same host, so that path is kept short.
         """

@@ -53,7 +53,7 @@ class Visitor(CrawlResources):
         return FinishedDomain(job.domain, tuple(visits)) if visits else None
 
     async def visit_host(self, job: HostJob, pacer: RequestPacer, until: datetime) -> Visit:
-        """Return the visit of one host; failures of the host are outcomes. Raise VisitInterrupted or AddressBusy."""
+        """Return the visit of one host; failures of the host are outcomes. Raise InterruptedVisit or AddressBusy."""
         started = _now()
         if (reason := _spent_budget(pacer.budget, job.standing)) is not None:  # guard: small-budget
             return skipped(job, started, reason)

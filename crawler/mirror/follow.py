@@ -89,7 +89,7 @@ class Mirror:
     async def run(self, *, once: bool = False) -> None:
         """Run until cancelled; with `once`, until everything that the origin has now is applied.
 
-        Failures of the origin are logged and tried again; with `once` they are raised: NotRead and BadDump.
+        Failures of the origin are logged and tried again; with `once` they are raised: ReadError and BadDump.
         Raise NotAMirror.
         """
         self._once = once
@@ -147,7 +147,7 @@ class Mirror:
     # the dump
 
     async def _manifest(self, *, use_source: bool) -> DumpFileManifest:
-        """Return the newest manifest. Raise NotRead and BadDump."""
+        """Return the newest manifest. Raise ReadError and BadDump."""
         if use_source and self.source is not None:
             raw = await asyncio.to_thread(_read_file, self.source / MANIFEST)
         else:
@@ -208,7 +208,7 @@ class Mirror:
 
     @contextlib.asynccontextmanager
     async def _fetched(self, part: Part) -> AsyncIterator[Path]:
-        """Yield the verified file of a part, and delete it afterwards if it was downloaded. Raise NotRead, BadDump."""
+        """Yield the verified file of a part, and delete it afterwards if it was downloaded. Raise ReadError, BadDump."""
         if self.source is not None and (path := self.source / part.name).is_file():
             await asyncio.to_thread(verify, path, part)
             yield path
@@ -239,7 +239,7 @@ class Mirror:
     # the feed
 
     async def _follow(self, progress: MirrorRecord) -> tuple[MirrorRecord, bool]:
-        """Apply one page of the feed; wait for it if it is empty. Raise Expired and NotRead."""
+        """Apply one page of the feed; wait for it if it is empty. Raise ExpiredFeed and ReadError."""
         question: dict[str, str | int] = {"limit": self._events_at_once}
         if progress.cursor is not None:
             question["cursor"] = progress.cursor
@@ -284,7 +284,7 @@ class Mirror:
         return progress, not page.has_more
 
     async def _records(self, hosts: Sequence[str]) -> "_Answer":
-        """Ask for the records of some hosts. Raise NotRead."""
+        """Ask for the records of some hosts. Raise ReadError."""
         listed = await self.origin.listed(
             "/api/records",
             "records",
@@ -370,7 +370,7 @@ class _Page:
 
 
 def _page(listed: ForeignList) -> _Page:
-    """Return the page. Events that name no host, and kinds that are not known, are passed over. Raise NotRead."""
+    """Return the page. Events that name no host, and kinds that are not known, are passed over. Raise ReadError."""
     page = listed.envelope
     cursor = page.get("cursor") if isinstance(page, dict) else None
     if not isinstance(page, dict) or not listed.is_list or not isinstance(cursor, str) or len(cursor) > CURSOR_CHARS:
@@ -413,7 +413,7 @@ def _log_refused(refused: Mapping[str, str]) -> None:
 
 
 def _read_file(path: Path) -> bytes:
-    """Raise NotRead."""
+    """Raise ReadError."""
     try:
         return path.read_bytes()
     except OSError as error:

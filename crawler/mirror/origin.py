@@ -1,7 +1,7 @@
 """The registry that is mirrored, over the crawler's transport: the same address guard, pins, caps and deadlines.
 
 It is named by the operator, and its API is read, no site is visited: so robots.txt is not asked for, there are no
-pauses, and no budget counts. Redirects stay inside its registrable domain. Whatever it answers raises only NotRead.
+pauses, and no budget counts. Redirects stay inside its registrable domain. Whatever it answers raises only ReadError.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class MirrorOrigin(CrawlResources):
     async def listed(
         self, path: str, member: str, *, question: bytes | None = None, cap: int, max_entries: int
     ) -> ForeignList:
-        """Return the answer to a GET, or to a POST of `question`, cut into the entries of its list. Raise NotRead."""
+        """Return the answer to a GET, or to a POST of `question`, cut into the entries of its list. Raise ReadError."""
         post = None
         if question is not None:
             post = Post("", question, (("Content-Type", "application/json"),))
@@ -74,11 +74,11 @@ class MirrorOrigin(CrawlResources):
             raise ReadError(f"the answer cannot be read: {reason_of(refusal)}") from None
 
     async def file(self, path: str, *, cap: int) -> bytes:
-        """Return the body of a GET. Raise NotRead."""
+        """Return the body of a GET. Raise ReadError."""
         return (await self._answer(Probe(self.url + path, Purpose.POINTER, "S5", "*/*", cap))).body
 
     async def span(self, path: str, start: int, end: int, etag: str) -> bytes:
-        """Return the bytes from `start` up to, not including, `end` of a file that has this ETag. Raise NotRead."""
+        """Return the bytes from `start` up to, not including, `end` of a file that has this ETag. Raise ReadError."""
         probe = Probe(self.url + path, Purpose.POINTER, "S5", "*/*", end - start, span=(start, end - 1, etag))
         fetched = await self._answer(probe, 206)
         stated = fetched.headers.get("content-range", "")

@@ -166,7 +166,7 @@ async def _found_page(base: str, rest: str, reader: Reader) -> Page:
 
 
 def _listed(body: bytes, key: str, referrer: str) -> tuple[Any, Iterator[Any]]:
-    """Return an answer, and the entries of its list `key`, which are read one by one. Raise NotRead."""
+    """Return an answer, and the entries of its list `key`, which are read one by one. Raise ReadError."""
     listed = cut_page(body, key)
     if not listed.is_list or not isinstance(listed.envelope, dict):
         raise ReadError(f"there is no list of {key} in it")

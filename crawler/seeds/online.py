@@ -1,7 +1,7 @@
 """Read documents of one site for the names in them, with the crawler's transport, address guard and politeness limits.
 
 robots.txt of each host is fetched first, opt-outs apply before a name is resolved, requests keep their pause, redirects
-stay inside the registrable domain and are checked hop by hop. A site's answers raise no exception except NotRead.
+stay inside the registrable domain and are checked hop by hop. A site's answers raise no exception except ReadError.
 """
 
 from collections.abc import AsyncIterator
@@ -56,7 +56,7 @@ class Reader:
         self._redirect_target: str | None = None
 
     async def read(self, url: str, *, accept: str, cap: int) -> tuple[str, bytes]:
-        """Return the final URL of a 200 answer after redirects, and its body of at most `cap` bytes. Raise NotRead.
+        """Return the final URL of a 200 answer after redirects, and its body of at most `cap` bytes. Raise ReadError.
 
         `url` is canonical and of this domain.
         """

@@ -90,7 +90,7 @@ def _is_time(text: str) -> bool:
 
 
 def cut_page(body: bytes, member: str) -> ForeignList:
-    """Return a page cut into the entries of its list. Raise NotRead."""
+    """Return a page cut into the entries of its list. Raise ReadError."""
     try:
         return cut_list(body, member, max_entries=MAX_ENTRIES)
     except Unreadable as refusal:
@@ -108,7 +108,7 @@ def readable_entries(entries: Iterable[bytes], referrer: str | None) -> "Iterato
 
 
 ReadPage = Callable[[str], Awaitable[Page]]
-"""Reads the page at a place; the empty text is the first one. Raises NotRead."""
+"""Reads the page at a place; the empty text is the first one. Raises ReadError."""
 
 
 @dataclass(frozen=True, slots=True)

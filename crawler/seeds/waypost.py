@@ -49,7 +49,7 @@ def names(
 
 
 def _rows(body: bytes, referrer: str) -> list[dict[str, Any] | Refusal]:
-    """Return the two members that are read of each row. Raise NotRead."""
+    """Return the two members that are read of each row. Raise ReadError."""
     listed = cut_page(body, "data")
     if not listed.is_list or not isinstance(listed.envelope, dict):
         raise ReadError("this is no list of services")

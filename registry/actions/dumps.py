@@ -170,7 +170,7 @@ async def export(
     """Write a dump into `folder`, make it the newest and delete all except the `keep` newest. Memory use is constant.
 
     `without_restricted`: leave out services whose site forbids or restricts training. Cancelling leaves no trace. Raise
-    DumpRunning, DumpFailed and StoreUnavailable; earlier dumps then stay unchanged.
+    DumpRunning, DumpError and StoreUnavailable; earlier dumps then stay unchanged.
     """
     await sequence(store)  # so that the position is near the end of the feed
     snapshot = now.strftime("%Y%m%dT%H%M%SZ")

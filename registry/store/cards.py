@@ -33,7 +33,7 @@ class Card(ServiceColumns):
 
     `auth` and `pricing` are services.Auth and services.Pricing as JSON, without defaults. `version`: of the service
     itself. `operational`: the state declared by its document, or None. `trust`: `listings.trust_to_json`; empty if
-    recorded before it was known; `trust_since`: its dates, see core/merging/trust_dates.py. `owned_since`: when the
+    recorded before it was known; `trust_since`: its dates, see core/merging/trust.py. `owned_since`: when the
     ownership of the host was proven, or None. `canonical_host`: the host that the owner has pinned for it.
     """
 

@@ -45,7 +45,7 @@ class DumpRunning(DumpError):
 class DumpWriter:
     """Writes one dump into `folder`. A context manager: without `publish`, it deletes its files at exit.
 
-    Raise DumpRunning if another process writes there, DumpFailed for errors of the file system (disk full).
+    Raise DumpRunning if another process writes there, DumpError for errors of the file system (disk full).
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class DumpWriter:
                 self._lock.close()
 
     def add(self, key: str, line: bytes) -> None:
-        """Append a line, without its end. `key`: names its content and rises from line to line. Raise DumpFailed."""
+        """Append a line, without its end. `key`: names its content and rises from line to line. Raise DumpError."""
         line = unbroken(line)
         if len(line) >= LINE_BYTES:
             raise DumpError("a record is larger than a dump can hold")
@@ -104,13 +104,13 @@ class DumpWriter:
             self._open.add(key, line)
 
     def finish(self) -> tuple[Part, ...]:
-        """End the last part and return all. Raise DumpFailed."""
+        """End the last part and return all. Raise DumpError."""
         with _as_dump_failed():
             self._end_part()
         return tuple(self._parts)
 
     def publish(self, manifest: DumpFileManifest, *, keep: int) -> None:
-        """Make the dump the newest, and delete all except the `keep` newest. Raise DumpFailed."""
+        """Make the dump the newest, and delete all except the `keep` newest. Raise DumpError."""
         raw = orjson.dumps(manifest.to_json(), option=orjson.OPT_INDENT_2)
         with _as_dump_failed():
             _sync_folder(self._folder)  # sync the parts before the manifest names them

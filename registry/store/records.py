@@ -55,7 +55,7 @@ class HostRecord:
     robots_at: datetime | None = None
     pending: list[Any] = field(default_factory=list)  # probes, see registry/actions/frontier/submit.py
     next_visit_why: DueReason = DueReason.NEW
-    asked: dict[str, str] = field(default_factory=dict)  # further paths and their days, see core/visiting/rotation.py
+    asked: dict[str, str] = field(default_factory=dict)  # further paths and their days, see core/visiting/limits.py
     turn: int = 0  # hosts of the domain that its submitter had named before it that day
 
     @property
@@ -148,7 +148,7 @@ class ServiceRecord(ServiceColumns):
     created_at: datetime
     updated_at: datetime
     seen_at: datetime
-    trust_since: dict[str, str] = field(default_factory=dict)  # see core/merging/trust_dates.py
+    trust_since: dict[str, str] = field(default_factory=dict)  # see core/merging/trust.py
     trust_depends_on: tuple[str, ...] = ()  # see core/merging/speaking.py
     named_hosts: tuple[str, ...] = ()
 
@@ -219,7 +219,7 @@ class VisitRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """One event of the feed. `kind`: see core/changes/kinds.py; `data`: see core/changes/payloads.py."""
+    """One event of the feed. `kind`: see core/changes/kinds.py; `data`: see core/changes/kinds.py."""
 
     domain: str
     host: str

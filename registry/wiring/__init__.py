@@ -149,7 +149,7 @@ async def migrate_database(settings: Settings) -> str:
 async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
     """Connect to the database and check its schema; the search engine is opened by its first use.
 
-    Raise BadDatabaseUrl or one of NOT_READY; SchemaOutdated when a configured database was not migrated. The embedded
+    Raise BadDatabaseUrl or one of NOT_READY; OutdatedSchema when a configured database was not migrated. The embedded
     database belongs to this program alone, so it is migrated automatically.
     """
     url, release = await asyncio.to_thread(database_url, settings)

@@ -82,8 +82,8 @@ class ComputePool:
     ) -> Any:
         """Return `function(*arguments)`, all of which pickle can carry; the function is found by its name.
 
-        Raise Crowded when too many jobs wait, NotComputed when this one is given up, what the function raises if it is
-        of the class `raises`, and JobFailed if it is of another one. `host`: whose stored documents it works on.
+        Raise QueueFull when too many jobs wait, JobGivenUp when this one is given up, what the function raises if it is
+        of the class `raises`, and JobError if it is of another one. `host`: whose stored documents it works on.
         """
         self._refuse(host)
         try:
@@ -101,7 +101,7 @@ class ComputePool:
                 raise
 
     def _refuse(self, host: str | None) -> None:
-        """Raise NotComputed for a host for which a job took too long a short time ago."""
+        """Raise JobGivenUp for a host for which a job took too long a short time ago."""
         now = asyncio.get_running_loop().time()
         self._too_long = {name: until for name, until in self._too_long.items() if until > now}
         if host in self._too_long:  # guard: compute-remembered

@@ -35,7 +35,7 @@ class DumpActions:
     async def export(
         self, folder: Path | None = None, *, with_documents: bool = False, without_restricted: bool | None = None
     ) -> dumps.DumpFigures:
-        """Write a dump, by default where `waypost serve` finds it. Raise DumpFailed."""
+        """Write a dump, by default where `waypost serve` finds it. Raise DumpError."""
         settings = self._settings
         return await dumps.export(
             self._store,

@@ -36,7 +36,7 @@ class MaintenanceActions:
 
     async def refresh(self, urls: Mapping[str, str], fetch: pruning.Fetch) -> pruning.RefreshResult:
         """Fetch and store reference data. Stored data is in force in this process when this returns or raises
-        RefreshFailed."""
+        RefreshError."""
         try:
             return await pruning.refresh(self._store, urls, fetch, now=utc_now())
         finally:
@@ -46,5 +46,5 @@ class MaintenanceActions:
         return await pruning.rehome(self._store, now=utc_now())
 
     async def check_schema(self) -> None:
-        """Raise SchemaOutdated unless the database has the schema of this program."""
+        """Raise OutdatedSchema unless the database has the schema of this program."""
         await migrate.check_schema(self._store.engine)

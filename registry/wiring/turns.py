@@ -66,7 +66,7 @@ class Turns:
         return sum(map(len, self._queues.values()))
 
     async def take(self, client: str, host: str | None = None) -> Turn:
-        """Return when it is the client's turn, for work about `host` if it is about one. Raise Crowded."""
+        """Return when it is the client's turn, for work about `host` if it is about one. Raise QueueFull."""
         if client not in self._queues and self._admits(client, host):
             self._enter(client, host)
             return Turn(self, client, host)

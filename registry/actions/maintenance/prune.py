@@ -1,7 +1,7 @@
 """Upkeep of stored rows: deletes old and orphaned ones, moves hosts to new domains, and refreshes reference data.
 
 Pruning runs beside workers, in short transactions of bounded size, and may be interrupted and repeated;
-`core/scheduling/retention.py` decides what is too old. Hosts whose registrable domain changed with the public suffix
+`core/scheduling/jobs.py` decides what is too old. Hosts whose registrable domain changed with the public suffix
 list move one per transaction, under the locks of both domains; a leased domain waits for the next run. Reference data
 is fetched from its publishers and stored only if it is plausible.
 """

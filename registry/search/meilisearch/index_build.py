@@ -1,4 +1,4 @@
-"""Build a new index beside the live one. It is not read before the swap; the next build drops an abandoned one.
+"""Builds a new index beside the live one. It is not read before the swap; the next build drops an abandoned one.
 
 A bounded number of batches is sent before earlier tasks are done, so that the server can process several at once.
 """
@@ -28,7 +28,7 @@ _Lines = list[tuple[SearchDocument, bytes]]
 
 
 class IndexBuild:
-    """See `registry.search.backend.Build`, in one thread at a time."""
+    """Implements `registry.search.backend.Build`, in one thread at a time."""
 
     def __init__(self, admin: Admin, live: str, build: str, model: str, dims: int) -> None:
         for left_over in admin.indexes(f"{live}_b"):
@@ -82,7 +82,7 @@ class IndexBuild:
             self._admin.drop(self._new_index)
 
     def drop(self) -> None:
-        """Remove the unfinished index; a no-op after a swap. If the engine is away, the next build removes it."""
+        """Remove the unfinished index; do nothing after a swap. If the engine is away, the next build removes it."""
         if not self._swapped:
             with suppress(SearchUnavailable):
                 self._admin.drop(self._new_index)

@@ -115,7 +115,7 @@ class MirroredRow(Base):
     reason: Mapped[str] = mapped_column(server_default="")  # why it was refused or left out
     sequence: Mapped[int] = mapped_column(BigInteger)  # feed position of the state
     snapshot: Mapped[str]
-    robots: Mapped[str | None]  # robots.txt of the host about training (core/merging/usage.py)
+    robots: Mapped[str | None]  # robots.txt of the host about training (core/merging/merge.py)
 
 
 class JobRunRow(Base):

@@ -25,7 +25,7 @@ class ServiceRow(Base):
     well_known_url: Mapped[str]  # the document with the highest precedence
     trust_level: Mapped[str]
     trust: Mapped[JsonB | None]  # reasons and resemblance of the listing; null: recorded before they were known
-    trust_since: Mapped[JsonB | None]  # when the level and each reason began, see core/merging/trust_dates.py
+    trust_since: Mapped[JsonB | None]  # when the level and each reason began, see core/merging/trust.py
     score: Mapped[Small]
     auth_type: Mapped[str]
     pricing_type: Mapped[str]
