@@ -1,7 +1,7 @@
-"""Check claims of ownership: the file or the TXT record, at addresses and through a resolver that a visit may use.
+"""Checks claims of ownership: the file or the TXT record, with the address guard and resolver of visits.
 
-A check is made when a claimant asks for it, and of a proven claim on a schedule. It takes one request or one DNS query.
-A file counts only when the host itself, or its `www.`, serves it: a redirect to another host proves nothing about it.
+A check is made on a claimant's request, and for proven claims on a schedule. It takes one request or one DNS query. A
+file counts only if the host itself, or its `www.`, serves it: a redirect to another host proves nothing.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 async def read_claim(checks: OptOutChecks, check: ClaimCheck) -> Answer:
-    """Return whether the host publishes the value. Anything that is no definite answer is "unanswered"."""
+    """Return whether the host publishes the value; "unanswered" if the answer is not definite."""
     if check.method == "dns":
         read = _read_record(checks, check)
     elif check.may_fetch:
@@ -95,7 +95,7 @@ async def _check(waypost: "Waypost", checks: OptOutChecks, check: ClaimCheck) ->
     answer: Answer
     try:
         answer = await read_claim(checks, check)
-    except Exception as error:  # a bug: without an answer the claim would be checked for ever
+    except Exception as error:  # a bug: without an answer the claim would be checked again and again
         log.error("claim.crashed", host=check.host, error=type(error).__name__)
         answer = "unanswered"
     try:

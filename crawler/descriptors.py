@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 def hosts_that_fit(requested: int) -> int:
-    """Return how many of the wanted hosts may be in flight. Raise the soft limit of open files as far as allowed."""
+    """Return how many of the requested hosts may be in flight. Raise the soft limit of open files as far as allowed."""
     needed = requested * PER_HOST + SPARE
     available = raise_open_files(needed)
     if available >= needed:

@@ -1,7 +1,7 @@
-"""The registry that is mirrored, over the crawler's transport: the same address guard, pins, caps and deadlines.
+"""The origin of a mirror, over the crawler's transport: the same address guard, pins, caps and deadlines.
 
-It is named by the operator, and its API is read, no site is visited: so robots.txt is not asked for, there are no
-pauses, and no budget counts. Redirects stay inside its registrable domain. Whatever it answers raises only ReadError.
+The operator has named the origin and only its API is read, so there is no robots.txt, pause or budget. Redirects stay
+inside its registrable domain. Its answers raise only ReadError.
 """
 
 import asyncio
@@ -33,10 +33,11 @@ _LONGEST_PAUSE: Final = 3_600.0
 
 
 class MirrorOrigin(CrawlResources):
-    """An async context manager, with one connection that is renewed from time to time."""
+    """The connection to the origin, renewed from time to time. An async context manager."""
 
     def __init__(self, url: str, settings: Settings, stop: asyncio.Event | None = None) -> None:
-        """`url`: base URL of the registry. Raise BadSource when it may not be read, guards.BadSetup."""
+        """Open nothing yet. `url`: base URL of the registry. Raise BadSource if it must not be read,
+        guards.BadSetup."""
         limits = {
             "request_timeout": REQUEST_SECONDS,
             "host_deadline": _CONNECTION.total_seconds(),
@@ -78,7 +79,7 @@ class MirrorOrigin(CrawlResources):
         return (await self._answer(Probe(self.url + path, Purpose.POINTER, "S5", "*/*", cap))).body
 
     async def span(self, path: str, start: int, end: int, etag: str) -> bytes:
-        """Return the bytes from `start` up to, not including, `end` of a file that has this ETag. Raise ReadError."""
+        """Return the bytes from `start` up to, not including, `end` of a file with this ETag. Raise ReadError."""
         probe = Probe(self.url + path, Purpose.POINTER, "S5", "*/*", end - start, span=(start, end - 1, etag))
         fetched = await self._answer(probe, 206)
         stated = fetched.headers.get("content-range", "")
@@ -117,7 +118,7 @@ class MirrorOrigin(CrawlResources):
 
 
 class _NoBudgets(BlockBudgets):
-    """Counts nothing: the origin agreed to being copied."""
+    """Counts no requests, because the origin agreed to be copied."""
 
     def is_spent(self, key: str) -> bool:
         return False

@@ -1,8 +1,8 @@
-"""Read sitemaps and sitemap indexes (sitemaps.org protocol 0.9) for the hosts of their URLs.
+"""Reads hosts of URLs from sitemaps and sitemap indexes (sitemaps.org protocol 0.9).
 
 expat parses the XML as a stream, without a tree, so nesting and repetition cost no memory. A document type declaration
-is refused at its start, which excludes all entities but the five predefined ones, and all external references. An index
-may name only sitemaps of its own registrable domain, so it cannot direct requests at other sites.
+is refused at its start, which excludes all entities except the five predefined ones, and all external references. An
+index may name only sitemaps of the same registrable domain, so it cannot direct requests at other sites.
 """
 
 import asyncio
@@ -126,7 +126,7 @@ def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _read_text(first: bytes, blocks: Iterator[bytes], url: str, sitemap: Sitemap) -> None:
-    """Parse a text sitemap with one URL on each line, block by block. A line of several blocks is cut short."""
+    """Parse a text sitemap with one URL on each line, block by block. A line longer than a block is cut."""
     number, rest = 0, b""
     for block in chain([first.removeprefix(b"\xef\xbb\xbf")], blocks, [b"\n"]):
         *lines, rest = (rest[:_BLOCK] + block).split(b"\n")

@@ -40,8 +40,8 @@ class OwnershipActions:
         return await claiming.status(self._store, token, now=utc_now())
 
     async def check_claim(self, token: Token, *, seconds: float) -> tuple[claiming.ClaimView, Token | None]:
-        """Have the claim checked and wait at most `seconds` for it. Return the claim, and the owner's token if it is
-        proven and the token was not handed out before."""
+        """Request a check of the claim and wait at most `seconds` for it. Return the claim, and the owner's token if it
+        is proven and the token was not handed out before."""
         claimed = await claiming.ask(self._store, token, now=utc_now())
         deadline = asyncio.get_running_loop().time() + seconds
         while claimed.record.due_at is not None and claimed.state == "open":

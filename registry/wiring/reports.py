@@ -29,7 +29,7 @@ class ReportActions:
     async def page(
         self, states: Sequence[ReportState], *, limit: int = reports.MAX_REPORTS, cursor: str | None = None
     ) -> reports.ReportPage:
-        """Raise BadCursor."""
+        """Return a page of reports with their texts. Raise BadCursor."""
         return await reports.page(self._store, states, limit=limit, cursor=cursor)
 
     async def resolve(
