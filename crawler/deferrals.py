@@ -18,7 +18,7 @@ MAX_DELAY: Final = 86_400.0
 """Seconds. Delays are rounded up to a multiple of MIN_DELAY, so that equal ones are released together."""
 
 MAX_TRACKED: Final = 10_000
-"""Number of addresses from which those with only past deferrals are deleted."""
+"""Number of addresses above which those with only past deferrals are deleted."""
 
 
 class AddressBusy(Exception):

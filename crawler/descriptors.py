@@ -13,8 +13,8 @@ PER_HOST: Final = 2
 """Connections of one domain in flight: to the current host, and to one it redirected from or visited before."""
 
 SPARE: Final = 256 + (MAX_AT_ONCE + MAX_CLAIMS + MAX_MESSAGES) * PER_HOST
-"""File descriptors for the database, the resolvers, the index, files that are already open, and what a worker does
-beside its visits: checks of opt-outs and claims, and webhooks."""
+"""File descriptors for the database, the resolvers, the index, open files, and a worker's checks of opt-outs and claims
+and its webhooks."""
 
 log = structlog.get_logger(__name__)
 

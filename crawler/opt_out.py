@@ -42,8 +42,8 @@ MAX_AT_ONCE: Final = 64
 """Checks of one worker at once."""
 
 CHECK_SECONDS: Final = 6.0
-"""Seconds for one check. Where every place is taken by a silent site, a request waits that long for one, at most a
-second for the claim, and again that long for its own site: under 15 seconds."""
+"""Seconds for one check. If silent sites occupy every place, a request waits that long for a place, at most a second
+for the claim, and again that long for its site: under 15 seconds."""
 
 _SETTLED_AT_ONCE: Final = 4
 """Results written at once: the crawl needs the other connections to the database."""

@@ -99,10 +99,10 @@ _RANGES: Final = {
 """First and last address of each network, for one binary search instead of fifty comparisons per host."""
 
 BLOCK_BITS: Final = {4: 24, 6: 48}
-"""Prefix length of an address block: what one hosting customer, or one small provider, commonly has."""
+"""Prefix length of an address block, as one hosting customer or small provider commonly has."""
 
 SYNC_SECONDS: Final = 5.0
-"""Interval at which requests per block are written to the database, and those of other processes are read."""
+"""Interval at which requests per block are written to the database, and totals of other processes are read."""
 
 _LAST_SYNC_SECONDS: Final = 2.0
 

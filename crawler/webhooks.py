@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from registry.wiring import HeldLock, Waypost
 
 MAX_AT_ONCE: Final = 8
-"""Messages that are being sent at once, each to another receiver."""
+"""Messages sent at once, each to another receiver."""
 
 POLL_SECONDS: Final = 1.0
-"""Seconds between two looks for something to send, and so the time in which new events wake it up."""
+"""Seconds between two looks for due messages, and so the maximum delay of new events."""
 
 AGAIN_SECONDS: Final = 5.0
 

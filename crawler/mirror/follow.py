@@ -56,11 +56,11 @@ AGAIN_SECONDS: Final = (1.0, 300.0)
 """Seconds before a failed request is made again: the first time and at most; doubled each time."""
 
 MAX_BYTES: Final = 256 * 1024**3
-"""Most bytes of all parts of a dump together."""
+"""Maximum bytes of all parts of a dump together."""
 
 CURSOR_CHARS: Final = 500
 LOOK_SECONDS: Final = 600.0
-"""Least seconds between two looks for a newer dump."""
+"""Minimum seconds between two looks for a newer dump."""
 
 log = structlog.get_logger(__name__)
 

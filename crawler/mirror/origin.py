@@ -22,10 +22,10 @@ from registry.core.visiting.shares import DomainBudget
 from registry.settings import Settings
 
 RANGE_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of a part that one request asks for: what is lost when it breaks off, and what is held in memory."""
+"""Bytes of a part per request: lost if it breaks off, and held in memory."""
 
 REQUEST_SECONDS: Final = 90.0
-"""Seconds for one request, a long poll included."""
+"""Seconds for one request, including a long poll."""
 
 WAIT_SECONDS: Final = 20
 _CONNECTION: Final = timedelta(minutes=10)

@@ -31,7 +31,7 @@ QUERY: Final = "limit=100&version=latest"
 
 FILE_CAP: Final = 64 * 1024 * 1024
 MAX_SAVED: Final = 200_000
-"""Most servers, or pages, of a saved list."""
+"""Maximum number of servers, or pages, of a saved list."""
 
 _MAX_NAME = 200
 

@@ -202,7 +202,7 @@ def _archive_member(raw: _Raw, name: str) -> IO[bytes]:
             entry for entry in archive.infolist() if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
         ]
         if len(files) != 1:
-            raise BadSource(f"{name}: an archive of {len(files)} files; unpack it and give the one that is meant")
+            raise BadSource(f"{name}: an archive of {len(files)} files; unpack it and name one file")
         if files[0].compress_type not in _METHODS:
             raise BadSource(f"{name}: its compression method is not read; unpack it first")
         return archive.open(files[0])
@@ -218,9 +218,7 @@ class _DirectoryReader(io.BufferedReader):
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > _MAX_DIRECTORY:
             raise ValueError("an archive of too many files")
-        return super().read(
-            _MAX_DIRECTORY if size is None or size < 0 else size
-        )  # no size: its last record
+        return super().read(_MAX_DIRECTORY if size is None or size < 0 else size)  # no size: its last record
 
 
 def _is_bomb(unpacked: int, packed: int) -> bool:

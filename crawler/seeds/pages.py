@@ -35,11 +35,11 @@ _SAVED_CAP: Final = 64 * 1024
 
 PAGE_CAP: Final = 8 * 1024 * 1024
 MAX_ENTRIES: Final = 10_000
-"""Most bytes and entries of one page; a hundred entries are asked for."""
+"""Maximum bytes and entries of one page; a hundred entries are requested."""
 
 
 OVERLAP: Final = timedelta(hours=1)
-"""How much earlier than its beginning the run after a complete one asks for changes: clocks differ, and registries date
+"""The run after a complete one requests changes from this long before its beginning: clocks differ, and registries date
 rows before they show them."""
 
 

@@ -32,7 +32,7 @@ MAX_DEPTH: Final = 3
 
 MAX_ELEMENTS: Final = 2_000_000
 MAX_URLS: Final = 100_000
-"""Most URLs that are read from one sitemap; the protocol allows 50,000."""
+"""Maximum URLs read from one sitemap; the protocol allows 50,000."""
 
 MAX_URL: Final = 8_192
 
@@ -84,7 +84,7 @@ def _checked_child(url: str, index: str, depth: int, sitemap_count: int, domain:
     if canonical is None:
         return Refusal(url, "not_https", "a sitemap is read over https only", index)
     if registrable_domain(host_of(canonical) or "") != domain:
-        return Refusal(canonical, "other_site", "an index leads to sitemaps of its own site only", index)
+        return Refusal(canonical, "other_site", "an index may only lead to sitemaps of the same site", index)
     if depth >= MAX_DEPTH or sitemap_count >= MAX_SITEMAPS:
         message = f"more than {MAX_DEPTH} indexes deep, or more than {MAX_SITEMAPS} sitemaps"
         return Refusal(canonical, BROKEN_OFF + "too_many", message, index)

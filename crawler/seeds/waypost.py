@@ -17,7 +17,7 @@ WAYPOST: Final = SeedSource("waypost", "the services of another waypost registry
 ROUTE: Final = "/api/services"
 PAGE_SIZE: Final = 100
 OVERLAP: Final = 10
-"""Rows that two pages share: a service that is removed meanwhile moves those behind it forward."""
+"""Rows shared by two pages: if a service is removed meanwhile, later ones move forward."""
 
 _MAX_NAME = 200
 

@@ -46,7 +46,7 @@ def page_of(rows: Sequence[Row], limit: int) -> tuple[Sequence[Row], str | None]
 
 
 MAX_PUBLIC: Final = 100
-"""Decisions of a host that are shown; older ones are in the log."""
+"""Decisions about a host that are shown; older ones are in the log."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,7 +249,7 @@ async def _pages(
 
 MOST_HOSTS: Final = 50
 ANSWER_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of records after which the rest of the hosts is left for another question. One record is always returned."""
+"""Bytes of records after which the other hosts are left for another request. One record is always returned."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ _POST_FILTER_SHARE: Final = 0.5
 """A filter that keeps at least this share of the services is applied after the tantivy search, not inside it."""
 
 _MAX_FETCHED: Final = 64
-"""Hits that are fetched, as a multiple of those wanted, when many are copies of others."""
+"""Maximum hits to fetch, as a multiple of the requested ones, if many are copies of others."""
 
 _NAMED_FETCHED: Final = 50
 

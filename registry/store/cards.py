@@ -54,7 +54,7 @@ class Card(ServiceColumns):
 
 
 COLUMNS: Final = tuple(Card.__dataclass_fields__)[:-10]
-"""Columns of `services`, in order. In a row the remaining fields follow: what other tables say, then JSON."""
+"""Columns of `services`, in order. In a row the remaining fields follow: columns of other tables, then JSON."""
 
 _CARDS: Final = f"""
 SELECT {", ".join(f"s.{name}" for name in COLUMNS)}, h.last_visit_at, {OWNED_SINCE.format(services="s")},

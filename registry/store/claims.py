@@ -40,9 +40,9 @@ OWNED_SINCE: Final = """(
     WHERE c.domain = {services}.domain AND (c.host = {services}.host OR c.host = c.domain AND c.scope = 'domain')
       AND c.proven_at IS NOT NULL AND c.ended_at IS NULL
     ORDER BY c.host = {services}.host DESC, c.proven_at DESC LIMIT 1)"""
-"""SQL: when the proof was made that covers the host of a row of `{services}`; NULL where nobody owns it. It chooses the
-proof as `Claims.ownership` does. It does not ask whether the domain is still a registrable one, as `covers` does: when
-the public suffix list changes, rehoming moves services and claims alike."""
+"""SQL: the time of the proof that covers the host of a row of `{services}`, or NULL. It chooses the proof as
+`Claims.ownership` does. It does not check that the domain is still a registrable one, as `covers` does: when the public
+suffix list changes, rehoming moves services and claims alike."""
 
 CANONICAL: Final = """(
     SELECT o.canonical FROM owner_settings o WHERE o.domain = {services}.domain AND o.host = {services}.host)"""

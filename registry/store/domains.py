@@ -15,7 +15,7 @@ from registry.store.records import DomainRecord
 from registry.store.tables import DomainRow
 
 MAX_ATTEMPTS: Final = 3
-"""Uncompleted leases in a row after which a domain is set aside: it may be what kills its workers."""
+"""Uncompleted leases in a row after which a domain is set aside, because it may kill its workers."""
 
 SUSPECT_FOR: Final = timedelta(minutes=1)
 """First delay of a domain set aside. Short, because most were only in flight when their worker was killed."""
@@ -110,7 +110,7 @@ class Domains:
         self._driver = Driver(connection)
 
     async def add(self, domains: Collection[str], *, source: str, now: datetime, due: datetime | None) -> int:
-        """Insert new domains, unscheduled if `due` is None, and return their number.
+        """Insert new domains and return their number. `due`: None leaves them unscheduled.
 
         They are sorted, so that two seeders cannot deadlock.
         """

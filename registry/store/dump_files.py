@@ -25,26 +25,26 @@ PART_BYTES: Final = 64 * 1024 * 1024
 """Bytes of NDJSON after which a part ends."""
 
 FRAME_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of NDJSON after which a frame ends: what a reader decompresses at least to see one line."""
+"""Bytes of NDJSON after which a frame ends: the minimum that a reader decompresses to see one line."""
 
 LINE_BYTES: Final = 16 * 1024 * 1024
-"""Most bytes of one line: an exporter leaves a larger record out and counts it."""
+"""Maximum bytes of one line: an exporter leaves a larger record out and counts it."""
 
 MAX_PART_BYTES: Final = PART_BYTES + LINE_BYTES
-"""Most bytes of a part, decompressed."""
+"""Maximum bytes of a part, decompressed."""
 
 MAX_RATIO: Final = 1_000
 """Decompressed bytes for each byte of a part: repeated texts of real dumps are far below."""
 
 MAX_PARTS: Final = 4_096
 MANIFEST_BYTES: Final = 4 * 1024 * 1024
-"""Both bound what a mirror stores: it writes the manifest again with every batch of records."""
+"""Both limit the storage of a mirror: it writes the manifest again with every batch of records."""
 
 _ENTRY_BYTES: Final = 8 * 1024
 _ENTRY_VALUES: Final = 100
 _SHORTEST_LINE: Final = len(b'{"kind":"absent","host":"a.b"}\n')
 _WINDOW_BYTES: Final = 8 * 1024 * 1024
-"""What a frame may make its reader keep in memory: the size that RFC 8878 section 3.1.1.1.2 recommends."""
+"""Memory that a frame may require of its reader: the size that RFC 8878 section 3.1.1.1.2 recommends."""
 
 PART_NAME: Final = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9]{5,6}-[0-9a-f]{16}\.ndjson\.zst")
 

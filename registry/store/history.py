@@ -112,7 +112,7 @@ def _earlier(values: Row) -> EarlierVersion | None:
 
 
 WINDOW: Final = 50_000
-"""Places that are looked at for events of a kind, whatever host they are of, so that a rare kind costs little."""
+"""Places examined for events of a kind, on any host, so that a rare kind costs little."""
 
 _EVENTS = "seq, event_id, domain, host, kind, at, data"
 _KINDS = "(CAST(:kinds AS text[]) IS NULL OR kind = ANY(CAST(:kinds AS text[])))"

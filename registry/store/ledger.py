@@ -29,7 +29,7 @@ CROSS JOIN LATERAL (
         count(*) FILTER (WHERE sent = 0 AND requests > 0) AS look_ups FROM visits
     WHERE domain = h.domain AND host = h.host AND started_at >= %(since)s GROUP BY 1) v
 WHERE h.domain = ANY(string_to_array(%(domains)s, ' '))
-  AND (h.last_visit_at >= %(since)s OR h.last_visit_at IS NULL)  -- one that was forgotten is new, its requests are not
+  AND (h.last_visit_at >= %(since)s OR h.last_visit_at IS NULL)  -- a forgotten host is new, its requests are not
 GROUP BY h.domain, v.standing
 """
 

@@ -1,6 +1,6 @@
 """Repositories of the last day's submissions and recheck requests by client, and of places in the visit queue.
 
-Submissions record which client caused the look-up of which name, and its result. The places let clients take turns
+A submission records its client, the name looked up for it, and the result. The places let clients take turns
 (start-time fair queueing).
 """
 

@@ -19,7 +19,7 @@ from registry.wiring.turns import Turns
 JOB_SECONDS: Final = 30
 """The largest document takes three seconds on a machine that is otherwise idle, ten on one with other work."""
 TOO_LONG_SECONDS: Final = 600
-"""For so long nothing more is computed from the documents of a host for which a job took too long."""
+"""For so long no more jobs run for a host after one of its jobs took too long."""
 MAX_WAITING: Final = 32
 MAX_WAITING_EACH: Final = 2
 _PROGRAM: Final = f"from registry.wiring.compute_process import main; main({JOB_SECONDS + 5})"

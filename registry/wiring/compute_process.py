@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Final
 
 LENGTH_BYTES: Final = 8
 NICE: Final = 10
-"""Added to the process's nice value: what answers requests goes first."""
+"""Added to the process's nice value, so that answering requests goes first."""
 MEMORY_BYTES: Final = 4 << 30
 """Of address space; thread stacks count too, although most of their memory is never used."""
 
@@ -43,7 +43,7 @@ def packed(value: object) -> bytes:
 
 def unpacked(data: bytes) -> Any:
     """Return the value packed by the process at the other end of the pipe."""
-    return pickle.loads(data)  # noqa: S301  (nobody else writes into the pipe)
+    return pickle.loads(data)  # noqa: S301  (the pipe has no other writer)
 
 
 def serve(jobs: BinaryIO, answers: BinaryIO, seconds: int) -> None:

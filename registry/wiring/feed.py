@@ -14,7 +14,7 @@ from registry.store.engine import StoreUnavailable
 from registry.store.unit_of_work import Store
 
 POLL_SECONDS: Final = 0.5
-"""How often the database is asked for new events while anybody waits: once for all who wait in this process."""
+"""How often the database is asked for new events while readers wait: once for all readers of this process."""
 
 _BACK_OFF_SECONDS: Final = 5.0
 

@@ -159,7 +159,7 @@ JOBS: Final = (
     ),
     Job(
         "reindex",
-        "build the search index anew beside the old one, then swap",
+        "rebuild the search index beside the old one, then swap",
         lambda settings: settings.reindex_interval,
         _reindex,
     ),

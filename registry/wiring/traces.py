@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 SHUTDOWN_SECONDS: Final = 2.0
-"""Time for the last spans to leave at a stop. What a collector does not take by then is lost: it must not hold up the
-stop of the registry, which has a deadline of its own."""
+"""Time to send the last spans at a stop. Unsent spans are then lost: they must not delay the stop of the registry,
+which has a separate deadline."""
 
 _VERBS: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"})
 _SPAN: Final = "waypost_span"

@@ -1,9 +1,12 @@
-"""Chores of a worker beside crawling, the actions of a crawler, and reference data in force.
+"""What a worker does beside crawling: feed the index, order the change feed, judge services again when another host
+changed, turn candidates into hosts, free leases of dead workers, erase which client submitted what.
 
-Chores feed the index, order the change feed, judge services again, turn candidates into hosts, free leases of dead
-workers, and erase clients. A crawler holds the lock of its leases, leases domains and records the results. Data stored
-by `refresh` is put in force at the start and within a minute of later changes: a process with an older suffix list than
-the others would not find hosts under their new domains.
+The actions of a crawler: hold the lock of its leases, lease domains, record the results.
+
+Puts the reference data that `refresh` has stored in force in this process.
+
+It does so at the start, and within a minute of later changes: a process with an older suffix list than the others
+would not find hosts under their new domains.
 """
 
 import asyncio
@@ -81,7 +84,7 @@ async def _forever(chore: Callable[[], Awaitable[object]], pause: float) -> None
             await chore()
             await asyncio.sleep(pause)
         except Exception as error:
-            reason = {"reason": str(error)} if isinstance(error, NOT_READY) else {}  # these texts are our own
+            reason = {"reason": str(error)} if isinstance(error, NOT_READY) else {}  # those texts are our own
             log.warning("upkeep.failed", chore=getattr(chore, "__name__", ""), error=type(error).__name__, **reason)
             await asyncio.sleep(_BACK_OFF_SECONDS)
 
@@ -129,8 +132,7 @@ class Reference:
         self._versions: dict[str, bytes] | None = None
 
     async def adopt(self) -> bool:
-        """Adopt stored data; return whether it changed. Refused data (for example older than the shipped) is not
-        adopted."""
+        """Adopt stored data; return whether it changed. Refused data (older than the shipped, say) is not adopted."""
         async with self._store.begin() as uow:
             versions = await uow.references.versions()
             if versions == self._versions:

@@ -27,8 +27,8 @@ WHOLE_PLAN_EVERY: Final = timedelta(days=14)
 ROBOTS_FOR: Final = timedelta(hours=24)
 BUDGET_WINDOW: Final = timedelta(days=1)
 STRANGE_HOSTS: Final = 5
-"""Hosts of the last two standings that one lease visits: one that is better known and was submitted meanwhile waits
-for no more of them."""
+"""Hosts of the last two standings that one lease visits, so that a better known host submitted meanwhile does not wait
+for more of them."""
 
 ANSWERED: Final = frozenset(
     {

@@ -33,16 +33,16 @@ from registry.store.records import HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 AGAIN_AFTER: Final = timedelta(minutes=1)
-"""Least time between the last visit of a host and one that a stranger asks for."""
+"""Minimum time between the last visit of a host and a visit requested by a stranger."""
 
 MOST_OF_DOMAIN: Final = 8
-"""Visits in REMEMBERED that strangers can ask for on all hosts of a domain."""
+"""Visits in REMEMBERED that strangers can request on all hosts of a domain."""
 
 MOST_OF_CLIENT_AND_DOMAIN: Final = 4
-"""Those that one client can ask for on a domain, so that no client takes them all."""
+"""Visits in REMEMBERED that one client can request on a domain, so that no client takes them all."""
 
 MOST_OF_CLIENT: Final = 40
-"""Those that one client can ask for on all domains."""
+"""Visits in REMEMBERED that one client can request on all domains."""
 
 _MAY_ASK_FOR_TIME: Final = frozenset({Outcome.RATE_LIMITED, Outcome.SERVER_ERROR})
 

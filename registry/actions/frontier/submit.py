@@ -277,7 +277,7 @@ KEYS_KEPT: Final = REMEMBERED
 LISTS_KEPT: Final = timedelta(days=30)
 
 ABANDONED_AFTER: Final = timedelta(minutes=5)
-"""After this time a list that is not done was left by a process that ended, and the next request with its key does the
+"""After this time an unfinished list counts as abandoned by a dead process, and the next request with its key does the
 rest. A list of MOST_HOSTS takes seconds."""
 
 ACCEPTED: Final = frozenset({"new", "queued", "known"})

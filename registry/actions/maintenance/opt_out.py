@@ -39,14 +39,14 @@ Verdict = Literal[
 ]
 
 SITE: Final = system_actor("opt-out-check")
-"""The actor of what a site declares: a worker read it there."""
+"""The actor of the site's declarations, read by a worker."""
 
 AGAIN_AFTER: Final[dict[Wish, timedelta]] = {"out": timedelta(hours=2), "in": timedelta(days=1)}
-"""Minimum time between two checks of a host; a day for one that opted out, because it wants no visits."""
+"""Minimum time between two checks of a host; a day for a host that opted out, because it wants no visits."""
 
 MAX_HOSTS: Final = 3
-"""Hosts of one domain checked per day that nobody has visited: a check costs requests, and invented host names must not
-multiply them. They cannot use up the checks of the apex, of `www.` and of visited hosts, which are not counted."""
+"""Unvisited hosts of one domain checked per day: a check costs requests, and invented host names must not multiply
+them. The apex, `www.` and visited hosts are not counted, so invented names cannot use up their checks."""
 
 MAX_OPEN: Final = 50
 """Open requests of one client."""

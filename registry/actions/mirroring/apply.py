@@ -85,7 +85,7 @@ async def begin(store: Store, origin: str) -> MirrorRecord:
             raise NotAMirror("this database mirrors another registry; use another database or data folder")
         if mirror is None:
             if await uow.mirroring.has_own_entries():  # guard: mirror-own-services
-                raise NotAMirror("this registry has services or owners of its own; a mirror needs an empty database")
+                raise NotAMirror("this registry already has services or owners; a mirror needs an empty database")
             mirror = MirrorRecord(origin, "loading")
             await uow.mirroring.put(mirror)
         return mirror

@@ -39,7 +39,7 @@ MAX_DEPTH: Final = 64
 """Levels of nesting in a record. Documents have at most 32 (core/reading), and the model adds a few around them."""
 
 MAX_COVERING: Final = 130
-"""Most opt-outs that cover one host: a name has at most 127 labels (RFC 1035 section 2.3.4)."""
+"""Maximum opt-outs that cover one host: a name has at most 127 labels (RFC 1035 section 2.3.4)."""
 
 _KINDS: Final = frozenset({"service", "opted_out", "blocked", "absent"})
 
@@ -77,7 +77,7 @@ Short = Annotated[str, Field(max_length=200)]
 Url = Annotated[str, Field(max_length=20_000)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
 Moment = Annotated[AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC))]
-"""A time that every program can read back from the database; one outside would spoil every list it is in."""
+"""A time that every program can read back from the database; any other would spoil every list with it."""
 
 
 class _Shape(BaseModel):

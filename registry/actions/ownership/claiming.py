@@ -30,22 +30,23 @@ MAX_OPEN_PER_HOST: Final = 3
 """Open claims of one client for one host. A further one replaces the newest, so the first keeps its place."""
 
 MAX_OPEN_PER_DOMAIN: Final = 20
-"""Open claims of one network for a domain. A further one replaces the newest one of its client that has most. Other
-networks do not count: a bound over all of them would either refuse the real owner or push out the first claimant."""
+"""Open claims of one network for a domain. A further one replaces the newest claim of the network's client with most
+claims. Other networks do not count: a bound over all of them would either refuse the real owner or push out the first
+claimant."""
 
 HOUR: Final = timedelta(hours=1)
 
 OWN_CHECKS: Final = 3
-"""Checks by file in an hour of a domain that a network has to itself."""
+"""Checks by file per hour of a domain that are reserved for each network."""
 
 CHECKS_OF_NETWORK: Final = 10
-"""Checks by file in an hour that one network can ask of a domain."""
+"""Checks by file per hour that one network can request for a domain."""
 
 CHECKS_OF_DOMAIN: Final = 60
 """Checks by file in an hour of all networks together, beyond the OWN_CHECKS of each."""
 
 AGAIN_AFTER: Final = timedelta(seconds=5)
-"""Least time between two checks of a claim."""
+"""Minimum time between two checks of a claim."""
 
 _NO_DIGEST: Final = bytes(32)
 
@@ -236,7 +237,7 @@ MAX_PER_NETWORK: Final = 3
 """Claims of the clients of one network that are checked at once, over all workers."""
 
 REVERIFIED_AFTER: Final = timedelta(hours=1)
-"""Least time between the last verification of a host and one because its domain was proven: repeated proofs of a
+"""Minimum time between the last verification of a host and one triggered by a proof of its domain: repeated proofs of a
 domain must not add up to the failures that end the ownerships of its hosts."""
 
 CHECKER: Final = system_actor("claim-check")

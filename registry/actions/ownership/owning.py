@@ -39,7 +39,7 @@ from registry.store.unit_of_work import Store, UnitOfWork
 from registry.store.webhooks import WebhookRecord
 
 MAX_CHANGES: Final = 60
-"""Changes in an hour by one owner. What protects an owner is never refused for it (`changing`)."""
+"""Changes per hour by one owner. Changes that protect an owner are never refused for it (`changing`)."""
 
 _NO_DIGEST: Final = bytes(32)
 
@@ -204,7 +204,7 @@ async def _consent(owner: Owner, target: str, token: Token | None) -> str | None
     if registrable_domain(target) != owner.domain:
         raise BadSetting("the canonical host is one of the same registrable domain")
     if not any(claim.covers(target) for claim in owner.claims):  # guard: owner-pin
-        raise BadSetting("nobody has proven to own the canonical host")
+        raise BadSetting("the canonical host has no proven owner")
     if (await owner.uow.holds.limits([owner.domain]))[owner.domain].has_opted_out(target):
         raise BadSetting("the canonical host opted out")
     if owner.claim.covers(target):

@@ -11,8 +11,8 @@ from registry.store.unit_of_work import Store
 __all__ = ["ListedMcpServer", "McpServerCounts", "McpServerPage", "McpServerQuery", "counts", "page", "versions"]
 
 SLACK: Final = timedelta(minutes=5)
-"""How much older rows are returned than was asked for: a row is dated when its transaction begins, and a reader that
-asks for everything since its last visit would never see one that was committed after that visit with an older date."""
+"""How much older the returned rows may be than requested. A row is dated when its transaction begins, so a reader that
+requests changes since its last visit would miss a row committed after that visit with an older date."""
 
 
 @dataclass(frozen=True, slots=True)

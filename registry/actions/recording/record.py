@@ -36,7 +36,7 @@ _VISIT: Final = system_actor("visit")
 
 
 Leased: TypeAlias = tuple[UUID, FinishedDomain]
-"""A finished domain with the token of the lease that it was visited under."""
+"""A finished domain with the token of the lease under which it was visited."""
 
 
 @dataclass(slots=True)
@@ -59,10 +59,10 @@ async def record(store: Store, token: UUID, finished: Sequence[FinishedDomain], 
 async def record_all(store: Store, finished: Sequence[Leased], *, now: datetime) -> RecordCounts:
     """Write the visits of finished domains, each with the token of its lease, and release the domains.
 
-    Leases may be mixed: all domains share the cost of a transaction, and with thousands in flight those that finish
-    at the same time come from many leases. Recording the same visits twice changes nothing.
+    Leases may be mixed: all domains share the cost of a transaction, and with thousands in flight the domains of a
+    batch come from many leases. Recording the same visits twice changes nothing.
 
-    Raise StoreUnavailable; then all or part of the call may not have been stored, and it can be repeated.
+    Raise StoreUnavailable; then all or part of the call may be missing in the store, and the call can be repeated.
     """
     recorded = RecordCounts()
     batches = Bisection(finished)

@@ -33,10 +33,10 @@ MAX_COUNTED: Final = 24
 """Maximum words of one question that seem common and are counted without copies."""
 
 MAX_HITS: Final = 1_000
-"""The engine returns no more for one query."""
+"""Maximum hits that the engine returns for one query."""
 
 _LISTED_COPIES: Final = SHOWN_COPIES + len(LEVELS) + MOST_NAMED
-"""Those in front and those that the question names are not listed among the copies."""
+"""Copies in front, and named ones, are not listed among the copies."""
 
 _NAMED_LIMIT: Final = 50
 

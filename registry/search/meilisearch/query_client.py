@@ -51,8 +51,8 @@ socket left when the HTTP client asks for its address (anyio 4.16)."""
 
 _HEADERS: Final = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 """No compression: responses are mostly base64 numbers, some hundred kilobytes, and the server is usually near.
-Compressing costs more than sending, and makes the server send chunks, the last of which waits 40 ms for a delayed ACK.
-"""
+Compressing costs more than sending. It also makes the server send chunks, and the last one waits 40 ms for a delayed
+ACK."""
 
 
 def deadline() -> float:

@@ -119,7 +119,7 @@ def find_binaries(server_home: ServerHome) -> tuple[Path, int]:
     for directory in _candidates():
         version = _major_version(directory)
         if version is None or (required is not None and version != required):
-            rejected.append(f"{directory} ({'does not run here' if version is None else f'version {version}'})")
+            rejected.append(f"{directory} ({f'version {version}' if version else 'does not run here'})")
             continue
         if server_home.account is None or _succeeds([str(directory / "postgres"), "--version"], server_home.account):
             return directory, version
@@ -149,7 +149,7 @@ def _account(home: Path) -> Account | None:
     if data.is_dir():
         owner = data.stat()
         if owner.st_uid == 0:
-            raise EmbeddedUnavailable(f"{data} belongs to root, as whom PostgreSQL does not run")
+            raise EmbeddedUnavailable(f"{data} belongs to root, but PostgreSQL refuses to run as root")
         return Account(owner.st_uid, owner.st_gid)
     for name in ("postgres", "nobody"):
         try:

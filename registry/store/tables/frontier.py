@@ -59,7 +59,7 @@ class HostRow(Base):
     last_found_at: Mapped[Moment | None]
     last_changed_at: Mapped[Moment | None]
     whole_plan_at: Mapped[Moment | None]
-    alias_of: Mapped[str | None]  # the host of the domain of which this is an alias
+    alias_of: Mapped[str | None]  # this host is an alias of it; in the same domain
     address: Mapped[str | None]
     response_ms: Mapped[int | None]  # median of the last visit that reached the host
     robots_status: Mapped[Small | None]
