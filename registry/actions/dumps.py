@@ -9,7 +9,7 @@ import asyncio
 import base64
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -182,7 +182,7 @@ async def export(
                 await asyncio.to_thread(_add_all, writer, lines)
         parts = await asyncio.to_thread(writer.finish)
         manifest = _manifest(snapshot, registry, now, at, counts, without_restricted, terms_url)
-        await asyncio.to_thread(writer.publish, manifest.with_parts(parts), keep=keep)
+        await asyncio.to_thread(writer.publish, replace(manifest, parts=parts), keep=keep)
     return DumpFigures(snapshot, dict(counts), len(parts), sum(part.bytes for part in parts))
 
 

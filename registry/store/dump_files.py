@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,9 +86,6 @@ class DumpFileManifest:
     parts: tuple[Part, ...] = ()
     format: str = FORMAT
     version: int = VERSION
-
-    def with_parts(self, parts: tuple[Part, ...]) -> "DumpFileManifest":
-        return replace(self, parts=parts)
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -133,10 +133,8 @@ class Rehoming:
         for covering in sorted(opted_out):
             below = is_covered(covering, {new_domain})
             if below or is_covered(host, {covering}):
-                await self._copy_opt_out(covering, covering if below else host, old_domain, new_domain)
-
-    async def copy_opt_out(self, host: str, *, old_domain: str, new_domain: str) -> None:
-        await self._copy_opt_out(host, host, old_domain, new_domain)
+                covered, columns = covering if below else host, columns_of(OptOutRow, "domain", "host")
+                await self._copy("opt_outs", columns, covering, covered, old_domain, new_domain)
 
     async def copy_holds(self, host: str, covered: str, *, old_domain: str, new_domain: str) -> None:
         """Copy the holds of exactly this host to the new domain, where they apply to `covered`."""
@@ -147,9 +145,6 @@ class Rehoming:
     async def settle(self, old_domain: str) -> None:
         """Unschedule the domain if it has no hosts left; keep its row."""
         await self._connection.execute(_UNSCHEDULE_EMPTY, {"here": old_domain})
-
-    async def _copy_opt_out(self, covering: str, covered: str, old_domain: str, new_domain: str) -> None:
-        await self._copy("opt_outs", columns_of(OptOutRow, "domain", "host"), covering, covered, old_domain, new_domain)
 
     async def _copy(
         self, table: str, columns: Sequence[str], covering: str, covered: str, old_domain: str, new_domain: str

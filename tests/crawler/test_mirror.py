@@ -60,7 +60,7 @@ class Fake:
                 "created_at": "2999-01-01T00:00:00+00:00", "registry": URL, "cursor": "start", "sequence": 5,
                 "restricted": True, "terms": {}, "counts": {}, **changes,
             }  # fmt: skip
-            writer.publish(DumpFileManifest(snapshot, **about).with_parts(writer.finish()), keep=2)
+            writer.publish(DumpFileManifest(snapshot, **about, parts=writer.finish()), keep=2)
         return read_manifest((self.folder / "manifest.json").read_bytes())
 
     async def answer(self, exchange: Exchange) -> None:

@@ -128,7 +128,9 @@ async def rehome(store: Store, *, now: datetime) -> RehomeCounts:
     async for old_domain, opted_out_host in _pages(store, table="opt_outs"):
         if (new_domain := registrable_domain(opted_out_host)) != old_domain:
             async with store.begin() as uow:  # opt-outs outlive their hosts, so they move separately
-                await uow.rehoming.copy_opt_out(opted_out_host, old_domain=old_domain, new_domain=new_domain)
+                await uow.rehoming.copy_opt_outs(
+                    opted_out_host, old_domain=old_domain, new_domain=new_domain, opted_out=[opted_out_host]
+                )
     async for old_domain, held_host in _pages(store, table="listing_holds"):
         if (new_domain := registrable_domain(held_host)) != old_domain:
             async with store.begin() as uow:

@@ -16,7 +16,7 @@ from registry.actions import feed
 from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.actions.ownership.ending import end, lock
 from registry.core.access.audit import AuditEvent, owner_actor, system_actor
-from registry.core.access.claims import CLAIM, OPEN_FOR, OWNER, Answer, EndReason, Method, Scope, challenge, place
+from registry.core.access.claims import OPEN_FOR, Answer, EndReason, Method, Scope, challenge, place
 from registry.core.access.clients import NETWORK_FACTOR, network_of
 from registry.core.access.tokens import Token
 from registry.core.names.domains import canonical_host
@@ -152,14 +152,6 @@ async def hand_out(store: Store, token: Token, owner: Token, *, now: datetime) -
         entry = AuditEvent(owner_actor(record.id), "ownership.token_issued", record.domain, record.host)
         await uow.audit.add(entry, now=now)
         return True
-
-
-def owner_token(claim_id: str, secret: str) -> Token:
-    return Token(OWNER, claim_id, secret)
-
-
-def claim_token(claim_id: str, secret: str) -> Token:
-    return Token(CLAIM, claim_id, secret)
 
 
 def used(record: ClaimRecord, now: datetime) -> int:

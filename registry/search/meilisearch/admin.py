@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import orjson
 from meilisearch import Client
 from meilisearch.errors import MeilisearchApiError, MeilisearchError
 from pydantic import BaseModel, ConfigDict, Field
@@ -200,10 +199,6 @@ class Admin:
             return call()
         except MeilisearchError as error:
             raise _unavailable(error) from error
-
-
-def line(document: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(document)
 
 
 def _unavailable(error: MeilisearchError) -> SearchUnavailable:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import orjson
 import structlog
 
 from registry.core.model.listing import SearchUnavailable
@@ -21,7 +22,7 @@ from registry.core.scheduling.jobs import Bisection
 from registry.search.backend import SearchDocument
 from registry.search.column_store import CorpusCounts, OutdatedIndex
 from registry.search.meilisearch import layout, queries
-from registry.search.meilisearch.admin import Admin, TaskFailure, line
+from registry.search.meilisearch.admin import Admin, TaskFailure
 
 log = structlog.get_logger(__name__)
 
@@ -144,9 +145,11 @@ class IndexWriter:
         copied = self._copied_after(changes)
         self._count(changes)
         generation = f"{self.generation.partition('.')[0]}.{self._corpus_counts.commit}"
-        lines = [line(self._document(change)) for change in changes]
+        lines = [orjson.dumps(self._document(change)) for change in changes]
         lines.append(
-            line(layout.statistics_document(generation, self._corpus_counts.encode(layout.LAYOUT), copied, self._model))
+            orjson.dumps(
+                layout.statistics_document(generation, self._corpus_counts.encode(layout.LAYOUT), copied, self._model)
+            )
         )
         try:
             self._admin.wait(self._admin.add(self._index, lines, layout.PRIMARY_KEY))

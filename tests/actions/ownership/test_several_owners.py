@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from registry.actions.ownership import owning
-from registry.actions.ownership.claiming import owner_token
 from registry.actions.ownership.owning import MAX_CHANGES, NotAnOwner, overview
-from registry.core.access.claims import MOST_FAILURES
+from registry.core.access.claims import MOST_FAILURES, OWNER
+from registry.core.access.tokens import Token
 from registry.store.unit_of_work import Store
 from tests.actions.ownership.test_ownership import API, HOST, OTHER, SITES, audit, listed, owner_of, secret, verified
 from tests.support.builders import HOUR, NOW, crawl
@@ -24,7 +24,7 @@ async def test_what_protects_an_owner_is_never_refused_for_a_limit(store: Store)
     entries = len(await audit(store))
     assert not (await owning.hide(store, owner, HOST, now=NOW)).changed
     assert len(await audit(store)) == entries, "repeating it costs nothing"
-    new = owner_token(owner.id, secret())
+    new = Token(OWNER, owner.id, secret())
     await owning.rotate(store, owner, HOST, new, now=NOW)
     await owning.opt_out(store, new, HOST, now=NOW)
     assert HOST not in await listed(store)
