@@ -29,7 +29,7 @@ class BodyMemoryBudget:
     """The bytes left for large bodies. Each visit has a reservation of it."""
 
     def __init__(self, max_visits: int) -> None:
-        """`max_visits`: concurrent visits, at most."""
+        """Start with an unused budget. `max_visits`: maximum number of concurrent visits."""
         self.left = max(MIN_BUDGET, max_visits * BUDGET_PER_VISIT)
         self.largest = LARGEST_BODY
 

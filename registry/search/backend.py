@@ -79,7 +79,7 @@ class Build(Protocol):
         """Add documents; each host at most once per build."""
 
     async def swap(self) -> None:
-        """Atomically make this the live index; running searches finish on the old one."""
+        """Make this the live index atomically; running searches finish on the old one."""
 
 
 class Backend(Protocol):

@@ -95,7 +95,7 @@ class StoredService:
         return len(self.row["model"]) + len(self.row["listing"]) + details + examples
 
     def view(self) -> ServiceView:
-        """Decode. Leave out bad capabilities; raise like `service_record` for a bad row."""
+        """Return the decoded view. Leave out bad capabilities; raise like `service_record` for a bad row."""
         record = service_record(self.row)
         return ServiceView(
             record=record,

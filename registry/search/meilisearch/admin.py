@@ -108,7 +108,7 @@ class Admin:
         return int(self._call(lambda: self._client().delete_index(index)).task_uid)
 
     def swap(self, fresh: str, live: str, *, first: bool) -> None:
-        """Atomically swap the two indexes. With `first` there is no live index yet, so `fresh` is renamed to `live`."""
+        """Swap the two indexes atomically. With `first` there is no live index yet, so `fresh` is renamed to `live`."""
         swapped = self._call(lambda: self._client().swap_indexes([{"indexes": [fresh, live], "rename": first}]))
         try:
             self.wait(swapped.task_uid)
