@@ -221,7 +221,7 @@ class AddressGuard:
     """The only way to get from a host name to an address that may be dialled."""
 
     def __init__(self, connect_to: ConnectTo, resolver: Resolver | None, refused: Iterable[str] = ()) -> None:
-        """Prepare the guard. Without `resolver`, only names of the table resolve. `refused`: further networks to refuse."""
+        """Prepare. Without `resolver`, only names of the table resolve. `refused`: further networks to refuse."""
         self.connect_to = connect_to
         self._refused = tuple(ip_network(network, strict=False) for network in refused)
         self._resolver = resolver

@@ -192,7 +192,7 @@ class Mirror:
         done = progress.line
         is_over = False
         while not is_over:
-            batch, is_over = await asyncio.to_thread(_some, reading)
+            batch, is_over = await asyncio.to_thread(_next_batch, reading)
             done += len(batch)
             statements, nameless = await self.waypost.mirror.statements(batch, manifest.sequence)
             progress, applied = await self.waypost.mirror.load(
@@ -308,7 +308,7 @@ class Mirror:
         told: set[str] = set()
         done, is_over = 0, False
         while not is_over:
-            batch, is_over = await asyncio.to_thread(_some, answer.entries)
+            batch, is_over = await asyncio.to_thread(_next_batch, answer.entries)
             statements = [
                 statement
                 for statement in await self.waypost.mirror.answered(batch, answer.hosts[done:], answer.sequence)
@@ -395,7 +395,7 @@ def _page(listed: ForeignList) -> _Page:
     return _Page(cursor, page.get("has_more") is True, list(hosts), latest, refused)
 
 
-def _some(reading: Iterator[bytes]) -> tuple[list[bytes], bool]:
+def _next_batch(reading: Iterator[bytes]) -> tuple[list[bytes], bool]:
     """Return the next records, bounded in number, bytes and values, and whether they are the last."""
     batch: list[bytes] = []
     size = values = 0

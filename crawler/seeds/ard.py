@@ -90,12 +90,12 @@ async def catalogue_names(url: str, reader: Reader) -> AsyncIterator[Seed | Refu
             continue
         if is_site:
             waiting, is_site = [], False  # both paths serve the same document
-        for entry in _with_inner(entries, MAX_DEPTH):
-            for name in _of_entry(entry):
+        for entry in _flatten(entries, MAX_DEPTH):
+            for name in _hosts_in_entry(entry):
                 yield name
             if isinstance(entry, Refusal):
                 continue
-            child = _child(entry, target, reader.domain)
+            child = _inner_catalogue(entry, target, reader.domain)
             if child is None or child in seen:
                 continue
             if depth >= MAX_DEPTH or len(seen) >= MAX_CATALOGUES:
@@ -177,21 +177,21 @@ def _token(value: Any) -> str:
     return token if isinstance(token, str) else ""
 
 
-def _with_inner(entries: Iterable[Any], depth: int) -> Iterator[Any]:
+def _flatten(entries: Iterable[Any], depth: int) -> Iterator[Any]:
     """Yield entries, and the entries of catalogues that they contain."""
     for entry in entries:
         yield entry
         data = entry.get("data") if isinstance(entry, dict) else None
         inner = data.get("entries") if isinstance(data, dict) else None
         if isinstance(inner, list) and depth > 0:
-            yield from _with_inner(inner, depth - 1)
+            yield from _flatten(inner, depth - 1)
 
 
 def _hosts(entries: Iterable[Any]) -> list[Seed | Refusal]:
-    return [name for entry in entries for name in _of_entry(entry)]
+    return [name for entry in entries for name in _hosts_in_entry(entry)]
 
 
-def _of_entry(entry: Any) -> Iterator[Seed | Refusal]:
+def _hosts_in_entry(entry: Any) -> Iterator[Seed | Refusal]:
     """Yield the hosts of an entry: of its document, and the publisher in its identifier, which is a claim."""
     if isinstance(entry, Refusal):
         yield entry
@@ -211,7 +211,7 @@ def _of_entry(entry: Any) -> Iterator[Seed | Refusal]:
         yield Seed(host, referrer)
 
 
-def _child(entry: Any, catalogue: str, domain: str) -> str | None:
+def _inner_catalogue(entry: Any, catalogue: str, domain: str) -> str | None:
     """Return the address of a catalogue of the same site listed in an entry, or None."""
     if not isinstance(entry, dict) or not isinstance(entry.get("url"), str):
         return None

@@ -125,10 +125,10 @@ def _hosts(entries: Iterable[bytes | Refusal]) -> Iterator[Seed | Refusal]:
             yield raw
             continue
         for entry in readable_entries([raw], None):
-            yield from _of_server(entry)
+            yield from _hosts_in_server(entry)
 
 
-def _of_server(entry: Any) -> Iterator[Seed | Refusal]:
+def _hosts_in_server(entry: Any) -> Iterator[Seed | Refusal]:
     """Yield the hosts of an entry. v0.1 wraps the document in `server`, beside the registry's metadata; v0 does not."""
     wrapped = entry.get("server") if isinstance(entry, dict) else None
     server = wrapped if isinstance(wrapped, dict) else entry

@@ -67,21 +67,21 @@ async def page(store: Store, *, limit: int, cursor: str | None = None, host: str
 
 
 async def public_page(store: Store, *, limit: int, cursor: str | None = None) -> AuditPage:
-    """Return at most `limit` public entries, redacted by `_shown`. Raise BadCursor."""
+    """Return at most `limit` public entries, redacted by `_redact`. Raise BadCursor."""
     async with store.begin() as uow:
         entries, following = page_of(await _public(uow, limit=limit + 1, before=before(cursor)), limit)
-    return AuditPage([_shown(entry) for entry in entries], following)
+    return AuditPage([_redact(entry) for entry in entries], following)
 
 
 async def decisions(store: Store, host: str) -> Sequence[AuditRecord]:
-    """Return the latest public decisions about a host, redacted by `_shown`; at most MAX_PUBLIC.
+    """Return the latest public decisions about a host, redacted by `_redact`; at most MAX_PUBLIC.
 
     Include decisions about hosts above it that also cover the hosts below.
     """
     async with store.begin() as uow:
         found = await _public(uow, limit=2 * MAX_PUBLIC, hosts=names_above(host, registrable_domain(host)))
     concerning = [entry for entry in found if entry.host == host or concerns_below(entry.action, entry.detail)]
-    return [_shown(entry) for entry in concerning[:MAX_PUBLIC]]
+    return [_redact(entry) for entry in concerning[:MAX_PUBLIC]]
 
 
 async def _public(
@@ -91,7 +91,7 @@ async def _public(
     return await uow.audit.latest(limit=limit, before=before, hosts=hosts, subjects=PUBLIC_SUBJECTS)
 
 
-def _shown(entry: AuditRecord) -> AuditRecord:
+def _redact(entry: AuditRecord) -> AuditRecord:
     """Return the public part of an entry: the kind of actor, no details, and a reason for some actions only."""
     return AuditRecord(
         entry.id, entry.at, entry.actor.partition(":")[0], entry.action, entry.domain, entry.host,

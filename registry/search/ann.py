@@ -21,7 +21,7 @@ from registry.core.ranking.vectors import pack
 from registry.search.column_store import ColumnStore, DamagedIndex, Rows
 
 LINEAR_ROWS: Final = 4_000
-"""Rows after the graph's last one that are still scanned linearly: 4 MB and 0.1 ms; or a hundredth of the graph's rows
+"""Rows after the graph's last row that are still scanned linearly: 4 MB and 0.1 ms; or a hundredth of the graph's rows
 if larger, because rewriting a larger graph costs more."""
 
 SCANS_PER_NEIGHBOUR: Final = 8

@@ -50,7 +50,7 @@ class _Lock:
     def take(self) -> None:
         """Acquire the lock. Raise WriterBusy when another holder has it."""
         if self._fd is not None:
-            if _is_the_file(self._fd, self._path):
+            if _is_same_file(self._fd, self._path):
                 return
             self.release()  # the file was removed, so another process could lock its replacement
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -333,7 +333,7 @@ def _readable(work: Callable[[], _T]) -> _T:
         raise SearchUnavailable("the index cannot be read") from error
 
 
-def _is_the_file(fd: int, path: Path) -> bool:
+def _is_same_file(fd: int, path: Path) -> bool:
     """Return whether the open file is still the one at the path."""
     try:
         return os.path.samestat(os.fstat(fd), path.stat())

@@ -123,7 +123,6 @@ async def _try_lock(connection: "psycopg.AsyncConnection[tuple[object, ...]]", l
 async def _fetch_value(
     connection: "psycopg.AsyncConnection[tuple[object, ...]]", statement: LiteralString, *values: object
 ) -> object:
-    """Return the one value of the one row of the result."""
     try:
         row = await (await connection.execute(statement, values)).fetchone()
     except psycopg.Error as error:

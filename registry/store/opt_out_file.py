@@ -126,7 +126,7 @@ def _is_torn(descriptor: int) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync the name of a new file to the disk."""
+    """Sync a folder, so that the name of a new file is on the disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -365,7 +365,6 @@ class Forgetting:
         return deleted
 
     async def _webhooks_of_owners(self, domain: str, host: str) -> int:
-        """Delete the webhooks that owners set for these hosts; return their number."""
         row = OwnerSettingRow
         own = select(row.webhook).where(_covered(row, domain, host), row.webhook.is_not(None)).scalar_subquery()
         await self._run(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook.in_(own)))

@@ -128,7 +128,7 @@ class Services:
     ) -> None:
         """Replace all capabilities of each service, keeping their order. A known capability keeps the time when it was
         first seen, and the time of its last change if its fingerprint is the same."""
-        dates = await self._taken_out(capabilities)
+        dates = await self._remove_capabilities(capabilities)
         rows = [
             {"domain": domain, "host": host, "name": (name := key_name(capability.name)), "position": position}
             | {"data": capability.data, "detail": capability.detail, "example": capability.example}
@@ -172,7 +172,7 @@ class Services:
         rows = [{key: row[key] for key in _STAMPED} for row in map(_row, services)]
         await many(self._connection, _STAMP, rows)
 
-    async def _taken_out(self, keys: Iterable[Key]) -> dict[tuple[str, str, str], "_Dates"]:
+    async def _remove_capabilities(self, keys: Iterable[Key]) -> dict[tuple[str, str, str], "_Dates"]:
         """Delete the capabilities of the services; return their dates by domain, host and name."""
         row = CapabilityRow
         if not (keys := list(keys)):

@@ -110,7 +110,6 @@ class FeedActions:
                 await self._poller
 
     async def _poll(self) -> None:
-        """Look for events while readers wait."""
         while self._waiting and not self._ended.is_set():
             pause = POLL_SECONDS
             try:

@@ -98,7 +98,7 @@ async def submit_all(store: Store, hosts: Sequence[Host], *, client: str | None,
     async with store.begin() as uow:
         await refuse_in_mirror(uow, hosts[0].host)
         limits = await uow.holds.limits({host.domain for host in hosts})
-        results = {host: await _unqueued(uow, host, limits[host.domain], client, now) for host in hosts}
+        results = {host: await _without_queueing(uow, host, limits[host.domain], client, now) for host in hosts}
         if queued := [host for host, result in results.items() if result is None]:
             domains = {host.domain for host in queued}
             await uow.domains.add(domains, source="submission", now=now, due=None)
@@ -130,7 +130,9 @@ async def erase_clients(store: Store, *, now: datetime) -> int:
         return number
 
 
-async def _unqueued(uow: UnitOfWork, host: Host, limits: Limits, client: str | None, now: datetime) -> _Result | None:
+async def _without_queueing(
+    uow: UnitOfWork, host: Host, limits: Limits, client: str | None, now: datetime
+) -> _Result | None:
     """Return the result for a host that cannot or need not be queued; None if it must be."""
     if not limits.may_be_visited(host.host):  # guard: opt-out-submission
         return "opted_out" if limits.has_opted_out(host.host) else "blocked", None

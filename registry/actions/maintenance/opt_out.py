@@ -290,7 +290,7 @@ async def replay(store: Store, lines: Iterable[OptOutLine], *, now: datetime) ->
     last = list({line.host: line for line in lines}.values())
     opted_out, readmitted = [], []
     for first in range(0, len(last), _PAGE):
-        for line in await _unknown(store, last[first : first + _PAGE]):
+        for line in await _unapplied(store, last[first : first + _PAGE]):
             if line.action == "in":
                 readmitted.append(line.host)
                 await _end(store, line, now)
@@ -300,7 +300,7 @@ async def replay(store: Store, lines: Iterable[OptOutLine], *, now: datetime) ->
     return ReplayResult(len(lines), tuple(opted_out), tuple(readmitted))
 
 
-async def _unknown(store: Store, lines: list[OptOutLine]) -> list[OptOutLine]:
+async def _unapplied(store: Store, lines: list[OptOutLine]) -> list[OptOutLine]:
     """Return the lines that are not applied in the database."""
     unknown = []
     async with store.begin() as uow:

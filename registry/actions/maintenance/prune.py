@@ -66,7 +66,7 @@ class _Pruner:
 
     async def of_domains(self, domains: Sequence[str]) -> None:
         for table in OF_DOMAINS:
-            await self._until_done(table, lambda uow, table: uow.pruning.old(table, domains, self._horizon))
+            await self._delete_all(table, lambda uow, table: uow.pruning.old(table, domains, self._horizon))
         async with self._store.begin() as uow:
             suspects = await uow.pruning.with_orphans(domains, self._horizon)
         for table, table_domains in suspects.items():
@@ -77,12 +77,12 @@ class _Pruner:
         """Prune the tables that are not keyed by domain."""
         horizon = self._horizon
         await sequence(self._store)  # only events with a place are deleted, in its order
-        await self._until_done("changes", lambda uow, _: uow.feed.prune(horizon.changes, most=MAX_ROWS))
-        await self._until_done("mcp_servers", lambda uow, _: uow.mcp_servers.prune(horizon.changes, most=MAX_ROWS))
-        await self._until_done(
+        await self._delete_all("changes", lambda uow, _: uow.feed.prune(horizon.changes, most=MAX_ROWS))
+        await self._delete_all("mcp_servers", lambda uow, _: uow.mcp_servers.prune(horizon.changes, most=MAX_ROWS))
+        await self._delete_all(
             "claims", lambda uow, _: uow.claims.prune(expired=unseen_since, ended=horizon.changes, most=MAX_ROWS)
         )
-        await self._until_done("job_runs", lambda uow, _: uow.pruning.job_runs(horizon.job_runs, keep=LAST_RUNS))
+        await self._delete_all("job_runs", lambda uow, _: uow.pruning.job_runs(horizon.job_runs, keep=LAST_RUNS))
         async with self._store.begin() as uow:
             self.deleted["search_target"] += len(await uow.search.forget(unseen_since=unseen_since))
 
@@ -96,9 +96,9 @@ class _Pruner:
             await uow.domains.lock(domains)
             return await uow.pruning.idle(table, domains, self._horizon)
 
-        await self._until_done(table, delete)
+        await self._delete_all(table, delete)
 
-    async def _until_done(self, table: str, delete: Callable[[UnitOfWork, str], Awaitable[int]]) -> None:
+    async def _delete_all(self, table: str, delete: Callable[[UnitOfWork, str], Awaitable[int]]) -> None:
         """Delete in transactions of MAX_ROWS rows until no row is left."""
         deleted = MAX_ROWS
         while deleted >= MAX_ROWS:

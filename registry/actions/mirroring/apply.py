@@ -135,7 +135,7 @@ async def finish_dump(store: Store, before: MirrorRecord) -> tuple[MirrorRecord,
     removed = 0
     while True:
         async with store.begin() as uow:
-            await _expect(uow, before)
+            await _require_progress(uow, before)
             gone = await uow.mirroring.outdated(
                 snapshot=manifest.snapshot, until=manifest.sequence, limit=DROPPED_AT_ONCE
             )
@@ -195,7 +195,7 @@ async def _apply(
     """
     try:
         async with store.begin() as uow:
-            await _expect(uow, before)
+            await _require_progress(uow, before)
             applied = await _apply_together(uow, before, statements, now)
             await uow.mirroring.put(after)
             return applied
@@ -206,16 +206,16 @@ async def _apply(
     for statement in statements:
         try:
             async with store.begin() as uow:
-                await _expect(uow, before)
+                await _require_progress(uow, before)
                 applied.add(await _apply_together(uow, before, [statement], now))
         except Unstorable:
             _log.warning("a record of %s cannot be stored", statement.host)
             async with store.begin() as uow:
-                await _expect(uow, before)
+                await _require_progress(uow, before)
                 refused = replace(statement, received=None, refused="unstorable")
                 applied.add(await _apply_together(uow, before, [refused], now))
     async with store.begin() as uow:
-        await _expect(uow, before)
+        await _require_progress(uow, before)
         await uow.mirroring.put(after)
     return applied
 
@@ -336,7 +336,7 @@ async def _locked(uow: UnitOfWork) -> MirrorRecord:
     return mirror
 
 
-async def _expect(uow: UnitOfWork, before: MirrorRecord) -> None:
+async def _require_progress(uow: UnitOfWork, before: MirrorRecord) -> None:
     """Raise StaleProgress unless the progress is still `before`."""
     now = await _locked(uow)
     if (now.phase, now.part, now.line, now.cursor, _snapshot(now)) != (

@@ -107,7 +107,6 @@ def _steps(host: HostRecord, *, has_documents: bool) -> Iterator[Step]:
 
 
 def _first_steps(host: HostRecord, *, has_documents: bool) -> Sequence[Step]:
-    """Return the steps that a first visit makes."""
     return limits.short_list(host.host) if is_short(host, has_documents) else probes.STEPS
 
 

@@ -57,7 +57,7 @@ def pool(generation: str, stats: CorpusStats, answers: Answers, question: Parsed
     behind: dict[str, FoldedHosts] = {}
     if answers.oldest:  # guard: copies-are-folded-by-meilisearch
         fronts = _fronts(list(_by_host(answers.oldest).values()))
-        folded, nearest = _in_front(by_words, fronts), _in_front(nearest, fronts)
+        folded, nearest = _replace_copies(by_words, fronts), _replace_copies(nearest, fronts)
         matching = max(len(folded), matching + len(folded) - len(by_words))
         by_words = folded
         behind = {of[0].host: _behind(of, answers.copies[offer], named) for offer, of in fronts.items()}
@@ -108,7 +108,9 @@ def _fronts(oldest: Sequence[ResponseHit]) -> dict[int, list[ResponseHit]]:
     return fronts
 
 
-def _in_front(found: Mapping[str, ResponseHit], fronts: Mapping[int, Sequence[ResponseHit]]) -> dict[str, ResponseHit]:
+def _replace_copies(
+    found: Mapping[str, ResponseHit], fronts: Mapping[int, Sequence[ResponseHit]]
+) -> dict[str, ResponseHit]:
     """Return the services found, with copies replaced by those in front."""
     return {front.host: front for hit in found.values() for front in fronts.get(_offer(hit), [hit])}
 
