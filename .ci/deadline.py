@@ -28,12 +28,12 @@ def main(seconds: float, command: list[str]) -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     signal.signal(signal.SIGALRM, raise_timeout)
-    child = subprocess.Popen(command).pid
+    started = subprocess.Popen(command)  # kept: a forgotten one would take its own exit status when it is collected
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         while True:
             process, status = os.waitpid(-1, 0)
-            if process == child:
+            if process == started.pid:
                 code = os.waitstatus_to_exitcode(status)
                 return code if code >= 0 else 128 - code
     except TimeoutError:

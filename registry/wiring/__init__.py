@@ -25,6 +25,7 @@ from registry.store.unit_of_work import Store
 from registry.wiring.access import AccessActions
 from registry.wiring.clock import utc_now as utc_now  # the interfaces use it
 from registry.wiring.compute import ComputePool
+from registry.wiring.crawling import CrawlActions
 from registry.wiring.dumps import DumpActions
 from registry.wiring.embedded_database import database_url as database_url  # the command line uses it
 from registry.wiring.embedded_database import kept_running
@@ -37,11 +38,11 @@ from registry.wiring.mirroring import MirrorActions
 from registry.wiring.opt_outs import OptOutActions, OptOutFileUnreadable, opt_out_path, replay_own_file
 from registry.wiring.ownership import OwnershipActions
 from registry.wiring.queries import QueryActions
+from registry.wiring.reference import Reference, reference_in_force
 from registry.wiring.reports import ReportActions
 from registry.wiring.traces import TracesUnavailable as TracesUnavailable  # the interfaces catch it
 from registry.wiring.traces import trace_statements
 from registry.wiring.traces import tracing as tracing  # the interfaces use it
-from registry.wiring.upkeep import CrawlActions, Reference, reference_in_force
 from registry.wiring.webhooks import WebhookActions
 
 if TYPE_CHECKING:

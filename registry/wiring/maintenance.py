@@ -10,7 +10,7 @@ from registry.core.scheduling.jobs import Retention
 from registry.store import migrate
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
-from registry.wiring.upkeep import Reference
+from registry.wiring.reference import Reference
 
 
 class MaintenanceActions:

@@ -16,7 +16,7 @@ from registry.core.names.domains import registrable_domain, use_suffixes
 from registry.core.names.suffixes import SHIPPED, shipped_body
 from registry.settings import Settings
 from registry.store.unit_of_work import Store
-from registry.wiring.upkeep import reference_in_force
+from registry.wiring.reference import reference_in_force
 from tests.core.test_special_purpose import registry
 from tests.crawler.support import settings
 from tests.support.builders import NOW

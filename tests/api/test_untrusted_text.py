@@ -26,8 +26,8 @@ from registry.store.engine import make_engine
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
+from registry.wiring.reference import Reference
 from registry.wiring.searching import SearchActions
-from registry.wiring.upkeep import Reference
 from tests.api.planting import MARKER, MISSPELT, WORD, Web, leads_somewhere, planted_web, uncovered
 from tests.api.test_openapi import is_stream
 from tests.support import database

@@ -23,7 +23,7 @@ from registry.store.dump_writer import DumpWriter
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
-from registry.wiring.upkeep import Reference
+from registry.wiring.reference import Reference
 from tests.actions.test_received import record_of
 from tests.support.database import rows, until_true
 from tests.support.hang import HANG_SECONDS

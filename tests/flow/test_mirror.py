@@ -35,8 +35,8 @@ from registry.store.engine import make_engine
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
+from registry.wiring.reference import Reference
 from registry.wiring.searching import SearchActions
-from registry.wiring.upkeep import Reference
 from tests.actions.ownership.test_ownership import owner_of
 from tests.actions.test_dumps import same
 from tests.support.builders import ADP, HOLDER, LEASE_FOR, NOW, Page, Site, adp_site, awp_manifest, finish

@@ -16,8 +16,8 @@ from registry.settings import Settings
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
+from registry.wiring.reference import Reference
 from registry.wiring.searching import SearchActions
-from registry.wiring.upkeep import Reference
 from tests.mcp_registry.sites import SITES
 from tests.support.builders import crawl
 from tests.support.hang import HANG_SECONDS

@@ -14,8 +14,8 @@ from registry.store.engine import make_engine
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
+from registry.wiring.reference import Reference
 from registry.wiring.searching import SearchActions
-from registry.wiring.upkeep import Reference
 from tests.support import database
 from tests.support.api import _settings
 from tests.support.builders import crawl
