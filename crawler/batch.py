@@ -12,8 +12,8 @@ async def as_batch_job() -> AsyncIterator[None]:
 
     Enter it before the first HTTP client is built: the client's thread inherits the scheduling policy.
 
-    With SCHED_BATCH (sched(7)) a thread that wakes up does not preempt the one that woke it. So the transport's thread
-    receives requests by the dozen instead of one by one: a third fewer context switches, a tenth less CPU.
+    With SCHED_BATCH (sched(7)) a thread that wakes up does not preempt the thread that woke it. So the transport's
+    thread receives requests by the dozen instead of one by one: a third fewer context switches, a tenth less CPU.
 
     Garbage is collected rarely, because the objects of a visit live for half a minute and almost none are cyclic.
     """
@@ -31,7 +31,7 @@ async def as_batch_job() -> AsyncIterator[None]:
 
 
 def _set_policy(policy: int) -> int | None:
-    """Set this thread's policy; return the previous one, or None when it was set by the user or may not be changed."""
+    """Set this thread's policy; return the previous one, or None if it was set by the user or may not be changed."""
     previous = os.sched_getscheduler(0)
     if {previous, policy} != {os.SCHED_OTHER, os.SCHED_BATCH}:
         return None

@@ -1,9 +1,9 @@
-"""The memory budget for the bodies of all visits, so that no number of large answers exhausts the memory.
+"""The memory budget for the bodies of all visits, so that large answers cannot exhaust the memory.
 
-Each visit may hold a small amount that is not counted; typical visits rarely need more. What a visit holds beyond that,
-while it reads and until it is recorded, is reserved from one budget of the process. When the budget is exhausted, the
-visit ends as SKIPPED and is repeated within the day. A visit never waits for memory, because a slow host that holds a
-reservation could then block all others.
+Each visit may hold a small uncounted amount; typical visits rarely need more. Beyond it, memory is reserved from one
+budget of the process while a body is read and until the visit is recorded. If the budget is exhausted, the visit ends
+as SKIPPED and is repeated within the day. A visit never waits for memory, because a slow host with a reservation could
+then block all others.
 """
 
 from typing import Final
@@ -29,12 +29,12 @@ class BodyMemoryBudget:
     """The bytes left for large bodies. Each visit has a reservation of it."""
 
     def __init__(self, max_visits: int) -> None:
-        """`max_visits`: concurrent visits, at most."""
+        """Start with an unused budget. `max_visits`: maximum number of concurrent visits."""
         self.left = max(MIN_BUDGET, max_visits * BUDGET_PER_VISIT)
         self.largest = LARGEST_BODY
 
     def expect(self, cap: int) -> None:
-        """Extend the budget when a body of up to `cap` bytes, larger than any before, is going to be read."""
+        """Extend the budget before a body of up to `cap` bytes, larger than any before, is read."""
         if cap > self.largest:
             self.left += cap - self.largest
             self.largest = cap
@@ -52,7 +52,7 @@ class BodyMemoryReservation:
         self._kept = self._reserved = 0
 
     def grow_to(self, size: int) -> None:
-        """Reserve memory for `size` bytes of the body that is being read. Raise BodyMemoryExhausted."""
+        """Reserve memory for `size` bytes of the current body. Raise NoBodyMemory."""
         needed = max(0, self._kept + size - FREE_PER_VISIT)
         if needed - self._reserved > self._budget.left:  # guard: body-memory
             raise NoBodyMemory
@@ -60,12 +60,12 @@ class BodyMemoryReservation:
         self._reserved = needed
 
     def keep(self, size: int) -> None:
-        """Set the bytes that the visit keeps of all bodies so far. Never refused: they are in memory already."""
+        """Set the bytes of all bodies that the visit keeps. Never refused: they are in memory already."""
         self._kept = size
         self._budget.left += self._reserved
         self._reserved = max(0, size - FREE_PER_VISIT)
         self._budget.left -= self._reserved
 
     def discard(self) -> None:
-        """Release the reservation of the body that was being read, because reading it failed."""
+        """Release the reservation of the current body, because reading it failed."""
         self.keep(self._kept)

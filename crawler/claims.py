@@ -1,7 +1,7 @@
-"""Check claims of ownership: the file or the TXT record, at addresses and through a resolver that a visit may use.
+"""Checks claims of ownership: the file or the TXT record, with the address guard and resolver of visits.
 
-A check is made when a claimant asks for it, and of a proven claim on a schedule. It takes one request or one DNS query.
-A file counts only when the host itself, or its `www.`, serves it: a redirect to another host proves nothing about it.
+A check is made on a claimant's request, and for proven claims on a schedule. It takes one request or one DNS query. A
+file counts only if the host itself, or its `www.`, serves it: a redirect to another host proves nothing.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from registry.tasks import running_beside
 if TYPE_CHECKING:
     from registry.wiring import Waypost
 
-MOST_AT_ONCE: Final = 16
+MAX_AT_ONCE: Final = 16
 """Checks of one worker at once."""
 
 _CAP: Final = 4 * 1024
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 async def read_claim(checks: OptOutChecks, check: ClaimCheck) -> Answer:
-    """Return whether the host publishes the value. Anything that is no definite answer is "unanswered"."""
+    """Return whether the host publishes the value; "unanswered" if the answer is not definite."""
     if check.method == "dns":
         read = _read_record(checks, check)
     elif check.may_fetch:
@@ -76,7 +76,7 @@ async def _check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
     running: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
         while True:
-            for check in await _take(waypost, MOST_AT_ONCE - len(running)):
+            for check in await _take(waypost, MAX_AT_ONCE - len(running)):
                 task = group.create_task(_check(waypost, checks, check))
                 running.add(task)
                 task.add_done_callback(running.discard)
@@ -95,7 +95,7 @@ async def _check(waypost: "Waypost", checks: OptOutChecks, check: ClaimCheck) ->
     answer: Answer
     try:
         answer = await read_claim(checks, check)
-    except Exception as error:  # a bug: without an answer the claim would be checked for ever
+    except Exception as error:  # a bug: without an answer the claim would be checked again and again
         log.error("claim.crashed", host=check.host, error=type(error).__name__)
         answer = "unanswered"
     try:

@@ -1,8 +1,8 @@
 """Deferral of visits whose address is too busy: the domain is released and gets a time for the next attempt.
 
 Thousands of sites may share one address that allows two connections. Waiting for it, they could occupy all concurrent
-visits, and no other site would be visited. So while half of the concurrent visits wait, only a short queue is allowed
-per address, and a queue never outlasts the lease. Other visits are deferred, each to a later time than the previous.
+visits and block all other sites. So while half of the concurrent visits wait, only a short queue is allowed per
+address, and a queue never outlasts the lease. Other visits are deferred, each later than the previous one.
 """
 
 import math
@@ -18,7 +18,7 @@ MAX_DELAY: Final = 86_400.0
 """Seconds. Delays are rounded up to a multiple of MIN_DELAY, so that equal ones are released together."""
 
 MAX_TRACKED: Final = 10_000
-"""Number of addresses from which those with only past deferrals are deleted."""
+"""Number of addresses above which those with only past deferrals are deleted."""
 
 
 class AddressBusy(Exception):
@@ -33,7 +33,7 @@ class Deferrals:
     """The next free time at each busy address, as far as this process knows."""
 
     def __init__(self, visit_seconds: float) -> None:
-        """`visit_seconds`: approximate time that a visit occupies its address."""
+        """Start with no deferrals. `visit_seconds`: approximate time that a visit occupies its address."""
         self._visit_seconds = visit_seconds
         self._free_at: dict[str, float] = {}
 

@@ -4,23 +4,23 @@ from typing import Final
 
 import structlog
 
-from crawler.claims import MOST_AT_ONCE as MOST_CLAIMS
-from crawler.opt_out import MOST_AT_ONCE
-from crawler.webhooks import MOST_AT_ONCE as MOST_MESSAGES
+from crawler.claims import MAX_AT_ONCE as MAX_CLAIMS
+from crawler.opt_out import MAX_AT_ONCE
+from crawler.webhooks import MAX_AT_ONCE as MAX_MESSAGES
 from registry.wiring.embedded_database import raise_open_files
 
 PER_HOST: Final = 2
 """Connections of one domain in flight: to the current host, and to one it redirected from or visited before."""
 
-SPARE: Final = 256 + (MOST_AT_ONCE + MOST_CLAIMS + MOST_MESSAGES) * PER_HOST
-"""File descriptors for the database, the resolvers, the index, files that are already open, and what a worker does
-beside its visits: checks of opt-outs and claims, and webhooks."""
+SPARE: Final = 256 + (MAX_AT_ONCE + MAX_CLAIMS + MAX_MESSAGES) * PER_HOST
+"""File descriptors for the database, the resolvers, the index, open files, and a worker's checks of opt-outs and claims
+and its webhooks."""
 
 log = structlog.get_logger(__name__)
 
 
 def hosts_that_fit(requested: int) -> int:
-    """Return how many of the wanted hosts may be in flight. Raise the soft limit of open files as far as allowed."""
+    """Return how many of the requested hosts may be in flight. Raise the soft limit of open files as far as allowed."""
     needed = requested * PER_HOST + SPARE
     available = raise_open_files(needed)
     if available >= needed:

@@ -24,7 +24,7 @@ class Dialer:
     def __init__(
         self, guard: AddressGuard, clients: ClientPool, deadlines: VisitDeadlines, opted_out: Collection[str]
     ) -> None:
-        """`opted_out`: hosts whose address is never resolved."""
+        """Start without pins. `opted_out`: hosts whose address is never resolved."""
         self._guard = guard
         self._pool = clients
         self._deadlines = deadlines
@@ -40,7 +40,7 @@ class Dialer:
         return pin if url.startswith(prefix) else None
 
     async def pin(self, url: str) -> Pin | FetchFailure:
-        """Return the pin of a canonical URL's host, or why it has none. A failed look-up is not repeated."""
+        """Return the pin of a canonical URL's host, or why it has no pin. A failed look-up is not repeated."""
         host = host_of(url) or ""
         if host not in self._pins:
             # guard: opt-out-before-look-up
@@ -58,7 +58,7 @@ class Dialer:
             self._deadlines.host_seconds -= time.monotonic() - began
 
     async def connect(self, pin: Pin) -> Client:
-        """Return a new client for a host without a client for this address."""
+        """Return a new client for this address, for a host without one."""
         pinned = self._pool.pinned(pin)
         client = self.clients[pin.host] = await pinned.__aenter__()
         self._pinned_clients.append(pinned)

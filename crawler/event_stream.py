@@ -28,7 +28,7 @@ class ReplyWatch:
         return cls(post.request_id) if post and is_stream and not fields.get("content-encoding") else None
 
     def is_over(self, chunk: bytes) -> bool:
-        """Take the next bytes of the stream. Return True when it holds the reply, or when no reply is expected."""
+        """Take the next bytes of the stream. Return whether it contains the reply, or no reply is expected."""
         if self._request_id is None:
             return True
         self._event += chunk

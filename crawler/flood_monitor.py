@@ -1,4 +1,4 @@
-"""Shut down connections that receive endless interim responses (RFC 9110 section 15.2), which no other limit covers.
+"""Shuts down connections with endless interim responses (RFC 9110 section 15.2), which no other limit covers.
 
 The HTTP library skips interim responses silently and without a limit, so that one server could use a whole core until
 the deadline of its request (13 s of CPU in 15 s, measured). The kernel counts the bytes that each connection receives
@@ -74,7 +74,7 @@ class FloodMonitor:
             await asyncio.to_thread(self._thread.join)
 
     def shut_down_since(self, pin: Pin, moment: float) -> bool:
-        """True when a connection to the pinned address was shut down after `moment` of the monotonic clock."""
+        """Return whether a connection to the pinned address was shut down after `moment` of the monotonic clock."""
         return self._shut_down.get((pin.address, pin.port), 0.0) >= moment > 0.0
 
     def _watch(self) -> None:
@@ -105,7 +105,7 @@ class FloodMonitor:
             self._counts, self._window_began = received, began
 
     def _shut_down_connection(self, descriptor: int, size: int) -> None:
-        """Shut one connection down. Check it again: the transport may have closed it and reused its descriptor."""
+        """Shut down a connection. Check it again: the transport may have closed it and reused its descriptor."""
         with contextlib.suppress(OSError), socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as connection:
             peer = connection.getpeername()[:2]
             # guard: flood-own-connections
@@ -116,7 +116,7 @@ class FloodMonitor:
 
 
 def _received() -> Iterator[tuple[int, int]]:
-    """Yield each TCP connection of this process: its descriptor and the bytes that it has received."""
+    """Yield the descriptor of each TCP connection of this process, and its received bytes."""
     for name in os.listdir(_DESCRIPTORS):  # noqa: PTH208  (a Path for each of thousands costs more than the scan)
         try:
             # With an explicit family and type the constructor makes no system calls; a wrong guess does not matter.
@@ -131,6 +131,6 @@ def _received() -> Iterator[tuple[int, int]]:
 
 
 def _bytes_received(connection: socket.socket) -> int:
-    """Return the bytes received. Raise OSError when this is not a TCP connection."""
+    """Return the bytes received. Raise OSError if this is not a TCP connection."""
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.size)
     return int(_RECEIVED.unpack(info)[0]) if len(info) == _RECEIVED.size else 0

@@ -1,4 +1,4 @@
-"""Decide at which address a host name may be dialled: the connect-to table, the resolver, the address policy.
+"""Decides at which address a host name may be dialled: the connect-to table, the resolver, the address policy.
 
 A name is resolved once, EVERY address in the answer is checked, one allowed address is picked, and that address is
 pinned: the transport dials it with the original name for SNI and Host. The name is not resolved again in the visit, so
@@ -43,7 +43,7 @@ class BadSetup(ValueError):
 
 
 class BadConnectTo(BadSetup):
-    """An entry of the connect-to table that cannot be used; the message names the entry and what is wrong."""
+    """An entry of the connect-to table cannot be used; the message names the entry and the problem."""
 
 
 class ResolutionError(Exception):
@@ -65,9 +65,9 @@ class RefusedAddress(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """The address at which one host is dialled during a visit. `limiter_key`: the key that connections are counted by.
+    """The address at which one host is dialled during a visit. `limiter_key`: key under which connections are counted.
 
-    `instead`: another allowed address of the host, used when the first cannot be connected to.
+    `instead`: another allowed address of the host, used if the first cannot be connected to.
     """
 
     host: str
@@ -104,11 +104,12 @@ class ConnectTo:
 
     @property
     def names(self) -> frozenset[str]:
-        """Host names of the table; they may be special-use names (`canonical_host(..., exempt=names)`)."""
+        """Return the host names of the table; they may be special-use names (`canonical_host(..., exempt=names)`)."""
         return frozenset(self.entries)
 
     def pin(self, host: str) -> Pin | None:
-        """Return the table's pin of a host, or None. The limiter counts each name of the table as its own address."""
+        """Return the table's pin of a host, or None. The limiter counts each name of the table as a separate
+        address."""
         target = self.entries.get(host)
         return target and Pin(host, *target, limiter_key=host)
 
@@ -158,8 +159,8 @@ _NO_RECORD: Final = frozenset({"nxdomain", "no_address"})
 
 class _Dns(aiodns.DNSResolver):
     """A resolver that clears its cache regularly. c-ares caches every answer until its TTL ends, up to an hour, at 2 KB
-    each and without a limit, and pycares lacks the option to disable it. A visit resolves a name once, so nothing is
-    lost."""
+    each and without a limit, and pycares lacks the option to disable it. A visit resolves a name once, so the cache is
+    useless."""
 
     looked_up = 0
 
@@ -183,7 +184,7 @@ class Resolver:
         self._dns = _Dns(timeout=timeout / 2, tries=2, flags=flags)
 
     async def addresses(self, host: str) -> tuple[str, ...]:
-        """Return all addresses, IPv4 first. Raise Unresolved."""
+        """Return all addresses, IPv4 first. Raise ResolutionError."""
         # NOSORT: c-ares would otherwise connect a datagram socket to each address, including refused ones.
         answer = await self._query(
             lambda: self._dns.getaddrinfo(host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=_AI_NOSORT)
@@ -192,7 +193,7 @@ class Resolver:
         return tuple(dict.fromkeys(node.addr[0].decode("ascii") for node in nodes))
 
     async def txt_records(self, name: str) -> tuple[bytes, ...]:
-        """Return the TXT records of a name, empty if it has none. Raise Unresolved when the look-up fails."""
+        """Return the TXT records of a name, empty if it has none. Raise ResolutionError if the look-up fails."""
         try:
             answer = await self._query(lambda: self._dns.query_dns(name, "TXT"))
         except ResolutionError as error:
@@ -202,7 +203,7 @@ class Resolver:
         return tuple(record.data.data for record in answer.answer if isinstance(record.data, pycares.TXTRecordData))
 
     async def _query(self, send_query: Callable[[], Awaitable[_T]]) -> _T:
-        """Run a DNS query within the limits of concurrency and time, and return its answer. Raise Unresolved."""
+        """Run a DNS query within the limits of concurrency and time, and return its answer. Raise ResolutionError."""
         try:
             async with self._slots, asyncio.timeout(self._timeout):
                 self._dns.count()
@@ -220,7 +221,7 @@ class AddressGuard:
     """The only way to get from a host name to an address that may be dialled."""
 
     def __init__(self, connect_to: ConnectTo, resolver: Resolver | None, refused: Iterable[str] = ()) -> None:
-        """With `resolver` None, only names of the table resolve. `refused`: further networks to refuse."""
+        """Prepare. Without `resolver`, only names of the table resolve. `refused`: further networks to refuse."""
         self.connect_to = connect_to
         self._refused = tuple(ip_network(network, strict=False) for network in refused)
         self._resolver = resolver
@@ -232,7 +233,8 @@ class AddressGuard:
             )
 
     async def pin(self, host: str) -> Pin:
-        """Return the pin of a canonical host (`host_of`; empty for IP literals). Raise Unresolved or AddressRefused."""
+        """Return the pin of a canonical host (`host_of`; empty for IP literals). Raise ResolutionError or
+        RefusedAddress."""
         if not host:  # guard: empty-host
             raise RefusedAddress("no host name", "")
         if pin := self.connect_to.pin(host):
@@ -242,7 +244,7 @@ class AddressGuard:
         return pick(host, await self._resolver.addresses(host), self._refused)
 
     async def txt_records(self, name: str) -> tuple[bytes, ...]:
-        """Return the TXT records of a name. Raise Unresolved when the look-up fails."""
+        """Return the TXT records of a name. Raise ResolutionError if the look-up fails."""
         return () if self._resolver is None else await self._resolver.txt_records(name)
 
     async def close(self) -> None:
@@ -251,8 +253,8 @@ class AddressGuard:
 
 
 def pick(host: str, addresses: Iterable[str], refused_networks: Collection[IPv4Network | IPv6Network] = ()) -> Pin:
-    """Return the first allowed address, with an alternative. Raise Unresolved without addresses, AddressRefused when
-    none is allowed. `refused_networks`: those of the operator.
+    """Return the first allowed address, with an alternative. Raise ResolutionError without addresses, RefusedAddress if
+    none is allowed. `refused_networks`: refused by the operator.
 
     The alternative is of the other address family if possible, because a failure may concern the whole family. A
     refused address beside an allowed one is skipped and does not refuse the name: leftovers of split-horizon DNS are

@@ -1,8 +1,7 @@
-"""The download handler of `probe://`: it visits the due hosts of one leased domain with the pinned transport.
+"""The download handler of `probe://`, and downloads of reference data; both with the pinned transport.
 
-Download a file that a publisher offers, with the transport of visits: same guard, same caps, same User-Agent.
-
-For the registry's reference data (`waypost schedule`), at URLs from its settings. Crawled sites are visited instead.
+The handler visits the due hosts of one leased domain. `download` fetches a file that a publisher offers, with the same
+guard, caps and User-Agent, at a URL from the registry's settings (`waypost schedule`).
 """
 
 import asyncio
@@ -38,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LeasedDomain:
-    """One domain of a lease: what to visit, the lease's token and its end."""
+    """One domain of a lease: the hosts to visit, the lease's token and its end."""
 
     token: UUID
     expires_at: datetime
@@ -46,7 +45,7 @@ class LeasedDomain:
 
 
 class VisitCut(Exception):
-    """The crawl stopped before any host of the domain was visited, or the lease of the domain was lost."""
+    """The crawl stopped, or the lease was lost, before any host of the domain was visited."""
 
 
 class DeferredVisit(Exception):
@@ -68,21 +67,21 @@ class DomainResponse(Response):
 
 
 class ProbeHandler(BaseDownloadHandler):
-    """Visit the due hosts of a domain one after another. A request without a lease is refused."""
+    """Visits the due hosts of a domain one after another. Refuses requests without a lease."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._stats = crawler.stats if crawler.settings.getbool("DOWNLOADER_STATS") else None
 
     async def download_request(self, request: Request) -> Response:
-        """Return a DomainResponse. Raise VisitCut, VisitDeferred, VisitCrashed, or NotSupported without a lease."""
+        """Return a DomainResponse. Raise VisitCut, DeferredVisit, VisitCrash, or NotSupported without a lease."""
         leased = request.meta.get(LEASED)
         visitor: Visitor | None = getattr(self.crawler.spider, "visitor", None)
         if visitor is None or not isinstance(leased, LeasedDomain):
             raise NotSupported("probe:// requests come from leases: scrapy crawl waypost -a only=DOMAIN")
         self._count("downloader/request_count")
         try:
-            # In a task of its own: in Scrapy's, each of its hundred wake-ups would pass through Scrapy's coroutines.
+            # In a separate task: in Scrapy's, each of its hundred wake-ups would pass through Scrapy's coroutines.
             finished = await asyncio.create_task(visit(visitor, leased))
         except Exception as error:
             self._count("downloader/exception_count")
@@ -99,7 +98,7 @@ class ProbeHandler(BaseDownloadHandler):
 
 
 async def visit(visitor: Visitor, leased: LeasedDomain) -> FinishedDomain:
-    """Return what was visited of the domain. Raise VisitCut, VisitDeferred or VisitCrashed.
+    """Return the visits of the domain. Raise VisitCut, DeferredVisit or VisitCrash.
 
     `Visitor.cancel_running` and `Visitor.cancel_visit` cancel the task that runs this.
     """
@@ -112,7 +111,7 @@ async def visit(visitor: Visitor, leased: LeasedDomain) -> FinishedDomain:
     except AddressBusy as busy:
         raise DeferredVisit(busy.retry_after) from None
     except asyncio.CancelledError:
-        if not visitor.stop.is_set() and domain in visitor.running:  # cancelled by somebody else
+        if not visitor.stop.is_set() and domain in visitor.running:  # cancelled by other code
             raise
         task.uncancel()
         raise VisitCut from None
@@ -128,7 +127,7 @@ async def visit(visitor: Visitor, leased: LeasedDomain) -> FinishedDomain:
 
 
 def describe(error: Exception) -> dict[str, str]:
-    """Return the class of an error and where it was raised; its message may contain untrusted text."""
+    """Return the class of an error and where it was raised, without the message, which may contain untrusted text."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     location = " < ".join(f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
     return {"error": type(error).__name__, "place": location}

@@ -8,7 +8,7 @@ from registry.core.visiting.visits import FinishedDomain
 
 @dataclass(frozen=True, slots=True)
 class VisitedDomain:
-    """A domain whose due hosts were visited. `token`: the lease that it is recorded under."""
+    """A domain whose due hosts were visited. `token`: the lease under which it is recorded."""
 
     domain: str
     token: UUID

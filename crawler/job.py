@@ -21,8 +21,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CrawlJob:
-    """`until_idle`: end when nothing is due, else wait for more. `only`: restrict the crawl to these domains. `stop`
-    ends the crawl.
+    """Parameters of a crawl. `until_idle`: end when nothing is due, else wait for more. `only`: restrict the crawl to
+    these domains. `stop` ends the crawl.
 
     `on_progress` is called with the figures after every lease and record, `on_recorded` with the visits of each record.
     """
@@ -44,7 +44,7 @@ def job_from(scrapy_settings: BaseSettings) -> CrawlJob:
 
 
 def settings_from(scrapy_settings: BaseSettings) -> Settings:
-    """Return the registry's settings: those of `-s` first, then the environment, then the Scrapy settings module.
+    """Return the registry's settings: from `-s` first, then the environment, then the Scrapy settings module.
 
     Raise ValueError for a wrong value.
     """
@@ -71,7 +71,7 @@ def settings_from(scrapy_settings: BaseSettings) -> Settings:
 async def opened(job: CrawlJob, names: Sequence[str]) -> AsyncIterator[tuple[Waypost, CrawlJob]]:
     """Yield the open registry and the job. A job without a registry gets one, with seeding, recovery, a final drain.
 
-    Raise NOT_READY, BadDatabaseUrl, and InvalidName when none of the names may be visited.
+    Raise NOT_READY, BadDatabaseUrl, and InvalidName if none of the names may be visited.
     """
     if job.waypost is not None:
         yield job.waypost, job

@@ -1,7 +1,4 @@
-"""The database session that a crawl's leases depend on, and the visitor that runs while it is open.
-
-The domains that a crawl holds leases on: its bound counts them, and at its end the rest must be released.
-"""
+"""The database session behind a crawl's leases, the visitor that runs while it is open, and the domains in flight."""
 
 import asyncio
 import contextlib
@@ -37,7 +34,7 @@ class InFlight:
         self._tokens |= dict.fromkeys((job.domain for job in lease.domains), lease.token)
 
     def token(self, domain: str) -> UUID | None:
-        """Return the token of the lease, or None when the domain is not in flight."""
+        """Return the token of the lease, or None if the domain is not in flight."""
         return self._tokens.get(domain)
 
     def remove(self, domains: Iterable[str]) -> None:
@@ -86,18 +83,18 @@ log = structlog.get_logger(__name__)
 
 
 class LeaseHolder:
-    """Keep a session and a visitor while the crawl runs. Both are replaced when the database drops the session.
+    """Keeps a session and a visitor while the crawl runs, and replaces both when the database drops the session.
 
-    Without the session other processes may take the leases, so all visits are cancelled at once. A visit whose lease
-    alone is lost is cancelled within LOST_LEASES_SECONDS. When the crawl stops, visits end before their next request,
+    Without the session other processes may take the leases, so all visits are cancelled at once. A single visit whose
+    lease is lost is cancelled within LOST_LEASES_SECONDS. When the crawl stops, visits end before their next request,
     and are cancelled after GRACE seconds.
     """
 
     def __init__(
         self, waypost: Waypost, settings: Settings, in_flight: InFlight, stop: asyncio.Event, *, is_worker: bool
     ) -> None:
-        """`stop` ends the crawl, and is set when it ends. `is_worker`: wait while the database is away, and check
-        opt-out requests."""
+        """Start without a session. `stop` ends the crawl, and is set when it ends. `is_worker`: wait while the database
+        is away, and check opt-out requests."""
         self.visitor: Visitor | None = None
         self.session_id = 0
         self._waypost = waypost
@@ -133,7 +130,7 @@ class LeaseHolder:
         self._watching = asyncio.create_task(self._watch(is_closing))
 
     async def close(self) -> None:
-        """End the session; nothing may be in flight any more."""
+        """End the session, once nothing is in flight."""
         self._stop.set()
         if self._watching is not None:
             self._watching.cancel()
@@ -166,7 +163,7 @@ class LeaseHolder:
 
     @contextlib.asynccontextmanager
     async def _session(self) -> AsyncIterator[HeldLock | None]:
-        """Open a session for leases; yield None when stopped while the database is away."""
+        """Open a session for leases; yield None if stopped while the database is away."""
         async with contextlib.AsyncExitStack() as stack:
             session = None
             while session is None and not self._stop.is_set():
@@ -214,5 +211,5 @@ class LeaseHolder:
                 log.warning("lost_leases.failed", error=type(error).__name__)
                 continue
             for domain in lost:
-                if self._in_flight.token(domain) in tokens:  # not leased only since the question
+                if self._in_flight.token(domain) in tokens:  # not leased after the query
                     visitor.cancel_visit(domain)  # guard: lost-lease-ends-visit

@@ -1,12 +1,12 @@
-"""Check on request whether a site opts out, many sites at once: by the well-known file, a TXT record, or robots.txt.
+"""Checks on request whether a site opts out, many sites at once: by the well-known file, a TXT record, or robots.txt.
 
-A check takes one request and one DNS query, or two requests where an opt-out is to end, so ordinary visits do not
-include it. The file is read even if robots.txt disallows it, because a site publishes it for this crawler. A file
-counts only when the host itself serves it: otherwise one host of a platform could delete all others. A CNAME of the TXT
-record's name is the domain owner's own doing.
+A check takes one request and one DNS query, or two requests to end an opt-out, so ordinary visits do not include it.
+The file is read even if robots.txt disallows it, because a site publishes it for this crawler. A file counts only if
+the host itself serves it: otherwise one host of a platform could delete all others. A CNAME of the TXT record's name is
+set by the domain owner.
 
-Checks share no limit with visits, so that neither can delay the other: they wait for no lease, have a connection each,
-and are not counted by budgets. What bounds them are their deadline, MOST_AT_ONCE, and the limits of
+Checks and visits share no limits, so that neither can delay the other: checks need no lease, have separate connections,
+and do not count against budgets. They are bounded by their deadline, MAX_AT_ONCE, and the limits of
 `registry.actions.maintenance.opt_out` on requests.
 """
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 POLL_SECONDS: Final = 1.0
 """Seconds between two claims of pending requests."""
 
-MOST_AT_ONCE: Final = 64
+MAX_AT_ONCE: Final = 64
 """Checks of one worker at once."""
 
 CHECK_SECONDS: Final = 6.0
-"""Seconds for one check. Where every place is taken by a silent site, a request waits that long for one, at most a
-second for the claim, and again that long for its own site: under 15 seconds."""
+"""Seconds for one check. If silent sites occupy every place, a request waits that long for a place, at most a second
+for the claim, and again that long for its site: under 15 seconds."""
 
 _SETTLED_AT_ONCE: Final = 4
 """Results written at once: the crawl needs the other connections to the database."""
@@ -55,10 +55,10 @@ log = structlog.get_logger(__name__)
 
 
 class OptOutChecks(CrawlResources):
-    """The resources of the opt-out checks of one process, apart from those of its visits."""
+    """The resources of the opt-out checks of one process, separate from those of its visits."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raise guards.BadConnectTo for an invalid table."""
+        """Prepare the resources. Raise guards.BadConnectTo for an invalid table."""
         self.seconds = CHECK_SECONDS
         limits = {
             "request_timeout": self.seconds,
@@ -67,7 +67,7 @@ class OptOutChecks(CrawlResources):
         }
         super().__init__(settings.model_copy(update=limits))
         self.block_budgets = _NoBudgets(0)  # guard: opt-out-budgets
-        self.body_memory.left = MOST_AT_ONCE * ROBOTS_CAP
+        self.body_memory.left = MAX_AT_ONCE * ROBOTS_CAP
 
     async def acquire_slot(self, key: str) -> ConnectionSlot:
         """Return a slot without waiting: at a shared address, silent neighbours would make an honest site wait."""
@@ -89,9 +89,9 @@ class _NoBudgets(BlockBudgets):
 
 
 async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
-    """Return what the site declares, and which sources did not answer in time.
+    """Return the site's declarations, and the sources that did not answer in time.
 
-    `wish`: "out" or "in". robots.txt is read only for "in": it opts a site out in visits, not on request.
+    `wish`: "out" or "in". robots.txt is read only for "in": visits read it for "out".
     """
     robots = Declaration("robots", f"https://{host}/robots.txt")
     file = Declaration("file", f"https://{host}{FILE_PATH}")
@@ -136,19 +136,19 @@ async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
 async def checking_opt_outs(waypost: "Waypost", settings: Settings) -> AsyncIterator[None]:
     """Check pending opt-out requests while the block runs. Raise guards.BadSetup.
 
-    Checks that its end interrupts are claimed again when their claims expire.
+    Interrupted checks are claimed again when their claims expire.
     """
     async with OptOutChecks(settings) as checks, running_beside(check_continuously(waypost, checks)):
         yield
 
 
 async def check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
-    """Claim requests as they come and check up to MOST_AT_ONCE at once, until cancelled."""
+    """Claim and check requests, up to MAX_AT_ONCE at once, until cancelled."""
     running: set[asyncio.Task[None]] = set()
     settling = asyncio.Semaphore(_SETTLED_AT_ONCE)
     async with asyncio.TaskGroup() as group:
         while True:
-            for request in await _claim(waypost, MOST_AT_ONCE - len(running)):
+            for request in await _claim(waypost, MAX_AT_ONCE - len(running)):
                 task = group.create_task(_check(waypost, checks, request, settling))
                 running.add(task)
                 task.add_done_callback(running.discard)
@@ -166,10 +166,10 @@ async def _claim(waypost: "Waypost", limit: int) -> Sequence[OptOutRequestRecord
 async def _check(
     waypost: "Waypost", checks: OptOutChecks, request: OptOutRequestRecord, settling: asyncio.Semaphore
 ) -> None:
-    """Check one request. When its result cannot be stored, it is checked again after its claim."""
+    """Check one request. If its result cannot be stored, it is checked again after its claim."""
     try:
         proof = await read_proof(checks, request.host, request.wish)
-    except Exception as error:  # a bug: without a verdict the request would be checked for ever
+    except Exception as error:  # a bug: without a verdict the request would be checked again and again
         log.error("optout.crashed", host=request.host, error=type(error).__name__)
         proof = Proof((), (request.host,))
     try:
@@ -181,5 +181,5 @@ async def _check(
 
 
 def _is_conclusive(fetched: FetchResult) -> bool:
-    """True when the answer is conclusive: a server error, a 429 or no answer is not, a missing file is."""
+    """Return whether the answer is conclusive: a missing file is; a server error, a 429 or a failure is not."""
     return fetched.status is not None and fetched.status < 500 and fetched.status != 429

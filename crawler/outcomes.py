@@ -1,9 +1,9 @@
-"""Translate answers and failures of the transport into `FetchResult`. No other module knows both vocabularies.
+"""Translates answers and failures of the transport into `FetchResult`. No other module knows both vocabularies.
 
-pyreqwest describes its failures only in messages. Each is matched here by the words that rustls, hyper and the
-operating system use, and covered by a test against a server that fails in exactly that way. An unknown message becomes
-the least specific reason of its kind, never an exception. `registry.core.visiting.plan` ends a visit depending on how a
-reason begins (names and connections: at once; requests: after a few), so the reasons are a contract.
+pyreqwest describes its failures only in messages. Each is matched here by the words of rustls, hyper and the operating
+system, and covered by a test against a server with exactly that failure. An unknown message becomes the least specific
+reason of its kind, never an exception. `registry.core.visiting.plan` ends a visit depending on how a reason begins
+(names and connections: at once; requests: after a few), so the reasons are a contract.
 """
 
 import errno
@@ -139,7 +139,7 @@ CLOSED_WHILE_IDLE: Final = frozenset({"closed", "reset"})
 
 
 def request_headers(probe: Probe) -> dict[str, str]:
-    """Return the probe's own request fields; conditional ones when an earlier visit stored valid validators."""
+    """Return the probe's request fields, conditional ones if an earlier visit stored valid validators."""
     headers = {"Accept": probe.accept, **(dict(probe.post.headers) if probe.post else {})}
     if probe.etag and _FIELD_VALUE.fullmatch(probe.etag):  # guard: validator-syntax
         headers["If-None-Match"] = probe.etag

@@ -11,7 +11,7 @@ from crawler.spider import WaypostSpider
 
 
 class RecordPipeline:
-    """Record visited domains, and open and close the spider's resources.
+    """Records visited domains, and opens and closes the spider's resources.
 
     So the signal `item_scraped` means recorded; `item_dropped` means that the visits were not stored, see the log.
     """
@@ -34,7 +34,7 @@ class RecordPipeline:
             await self._crawler.spider.release_all()
 
     async def process_item(self, item: object) -> object:
-        """Return the item after the commit. Raise DropItem when its visits were not stored."""
+        """Return the item after the commit. Raise DropItem if its visits were not stored."""
         spider = self._crawler.spider
         if isinstance(item, VisitedDomain) and isinstance(spider, WaypostSpider):
             try:

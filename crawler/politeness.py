@@ -32,7 +32,7 @@ PER_SHARED_ADDRESS: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class SharedNetwork:
-    """Networks on which one operator serves very many customers, as the operator publishes them."""
+    """Networks on which one operator serves very many customers, as published by the operator."""
 
     operator: str
     networks: tuple[str, ...]
@@ -99,10 +99,10 @@ _RANGES: Final = {
 """First and last address of each network, for one binary search instead of fifty comparisons per host."""
 
 BLOCK_BITS: Final = {4: 24, 6: 48}
-"""Prefix length of an address block: what one hosting customer, or one small provider, commonly has."""
+"""Prefix length of an address block, as one hosting customer or small provider commonly has."""
 
 SYNC_SECONDS: Final = 5.0
-"""Interval at which requests per block are written to the database, and those of other processes are read."""
+"""Interval at which requests per block are written to the database, and totals of other processes are read."""
 
 _LAST_SYNC_SECONDS: Final = 2.0
 
@@ -145,7 +145,7 @@ def block_of(key: str) -> str | None:
 
 @dataclass(slots=True)
 class _Limit:
-    """The semaphore of one address or block. `users`: the number of its holders and waiters."""
+    """The semaphore of one address or block. `users`: number of its holders and waiters."""
 
     key: str
     semaphore: asyncio.Semaphore
@@ -156,7 +156,7 @@ class ConnectionLimiter:
     """Limits concurrent connections per address and per block. Limits without users are deleted."""
 
     def __init__(self, per_block: int) -> None:
-        """`per_block`: concurrent connections to all addresses of one block."""
+        """Start without limits. `per_block`: concurrent connections to all addresses of one block."""
         self._per_block = per_block
         self.waiting = 0  # for any address or block
         self._limits: dict[str, _Limit] = {}
@@ -165,7 +165,7 @@ class ConnectionLimiter:
         return len(self._limits)
 
     def is_crowded(self, key: str, queue_factor: float) -> bool:
-        """True when the address or its block has at least `queue_factor` times the users that it allows at once."""
+        """Return whether the address or its block has at least `queue_factor` times its allowed users."""
         block = block_of(key)
         return self._users(key) >= queue_factor * max_connections(key) or (
             block is not None and self._users(block) >= queue_factor * self._per_block
@@ -220,8 +220,8 @@ class ConnectionLimiter:
 
 
 class ConnectionSlot:
-    """One use of a connection slot, as a context. Not a generator: each concurrent visit has one, and a generator
-    takes 2 KB."""
+    """One use of a connection slot, as a context. Not a generator, because each concurrent visit has one, and a
+    generator takes 2 KB."""
 
     __slots__ = ("_key", "_limiter", "_limits")
 
@@ -251,17 +251,17 @@ class BlockBudgets:
         self._totals: Mapping[str, int] = {}
 
     def is_spent(self, key: str) -> bool:
-        """Return True when the daily budget of the address's block is spent."""
+        """Return whether the daily budget of the address's block is spent."""
         block = block_of(key)
         return block is not None and self._total(block) >= self._daily  # guard: block-daily-budget
 
     def record_request(self, key: str) -> None:
-        """Count one request to an address, whatever its result."""
+        """Count one request to an address, successful or not."""
         if (block := block_of(key)) is not None:
             self._unsynced[block] += 1
 
     async def sync(self, spend: Spend) -> None:
-        """Write the new requests and read today's totals. When `spend` raises, the next sync repeats the requests."""
+        """Write the new requests and read today's totals. If `spend` raises, the next sync repeats the requests."""
         unsynced, self._unsynced = self._unsynced, Counter()
         spent = [block for block, number in self._totals.items() if number >= self._daily]
         if not unsynced and not spent:
@@ -306,7 +306,7 @@ class RequestPacer:
     """The pauses and the daily request budget of one domain during one lease, shared by its hosts.
 
     `min_delay`: seconds from the end of one request to the start of the next. `budget`: what the domain may still
-    receive today. `standing`: of the host that is visited, which its requests are charged to. `sent`: requests so far.
+    receive today. `standing`: of the visited host, to which its requests are charged. `sent`: requests so far.
     `next_at`: when the next request may start, on the monotonic clock.
     """
 
@@ -324,7 +324,7 @@ class RequestPacer:
         self._update()
 
     def record_request(self, now: float) -> None:
-        """Count a request that was dialled and ended at `now` on the monotonic clock, whatever its result."""
+        """Count a dialled request that ended at `now` on the monotonic clock, successful or not."""
         self.sent += 1
         self.budget.count_request(self.standing)
         self._last = now

@@ -1,7 +1,7 @@
-"""Record finished domains and release unfinished ones in the database, many in one transaction.
+"""Records finished domains and releases unfinished ones in the database, many in one transaction.
 
-A domain does not wait long, because API clients wait for the result of their submission; domains are not written one
-by one, because every transaction costs a commit.
+A domain does not wait long, because API clients wait for the result of their submission. Domains are not written one by
+one, because every transaction costs a commit.
 """
 
 import asyncio
@@ -57,12 +57,12 @@ class UnfinishedDomain:
 
 
 class Recorder:
-    """Collect domains and write them in batches, one batch at a time."""
+    """Collects domains and writes them in batches, one batch at a time."""
 
     def __init__(
         self, waypost: Waypost, in_flight: InFlight, stats: CrawlStats, on_recorded: OnRecorded | None = None
     ) -> None:
-        """`on_recorded` is called with the visits of every batch that was committed."""
+        """Start with an empty batch. `on_recorded` is called with the visits of every committed batch."""
         self._waypost = waypost
         self._in_flight = in_flight
         self._stats = stats
@@ -73,7 +73,7 @@ class Recorder:
         self._flushes: set[asyncio.Task[None]] = set()
 
     async def record(self, visited: VisitedDomain) -> None:
-        """Return once the visits are committed. Raise NotRecorded when they are not."""
+        """Return once the visits are committed. Raise RecordingError if they are not."""
         await self.add(visited)
 
     async def flush(self) -> None:
@@ -140,7 +140,7 @@ class Recorder:
                 self._stats.released(len(part))
                 failed |= dict.fromkeys((domain.domain for domain in part), "database unavailable")
             except Exception as error:
-                # The store normally sets a failing domain aside itself; this handles errors of that as well.
+                # The store normally sets a failing domain aside; this handles errors of that as well.
                 if not parts.split(part):
                     failed |= await self._release_failed(part[0], error, pauses)
             else:

@@ -1,8 +1,6 @@
-"""The resources that all visits of one crawler share: address guard, client pool, limits, memory budget, stop event.
+"""Resources shared by all visits of one crawler, its User-Agent, and the time limits of one visit.
 
-How the crawler names itself to the sites it visits.
-
-The time limits of one visit: for its host, and until its lease expires.
+The shared resources are address guard, client pool, limits, memory budget and stop event.
 """
 
 import asyncio
@@ -37,10 +35,11 @@ TYPICAL_ANSWER_SECONDS: Final = 0.5
 
 
 class CrawlResources:
-    """The shared parts. An async context manager, bound to the event loop that enters it."""
+    """The shared resources. An async context manager, bound to the event loop that enters it."""
 
     def __init__(self, settings: Settings, stop: asyncio.Event | None = None) -> None:
-        """`stop`: once set, visits end before their next request. Raise guards.BadConnectTo for an invalid table."""
+        """Prepare the resources. `stop`: once set, visits end before their next request. Raise guards.BadConnectTo for
+        an invalid table."""
         self.settings = settings
         self.stop = stop or asyncio.Event()
         self.guard = AddressGuard(
@@ -65,7 +64,7 @@ class CrawlResources:
         self._exit_stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        """Raise transport.NoTrustStore when no certificate authority can be read."""
+        """Raise transport.NoTrustStore if no certificate authority can be read."""
         await self.clients.check()
         await self._exit_stack.enter_async_context(self.flood_monitor)
         self._exit_stack.callback(asyncio.create_task(self.timers.wake_all_on(self.stop)).cancel)
@@ -88,10 +87,10 @@ class CrawlResources:
             task.cancel()
 
     def is_crowded(self, key: str) -> bool:
-        """True when no more visits may wait for an address.
+        """Return whether no more visits may wait for an address.
 
-        The queue allowed per address is short while half of all concurrent visits are waiting; otherwise it is limited
-        so that the wait fits into half a lease.
+        The queue per address is short while half of all concurrent visits wait; otherwise its wait has to fit into half
+        a lease.
         """
         many_wait = self.limiter.waiting >= self.settings.hosts_in_flight // 2
         return self.limiter.is_crowded(key, QUEUE_FACTOR if many_wait else self._longest_queue)

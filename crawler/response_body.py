@@ -30,9 +30,9 @@ def coding_of(field: str) -> str:
 
 
 class Body:
-    """Collects a body in chunks and keeps at most `cap` decoded bytes; `full` is set when there are more.
+    """Collects a body in chunks and keeps at most `cap` decoded bytes; `full` is set if there are more.
 
-    gzip must be exactly one complete member. The decoder's output is limited to what still fits, so a bomb is never
+    gzip must be exactly one complete member. The decoder's output is limited to the remaining room, so a bomb is never
     unpacked.
     """
 

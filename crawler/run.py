@@ -1,7 +1,7 @@
-"""Run the crawler: until stopped, until nothing is due, or for one host or URL without storing anything.
+"""Runs the crawler: until stopped, until nothing is due, or for one host or URL without storing anything.
 
 Everything happens on the caller's event loop (Scrapy without a Twisted reactor), so the crawl uses the caller's
-database engine as it is.
+database engine unchanged.
 """
 
 import asyncio
@@ -53,7 +53,9 @@ async def crawl(
 
     Raise guards.BadSetup; with `until_idle` also the errors of the database.
     """
-    from scrapy.crawler import AsyncCrawlerRunner  # takes half a second to import, and a check of one host needs none
+    from scrapy.crawler import (
+        AsyncCrawlerRunner,
+    )  # half a second to import; a check of one host does without
 
     from crawler.job import CrawlJob
     from crawler.spider import WaypostSpider
@@ -105,7 +107,7 @@ async def visit_host(name: str, settings: Settings) -> Visit:
 async def fetch_url(url: str, settings: Settings) -> ProbeResult:
     """Fetch and assess one https URL, without plan and controls; store nothing.
 
-    Raise InvalidName for anything but https on port 443 of a host that may be visited, and guards.BadSetup.
+    Raise guards.BadSetup, and InvalidName unless it is https on port 443 of a host that may be visited.
     """
     async with Visitor(settings) as visitor:
         canonical = parse_https(url)

@@ -1,4 +1,4 @@
-"""Send one request of a visit within its limits: connection slot, pauses, deadlines, body memory, request budgets."""
+"""Sends one request of a visit within its limits: connection slot, pauses, deadlines, body memory, request budgets."""
 
 import time
 
@@ -36,11 +36,11 @@ class RequestSender:
         self._slot_key: str | None = None
         self.memory = resources.body_memory.reservation()
         self.read_ahead = READ_AHEAD
-        self.spent_seconds = 0.0  # by requests so far, connecting included; pauses, slots and look-ups are not
+        self.spent_seconds = 0.0  # seconds of requests so far, including connecting, without pauses, slots and look-ups
         self.last = False
 
     async def send(self, probe: Probe, pin: Pin, url: str, seconds: float) -> RawAnswer | FetchFailure:
-        """Send one request as soon as the limits allow it. Raise VisitInterrupted or AddressBusy."""
+        """Send one request as soon as the limits allow it. Raise InterruptedVisit or AddressBusy."""
         if pin.limiter_key != self._slot_key:
             if self._resources.block_budgets.is_spent(pin.limiter_key):  # guard: block-budget-check
                 return BLOCK_BUDGET
@@ -84,7 +84,7 @@ class RequestSender:
             self._resources.block_budgets.record_request(pin.limiter_key)  # guard: block-budget-count
 
     async def _pause(self) -> None:
-        """Wait for the pause between requests; it does not count as time of the host. Raise VisitInterrupted."""
+        """Wait for the pause between requests, which does not count as time of the host. Raise InterruptedVisit."""
         now = time.monotonic()
         if max(now, self._pacer.next_at) >= self._deadlines.ends_at:  # guard: lease-deadline
             raise InterruptedVisit

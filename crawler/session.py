@@ -1,4 +1,4 @@
-"""The fetches of one visit: redirects are followed and failed connections retried within its connections and limits."""
+"""The fetches of one visit: follows redirects and retries failed connections within the visit's limits."""
 
 import time
 from collections.abc import Collection
@@ -49,7 +49,7 @@ class FetchSession:
     def __init__(
         self, resources: CrawlResources, pacer: RequestPacer, until: datetime, opted_out: Collection[str]
     ) -> None:
-        """`until`: end of the lease. `opted_out`: hosts whose address is never resolved."""
+        """Start without connections. `until`: end of the lease. `opted_out`: hosts whose address is never resolved."""
         ends_at = time.monotonic() + (until - RECORD_MARGIN - _now()).total_seconds()
         self._deadlines = VisitDeadlines(resources.settings.host_deadline, ends_at)
         self._dialer = Dialer(resources.guard, resources.clients, self._deadlines, opted_out)
@@ -76,7 +76,7 @@ class FetchSession:
         self._sender.last = last
 
     async def fetch(self, probe: Probe, redirects: RedirectPolicy = follow_within_site) -> FetchResult:
-        """Return the answer to one probe after its redirects, or its failure. Raise VisitInterrupted or AddressBusy.
+        """Return the answer to one probe after its redirects, or its failure. Raise InterruptedVisit or AddressBusy.
 
         Nearly all requests reuse an open connection to the same host, so that path is kept short.
         """
@@ -104,7 +104,7 @@ class FetchSession:
                 return answered(probe, step, at, url, hops, pin, self._elapsed_ms(before))
 
     def _elapsed_ms(self, before: float) -> int:
-        """Return the milliseconds that the site took for its answers since the sender had spent `before`."""
+        """Return the milliseconds that the site's answers took since the sender had spent `before`."""
         return int((self._sender.spent_seconds - before) * 1000)
 
     async def _retry(
@@ -112,8 +112,8 @@ class FetchSession:
     ) -> tuple[RawAnswer | FetchFailure, Pin]:
         """Repeat a request once if that can help. Return the result and the dialled address.
 
-        It can help when the server had closed the idle connection, when a truncated body hid the status, or when no
-        connection could be made and the host has another address.
+        It can help if the server had closed the idle connection, a truncated body hid the status, or no connection
+        could be made and the host has another address.
         """
         cut_short = self._sender.read_ahead and first_failure.reason in CUT_SHORT
         if cut_short or (pin.host in self._reached and first_failure.reason in CLOSED_WHILE_IDLE):
@@ -147,7 +147,7 @@ class FetchSession:
 def _step(
     probe: Probe, answer: RawAnswer, url: str, hops: tuple[str, ...], redirects: RedirectPolicy
 ) -> Follow | FetchFailure | RawAnswer:
-    """Return where a redirect leads, why it is not followed, or the answer itself when it is not a redirect."""
+    """Return where a redirect leads, why it is not followed, or the answer itself if it is not a redirect."""
     if answer.status not in STATUSES:
         return answer
     if probe.post is not None and answer.status not in SAME_METHOD:  # guard: post-redirect-method

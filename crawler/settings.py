@@ -1,7 +1,7 @@
 """Settings of the Scrapy project, used by `scrapy` in a checkout and by `waypost crawl`, `worker` and `schedule`.
 
-Every upper-case name is a Scrapy setting. Add extensions, middlewares and pipelines here, with `-s`, or in a module of
-your own that SCRAPY_SETTINGS_MODULE names. docs/crawler.md describes the project.
+Every upper-case name is a Scrapy setting. Add extensions, middlewares and pipelines here, with `-s`, or in a module
+that SCRAPY_SETTINGS_MODULE names. docs/crawler.md describes the project.
 """
 
 from typing import Any, Final
@@ -13,7 +13,7 @@ from crawler import resources
 BOT_NAME: Final = "waypost"
 SPIDER_MODULES: Final = ["crawler.spider"]
 NEWSPIDER_MODULE: Final = "crawler.spider"
-USER_AGENT: Final = resources.PRODUCT_AND_VERSION  # the spider appends the contact page: identity.user_agent
+USER_AGENT: Final = resources.PRODUCT_AND_VERSION  # the spider appends the contact page: resources.user_agent
 
 TWISTED_REACTOR_ENABLED: Final = False
 ASYNCIO_EVENT_LOOP: Final = "uvloop.Loop"
@@ -31,7 +31,7 @@ DOWNLOAD_HANDLERS_BASE: Final = BaseSettings(
     priority="cmdline",
 )
 
-# Both run code that a client sends; the remote control is on by default since Scrapy 2.19.
+# Both run code sent by a client; the remote control is on by default since Scrapy 2.19.
 EXTENSIONS: Final[dict[str, Any]] = {
     "scrapy.extensions.telnet.TelnetConsole": None,
     "scrapy.extensions.remote_control.RemoteControl": None,

@@ -1,8 +1,6 @@
-"""The spider: it turns leases into requests, one per domain, and visited domains into items.
+"""The spider with its scheduler and log formatter: leases become requests, one per domain, and visited domains items.
 
-The queue of requests between the spider and the download handler, in the order of their leases.
-
-Format what Scrapy logs about requests, responses and items.
+The scheduler keeps the requests for the download handler in the order of their leases.
 """
 
 import asyncio
@@ -43,9 +41,9 @@ log = structlog.get_logger(__name__)
 
 
 class WaypostSpider(Spider):
-    """Visit all due domains: `scrapy crawl waypost`; only some of them with `-a only=example.org,example.net`.
+    """Visits all due domains: `scrapy crawl waypost`; only some of them with `-a only=example.org,example.net`.
 
-    `waypost crawl`, `worker` and `schedule` run the same spider with a `job` of their own.
+    `waypost crawl`, `worker` and `schedule` run the same spider with another `job`.
     """
 
     name = "waypost"
@@ -57,10 +55,10 @@ class WaypostSpider(Spider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, job: CrawlJob | None = None, **kwargs: Any) -> Self:
-        """Raise ValueError for a wrong WAYPOST_ setting."""
+        """Return a spider. Raise ValueError for a wrong WAYPOST_ setting."""
         spider = super().from_crawler(crawler, *args, job=job or job_from(crawler.settings), **kwargs)
         if limit := crawler.settings.getint("CONCURRENT_REQUESTS"):
-            # The spider enforces the limit itself: with a full downloader, `needs_backout` would not show a closing.
+            # The spider enforces the limit, because with a full downloader `needs_backout` would hide a closing.
             spider.bound = min(spider.bound, limit)
             crawler.settings.set("CONCURRENT_REQUESTS", 0, "cmdline")
         crawler.settings.set("USER_AGENT", user_agent(spider.job.settings), "spider")
@@ -69,7 +67,7 @@ class WaypostSpider(Spider):
         return spider
 
     def __init__(self, *, job: CrawlJob, only: str = "", **kwargs: Any) -> None:
-        """`only`: comma-separated names of domains to seed, make due and restrict the crawl to."""
+        """Prepare a crawl. `only`: comma-separated names of domains to seed, make due and restrict the crawl to."""
         super().__init__(**kwargs)
         self.job = job
         self.bound = hosts_that_fit(job.settings.hosts_in_flight)
@@ -83,7 +81,7 @@ class WaypostSpider(Spider):
 
     @property
     def visitor(self) -> Visitor | None:
-        """The visitor of the download handler; None before the spider is open."""
+        """Return the visitor of the download handler; None before the spider is open."""
         return self._holder.visitor if hasattr(self, "_holder") else None
 
     async def open(self) -> None:
@@ -104,7 +102,7 @@ class WaypostSpider(Spider):
     async def release_all(self) -> None:
         """Release domains that were leased but not downloaded, write pending batches, disconnect from the database.
 
-        When a spider closes, Scrapy drops requests that were not downloaded without calling their errback.
+        When a spider closes, Scrapy drops undownloaded requests without calling their errback.
         """
         if self._leasing is not None:
             with contextlib.suppress(Exception):
@@ -117,11 +115,11 @@ class WaypostSpider(Spider):
         await self._resources.aclose()
 
     async def start(self) -> AsyncIterator[Any]:
-        """Make a request for each leased domain. Scrapy consumes this as fast as it yields.
+        """Make a request for each leased domain, as fast as Scrapy consumes them.
 
         Only the last request of a lease is yielded, the others are handed to the engine: Scrapy waits for three turns
-        of the event loop after each request that is yielded. On a busy loop too few domains would then be in flight,
-        and every request of theirs would cost more (docs/adr/0003).
+        of the event loop after each yielded request. On a busy loop too few domains would then be in flight, and each
+        of their requests would cost more (docs/performance.md).
         """
         self._holder.stop_when(self.crawler.engine.needs_backout)
         async for lease in self._leases():
@@ -175,7 +173,7 @@ class WaypostSpider(Spider):
             try:
                 lease = await self._lease(batch)
             except Exception as error:
-                if self.job.until_idle:  # a single pass ends when the database is away; a worker waits
+                if self.job.until_idle:  # a single pass ends if the database is away; a worker waits
                     self.failure = error
                     return
                 log.warning("lease.failed", error=type(error).__name__)
@@ -189,7 +187,7 @@ class WaypostSpider(Spider):
                 await self.in_flight.change(IDLE_SECONDS)
 
     async def _may_lease(self) -> bool:
-        """Wait for a database session; False when the crawl stops or the spider closes."""
+        """Wait for a database session; return False if the crawl stops or the spider closes."""
         try:
             return await self._holder.ready() and not self.crawler.engine.needs_backout()
         except Exception as error:
@@ -221,10 +219,10 @@ class WaypostSpider(Spider):
 
 
 class LeaseScheduler(BaseScheduler):
-    """Keep requests in memory, first in, first out, without duplicate filter and priorities.
+    """Keeps requests in memory, first in, first out, without duplicate filter and priorities.
 
     The database decides which domains are due and in which order, and it survives a crash; a queue on disk would not
-    know which leases are still valid. Keeps the counters of Scrapy's own scheduler.
+    know which leases are still valid. Keeps the counters of Scrapy's scheduler.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -254,7 +252,7 @@ _LOGGER = logging.getLogger("scrapy")
 
 
 class RedactingFormatter(LogFormatter):
-    """Log domains instead of items, because an item contains untrusted bodies."""
+    """Logs domains instead of items, because an item contains untrusted bodies."""
 
     def crawled(self, request: Request, response: Response, spider: Spider) -> LogFormatterResult | None:  # type: ignore[override]  # None: not logged
         return _domain(logging.DEBUG, "visited %(domain)s", request.url)

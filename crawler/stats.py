@@ -44,7 +44,7 @@ class CrawlCounts:
 
     @property
     def in_flight(self) -> int:
-        """Domains leased and neither recorded nor released."""
+        """Return the number of domains leased and neither recorded nor released."""
         return self.leased - self.recorded - self.released - self.crashed
 
     def __add__(self, other: "CrawlCounts") -> "CrawlCounts":
@@ -64,7 +64,7 @@ OnProgress: TypeAlias = Callable[[CrawlCounts], None]
 
 
 class CrawlStats:
-    """Count events of domains in Scrapy's statistics, one batch at a time, and report progress."""
+    """Counts events of domains in Scrapy's statistics, one batch at a time, and reports progress."""
 
     def __init__(self, stats: "StatsCollector", on_progress: OnProgress | None = None) -> None:
         self._stats = stats
@@ -127,7 +127,7 @@ class CrawlTotals:
     """The sum over all crawls of this process: counters that never decrease, even when a crawl restarts."""
 
     def __init__(self) -> None:
-        self._parts = CrawlCounts(), CrawlCounts()  # crawls that ended, the current one; read by another thread
+        self._parts = CrawlCounts(), CrawlCounts()  # ended crawls, and the current one; read by another thread
 
     @property
     def counts(self) -> CrawlCounts:

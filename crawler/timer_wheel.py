@@ -1,7 +1,7 @@
 """A timer wheel for the pauses of all visits. Pauses end early when the crawl stops.
 
 Thousands of concurrent visits spend nearly all their time in a pause. A timer of the event loop costs 0.5 KB and as
-much CPU as the rest of a pause, so the pauses that end in the same tick share one.
+much CPU as the rest of a pause, so pauses that end in the same tick share one.
 """
 
 import asyncio

@@ -1,11 +1,9 @@
-"""Send one request over verified TLS to a pinned address, and enforce every size cap while the answer arrives.
+"""Sends one request over verified TLS to a pinned address, and enforces every size cap while the answer arrives.
 
-The only module that uses pyreqwest. Its use is restricted: https on port 443, HTTP/1.1, no redirects, no proxy, no
-cookies, no decompression by the library. Failures are exceptions of pyreqwest or `UnusableAnswer`; `outcomes.py`
-translates them.
-
-Certificates are verified with the platform's trust store. `SSL_CERT_FILE` (and `SSL_CERT_DIR`, a list of folders of
-hashed names) replace it, as with OpenSSL; a client reads them when it is built.
+The only module that uses pyreqwest, and only in part: https on port 443, HTTP/1.1, no redirects, no proxy, no cookies,
+no decompression by the library. Failures are exceptions of pyreqwest or `UnusableAnswer`; `outcomes.py` translates
+them. Certificates are verified with the platform's trust store. `SSL_CERT_FILE` (and `SSL_CERT_DIR`, a list of folders
+of hashed names) replace it, as with OpenSSL; a client reads them when it is built.
 """
 
 import asyncio
@@ -97,7 +95,7 @@ class ClientPool:
     """Clients with pinned addresses. Pins requested at about the same time share one; unused ones are closed."""
 
     def __init__(self, *, user_agent: str, connect_timeout: float, pause: float) -> None:
-        """`pause`: seconds between two requests to a host."""
+        """Start without clients. `pause`: seconds between two requests to a host."""
         self._user_agent = user_agent
         self._connect_timeout = timedelta(seconds=connect_timeout)
         self._gather_seconds = min(max(pause / 4, GATHER_SECONDS[0]), GATHER_SECONDS[1])
@@ -106,7 +104,7 @@ class ClientPool:
         self._in_use: dict[int, _SharedClient] = {}
 
     async def check(self) -> None:
-        """Raise NoTrustStore when no visit could succeed, once at the start instead of for each host."""
+        """Raise NoTrustStore if no visit could succeed: once at the start instead of for each host."""
         try:
             await self._client(()).close()
         except BuilderError as error:
@@ -117,7 +115,7 @@ class ClientPool:
         return len(self._in_use)
 
     def addresses(self) -> set[tuple[str, int]]:
-        """Return the addresses and ports that clients in use are pinned to. Thread-safe."""
+        """Return the addresses and ports to which clients in use are pinned. Thread-safe."""
         return {(pin.address, pin.port) for shared in list(self._in_use.values()) for pin in shared.pins.values()}
 
     def pinned(self, pin: Pin) -> "PinnedClient":
@@ -144,7 +142,7 @@ class ClientPool:
             pins: dict[str, Pin] = {}
             compatible: list[_PendingPin] = []
             conflicting: list[_PendingPin] = []
-            for pending in gathered:  # one name pinned to two addresses (by two visits) needs two clients
+            for pending in gathered:  # two visits may pin one name to two addresses, which needs two clients
                 if pending.ready.cancelled():
                     continue
                 fits = pins.setdefault(pending.pin.host, pending.pin) == pending.pin  # guard: pin-per-visit
@@ -194,7 +192,8 @@ class ClientPool:
 
 
 class PinnedClient:
-    """One use of a client for one pin. Not a generator: every host in flight has one, and a generator takes 1 KB."""
+    """One use of a client for one pin. Not a generator, because every host in flight has one, and a generator takes 1
+    KB."""
 
     __slots__ = ("_clients", "_pin", "_shared")
 

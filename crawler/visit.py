@@ -35,9 +35,9 @@ class Visitor(CrawlResources):
     """Visits domains and hosts with the shared resources of one crawler."""
 
     async def visit_domain(self, job: DomainJob, until: datetime) -> FinishedDomain | None:
-        """Return the visits of all due hosts, or of those before the interruption; None when there are none.
+        """Return the visits of all due hosts, or those before an interruption; None if there was no visit.
 
-        Raise AddressBusy when none could begin, and TimeoutError when a visit outlives the lease, which is a bug.
+        Raise AddressBusy if no visit could begin, and TimeoutError if a visit outlives the lease, which is a bug.
         """
         pacer = self.new_pacer(job)
         visits: list[Visit] = []
@@ -53,7 +53,7 @@ class Visitor(CrawlResources):
         return FinishedDomain(job.domain, tuple(visits)) if visits else None
 
     async def visit_host(self, job: HostJob, pacer: RequestPacer, until: datetime) -> Visit:
-        """Return the visit of one host; failures of the host are outcomes. Raise VisitInterrupted or AddressBusy."""
+        """Return the visit of one host; failures of the host are outcomes. Raise InterruptedVisit or AddressBusy."""
         started = _now()
         if (reason := _spent_budget(pacer.budget, job.standing)) is not None:  # guard: small-budget
             return skipped(job, started, reason)
@@ -101,13 +101,13 @@ class Visitor(CrawlResources):
         return FetchSession(self, pacer or self.new_pacer(), until, opted_out)
 
     def new_pacer(self, job: DomainJob | None = None) -> RequestPacer:
-        """Return the pacer of one domain, with what it has received in the last 24 hours; None: nothing."""
+        """Return the pacer of one domain. `job`: has the requests of the last 24 hours; None if there were none."""
         spent = job.spent if job is not None else {}  # guard: domain-daily-budget
         return RequestPacer(self.settings.request_delay, DomainBudget(self.settings.domain_daily_budget, spent))
 
 
 def _spent_budget(budget: DomainBudget, standing: Standing) -> str | None:
-    """Return which budget leaves too little for the visit of a host; None: its visit may begin."""
+    """Return which budget leaves too little for the visit of a host; None if the visit may begin."""
     if budget.requests_left(Standing.KEPT) < MIN_HOST_BUDGET:
         return DOMAIN_BUDGET
     if budget.requests_left(standing) < MIN_HOST_BUDGET:

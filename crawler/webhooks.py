@@ -1,8 +1,8 @@
 """Sends messages to receivers of webhooks: signed, by POST, at an address that the guard of visits allows.
 
-One process delivers at a time (an advisory lock), one message at a time to each receiver. What is sent and when is
-decided in `registry.actions.webhooks`. Sends share no limit with visits: they are bounded by MOST_AT_ONCE,
-the time of one request, and the little that is read of an answer.
+One process delivers at a time (an advisory lock), one message at a time to each receiver. `registry.actions.webhooks`
+decides what is sent and when. Sends share no limit with visits: they are bounded by MAX_AT_ONCE, the time of one
+request, and the few bytes read of an answer.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ from registry.tasks import running_beside
 if TYPE_CHECKING:
     from registry.wiring import HeldLock, Waypost
 
-MOST_AT_ONCE: Final = 8
-"""Messages that are being sent at once, each to another receiver."""
+MAX_AT_ONCE: Final = 8
+"""Messages sent at once, each to another receiver."""
 
 POLL_SECONDS: Final = 1.0
-"""Seconds between two looks for something to send, and so the time in which new events wake it up."""
+"""Seconds between two looks for due messages, and so the maximum delay of new events."""
 
 AGAIN_SECONDS: Final = 5.0
 
@@ -47,18 +47,18 @@ log = structlog.get_logger(__name__)
 
 
 class WebhookSender(CrawlResources):
-    """The resources of one process for its sends, apart from those of its visits."""
+    """The resources of one process for its sends, separate from those of its visits."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raise guards.BadConnectTo for an invalid table."""
+        """Prepare the resources. Raise guards.BadConnectTo for an invalid table."""
         super().__init__(settings.model_copy(update={"request_delay": 0}))
         self.seconds = settings.request_timeout
-        self._memory = BodyMemoryBudget(MOST_AT_ONCE)
+        self._memory = BodyMemoryBudget(MAX_AT_ONCE)
 
     async def send(self, outgoing: Outgoing) -> Attempt:
-        """Send one message and return how that ended. Its look-up, connection and answer get `seconds` in all.
+        """Send one message and return the result. Look-up, connection and answer get `seconds` in all.
 
-        Delivered is a message that was answered with 2xx; a challenge only if the answer holds its token.
+        A message is delivered if answered with 2xx; a challenge only if the answer contains its token.
         """
         began = time.monotonic()
         try:
@@ -76,7 +76,7 @@ class WebhookSender(CrawlResources):
         return Attempt(answer.status, reason, None if wait is None else timedelta(seconds=wait), _elapsed_ms(began))
 
     async def _answer(self, outgoing: Outgoing) -> RawAnswer:
-        """Send the message to the receiver's address, or its other one if the first cannot be connected to."""
+        """Send the message to the receiver's address, or to its alternative if the first cannot be connected to."""
         pin = await self.guard.pin(host_of(outgoing.url) or "")
         try:
             return await self._ask(outgoing, pin)
@@ -107,16 +107,16 @@ class WebhookSender(CrawlResources):
 
 @contextlib.asynccontextmanager
 async def delivering_webhooks(waypost: "Waypost", settings: Settings) -> AsyncIterator[None]:
-    """Deliver while the block runs, or stand by for the process that does. Raise guards.BadSetup.
+    """Deliver while the block runs, or stand by for the delivering process. Raise guards.BadSetup.
 
-    Messages whose delivery its end interrupts are sent again, with the same id, by the next process.
+    The next process sends interrupted messages again, with the same id.
     """
     async with WebhookSender(settings) as sender, running_beside(_deliver_continuously(waypost, sender)):
         yield
 
 
 async def deliver(waypost: "Waypost", sender: WebhookSender, outgoing: Outgoing) -> tuple[Attempt, Verdict | None]:
-    """Send one message and record the attempt; return it and what follows. Raise one of NOT_READY."""
+    """Send one message and record the attempt; return it and its effect. Raise one of NOT_READY."""
     try:
         attempt = await sender.send(outgoing)
     except Exception as error:  # a bug: without a record the message would be sent every second
@@ -143,13 +143,13 @@ async def _deliver_continuously(waypost: "Waypost", sender: WebhookSender) -> No
 
 
 async def _lead(waypost: "Waypost", sender: WebhookSender, hold: "HeldLock") -> None:
-    """Send what is due until the lock is lost: then another process may send the same."""
+    """Send due messages until the lock is lost: then another process may send them."""
     lost = asyncio.create_task(hold.until_lost())
     running: dict[str, asyncio.Task[None]] = {}
     try:
         while not lost.done():
             running = {webhook: task for webhook, task in running.items() if not task.done()}
-            if room := MOST_AT_ONCE - len(running):  # guard: webhooks-at-once
+            if room := MAX_AT_ONCE - len(running):  # guard: webhooks-at-once
                 for outgoing in await waypost.webhooks.due(room, running):  # guard: webhook-one-at-a-time
                     running[outgoing.webhook] = asyncio.create_task(_deliver_logged(waypost, sender, outgoing))
             await asyncio.wait({lost}, timeout=POLL_SECONDS)

@@ -1,8 +1,8 @@
 """All settings, with their defaults and descriptions. docs/settings.md is generated from here.
 
-They are read from environment variables with the prefix WAYPOST_; DATABASE_URL and the MEILI_ variables have no
-prefix. No other module reads settings from os.environ. Long because each setting carries the description that the
-documentation shows.
+They are read from environment variables with the prefix WAYPOST_; DATABASE_URL and the MEILI_ variables have no prefix.
+No other module reads settings from os.environ. The module is long because it contains the descriptions in the
+documentation.
 """
 
 import os
@@ -17,9 +17,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 def default_data_folder() -> Path:
-    """`$XDG_DATA_HOME/waypost`, else `~/.local/share/waypost`.
+    """Return `$XDG_DATA_HOME/waypost`, else `~/.local/share/waypost`.
 
-    An account without a home directory (`nobody`, container users) gets a folder in the temporary directory.
+    Accounts without a home directory (such as container users) get a folder in the temporary directory.
     """
     base = os.environ.get("XDG_DATA_HOME")
     if base and Path(base).is_absolute():
@@ -45,7 +45,7 @@ class Settings(BaseSettings):
     opt_out_file: Path | None = Field(
         default=None,
         description="File to which each opt-out is appended before it takes effect. It is replayed at each start, so "
-        "that a restored backup that is older brings no site back. Unset: `opt-outs.log` in `data`.",
+        "that an older, restored backup brings no site back. Unset: `opt-outs.log` in `data`.",
     )
     embedding: Literal["table", "minilm"] = Field(
         default="table",
@@ -57,7 +57,7 @@ class Settings(BaseSettings):
         default=None,
         pattern=r"^https?://[^\s?#]+$",
         validation_alias=AliasChoices("MEILI_URL", "meili_url"),
-        description="Meilisearch server to search with; the same name for it in all processes. Unset: an embedded "
+        description="Meilisearch server to search with; use the same name in all processes. Unset: an embedded "
         "index in `data`.",
     )
     meili_index: str = Field(
@@ -69,7 +69,7 @@ class Settings(BaseSettings):
     meili_search_key: SecretStr | None = Field(
         default=None,
         validation_alias=AliasChoices("MEILI_SEARCH_KEY", "meili_search_key"),
-        description="Key that may search the index: all that a process needs that only answers.",
+        description="Key that may search the index; sufficient for processes that only answer.",
     )
     meili_indexer_key: SecretStr | None = Field(
         default=None,
@@ -84,7 +84,7 @@ class Settings(BaseSettings):
     meili_keys: Path | None = Field(
         default=None,
         validation_alias=AliasChoices("MEILI_KEYS", "meili_keys"),
-        description="Folder that `waypost search-keys` wrote; a key that is set above goes before its file.",
+        description="Folder that `waypost search-keys` wrote; a key set above overrides its file.",
     )
     meili_master_key: SecretStr | None = Field(
         default=None,
@@ -94,7 +94,7 @@ class Settings(BaseSettings):
     public_url: str = Field(
         default="http://127.0.0.1:8000",
         pattern=r"^https?://[^\s?#]+$",
-        description="Where clients reach this API; used for the URLs it hands out.",
+        description="Where clients reach this API; used for the URLs in its answers.",
     )
 
     ard_peers: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -114,7 +114,7 @@ class Settings(BaseSettings):
     contact_email: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$",
-        description="Address at which people who run this registry read mail about the crawler; sent in the User-Agent "
+        description="Mail address of this registry's operators for questions about the crawler; sent in the User-Agent "
         "and shown on `/bot`.",
     )
 
@@ -133,8 +133,8 @@ class Settings(BaseSettings):
     )
     refused_networks: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Networks that the crawler never connects to, comma separated, beside those that are not public "
-        "anyway: a NAT64 prefix of one's own, internal networks with public addresses.",
+        description="Networks that the crawler never connects to, comma separated, in addition to all non-public ones: "
+        "for example your NAT64 prefix, or internal networks with public addresses.",
     )
     hosts_in_flight: int = Field(
         default=1_000,
@@ -153,28 +153,28 @@ class Settings(BaseSettings):
     connect_timeout: float = Field(default=5.0, gt=0, le=60, description="Seconds for a TCP and TLS connection.")
     request_timeout: float = Field(default=15.0, gt=0, le=120, description="Seconds for one whole request.")
     host_deadline: float = Field(
-        default=120.0, gt=0, le=3_600, description="Seconds for the visit of one host, waits of politeness not counted."
+        default=120.0, gt=0, le=3_600, description="Seconds for the visit of one host, without pauses for politeness."
     )
     request_budget: int = Field(default=40, ge=1, le=200, description="Requests to one host in one visit.")
     named_request_budget: int = Field(
         default=60,
         ge=1,
         le=200,
-        description="The same for a host that somebody named (a submission, `waypost crawl HOST`, `waypost check "
-        "HOST`): all paths of all formats are requested.",
+        description="The same for a host that was submitted or named (`waypost crawl HOST`, `waypost check HOST`): all "
+        "paths of all formats are requested.",
     )
     detail_budget: int = Field(default=25, ge=0, le=500, description="ADP capability details fetched in one visit.")
     mcp_tools: Literal["off", "named", "all"] = Field(
         default="named",
-        description="Whose MCP servers are asked for their tools (`tools/list`), where a card names an endpoint that "
-        "needs no credentials. `named`: hosts that somebody named or submitted. `all`: every host with such a card.",
+        description="Which MCP servers are asked for their tools (`tools/list`), if a card names an endpoint that "
+        "needs no credentials. `named`: hosts that were named or submitted. `all`: every host with such a card.",
     )
     domain_daily_budget: int = Field(
         default=120,
         ge=1,
         le=10_000,
-        description="Requests to one registrable domain in 24 hours, over all its hosts; hosts of which little is "
-        'known may spend a part of them (docs/crawler.md, "Shares").',
+        description="Requests to one registrable domain in 24 hours, over all its hosts; little-known hosts may spend "
+        'only a part of them (docs/crawler.md, "Shares").',
     )
     block_connections: int = Field(
         default=64,
@@ -214,7 +214,7 @@ class Settings(BaseSettings):
     suffix_list_url: str = Field(
         default="https://publicsuffix.org/list/public_suffix_list.dat",
         pattern=r"^(https://[^\s]+)?$",
-        description="Where `refresh` asks for the Public Suffix List. Empty: what the package holds stays in force.",
+        description="Where `refresh` asks for the Public Suffix List. Empty: the shipped list stays in force.",
     )
     ipv4_registry_url: str = Field(
         default="https://www.iana.org/assignments/iana-ipv4-special-registry/iana-ipv4-special-registry-1.csv",
@@ -230,19 +230,19 @@ class Settings(BaseSettings):
     # retention (`prune`)
     keep_visits_days: int = Field(default=90, ge=2, le=36_500, description="Days that visits stay in the ledger.")
     keep_visits_per_host: int = Field(
-        default=20, ge=1, le=10_000, description="Latest visits of each host that stay in the ledger, however old."
+        default=20, ge=1, le=10_000, description="Latest visits of each host that stay in the ledger at any age."
     )
     keep_history_days: int = Field(
-        default=1_095, ge=1, le=36_500, description="Days that the history of a document (when it was what) stays."
+        default=1_095, ge=1, le=36_500, description="Days that the history of a document stays."
     )
     keep_versions: int = Field(
         default=10, ge=1, le=10_000, description="Latest versions of each document that stay in its history."
     )
     keep_bodies_days: int = Field(
-        default=90, ge=1, le=36_500, description="Days that the bytes of a version stay after another replaced it."
+        default=90, ge=1, le=36_500, description="Days that the bytes of a replaced version stay."
     )
     keep_scores_days: int = Field(
-        default=365, ge=1, le=36_500, description="Days that earlier scores of a host stay. The last one always does."
+        default=365, ge=1, le=36_500, description="Days that earlier scores of a host stay. The last one always stays."
     )
     keep_changes_days: int = Field(
         default=365, ge=1, le=36_500, description="Days that the feed of changes reaches back."
@@ -251,13 +251,13 @@ class Settings(BaseSettings):
         default=90,
         ge=1,
         le=36_500,
-        description="Days until a host that a document named, and that was looked at, may be named anew.",
+        description="Days until a host that a document named, and that was examined, may become a candidate again.",
     )
     keep_reports_days: int = Field(
-        default=365, ge=1, le=36_500, description="Days that a report stays after it was decided. Open ones always do."
+        default=365, ge=1, le=36_500, description="Days that a report stays after its decision. Open ones always stay."
     )
     keep_job_runs_days: int = Field(
-        default=90, ge=1, le=36_500, description="Days that runs of scheduled jobs stay. The last 20 of each always do."
+        default=90, ge=1, le=36_500, description="Days that runs of scheduled jobs stay. The last 20 of each stay."
     )
 
     # ownership
@@ -275,8 +275,8 @@ class Settings(BaseSettings):
     read_rate: int = Field(
         default=600,
         ge=1,
-        description="Units of work that the requests of one client may cost in a minute. Most reads cost one; dear "
-        "ones and documents cost more: see operations.md.",
+        description="Units of work that the requests of one client may cost in a minute. Most reads cost one; "
+        "expensive ones and documents cost more: see operations.md.",
     )
     submit_rate: int = Field(default=60, ge=1, description="Submissions one client may make in an hour.")
     max_connections: int = Field(
@@ -295,8 +295,8 @@ class Settings(BaseSettings):
         ge=1,
         le=64,
         description="Processes of `waypost serve` that work on large documents (validation, translation, large "
-        "services), each started by the first job that needs it, with some 130 MB. With two or more, one is left to "
-        "what clients send.",
+        "services); each starts with the first job that needs it and takes some 130 MB. With two or more, one is "
+        "reserved for documents that clients send.",
     )
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Addresses or networks whose X-Forwarded-For is believed, comma separated."
@@ -306,8 +306,8 @@ class Settings(BaseSettings):
     serve_metrics: str | None = Field(
         default=None,
         pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$",
-        description="HOST:PORT at which `waypost serve` answers `/metrics` for Prometheus, for nobody else's eyes; "
-        "`--metrics` goes before it. Unset: no metrics.",
+        description="HOST:PORT at which `waypost serve` answers `/metrics` for Prometheus; keep it private. "
+        "`--metrics` overrides it. Unset: no metrics.",
     )
     traces: Literal["off", "otlp"] = Field(
         default="off",
@@ -318,13 +318,13 @@ class Settings(BaseSettings):
     # MCP
     mcp_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Further values of Host (name or name:port) under which `/mcp` answers, comma separated, beside "
-        "that of `public_url` and loopback: what a reverse proxy sends.",
+        description="Further values of Host (name or name:port) under which `/mcp` answers, comma separated, as sent "
+        "by a reverse proxy. `public_url` and loopback always work.",
     )
     mcp_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Further origins (https://name) whose web pages may call `/mcp`, comma separated; `*`: all. "
-        "Programs that are no browsers send no origin and always may.",
+        "Programs other than browsers send no origin and always may.",
     )
 
     # dumps
@@ -332,33 +332,33 @@ class Settings(BaseSettings):
         default=None, description="Folder of the dumps that `/dumps/` serves. Unset: `dumps` in `data`."
     )
     keep_dumps: int = Field(
-        default=2, ge=1, le=1_000, description="Newest dumps that stay; with 2, a copy can finish the one it has begun."
+        default=2, ge=1, le=1_000, description="Newest dumps that stay; with 2, a reader can finish an older one."
     )
     dump_restricted: bool = Field(
         default=True,
-        description="Dumps contain services whose sites forbid training or make it conditional; each says so.",
+        description="Whether dumps contain services whose sites forbid or restrict training; each record says so.",
     )
     dump_terms_url: str | None = Field(
         default=None,
         pattern=r"^https?://[^\s]+$",
-        description="Page with the terms of the dumps; their manifest names it.",
+        description="Page with the terms of the dumps; linked from their manifest.",
     )
 
     # logging
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] | None = Field(
         default=None,
-        description="Least severe log event that is written. Unset: INFO, but WARNING on a terminal, where the log is "
-        "text; elsewhere each event is a line of JSON.",
+        description="Lowest level of log events that are written. Unset: INFO, but WARNING on a terminal, where the "
+        "log is text; elsewhere each event is a line of JSON.",
     )
 
     @property
     def contact(self) -> str:
-        """The page named in the crawler's User-Agent."""
+        """Return the page named in the crawler's User-Agent."""
         return self.contact_url or f"{self.public_url.rstrip('/')}/bot"
 
     @property
     def reachable_at(self) -> str:
-        """The text in brackets in the crawler's User-Agent: the contact page, and the mail address if there is one."""
+        """Return the text in brackets in the crawler's User-Agent: the contact page, and the mail address if set."""
         return f"+{self.contact}" + (f"; {self.contact_email}" if self.contact_email else "")
 
     def as_environment(self) -> dict[str, str]:

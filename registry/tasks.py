@@ -1,4 +1,4 @@
-"""Work that goes on beside a block of code."""
+"""Background tasks for the duration of a block of code."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ from typing import Any
 async def running_beside(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Run the coroutines as tasks while the block runs; at its end cancel them and wait until they have ended.
 
-    What they raise is dropped: each of them handles and logs its own failures.
+    Their exceptions are dropped: each of them handles and logs its failures.
     """
     tasks = [asyncio.create_task(coroutine) for coroutine in work]
     try:

@@ -1,9 +1,9 @@
-"""The work of `waypost mirror`: load the newest dump of the origin, then apply what its feed names, until stopped.
+"""The work of `waypost mirror`: load the origin's newest dump, then apply the hosts in its feed, until stopped.
 
-Each step stores its progress with what it applied, so that a process that is killed at any moment goes on where it
-was. A cursor that the feed no longer reaches back to (410) leads to a new dump, which also removes what the origin no
-longer has. A new dump is loaded as well when the last one is older than `reload`: times of visits change without an
-event, and only a dump brings them.
+Each step stores its progress with the applied records, so that a killed process continues where it was. If the feed no
+longer reaches back to the cursor (410), a new dump is loaded, which also removes hosts that the origin has dropped. A
+new dump is also loaded if the last one is older than `reload`: times of visits change without an event, and only a dump
+brings them.
 """
 
 import asyncio
@@ -55,12 +55,12 @@ RECORDS_BYTES: Final = ANSWER_BYTES + LINE_BYTES + ENVELOPE_BYTES
 AGAIN_SECONDS: Final = (1.0, 300.0)
 """Seconds before a failed request is made again: the first time and at most; doubled each time."""
 
-MOST_BYTES: Final = 256 * 1024**3
-"""Most bytes of all parts of a dump together."""
+MAX_BYTES: Final = 256 * 1024**3
+"""Maximum bytes of all parts of a dump together."""
 
 CURSOR_CHARS: Final = 500
 LOOK_SECONDS: Final = 600.0
-"""Least seconds between two looks for a newer dump."""
+"""Minimum seconds between two looks for a newer dump."""
 
 log = structlog.get_logger(__name__)
 
@@ -83,14 +83,14 @@ class Mirror:
     source: Path | None = None
     _once: bool = False
     _bad_snapshot: str = ""
-    _events_at_once: int = EVENTS_AT_ONCE  # fewer after a page that is too large
-    _next_look: float = 0.0  # for a newer dump, in seconds of the event loop
+    _events_at_once: int = EVENTS_AT_ONCE  # lowered after a page that is too large
+    _next_look: float = 0.0  # when to look for a newer dump, in seconds of the event loop
 
     async def run(self, *, once: bool = False) -> None:
-        """Run until cancelled; with `once`, until everything that the origin has now is applied.
+        """Run until cancelled; with `once`, until all current records of the origin are applied.
 
-        Failures of the origin are logged and tried again; with `once` they are raised: NotRead and BadDump.
-        Raise NotAMirror.
+        Failures of the origin are logged and retried; with `once` they are raised: ReadError and BadDump. Raise
+        NotAMirror.
         """
         self._once = once
         progress = await self.waypost.mirror.begin(self.origin.url)
@@ -115,11 +115,11 @@ class Mirror:
                 pause = min(2 * pause, AGAIN_SECONDS[1])
 
     async def _step(self, progress: MirrorRecord) -> tuple[MirrorRecord, bool]:
-        """Do the next thing; return the progress and whether everything known is applied."""
+        """Do the next step; return the progress and whether everything known is applied."""
         if progress.phase == "loading":
             return await self._load(progress), False
         if self._is_old(progress):
-            with contextlib.suppress(ReadError, BadDump):  # the old one still serves
+            with contextlib.suppress(ReadError, BadDump):  # the old dump still serves
                 manifest = await self._manifest(use_source=False)
                 if manifest.snapshot != (progress.manifest or {}).get("snapshot"):
                     return await self.waypost.mirror.start_dump(manifest), False
@@ -147,18 +147,19 @@ class Mirror:
     # the dump
 
     async def _manifest(self, *, use_source: bool) -> DumpFileManifest:
-        """Return the newest manifest. Raise NotRead and BadDump."""
+        """Return the newest manifest. Raise ReadError and BadDump."""
         if use_source and self.source is not None:
             raw = await asyncio.to_thread(_read_file, self.source / MANIFEST)
         else:
             raw = await self.origin.file(f"/dumps/{MANIFEST}", cap=MANIFEST_BYTES)
         manifest = read_manifest(raw)
-        if sum(part.bytes for part in manifest.parts) > MOST_BYTES:
+        if sum(part.bytes for part in manifest.parts) > MAX_BYTES:
             raise BadDump("the dump is larger than a mirror loads")
         return manifest
 
     async def _load(self, progress: MirrorRecord) -> MirrorRecord:
-        """Load the rest of a dump and go on to the feed. A dump that the origin dropped meanwhile is given up."""
+        """Load the rest of a dump, then continue with the feed. Give up a dump that the origin has dropped
+        meanwhile."""
         if progress.manifest is None:
             progress = await self.waypost.mirror.start_dump(await self._manifest(use_source=True))
         manifest = read_manifest(orjson.dumps(progress.manifest))
@@ -191,7 +192,7 @@ class Mirror:
         done = progress.line
         is_over = False
         while not is_over:
-            batch, is_over = await asyncio.to_thread(_some, reading)
+            batch, is_over = await asyncio.to_thread(_next_batch, reading)
             done += len(batch)
             statements, nameless = await self.waypost.mirror.statements(batch, manifest.sequence)
             progress, applied = await self.waypost.mirror.load(
@@ -208,7 +209,7 @@ class Mirror:
 
     @contextlib.asynccontextmanager
     async def _fetched(self, part: Part) -> AsyncIterator[Path]:
-        """Yield the verified file of a part, and delete it afterwards if it was downloaded. Raise NotRead, BadDump."""
+        """Yield the verified file of a part; delete it afterwards if it was downloaded. Raise ReadError and BadDump."""
         if self.source is not None and (path := self.source / part.name).is_file():
             await asyncio.to_thread(verify, path, part)
             yield path
@@ -219,13 +220,13 @@ class Mirror:
         try:
             await asyncio.to_thread(verify, path, part)
         except BadDump:
-            await asyncio.to_thread(path.unlink)  # nothing of it can be trusted: begin again
+            await asyncio.to_thread(path.unlink)  # none of it can be trusted, so begin again
             raise
         yield path
         await asyncio.to_thread(path.unlink, missing_ok=True)
 
     async def _download(self, part: Part, path: Path) -> None:
-        """Append what is missing to the file, range by range."""
+        """Append the missing bytes to the file, range by range."""
         size = await asyncio.to_thread(_size, path)
         if size > part.bytes:
             await asyncio.to_thread(path.unlink)
@@ -239,7 +240,7 @@ class Mirror:
     # the feed
 
     async def _follow(self, progress: MirrorRecord) -> tuple[MirrorRecord, bool]:
-        """Apply one page of the feed; wait for it if it is empty. Raise Expired and NotRead."""
+        """Apply one page of the feed; wait for it if it is empty. Raise ExpiredFeed and ReadError."""
         question: dict[str, str | int] = {"limit": self._events_at_once}
         if progress.cursor is not None:
             question["cursor"] = progress.cursor
@@ -275,7 +276,7 @@ class Mirror:
                 answer = _Answer(progress.sequence, iter(()), asked, [], "too_large")
             waiting = [*answer.left, *waiting]
             progress = await self._apply(progress, answer, behind)
-        # Until here a restart reads the page again, which changes nothing.
+        # A restart up to here reads the page again, which changes nothing.
         if page.refused:
             log.warning("mirror.refused_events", events=page.refused)
         progress, _ = await self.waypost.mirror.follow(
@@ -284,7 +285,7 @@ class Mirror:
         return progress, not page.has_more
 
     async def _records(self, hosts: Sequence[str]) -> "_Answer":
-        """Ask for the records of some hosts. Raise NotRead."""
+        """Request the records of some hosts. Raise ReadError."""
         listed = await self.origin.listed(
             "/api/records",
             "records",
@@ -303,11 +304,11 @@ class Mirror:
         return _Answer(sequence, iter(listed), [host for host in hosts if host not in missing], missing)
 
     async def _apply(self, progress: MirrorRecord, answer: "_Answer", behind: timedelta) -> MirrorRecord:
-        """Apply an answer in batches, without moving the cursor. A host of which it says nothing is refused."""
+        """Apply an answer in batches, without moving the cursor. Refuse hosts that the answer does not cover."""
         told: set[str] = set()
         done, is_over = 0, False
         while not is_over:
-            batch, is_over = await asyncio.to_thread(_some, answer.entries)
+            batch, is_over = await asyncio.to_thread(_next_batch, answer.entries)
             statements = [
                 statement
                 for statement in await self.waypost.mirror.answered(batch, answer.hosts[done:], answer.sequence)
@@ -339,7 +340,7 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The records of `hosts` as of a position of the feed. `left`: hosts for which there was no room.
+    """The records of `hosts` as of a position of the feed. `left`: hosts that did not fit.
 
     `refused`: why a host has no record in `entries`.
     """
@@ -353,7 +354,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page of the feed: the hosts of its events in order, and when the last of these happened.
+    """A page of the feed: the hosts of its events in order, and when the last event happened.
 
     `refused`: events that cannot be read.
     """
@@ -365,12 +366,12 @@ class _Page:
     refused: int
 
     def behind(self, now: datetime) -> timedelta:
-        """Return how old the first event is, at most, that comes after this page."""
+        """Return the maximum age of the first event after this page."""
         return now - self.latest if self.has_more and self.latest is not None else timedelta()
 
 
 def _page(listed: ForeignList) -> _Page:
-    """Return the page. Events that name no host, and kinds that are not known, are passed over. Raise NotRead."""
+    """Return the page. Skip events that name no host, and unknown kinds. Raise ReadError."""
     page = listed.envelope
     cursor = page.get("cursor") if isinstance(page, dict) else None
     if not isinstance(page, dict) or not listed.is_list or not isinstance(cursor, str) or len(cursor) > CURSOR_CHARS:
@@ -394,7 +395,7 @@ def _page(listed: ForeignList) -> _Page:
     return _Page(cursor, page.get("has_more") is True, list(hosts), latest, refused)
 
 
-def _some(reading: Iterator[bytes]) -> tuple[list[bytes], bool]:
+def _next_batch(reading: Iterator[bytes]) -> tuple[list[bytes], bool]:
     """Return the next records, bounded in number, bytes and values, and whether they are the last."""
     batch: list[bytes] = []
     size = values = 0
@@ -413,7 +414,7 @@ def _log_refused(refused: Mapping[str, str]) -> None:
 
 
 def _read_file(path: Path) -> bytes:
-    """Raise NotRead."""
+    """Return the bytes of a file. Raise ReadError."""
     try:
         return path.read_bytes()
     except OSError as error:

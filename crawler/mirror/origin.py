@@ -1,7 +1,7 @@
-"""The registry that is mirrored, over the crawler's transport: the same address guard, pins, caps and deadlines.
+"""The origin of a mirror, over the crawler's transport: the same address guard, pins, caps and deadlines.
 
-It is named by the operator, and its API is read, no site is visited: so robots.txt is not asked for, there are no
-pauses, and no budget counts. Redirects stay inside its registrable domain. Whatever it answers raises only NotRead.
+The operator has named the origin and only its API is read, so there is no robots.txt, pause or budget. Redirects stay
+inside its registrable domain. Its answers raise only ReadError.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from registry.core.visiting.shares import DomainBudget
 from registry.settings import Settings
 
 RANGE_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of a part that one request asks for: what is lost when it breaks off, and what is held in memory."""
+"""Bytes of a part per request: lost if it breaks off, and held in memory."""
 
 REQUEST_SECONDS: Final = 90.0
-"""Seconds for one request, a long poll included."""
+"""Seconds for one request, including a long poll."""
 
 WAIT_SECONDS: Final = 20
 _CONNECTION: Final = timedelta(minutes=10)
@@ -33,10 +33,11 @@ _LONGEST_PAUSE: Final = 3_600.0
 
 
 class MirrorOrigin(CrawlResources):
-    """An async context manager, with one connection that is renewed from time to time."""
+    """The connection to the origin, renewed from time to time. An async context manager."""
 
     def __init__(self, url: str, settings: Settings, stop: asyncio.Event | None = None) -> None:
-        """`url`: base URL of the registry. Raise BadSource when it may not be read, guards.BadSetup."""
+        """Open nothing yet. `url`: base URL of the registry. Raise BadSource if it must not be read,
+        guards.BadSetup."""
         limits = {
             "request_timeout": REQUEST_SECONDS,
             "host_deadline": _CONNECTION.total_seconds(),
@@ -62,7 +63,7 @@ class MirrorOrigin(CrawlResources):
     async def listed(
         self, path: str, member: str, *, question: bytes | None = None, cap: int, max_entries: int
     ) -> ForeignList:
-        """Return the answer to a GET, or to a POST of `question`, cut into the entries of its list. Raise NotRead."""
+        """Return the answer to a GET, or to a POST of `question`, cut into the entries of its list. Raise ReadError."""
         post = None
         if question is not None:
             post = Post("", question, (("Content-Type", "application/json"),))
@@ -74,11 +75,11 @@ class MirrorOrigin(CrawlResources):
             raise ReadError(f"the answer cannot be read: {reason_of(refusal)}") from None
 
     async def file(self, path: str, *, cap: int) -> bytes:
-        """Return the body of a GET. Raise NotRead."""
+        """Return the body of a GET. Raise ReadError."""
         return (await self._answer(Probe(self.url + path, Purpose.POINTER, "S5", "*/*", cap))).body
 
     async def span(self, path: str, start: int, end: int, etag: str) -> bytes:
-        """Return the bytes from `start` up to, not including, `end` of a file that has this ETag. Raise NotRead."""
+        """Return the bytes from `start` up to, not including, `end` of a file with this ETag. Raise ReadError."""
         probe = Probe(self.url + path, Purpose.POINTER, "S5", "*/*", end - start, span=(start, end - 1, etag))
         fetched = await self._answer(probe, 206)
         stated = fetched.headers.get("content-range", "")
@@ -117,7 +118,7 @@ class MirrorOrigin(CrawlResources):
 
 
 class _NoBudgets(BlockBudgets):
-    """Counts nothing: the origin agreed to being copied."""
+    """Counts no requests, because the origin agreed to be copied."""
 
     def is_spent(self, key: str) -> bool:
         return False

@@ -1,9 +1,8 @@
-"""Read the entries of an ARD registry (Agentic Resource Discovery v0.91), or of a catalogue, for the hosts in them.
+"""Reads hosts from the entries of an ARD registry (Agentic Resource Discovery v0.91) or of a catalogue.
 
-A registry is asked for its list (`GET /agents`). Those without one are asked for their publishers (`POST /explore`),
-and else general questions (`POST /search`), which find only a part. Only the members that name hosts are read, so a
-malformed entry affects only itself. Catalogues of other sites are not read here: their hosts are named, and a visit
-reads what they serve.
+A registry is asked for its list (`GET /agents`), without one for its publishers (`POST /explore`), else general
+questions (`POST /search`), which find only some entries. Only members with hosts are read, so a malformed entry affects
+only itself. Catalogues of other sites are not read here: their hosts are yielded, and a visit reads the catalogue.
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -51,7 +50,7 @@ _LIST, _PUBLISHERS, _SEARCH = "a", "e", "s"
 
 
 def base_of(url: str) -> str:
-    """Return the base URL of a registry, of which somebody may give the search route or the list."""
+    """Return the base URL of a registry, also from the URL of its search route or list."""
     return url.rstrip("/").removesuffix("/search").removesuffix("/agents").rstrip("/")
 
 
@@ -71,9 +70,9 @@ def registry_names(url: str, reader: Reader, start: str = "") -> AsyncIterator[S
 
 
 async def catalogue_names(url: str, reader: Reader) -> AsyncIterator[Seed | Refusal]:
-    """Yield the hosts that a catalogue names, and those of the catalogues of the same site that it lists.
+    """Yield the hosts that a catalogue names, and those in catalogues of the same site that it lists.
 
-    `url` is canonical; that of a site's front page means its catalogue. Failures become Refusals.
+    `url` is canonical; the URL of a site's front page means its catalogue. Failures become Refusals.
     """
     is_site = parse_https("/", url) == url
     waiting = [(parse_https(path, url) or url, 0) for path in WELL_KNOWN] if is_site else [(url, 0)]
@@ -91,12 +90,12 @@ async def catalogue_names(url: str, reader: Reader) -> AsyncIterator[Seed | Refu
             continue
         if is_site:
             waiting, is_site = [], False  # both paths serve the same document
-        for entry in _with_inner(entries, MAX_DEPTH):
-            for name in _of_entry(entry):
+        for entry in _flatten(entries, MAX_DEPTH):
+            for name in _hosts_in_entry(entry):
                 yield name
             if isinstance(entry, Refusal):
                 continue
-            child = _child(entry, target, reader.domain)
+            child = _inner_catalogue(entry, target, reader.domain)
             if child is None or child in seen:
                 continue
             if depth >= MAX_DEPTH or len(seen) >= MAX_CATALOGUES:
@@ -166,7 +165,7 @@ async def _found_page(base: str, rest: str, reader: Reader) -> Page:
 
 
 def _listed(body: bytes, key: str, referrer: str) -> tuple[Any, Iterator[Any]]:
-    """Return an answer, and the entries of its list `key`, which are read one by one. Raise NotRead."""
+    """Return an answer, and the entries of its list `key`, which are read one by one. Raise ReadError."""
     listed = cut_page(body, key)
     if not listed.is_list or not isinstance(listed.envelope, dict):
         raise ReadError(f"there is no list of {key} in it")
@@ -178,22 +177,22 @@ def _token(value: Any) -> str:
     return token if isinstance(token, str) else ""
 
 
-def _with_inner(entries: Iterable[Any], depth: int) -> Iterator[Any]:
-    """Yield entries, and those of the catalogues that they contain."""
+def _flatten(entries: Iterable[Any], depth: int) -> Iterator[Any]:
+    """Yield entries, and the entries of catalogues that they contain."""
     for entry in entries:
         yield entry
         data = entry.get("data") if isinstance(entry, dict) else None
         inner = data.get("entries") if isinstance(data, dict) else None
         if isinstance(inner, list) and depth > 0:
-            yield from _with_inner(inner, depth - 1)
+            yield from _flatten(inner, depth - 1)
 
 
 def _hosts(entries: Iterable[Any]) -> list[Seed | Refusal]:
-    return [name for entry in entries for name in _of_entry(entry)]
+    return [name for entry in entries for name in _hosts_in_entry(entry)]
 
 
-def _of_entry(entry: Any) -> Iterator[Seed | Refusal]:
-    """Yield the hosts of an entry: that of its document, and the publisher in its identifier, which is a claim."""
+def _hosts_in_entry(entry: Any) -> Iterator[Seed | Refusal]:
+    """Yield the hosts of an entry: of its document, and the publisher in its identifier, which is a claim."""
     if isinstance(entry, Refusal):
         yield entry
         return
@@ -212,8 +211,8 @@ def _of_entry(entry: Any) -> Iterator[Seed | Refusal]:
         yield Seed(host, referrer)
 
 
-def _child(entry: Any, catalogue: str, domain: str) -> str | None:
-    """Return the address of a catalogue of the same site that an entry lists."""
+def _inner_catalogue(entry: Any, catalogue: str, domain: str) -> str | None:
+    """Return the address of a catalogue of the same site listed in an entry, or None."""
     if not isinstance(entry, dict) or not isinstance(entry.get("url"), str):
         return None
     kind = entry.get("type", entry.get("mediaType"))

@@ -1,4 +1,4 @@
-"""Read plain lists with a name on each line."""
+"""Reads plain lists with a name on each line."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _COMMENT = re.compile(r"(?:^|\s+)#.*", re.DOTALL)
 def names(source: OpenList, *, urls: bool = False, list_name: str | None = None) -> Iterator[Seed | Refusal]:
     """Yield the names unchanged, without blank lines and comments (`#`; after a name only behind a space).
 
-    `urls`: take the host of a URL; otherwise a URL is refused later, like everything else that is not a bare name.
+    `urls`: take the host of a URL; otherwise URLs are refused later, like everything that is not a bare name.
     `list_name`: the stored referrer, instead of the name of the file.
     """
     referrer = list_name or source.name
@@ -35,7 +35,7 @@ def names(source: OpenList, *, urls: bool = False, list_name: str | None = None)
 
 
 def seed(text: str, referrer: str, line_number: int, *, urls: bool) -> Seed | Refusal:
-    """Return the text as a name or, with `urls`, the host of a URL. Thousands wait together, so long ones are cut."""
+    """Return the text as a name or, with `urls`, the host of a URL. Cut long ones, because thousands wait in memory."""
     text = text[:MAX_URL_CHARS]
     if not urls or "://" not in text:
         return Seed(text, referrer, line_number)

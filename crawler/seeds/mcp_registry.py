@@ -1,7 +1,7 @@
-"""Read the list of servers of an MCP registry (API v0.1 or the older v0): hosts of their endpoints and web sites.
+"""Reads hosts of endpoints and web sites from the server list of an MCP registry (API v0.1 or the older v0).
 
-Reads pages as a registry serves them, or a saved file: one page, a list of pages or of servers, or one of these on each
-line. Only the few members that name hosts are read, so a malformed server affects only itself.
+Reads pages from a registry, or a saved file: one page, a list of pages or of servers, or one of these on each line.
+Only the few members with hosts are read, so a malformed server affects only itself.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -31,7 +31,7 @@ QUERY: Final = "limit=100&version=latest"
 
 FILE_CAP: Final = 64 * 1024 * 1024
 MAX_SAVED: Final = 200_000
-"""Most servers, or pages, of a saved list."""
+"""Maximum number of servers, or pages, of a saved list."""
 
 _MAX_NAME = 200
 
@@ -39,7 +39,8 @@ _MAX_NAME = 200
 def first_page(url: str) -> str:
     """Return the URL of the first page of a registry's list.
 
-    `url` is the registry's base URL; one that ends in `/servers`, or has a query, is the list itself."""
+    `url`: the registry's base URL. If it ends in `/servers`, or has a query, it is the list itself.
+    """
     if "?" in url:
         return url
     url = url.rstrip("/")
@@ -51,7 +52,7 @@ def names(
 ) -> AsyncIterator[Seed | Refusal | Checkpoint]:
     """Yield the hosts of all pages from the place `start` on, as `paged` does. `url`: canonical, of the first page.
 
-    After a complete run only what was updated since it began is asked for.
+    After a complete run, only updates since its beginning are requested.
     """
 
     async def read_page(place: str) -> Page:
@@ -69,7 +70,7 @@ def names(
 
 
 def saved(source: OpenList) -> Iterator[Seed | Refusal]:
-    """Return the hosts of a saved list. Raise BadSource when it is not a list."""
+    """Return the hosts of a saved list. Raise BadSource if it is not a list."""
     body = source.all(FILE_CAP)
     if not any(isinstance(entry, bytes) for entry in _saved_entries(body)):
         raise BadSource(f"{source.name}: no servers are listed in it")
@@ -77,7 +78,7 @@ def saved(source: OpenList) -> Iterator[Seed | Refusal]:
 
 
 def _saved_entries(body: bytes) -> Iterator[bytes | Refusal]:
-    """Yield the servers of a saved list; a line that cannot be read is a Refusal."""
+    """Yield the servers of a saved list; a Refusal for an unreadable line."""
     with suppress(Unreadable):
         yield from _cut(body)
         return
@@ -124,10 +125,10 @@ def _hosts(entries: Iterable[bytes | Refusal]) -> Iterator[Seed | Refusal]:
             yield raw
             continue
         for entry in readable_entries([raw], None):
-            yield from _of_server(entry)
+            yield from _hosts_in_server(entry)
 
 
-def _of_server(entry: Any) -> Iterator[Seed | Refusal]:
+def _hosts_in_server(entry: Any) -> Iterator[Seed | Refusal]:
     """Yield the hosts of an entry. v0.1 wraps the document in `server`, beside the registry's metadata; v0 does not."""
     wrapped = entry.get("server") if isinstance(entry, dict) else None
     server = wrapped if isinstance(wrapped, dict) else entry
@@ -163,7 +164,7 @@ def _urls(server: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_deleted(entry: dict[str, Any], server: dict[str, Any]) -> bool:
-    """True when the registry marks the server as deleted: in `_meta` beside the server, in v0 inside it."""
+    """Return whether the registry marks the server as deleted: in `_meta` beside the server, in v0 inside it."""
     meta = entry.get("_meta")
     statuses = (
         [member.get("status") for member in meta.values() if isinstance(member, dict)] if isinstance(meta, dict) else []

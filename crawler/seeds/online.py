@@ -1,7 +1,7 @@
-"""Read documents of one site for the names in them, with the crawler's transport, address guard and politeness limits.
+"""Reads documents of one site with the crawler's transport, address guard and politeness limits, for names in them.
 
 robots.txt of each host is fetched first, opt-outs apply before a name is resolved, requests keep their pause, redirects
-stay inside the registrable domain and are checked hop by hop. A site's answers raise no exception except NotRead.
+stay inside the registrable domain and are checked hop by hop. A site's answers raise only ReadError.
 """
 
 from collections.abc import AsyncIterator
@@ -32,8 +32,8 @@ LEASE: Final = timedelta(days=1)
 
 
 class ReadError(Exception):
-    """A document could not be read. The message says why, without texts of the other side. `status`: of the answer, if
-    there was one; `after`: seconds that it asks to wait; `is_too_large`: a smaller question may be answered."""
+    """A document could not be read. The message says why, without texts of the site. `status`: of the answer, if any;
+    `after`: seconds that it asks to wait; `is_too_large`: a smaller question may be answered."""
 
     def __init__(
         self, message: str, status: int | None = None, after: float | None = None, *, is_too_large: bool = False
@@ -56,14 +56,14 @@ class Reader:
         self._redirect_target: str | None = None
 
     async def read(self, url: str, *, accept: str, cap: int) -> tuple[str, bytes]:
-        """Return the final URL of a 200 answer after redirects, and its body of at most `cap` bytes. Raise NotRead.
+        """Return the final URL of a 200 answer after redirects, and its body of at most `cap` bytes. Raise ReadError.
 
         `url` is canonical and of this domain.
         """
         return await self._answer(Probe(url, Purpose.POINTER, "S5", accept, cap))
 
     async def post(self, url: str, body: bytes, *, accept: str, cap: int) -> bytes:
-        """Return the body of the 200 answer to a question in JSON, as `read`; for registries whose search is a POST."""
+        """Return the body of the 200 answer to a JSON question, like `read`; for registries whose search is a POST."""
         post = Post("", body, (("Content-Type", "application/json"),))
         _, answer = await self._answer(Probe(url, Purpose.POINTER, "S5", accept, cap, post=post))
         return answer
@@ -109,7 +109,7 @@ class Reader:
 
 
 def readable(url: str, exempt: frozenset[str] = frozenset()) -> str:
-    """Return the canonical form of a URL to read. Raise BadSource when it may not be read."""
+    """Return the canonical form of a URL to read. Raise BadSource if it must not be read."""
     canonical = parse_https(url)
     if canonical is None:
         raise BadSource(f"{url}: only https URLs on port 443 of a host name are read")

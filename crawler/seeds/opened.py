@@ -1,4 +1,4 @@
-"""Read files and standard input as blocks of bytes, decompressed if needed, with bounded memory.
+"""Reads files and standard input as blocks of bytes, decompressed if needed, with bounded memory.
 
 Compression is detected by the first bytes, not by the name. A compressed file that grows too much is refused: lists of
 names become 3 to 20 times as large.
@@ -51,13 +51,13 @@ class OpenList:
         self._raw = raw
 
     def close(self) -> None:
-        """Close the list. A read in another thread, even one that waits for standard input, then returns the end."""
+        """Close the list. A read in another thread, even a read that waits for standard input, then returns the end."""
         self._raw.close()
 
     def lines(self) -> Iterator[tuple[int, str] | Refusal]:
         """Yield (number from 1, stripped line) for all lines that are not blank.
 
-        Never raises: a line that is too long is a Refusal, and so is the end of a truncated file. Invalid UTF-8 becomes
+        Never raise: a line that is too long is a Refusal, and so is the end of a truncated file. Invalid UTF-8 becomes
         lone surrogates, which no valid name contains.
         """
         number, remainder = 0, b""
@@ -84,7 +84,7 @@ class OpenList:
             yield number + 1, text
 
     def all(self, cap: int) -> bytes:
-        """Return the whole list. Raise BadSource when it is truncated or has more than `cap` bytes."""
+        """Return the whole list. Raise BadSource if it is truncated or has more than `cap` bytes."""
         blocks: list[bytes] = []
         size = 0
         for block in self._blocks():
@@ -202,7 +202,7 @@ def _archive_member(raw: _Raw, name: str) -> IO[bytes]:
             entry for entry in archive.infolist() if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
         ]
         if len(files) != 1:
-            raise BadSource(f"{name}: an archive of {len(files)} files; unpack it and give the one that is meant")
+            raise BadSource(f"{name}: an archive of {len(files)} files; unpack it and name one file")
         if files[0].compress_type not in _METHODS:
             raise BadSource(f"{name}: its compression method is not read; unpack it first")
         return archive.open(files[0])
@@ -218,7 +218,7 @@ class _DirectoryReader(io.BufferedReader):
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > _MAX_DIRECTORY:
             raise ValueError("an archive of too many files")
-        return super().read(_MAX_DIRECTORY if size is None or size < 0 else size)  # without a size: its last record
+        return super().read(_MAX_DIRECTORY if size is None or size < 0 else size)  # no size: its last record
 
 
 def _is_bomb(unpacked: int, packed: int) -> bool:

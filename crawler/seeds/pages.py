@@ -1,7 +1,7 @@
-"""Read a list that a registry serves in pages: bounded, and resumable after each page.
+"""Reads a list that a registry serves in pages: bounded, and resumable after each page.
 
-A source says only how one page is read. The place of the next page is the source's own text, usually the registry's
-cursor; it is kept between runs (`Progress`), so that a list of thousands of pages needs no uninterrupted hour.
+A source only defines how to read one page. The place of the next page is a text of the source, usually the registry's
+cursor. It is kept between runs (`Progress`), so that a list of thousands of pages needs no uninterrupted hour.
 """
 
 import hashlib
@@ -35,18 +35,18 @@ _SAVED_CAP: Final = 64 * 1024
 
 PAGE_CAP: Final = 8 * 1024 * 1024
 MAX_ENTRIES: Final = 10_000
-"""Most bytes and entries of one page; a hundred entries are asked for."""
+"""Maximum bytes and entries of one page; a hundred entries are requested."""
 
 
 OVERLAP: Final = timedelta(hours=1)
-"""How much earlier than its beginning the run after a complete one asks for changes: clocks differ, and registries date
+"""The run after a complete one requests changes from this long before its beginning: clocks differ, and registries date
 rows before they show them."""
 
 
 class Page(NamedTuple):
     """The entries of one page, and the place of the next one; empty after the last.
 
-    `later`: the place at which the run after a complete one begins; empty for sources that cannot tell what is new.
+    `later`: the place at which the run after a complete one begins; empty for sources without a filter by time.
     """
 
     entries: Sequence[Seed | Refusal]
@@ -55,8 +55,8 @@ class Page(NamedTuple):
 
 
 class Since(NamedTuple):
-    """A place in a list that can be asked for what is new: `moment` (empty: everything), when this run of it began, and
-    the cursor of the page. Both times are ISO 8601 in UTC with milliseconds and `Z`."""
+    """A place in a list that can be filtered by time: `moment` (empty: everything), when this run of it began, and the
+    cursor of the page. Both times are ISO 8601 in UTC with milliseconds and `Z`."""
 
     moment: str
     began: str
@@ -64,7 +64,7 @@ class Since(NamedTuple):
 
     @classmethod
     def of(cls, place: str, clock: Callable[[], datetime]) -> "Since":
-        """Return what `at` or `later` wrote, with the present as the beginning of a run that has none."""
+        """Return the place written by `at` or `later`; a run without a beginning begins now."""
         moment, _, rest = place.partition(" ")
         began, _, cursor = rest.partition(" ")
         return cls(moment if _is_time(moment) else "", began if _is_time(began) else _written(clock()), cursor)
@@ -73,7 +73,7 @@ class Since(NamedTuple):
         return f"{self.moment} {self.began} {cursor}"
 
     def later(self) -> str:
-        """Return the place of the list's beginning for what is new since this run began."""
+        """Return the place at the list's beginning with only what is new since this run began."""
         return f"{_written(datetime.fromisoformat(self.began) - OVERLAP)}  "
 
 
@@ -82,7 +82,7 @@ def _written(moment: datetime) -> str:
 
 
 def _is_time(text: str) -> bool:
-    """Return whether a text of a kept place is a time with a zone: somebody may have edited the file."""
+    """Return whether a text of a kept place is a time with a zone: a person may have edited the file."""
     try:
         return datetime.fromisoformat(text).tzinfo is not None
     except ValueError:
@@ -90,7 +90,7 @@ def _is_time(text: str) -> bool:
 
 
 def cut_page(body: bytes, member: str) -> ForeignList:
-    """Return a page cut into the entries of its list. Raise NotRead."""
+    """Return a page cut into the entries of its list. Raise ReadError."""
     try:
         return cut_list(body, member, max_entries=MAX_ENTRIES)
     except Unreadable as refusal:
@@ -98,7 +98,7 @@ def cut_page(body: bytes, member: str) -> ForeignList:
 
 
 def readable_entries(entries: Iterable[bytes], referrer: str | None) -> "Iterator[Json | Refusal]":
-    """Yield the entries of a list one by one; one that is no JSON or over a cap of documents is a Refusal."""
+    """Yield the entries of a list one by one; a Refusal for invalid JSON or an entry over a cap of documents."""
     for raw in entries:
         try:
             yield read_entry(raw)
@@ -108,12 +108,12 @@ def readable_entries(entries: Iterable[bytes], referrer: str | None) -> "Iterato
 
 
 ReadPage = Callable[[str], Awaitable[Page]]
-"""Reads the page at a place; the empty text is the first one. Raises NotRead."""
+"""Reads the page at a place; the empty text is the first one. Raises ReadError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Most that one run reads. A run that ends at a bound is continued by the next one."""
+    """Limits of one run. The next run continues after a limit."""
 
     pages: int = 5_000
     bytes: int = 1024**3
@@ -135,7 +135,7 @@ async def paged(
 ) -> AsyncIterator[Seed | Refusal | Checkpoint]:
     """Yield the entries of all pages from `start` on, and a Checkpoint between two pages.
 
-    Nothing is raised: what ends the list early is the last Refusal, with a code that begins with BROKEN_OFF. When the
+    Never raise: if the list ends early, the last Refusal says why, with a code that begins with BROKEN_OFF. If the
     registry no longer knows the place `start`, the list is read from its beginning. `url` names the list in refusals.
     """
     place, seen, names, began = start, {start}, 0, clock()
@@ -177,18 +177,18 @@ async def paged(
 class Progress:
     """Where the next run of an online source begins: one small file for each source and URL.
 
-    `is_complete`: the last run that was kept read the source to its end, and the next one reads what is new.
+    `is_complete`: the last kept run read the source to its end, and the next one reads only what is new.
     """
 
     def __init__(self, data: Path, source: str, url: str) -> None:
-        """`data`: the data folder. Nothing is written before the first checkpoint."""
+        """Read the kept place. `data`: the data folder. Nothing is written before the first checkpoint."""
         self._of = {"source": source, "url": url}
         name = hashlib.sha256(f"{source}\0{url}".encode()).hexdigest()[:32]
         self._path = data / FOLDER / f"{name}.json"
         self.is_complete = False
 
     def start(self) -> str:
-        """Return the kept place; the empty text, which is the beginning, when there is none that can be read."""
+        """Return the kept place; empty, which means the beginning, if there is no readable one."""
         try:
             with self._path.open("rb") as file:
                 saved: Any = jiter.from_json(file.read(_SAVED_CAP))
@@ -202,7 +202,7 @@ class Progress:
         return place
 
     def keep(self, checkpoint: Checkpoint) -> None:
-        """Replace the kept place, atomically. Raise OSError."""
+        """Replace the kept place atomically. Raise OSError."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         scratch = self._path.with_suffix(f".{os.getpid()}.tmp")
         self.is_complete = checkpoint.is_complete
@@ -211,5 +211,6 @@ class Progress:
         scratch.replace(self._path)
 
     def forget(self) -> None:
-        """Begin at the beginning next time: the list was read to its end, or is to be read anew. Raise OSError."""
+        """Start the next run at the beginning, because the list was read to its end or must be read again. Raise
+        OSError."""
         self._path.unlink(missing_ok=True)

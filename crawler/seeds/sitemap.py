@@ -1,8 +1,8 @@
-"""Read sitemaps and sitemap indexes (sitemaps.org protocol 0.9) for the hosts of their URLs.
+"""Reads hosts of URLs from sitemaps and sitemap indexes (sitemaps.org protocol 0.9).
 
 expat parses the XML as a stream, without a tree, so nesting and repetition cost no memory. A document type declaration
-is refused at its start, which excludes all entities but the five predefined ones, and all external references. An index
-may name only sitemaps of its own registrable domain, so it cannot direct requests at other sites.
+is refused at its start, which excludes all entities except the five predefined ones, and all external references. An
+index may name only sitemaps of the same registrable domain, so it cannot direct requests at other sites.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ MAX_DEPTH: Final = 3
 
 MAX_ELEMENTS: Final = 2_000_000
 MAX_URLS: Final = 100_000
-"""Most URLs that are read from one sitemap; the protocol allows 50,000."""
+"""Maximum URLs read from one sitemap; the protocol allows 50,000."""
 
 MAX_URL: Final = 8_192
 
@@ -84,7 +84,7 @@ def _checked_child(url: str, index: str, depth: int, sitemap_count: int, domain:
     if canonical is None:
         return Refusal(url, "not_https", "a sitemap is read over https only", index)
     if registrable_domain(host_of(canonical) or "") != domain:
-        return Refusal(canonical, "other_site", "an index leads to sitemaps of its own site only", index)
+        return Refusal(canonical, "other_site", "an index may only lead to sitemaps of the same site", index)
     if depth >= MAX_DEPTH or sitemap_count >= MAX_SITEMAPS:
         message = f"more than {MAX_DEPTH} indexes deep, or more than {MAX_SITEMAPS} sitemaps"
         return Refusal(canonical, BROKEN_OFF + "too_many", message, index)
@@ -126,7 +126,7 @@ def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _read_text(first: bytes, blocks: Iterator[bytes], url: str, sitemap: Sitemap) -> None:
-    """Parse a text sitemap with one URL on each line, block by block. A line of several blocks is cut short."""
+    """Parse a text sitemap with one URL on each line, block by block. A line longer than a block is cut."""
     number, rest = 0, b""
     for block in chain([first.removeprefix(b"\xef\xbb\xbf")], blocks, [b"\n"]):
         *lines, rest = (rest[:_BLOCK] + block).split(b"\n")

@@ -1,6 +1,6 @@
-"""What all sources of names have in common.
+"""The interface of all sources of names, and the seeding of hosts that stored documents name.
 
-Seed the hosts that stored documents name, including those of catalogues (ARD) and their referrals.
+Documents include catalogues (ARD) and their referrals.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ class SeedSource:
     """A kind of source of names."""
 
     slug: str  # stored in hosts.source
-    says: str  # what it reads
-    referrer: str  # what is stored in hosts.referrer
+    says: str  # description
+    referrer: str  # stored in hosts.referrer
 
 
 class BadSource(ValueError):
-    """A source that cannot be read; nothing was taken from it. The message says what to fix."""
+    """A source cannot be read, and nothing was taken from it. The message says what to fix."""
 
 
 BROKEN_OFF = "source_"

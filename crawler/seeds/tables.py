@@ -1,4 +1,4 @@
-"""Read names from one column of a CSV or TSV file. Each line is a row; a malformed row affects only itself."""
+"""Reads names from one column of a CSV or TSV file. Each line is a row; a malformed row affects only itself."""
 
 import csv
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def names(
 ) -> Iterator[Seed | Refusal]:
     """Return the names of one column. `column`: its heading or its number from 1; by default the first row decides.
 
-    Raise BadSource at once when there is no such column.
+    Raise BadSource at once if there is no such column.
     """
     lines = source.lines()
     leading: list[_Line] = []
@@ -68,7 +68,7 @@ def _read_column(
 
 
 def _cells(text: str, delimiter: str) -> list[str] | None:
-    """Return the cells of a row (RFC 4180, any delimiter); None when a quote is not closed."""
+    """Return the cells of a row (RFC 4180, any delimiter); None if a quote is not closed."""
     if '"' not in text:
         return text.split(delimiter)
     try:

@@ -1,6 +1,6 @@
-"""Read the list of services of another waypost registry (`GET /api/services`): their hosts, the newest first.
+"""Reads hosts from the list of services of another waypost registry (`GET /api/services`), the newest first.
 
-A later run reads on until the services that were listed when the last complete run began.
+A later run reads until the services that were listed when the last complete run began.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -17,13 +17,13 @@ WAYPOST: Final = SeedSource("waypost", "the services of another waypost registry
 ROUTE: Final = "/api/services"
 PAGE_SIZE: Final = 100
 OVERLAP: Final = 10
-"""Rows that two pages share: a service that is removed meanwhile moves those behind it forward."""
+"""Rows shared by two pages: if a service is removed meanwhile, later ones move forward."""
 
 _MAX_NAME = 200
 
 
 def base_of(url: str) -> str:
-    """Return the base URL of a registry, of which somebody may give the list."""
+    """Return the base URL of a registry, also from the URL of its list."""
     return url.rstrip("/").removesuffix(ROUTE).rstrip("/")
 
 
@@ -49,7 +49,7 @@ def names(
 
 
 def _rows(body: bytes, referrer: str) -> list[dict[str, Any] | Refusal]:
-    """Return the two members that are read of each row. Raise NotRead."""
+    """Return the two needed members of each row. Raise ReadError."""
     listed = cut_page(body, "data")
     if not listed.is_list or not isinstance(listed.envelope, dict):
         raise ReadError("this is no list of services")
@@ -68,7 +68,7 @@ def _no_service(row: Any, referrer: str) -> Refusal:
 
 
 def _created(row: Any) -> str:
-    """Return when a service was first listed, as the registry writes it: ISO 8601 in UTC, which sorts as text."""
+    """Return when a service was first listed: ISO 8601 in UTC, which sorts as text."""
     created = row.get("created_at") if isinstance(row, dict) else None
     return created if isinstance(created, str) else ""
 

@@ -1,4 +1,4 @@
-"""The first tables, and the triggers that note which services each search index has yet to index again."""
+"""The first tables, and the triggers that note which services each search index must index again."""
 
 import sqlalchemy as sa
 from alembic import op

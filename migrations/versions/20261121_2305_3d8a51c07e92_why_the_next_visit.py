@@ -1,4 +1,4 @@
-"""Store why the next visit of a host is when it is."""
+"""Store the reason for the time of a host's next visit."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What a visit sent and whose share of the daily budget it spent; and who submitted which host in the last day."""
+"""Sent requests and budget share of each visit, and the last day's submissions by client."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # Null in rows of earlier programs: those spent what they asked for, of the whole budget.
+    # NULL in rows of earlier programs, whose planned requests count against the whole budget.
     op.add_column("visits", sa.Column("sent", sa.Integer(), nullable=True))
     op.add_column("visits", sa.Column("standing", sa.SmallInteger(), nullable=True))
     op.add_column("hosts", sa.Column("turn", sa.SmallInteger(), server_default=sa.text("0"), nullable=False))

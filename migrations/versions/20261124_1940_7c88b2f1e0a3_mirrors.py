@@ -1,4 +1,4 @@
-"""What a mirror knows of its origin: its progress, and the state of each host."""
+"""A mirror's progress, and the state of each host at its origin."""
 
 import sqlalchemy as sa
 from alembic import op

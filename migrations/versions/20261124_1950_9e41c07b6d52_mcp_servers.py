@@ -9,8 +9,8 @@ down_revision = "5a17e0c4d9f2"
 branch_labels = None
 depends_on = None
 
-# A service that is deleted, hidden or moved to another domain takes its records with it. What took their place, if
-# anything, is written afterwards in the same transaction.
+# Deleting, hiding or moving a service deletes its records. Their replacements, if any, are written afterwards in the
+# same transaction.
 FUNCTION = """
 CREATE FUNCTION delete_mcp_servers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

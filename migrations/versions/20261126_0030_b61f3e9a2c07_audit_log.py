@@ -1,4 +1,4 @@
-"""The audit log, whose rows a trigger keeps from being changed."""
+"""The audit log; a trigger refuses changes to its rows."""
 
 import sqlalchemy as sa
 from alembic import op

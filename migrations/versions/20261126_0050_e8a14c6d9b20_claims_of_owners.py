@@ -1,4 +1,4 @@
-"""Claims of ownership, and what owners set."""
+"""Claims of ownership, and settings of owners."""
 
 import sqlalchemy as sa
 from alembic import op

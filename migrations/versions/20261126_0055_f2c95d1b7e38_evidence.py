@@ -1,4 +1,4 @@
-"""How documents were fetched, since when capabilities are what they are, and since when trust is what it is."""
+"""How documents were fetched, and the dates of capabilities and trust."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -16,7 +16,7 @@ def upgrade() -> None:
     op.add_column("capabilities", sa.Column("fingerprint", postgresql.BYTEA(), nullable=True))
     op.add_column("capabilities", sa.Column("first_seen_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("capabilities", sa.Column("changed_at", sa.DateTime(timezone=True), nullable=True))
-    # The earliest time that is known for certain: before it, nobody noted which capability was there.
+    # The earliest certain time: capabilities were not recorded before it.
     op.execute(
         "UPDATE capabilities c SET first_seen_at = s.seen_at, changed_at = s.seen_at FROM services s"
         " WHERE s.domain = c.domain AND s.host = c.host"

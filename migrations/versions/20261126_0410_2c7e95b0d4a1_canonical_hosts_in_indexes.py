@@ -1,4 +1,4 @@
-"""A host whose owner lets another one stand for it is in no index while that one is listed.
+"""Keep hosts with a listed canonical host out of the indexes.
 
 So a change of either host, and of what the owner says, is noted for the indexes.
 """
@@ -46,7 +46,7 @@ _TRIGGERS = {
     " WHEN (OLD.canonical IS DISTINCT FROM NEW.canonical)",
     "note_canonical_removed": "DELETE ON owner_settings FOR EACH ROW WHEN (OLD.canonical IS NOT NULL)",
 }
-# Hosts with a canonical one that were set before this revision are in the indexes still.
+# Hosts that got a canonical host before this revision are still in the indexes.
 _NOTE_ALL = """
 INSERT INTO search_dirty (target, host, domain, version, noted_at)
 SELECT t.target, o.host, o.domain, nextval('search_dirty_versions'), clock_timestamp()

@@ -1,4 +1,4 @@
-"""The trust of a service may depend on what is listed, named and owned elsewhere.
+"""The trust of a service may depend on listings, names and owners elsewhere.
 
 So each change of that is noted, for the services that depend on it to be judged again. A note is a row of its own:
 writers never wait for each other.

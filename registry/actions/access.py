@@ -1,8 +1,7 @@
-"""Reads the audit log: whole for operators, and the decisions about hosts for everybody.
+"""API keys of the registry's operators, and the audit log: whole for operators, decisions about hosts for everyone.
 
-Makes, lists, revokes and checks the API keys of this registry's operators. They are made on its own machine only.
-
-Pages of rows in the order of their ids, the latest first. A cursor is the id of the last row of a page.
+Keys are made on the registry's own machine only. Pages of the log are ordered by id, the latest first; a cursor is the
+id of the last row of a page.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,7 +19,7 @@ from registry.store.unit_of_work import Store, UnitOfWork
 
 
 class BadCursor(ValueError):
-    """It was not made by this registry."""
+    """The text is not a cursor of this registry."""
 
 
 class HasId(Protocol):
@@ -32,7 +31,7 @@ Row = TypeVar("Row", bound=HasId)
 
 
 def before(cursor: str | None) -> UUID | None:
-    """Return the id that the rows of the page come before; None: of the first page. Raise BadCursor."""
+    """Return the id before which the page begins, None for the first page. Raise BadCursor."""
     try:
         return None if cursor is None else UUID(hex=cursor)
     except ValueError:
@@ -40,26 +39,27 @@ def before(cursor: str | None) -> UUID | None:
 
 
 def page_of(rows: Sequence[Row], limit: int) -> tuple[Sequence[Row], str | None]:
-    """Return at most `limit` rows and the cursor of the next page, None where more were not found. `rows`: up to one
-    more than `limit`."""
+    """Return at most `limit` rows, and the cursor of the next page or None. `rows` has one row more if there is a next
+    page."""
     shown = rows[:limit]
     return shown, shown[-1].id.hex if shown and len(rows) > limit else None
 
 
-MOST_PUBLIC: Final = 100
-"""Decisions of a host that are shown; older ones are in the log."""
+MAX_PUBLIC: Final = 100
+"""Decisions about a host that are shown; older ones are in the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """Entries, the latest first. `cursor`: of the page after it; None: there is none."""
+    """Entries, the latest first. `cursor`: of the next page, or None."""
 
     entries: Sequence[AuditRecord]
     cursor: str | None
 
 
 async def page(store: Store, *, limit: int, cursor: str | None = None, host: str | None = None) -> AuditPage:
-    """Return at most `limit` entries, of a host and those above it in its domain if given. Raise BadCursor."""
+    """Return at most `limit` entries, optionally only of a host and the hosts above it in its domain. Raise
+    BadCursor."""
     hosts = None if host is None else names_above(host, registrable_domain(host))
     async with store.begin() as uow:
         entries = await uow.audit.latest(limit=limit + 1, before=before(cursor), hosts=hosts)
@@ -67,21 +67,21 @@ async def page(store: Store, *, limit: int, cursor: str | None = None, host: str
 
 
 async def public_page(store: Store, *, limit: int, cursor: str | None = None) -> AuditPage:
-    """Return at most `limit` of the entries that everybody may know of, as `_shown` says. Raise BadCursor."""
+    """Return at most `limit` public entries, redacted by `_redact`. Raise BadCursor."""
     async with store.begin() as uow:
         entries, following = page_of(await _public(uow, limit=limit + 1, before=before(cursor)), limit)
-    return AuditPage([_shown(entry) for entry in entries], following)
+    return AuditPage([_redact(entry) for entry in entries], following)
 
 
 async def decisions(store: Store, host: str) -> Sequence[AuditRecord]:
-    """Return what was decided about a host, as `_shown` says, the latest first; MOST_PUBLIC at most.
+    """Return the latest public decisions about a host, redacted by `_redact`; at most MAX_PUBLIC.
 
-    Decisions about hosts above it are among them, when they concern those below.
+    Include decisions about hosts above it that also cover the hosts below.
     """
     async with store.begin() as uow:
-        found = await _public(uow, limit=2 * MOST_PUBLIC, hosts=names_above(host, registrable_domain(host)))
+        found = await _public(uow, limit=2 * MAX_PUBLIC, hosts=names_above(host, registrable_domain(host)))
     concerning = [entry for entry in found if entry.host == host or concerns_below(entry.action, entry.detail)]
-    return [_shown(entry) for entry in concerning[:MOST_PUBLIC]]
+    return [_redact(entry) for entry in concerning[:MAX_PUBLIC]]
 
 
 async def _public(
@@ -91,42 +91,42 @@ async def _public(
     return await uow.audit.latest(limit=limit, before=before, hosts=hosts, subjects=PUBLIC_SUBJECTS)
 
 
-def _shown(entry: AuditRecord) -> AuditRecord:
-    """Return what everybody may know of an entry: of the actor its kind, no details, and the reason of some actions."""
+def _redact(entry: AuditRecord) -> AuditRecord:
+    """Return the public part of an entry: the kind of actor, no details, and a reason for some actions only."""
     return AuditRecord(
         entry.id, entry.at, entry.actor.partition(":")[0], entry.action, entry.domain, entry.host,
         shown_reason(entry.action, entry.reason), {},
     )  # fmt: skip
 
 
-MOST_DAYS: Final = 3_650
+MAX_DAYS: Final = 3_650
 
 
 class BadKey(ValueError):
-    """The name, the scopes or the time of a new key; the message says what is wrong."""
+    """The name, scopes or lifetime of a new key are invalid; the message says why."""
 
 
 class UnknownKey(Exception):
-    """There is no such key, or its secret is another, or it was revoked, or it has expired. Which is not told."""
+    """The key is unknown, wrong, revoked or expired; the caller must not learn which."""
 
 
 class MissingScope(Exception):
-    """The key is valid, and may not do this."""
+    """The key is valid but lacks the scope."""
 
 
 async def make(
     store: Store, name: str, scopes: Collection[str], *, key: str, secret: str, days: int | None, now: datetime
 ) -> tuple[ApiKey, Token]:
-    """Store a new key and return it with its token, of which nothing but the digest is stored.
+    """Store a new key and return it with its token. Only the digest of the secret is stored.
 
-    `key`, `secret`: random, as the parts of a token. `days` until it expires; None: never. Raise BadKey.
+    `key`, `secret`: random, as the parts of a token. `days`: until it expires, None for never. Raise BadKey.
     """
     if not name.strip() or len(name) > MOST_NAME_CHARS or not name.isprintable():
         raise BadKey(f"a name has 1 to {MOST_NAME_CHARS} printable characters")
     if not scopes or not set(scopes) <= set(SCOPES):
         raise BadKey(f"scopes are one or more of {', '.join(SCOPES)}")
-    if days is not None and not 0 < days <= MOST_DAYS:
-        raise BadKey(f"a key expires after 1 to {MOST_DAYS} days")
+    if days is not None and not 0 < days <= MAX_DAYS:
+        raise BadKey(f"a key expires after 1 to {MAX_DAYS} days")
     token = Token(KEY, key, secret)
     expires_at = None if days is None else now + timedelta(days=days)
     made = ApiKey(key, name.strip(), tuple(sorted(set(scopes))), token.digest, now, expires_at)
@@ -137,13 +137,13 @@ async def make(
 
 
 async def keys(store: Store) -> Sequence[ApiKey]:
-    """Return all keys, revoked ones too, the oldest first."""
+    """Return all keys, also revoked ones, the oldest first."""
     async with store.begin() as uow:
         return await uow.api_keys.all()
 
 
 async def revoke(store: Store, key: str, *, now: datetime) -> ApiKey | None:
-    """Revoke the key with this id at once; None when it is unknown or revoked already."""
+    """Revoke a key at once; return None if it is unknown or already revoked."""
     async with store.begin() as uow:
         revoked = await uow.api_keys.revoke(key, now=now)
         if revoked is not None:
@@ -152,7 +152,7 @@ async def revoke(store: Store, key: str, *, now: datetime) -> ApiKey | None:
 
 
 async def check(store: Store, token: Token, scope: Scope, *, now: datetime) -> ApiKey:
-    """Return the key of the token, which may do what `scope` names. Raise UnknownKey and MissingScope."""
+    """Return the key of the token if it has the scope. Raise UnknownKey and MissingScope."""
     async with store.begin() as uow:
         key = await uow.api_keys.get(token.id)
         if not (key or _NO_KEY).admits(token, now) or key is None:  # guard: key-valid
@@ -167,5 +167,5 @@ def _facts(key: ApiKey) -> dict[str, object]:
     return {"key": key.id, "name": key.name, "scopes": list(key.scopes)}
 
 
-# What an unknown id is compared with, so that it takes as long as a wrong secret.
+# An unknown id is compared with this key, so that it takes as long as a wrong secret.
 _NO_KEY: Final = ApiKey("", "", (), bytes(32), datetime.min)

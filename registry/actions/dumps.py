@@ -1,25 +1,15 @@
-"""Writes a dump of everything public, as of one moment, with the position of the change feed at that moment.
+"""Dumps of all public records at one moment, and the records of single hosts for mirrors.
 
-All rows and the position are read in one transaction (REPEATABLE READ). The feed has an event for every later change,
-so a reader that loads the dump and then follows the feed from the position misses nothing.
-
-Returns the records of single hosts as they are now, for mirrors that read of them in the change feed.
-
-The position of the change feed in a transaction: with REPEATABLE READ, that of everything else read there.
-
-An event becomes visible with its place only after the transaction that it tells of has been committed, so what a
-snapshot with the place contains is at least as new as the event (docs/adr/0030, docs/adr/0032).
-
-One service as a JSON object that contains everything public about it: a line of a dump, an entry of an answer.
-
-`registry/actions/mirroring/received.py` reads it.
+All rows and the feed position are read in one transaction (REPEATABLE READ), and every later change has an event in the
+feed. So a reader that loads the dump and then follows the feed from the position misses nothing (docs/adr/0030,
+docs/adr/0032). `registry/actions/mirroring/received.py` reads the records.
 """
 
 import asyncio
 import base64
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -40,7 +30,7 @@ from registry.store.unit_of_work import Store, UnitOfWork
 
 
 class DumpPosition(NamedTuple):
-    """`sequence`: the latest place; `cursor`: where the unfiltered feed continues after it."""
+    """Position in the change feed. `cursor`: where the unfiltered feed continues after `sequence`."""
 
     sequence: int
     cursor: str
@@ -67,7 +57,7 @@ def usage_of_record(record: PublicRecord) -> Usage:
 
 
 def encoded(record: PublicRecord, usage: Usage, bodies: Mapping[bytes, bytes] | None = None) -> bytes:
-    """Return the JSON of a record. `bodies`: of its documents, by SHA-256, which are added as base64."""
+    """Return the JSON of a record. `bodies`: its documents by SHA-256, added as base64."""
     service, visit = record.service, record.visit
     left = BODIES_BYTES
     documents = []
@@ -131,16 +121,16 @@ def encoded(record: PublicRecord, usage: Usage, bodies: Mapping[bytes, bytes] | 
 
 
 def tombstone(host: str, state: str, covering: Mapping[str, str] | None = None) -> bytes:
-    """Return the JSON of a host without a service: `state` is opted_out, blocked or absent.
+    """Return the JSON of a host without a service. `state`: opted_out, blocked or absent.
 
-    `covering`: the opt-outs that cover it, host -> state.
+    `covering`: the opt-outs that cover the host, host -> state.
     """
     told = [{"host": name, "kind": kind} for name, kind in covering.items()] if covering else None
     return orjson.dumps({"kind": state, "host": host} | ({"covering": told} if told else {}))
 
 
 def state_of_opt_out(how: str) -> OptOutState:
-    """Return what the public is told of an opt-out: the site's own wish, or a decision of an operator."""
+    """Return the public state of an opt-out: by the site itself, or by an operator."""
     return "blocked" if how in ("operator", ORIGIN_BLOCK) else "opted_out"
 
 
@@ -156,7 +146,7 @@ TERMS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DumpFigures:
-    """Figures of a dump. `counts`: as in its manifest; `bytes`: of all parts, compressed."""
+    """Figures of a dump. `counts`: as in its manifest. `bytes`: of all parts, compressed."""
 
     snapshot: str
     counts: dict[str, int]
@@ -177,10 +167,10 @@ async def export(
     part_bytes: int = PART_BYTES,
     frame_bytes: int = FRAME_BYTES,
 ) -> DumpFigures:
-    """Write a dump into `folder` and make it the newest; the `keep` newest stay. Memory does not grow with its size.
+    """Write a dump into `folder`, make it the newest and delete all except the `keep` newest. Memory use is constant.
 
-    `without_restricted`: leave out services whose site forbids training or makes it conditional. Cancelling it leaves
-    no trace. Raise DumpRunning, DumpFailed and StoreUnavailable; earlier dumps then stay as they are.
+    `without_restricted`: leave out services whose site forbids or restricts training. Cancelling leaves no trace. Raise
+    DumpRunning, DumpError and StoreUnavailable; earlier dumps then stay unchanged.
     """
     await sequence(store)  # so that the position is near the end of the feed
     snapshot = now.strftime("%Y%m%dT%H%M%SZ")
@@ -192,7 +182,7 @@ async def export(
                 await asyncio.to_thread(_add_all, writer, lines)
         parts = await asyncio.to_thread(writer.finish)
         manifest = _manifest(snapshot, registry, now, at, counts, without_restricted, terms_url)
-        await asyncio.to_thread(writer.publish, manifest.with_parts(parts), keep=keep)
+        await asyncio.to_thread(writer.publish, replace(manifest, parts=parts), keep=keep)
     return DumpFigures(snapshot, dict(counts), len(parts), sum(part.bytes for part in parts))
 
 
@@ -225,7 +215,7 @@ def _add_all(writer: DumpWriter, lines: list[tuple[str, bytes]]) -> None:
 async def _pages(
     uow: UnitOfWork, counts: Counter[str], with_documents: bool, without_restricted: bool
 ) -> AsyncIterator[list[tuple[str, bytes]]]:
-    """Yield lines with their keys, page by page: first the services, then the opt-outs."""
+    """Yield lines with their keys, page by page: services first, then opt-outs."""
     counts.update(services=0, opted_out=0, blocked=0, training_restricted=0, attribution_required=0)
     after = ("", "")
     while records := await uow.records.page(after, limit=PAGE):
@@ -259,14 +249,14 @@ async def _pages(
 
 MOST_HOSTS: Final = 50
 ANSWER_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of records after which the rest of the hosts is left for another question. One record is always returned."""
+"""Bytes of records after which the other hosts are left for another request. One record is always returned."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordLookup:
-    """`records`: JSON objects, one per host. `left`: hosts for which there was no room.
+    """Public records. `records`: JSON objects, one per host. `left`: hosts that did not fit.
 
-    `sequence`: the position of the feed that all of them are at least as new as.
+    `sequence`: a position in the feed; no record is older than it.
     """
 
     sequence: int
@@ -277,7 +267,7 @@ class RecordLookup:
 
 
 async def lookup(store: Store, hosts: Collection[str]) -> RecordLookup:
-    """Return what is public of at most MOST_HOSTS hosts in canonical spelling, also that there is nothing.
+    """Return the public records of at most MOST_HOSTS hosts in canonical spelling, also of hosts without a service.
 
     All are read in one snapshot. Raise StoreUnavailable.
     """

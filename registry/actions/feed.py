@@ -1,15 +1,8 @@
-"""Cursors of the change feed: a place and the filter that it was read with, as opaque text.
+"""The change feed: gives committed events their place (docs/adr/0030), and reads events by place or the latest first.
 
-A cursor holds the id of the last event that was looked at, not only its number: after a restore from a backup, other
+Any process may give places at any time. Pages, streams, web hooks and dumps read the feed here. A cursor is a place and
+its filter as opaque text. It holds the id of the last event, not only its number: after a restore from a backup, other
 events have the same numbers.
-
-Makes the events of ownerships. They name what an owner sets without its value: a note that is deleted is gone.
-
-Reads the change feed by place. Every delivery (pages, streams, web hooks, dumps) reads it here.
-
-Reads the latest events of the change feed, for readers that look at it now and then and keep no place.
-
-Gives committed events their places in the change feed (docs/adr/0030). Any process may call it, at any time.
 """
 
 import base64
@@ -41,7 +34,7 @@ _PLACE_BITS: Final = 40  # of an event's id, see store/feed.py
 
 
 class InvalidCursor(ValueError):
-    """The text is no cursor, or belongs to another filter. The message says which, and repeats nothing."""
+    """The text is not a cursor, or belongs to another filter. The message says which, and never echoes the text."""
 
 
 def encode(place: Place, types: Types) -> str:
@@ -73,12 +66,15 @@ def proven(claim: ClaimRecord, now: datetime) -> ChangeRecord:
 
 
 def changed(domain: str, host: str, member: Literal["owner_note", "canonical_host"], now: datetime) -> ChangeRecord:
-    """Return the event of a setting of the host. `member`: its name in the answer about the service."""
+    """Return the event of a changed owner setting, without its value: a deleted note must be gone.
+
+    `member`: name of the setting in the service answer.
+    """
     return ChangeRecord(domain, host, "ownership.changed", now, {"state": "proven", "changed": [member]})
 
 
 def repinned(domain: str, hosts: Iterable[str], now: datetime) -> list[ChangeRecord]:
-    """Return the events of hosts that another canonical host stands for now, or none."""
+    """Return the events of hosts whose canonical host changed."""
     return [changed(domain, host, "canonical_host", now) for host in hosts]
 
 
@@ -90,8 +86,8 @@ def ended(claim: ClaimRecord, reason: EndReason, now: datetime) -> ChangeRecord:
 async def sequence(store: Store) -> int:
     """Give all committed events a place, in short transactions; return how many got one.
 
-    Return at once when there are none, or while another process does it. Interrupted at any point, the next call
-    continues. Raise StoreUnavailable.
+    Return at once if no event waits, or if another process is doing it. An interrupted call is continued by the next
+    one. Raise StoreUnavailable.
     """
     async with store.read() as uow:
         _, has_unsequenced = await uow.feed.pulse()
@@ -105,7 +101,7 @@ async def sequence(store: Store) -> int:
 
 
 async def state(store: Store) -> FeedState:
-    """Return the ends of the feed, and how many events wait for their place. Raise StoreUnavailable."""
+    """Return the ends of the feed and the number of events without a place. Raise StoreUnavailable."""
     async with store.read() as uow:
         return await uow.feed.state()
 
@@ -115,9 +111,9 @@ MAX_LIMIT: Final = 1_000
 
 
 class ExpiredCursor(Exception):
-    """The events after the cursor are not all kept, or it was made before a restore: begin with a dump again.
+    """Some events after the cursor were deleted, or a restore came in between: the client must load a dump.
 
-    `ends`: of the feed now.
+    `ends`: current ends of the feed.
     """
 
     def __init__(self, ends: Ends) -> None:
@@ -127,7 +123,7 @@ class ExpiredCursor(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """Events in order. `place`, `cursor`: where the next page begins. `has_more`: it is not empty, or may not be."""
+    """Events in order. `place`, `cursor`: where the next page begins. `has_more`: the next page may have events."""
 
     events: tuple[FeedRow, ...]
     place: Place
@@ -137,12 +133,12 @@ class EventPage:
 
 
 async def page(store: Store, after: Place | int | None = None, types: Types = ALL, limit: int = 100) -> EventPage:
-    """Return the events after a place; after None, from the oldest that is kept. Events get their place first.
+    """Return the events after a place, or from the oldest on if None. Give waiting events their place first.
 
-    Every committed event is returned exactly once to a reader that goes from page to page, in an order that never
-    changes. The events of a host are in the order in which they happened. A page may be empty although `has_more`.
+    A reader that follows the pages gets every committed event exactly once, in an order that never changes; the events
+    of a host are in the order in which they happened. A page may be empty although `has_more`.
 
-    Raise CursorExpired, and StoreUnavailable.
+    Raise ExpiredCursor and StoreUnavailable.
     """
     await sequence(store)
     async with store.read() as uow:
@@ -154,7 +150,7 @@ async def page(store: Store, after: Place | int | None = None, types: Types = AL
 
 
 async def latest(store: Store, types: Types = ALL) -> EventPage:
-    """Return an empty page at the end of the feed: its cursor leads to the events that come. Raise StoreUnavailable."""
+    """Return an empty page whose cursor is the current end of the feed. Raise StoreUnavailable."""
     await sequence(store)
     async with store.read() as uow:
         ends = (await uow.feed.state()).ends
@@ -162,7 +158,7 @@ async def latest(store: Store, types: Types = ALL) -> EventPage:
 
 
 async def pulse(store: Store) -> int:
-    """Give events their places; return the latest place. Cheap: one query when nothing has happened."""
+    """Give events their places and return the latest place. Costs one query if nothing has happened."""
     async with store.read() as uow:
         seq, has_unsequenced = await uow.feed.pulse()
     if has_unsequenced:
@@ -171,7 +167,7 @@ async def pulse(store: Store) -> int:
 
 
 def _is_kept(after: Place | int, stretch: Stretch) -> bool:
-    """Return whether all events after the place are stored, and the place is one of this feed."""
+    """Return whether the place belongs to this feed and all events after it are stored."""
     seq = after if isinstance(after, int) else after.seq
     is_within = stretch.ends.pruned.seq <= seq <= stretch.ends.latest.seq
     return is_within and (isinstance(after, int) or after == stretch.after)  # guard: feed-place-checked
@@ -183,7 +179,7 @@ _END = 2**62
 
 @dataclass(frozen=True, slots=True)
 class RecentPage:
-    """Events, the latest first. `older`: the cursor of the page of older ones; None when there are none."""
+    """Events, the latest first. `older`: cursor of the next, older page, or None."""
 
     events: tuple[FeedRow, ...]
     older: str | None
@@ -200,8 +196,8 @@ async def recent(
 ) -> RecentPage:
     """Return the latest events, or those before a cursor.
 
-    `below`: only events of these hosts and of all hosts below them. `only`: only events of exactly these hosts, which
-    may be none. Raise InvalidCursor, and StoreUnavailable.
+    `below`: only events of these hosts and the hosts below them. `only`: only events of exactly these hosts; an empty
+    collection gives no events. Raise InvalidCursor and StoreUnavailable.
     """
     before = _END if cursor is None else decode(cursor, types).seq
     await pulse(store)

@@ -1,17 +1,8 @@
-"""Applies noted changes to the search index; called repeatedly by the process that feeds it.
+"""Keeps a search index up to date: drains noted changes, rebuilds the index, and verifies it against the database.
 
-What drain and reindex share: the right to feed an index, the notes of changes, and writing these to the index.
-
-One process feeds a target at a time, by an advisory lock of the database. Every step may be repeated after a crash: a
-note is deleted only after the index has committed its change, and only if the host was not noted again meanwhile.
-
-Rebuilds the search index beside the one in use, then swaps them.
-
-Verifies that an index holds what the database says: compares (host, hash) of both at one moment.
-
-The lock of the target keeps the index unchanged meanwhile. The database is read in one snapshot, together with the
-notes of changes not yet indexed. A change is committed with its note, so every service without a note must be in the
-index exactly as in the snapshot; a service with a note is pending and proves nothing.
+One process at a time feeds a target, under an advisory lock of the database. Every step may be repeated after a crash:
+a note is deleted only after the index has committed its change, and only if the host was not noted again meanwhile. A
+rebuild writes a new index beside the current one, then swaps them.
 """
 
 import asyncio
@@ -52,7 +43,7 @@ def feeding(store: Store, backend: Backend) -> AbstractAsyncContextManager[HeldL
 async def register_target(store: Store, backend: Backend, *, now: datetime) -> None:
     """Make sure that changes are noted for this index, and forget indexes that are no longer fed.
 
-    An index that returns after it was forgotten may hold deleted services, so everything it holds is noted as well.
+    A forgotten index that returns may hold deleted services, so all its hosts are noted too.
     """
     async with store.begin() as uow:
         seen = await uow.search.seen_at(backend.target)
@@ -69,7 +60,7 @@ async def register_target(store: Store, backend: Backend, *, now: datetime) -> N
 async def apply_notes(
     store: Store, backend: Backend, hold: HeldLock, embedder: Embedder | None = None
 ) -> FeedingCounts:
-    """Apply the notes to the index. Raise WriterBusy, SearchUnavailable, StoreUnavailable; notes then stay."""
+    """Apply the notes to the index. Raise WriterBusy, SearchUnavailable, StoreUnavailable; the notes are then kept."""
     notes = written = deleted = 0
     for _ in range(_BATCHES):
         dirty, listings = await _changes(store, backend.target)
@@ -86,19 +77,19 @@ async def apply_notes(
 
 
 async def _changes(store: Store, target: str) -> tuple[list[Dirty], dict[str, Listing]]:
-    """Read the notes first, then the current listings: a change in between is noted again."""
+    """Read the notes, then the current listings. In this order, a change in between is noted again."""
     async with store.begin() as uow:
         dirty = await uow.search.dirty(target, limit=_BATCH)
         return dirty, await uow.search.listings([(note.domain, note.host) for note in dirty])
 
 
 async def documents(listings: Sequence[Listing], embedder: Embedder | None = None) -> list[SearchDocument]:
-    """Make search documents, in a thread: hundreds of texts take tens of milliseconds."""
+    """Return search documents, made in a thread: hundreds of texts take tens of milliseconds."""
     return await asyncio.to_thread(make_documents, listings, embedder)
 
 
 async def still_held(hold: HeldLock) -> None:
-    """Raise StoreUnavailable when the lock was lost: an old document could then overwrite a newer one."""
+    """Raise StoreUnavailable if the lock was lost: an old document could then overwrite a newer one."""
     if not await hold.is_alive():
         raise StoreUnavailable("the lock of the search target was lost")
 
@@ -146,7 +137,7 @@ async def rebuild(
 ) -> int:
     """Write a consistent snapshot of all listings to a new index and swap it in; return the number of services.
 
-    The caller has enrolled the target and holds the right to feed it. So every change after the snapshot is noted, no
+    The caller has registered the target and holds the right to feed it. So every change after the snapshot is noted, no
     note is deleted meanwhile, and the next `apply_notes` brings the new index up to date.
     """
     snapshot = Store(store.engine.execution_options(isolation_level="REPEATABLE READ"))
@@ -166,7 +157,7 @@ async def rebuild(
 
 
 async def _catch_up(store: Store, backend: Backend, hold: HeldLock, embedder: Embedder | None) -> None:
-    """Apply changes made meanwhile, unless another process writes this index and so applies them itself."""
+    """Apply the changes made meanwhile, unless another process writes this index and so applies them."""
     try:
         await apply_notes(store, backend, hold, embedder)
     except WriterBusy:
@@ -175,7 +166,7 @@ async def _catch_up(store: Store, backend: Backend, hold: HeldLock, embedder: Em
 
 @dataclass(frozen=True, slots=True)
 class DrainCounts:
-    """Numbers of notes completed and of documents written and deleted; unchanged documents are not written."""
+    """Notes completed, and documents written and deleted. Unchanged documents are not written."""
 
     notes: int
     written: int
@@ -186,10 +177,10 @@ class DrainCounts:
 async def drain(
     store: Store, backend: Backend, *, now: datetime, embedder: Embedder | None = None
 ) -> DrainCounts | None:
-    """Bring the index up to date with the database; None while another process does that.
+    """Bring the index up to date with the database; return None if another process is doing that.
 
-    An index that is missing, outdated or damaged is rebuilt first. Raise StoreUnavailable and SearchUnavailable; the
-    notes then stay, so nothing is lost.
+    A missing, outdated or damaged index is rebuilt first. Raise StoreUnavailable and SearchUnavailable; the notes are
+    then kept, so no change is lost.
     """
     await register_target(store, backend, now=now)
     state = (await backend.health()).state
@@ -211,7 +202,7 @@ async def drain(
 
 
 async def _is_up_to_date(store: Store, backend: Backend) -> bool:
-    """Return whether no note is left: the usual case, checked with one query and no lock."""
+    """Return whether no note is left. This usual case costs one query and no lock."""
     async with store.begin() as uow:
         return await uow.search.oldest(backend.target) is None
 
@@ -223,9 +214,9 @@ _VERIFY_WAIT_SECONDS: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class IndexComparison:
-    """`services` counts those of the database, `pending` the notes of changes not yet indexed.
+    """`services`: number in the database. `pending`: notes of changes not yet indexed.
 
-    Hosts: `missing` are in the database alone, `extra` in the index alone, `different` in both.
+    Hosts: `missing` from the index, `extra` in the index, `different` in both.
     """
 
     services: int
@@ -243,10 +234,12 @@ class IndexComparison:
 async def verify(
     store: Store, backend: Backend, *, now: datetime, model: str = "", repair: bool = False
 ) -> IndexComparison:
-    """Compare; with `repair`, note wrong hosts, so that the next drain repairs them. `model`: the embedder's id.
+    """Compare the (host, hash) pairs of index and database; with `repair`, note the wrong hosts for the next drain.
 
-    Raise SearchUnavailable without a readable index, WriterBusy when another process keeps feeding it for half a
-    minute, StoreUnavailable.
+    The lock of the target keeps the index unchanged, and one snapshot has services and notes. A service without a note
+    must be in the index exactly as stored; a service with a note is pending. `model`: the embedder's id. Raise
+    SearchUnavailable without a readable index, WriterBusy if another process feeds it for half a minute,
+    StoreUnavailable.
     """
     await register_target(store, backend, now=now)
     for _ in range(_VERIFY_TRIES):
@@ -283,7 +276,7 @@ async def _compare(store: Store, backend: Backend, now: datetime, model: str, *,
 
 
 async def _expected(uow: UnitOfWork, model: str) -> AsyncIterator[tuple[str, bytes]]:
-    """Yield what the index should hold as (host, hash), read page by page."""
+    """Yield the expected content of the index as (host, hash), read page by page."""
     after = ("", "")
     while page := await uow.search.all_listings(after, limit=_VERIFY_PAGE):
         hashes = await asyncio.to_thread(lambda listings: [index_hash(item, model) for item in listings], page)

@@ -1,15 +1,9 @@
-"""Reports about hosts, filed by anybody. They are signals for the operator of this registry: nothing counts them to
-hide or to rank anything.
+"""Reports about hosts: filing, reading by reporter, owner and operator, and the operator's decision.
 
-What several clients file about a host for the same reason is one report while it is not decided. Each of them gets a
-secret address at which it can read the answer. Beyond MOST_OF_REPORT they are only counted, so that what is stored is
-bounded, and nobody can use up what others need to report the same host.
-
-Reads reports: for who filed one, for the owner of the host, and for the operator of this registry.
-
-The registry's operator takes a report into review, accepts or rejects it, and answers it.
-
-Accepting a report changes nothing else: what follows from it, such as blocking a host, is an action of its own.
+Anyone may file a report. It is a signal for this registry's operator: no count of reports hides or ranks a host, and
+accepting one only answers it. Reports of several clients about a host for the same reason are one report until it is
+decided. Each client gets a secret address for the answer. Beyond MOST_OF_REPORT clients are only counted, so storage is
+bounded and a flood cannot block others from reporting the host.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,8 +41,8 @@ FilingState = Literal["filed", "repeated", "counted", "unknown", "client_budget"
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """`state`: filed (`token` opens its status), repeated (this client filed the same before: it has that token),
-    counted (MOST_OF_REPORT clients filed the same before), unknown host, or client_budget: refused until `retry_at`."""
+    """`state`: filed (`token` opens its status), repeated (this client has the token of its earlier report), counted
+    (MOST_OF_REPORT clients filed the same before), unknown (host), or client_budget: refused until `retry_at`."""
 
     state: FilingState
     token: Token | None = None
@@ -81,19 +75,19 @@ async def file_report(
             await uow.reports.add(report)
         filing = FilingRecord(domain, host, token.id, token.digest, report.id, reason, now)
         await uow.reports.add_filing(filing, client=client)
-        # Not the text: it may name people, and the log is never changed.
+        # The text is not logged: it may name people, and the log is never changed.
         detail = {"report": str(report.id), "code": code}
         await uow.audit.add(AuditEvent(ANONYMOUS, "report.filed", domain, host, detail=detail), now=now)
     return Filing("filed", token)
 
 
-MOST_REPORTS: Final = 100
+MAX_REPORTS: Final = 100
 MOST_TEXTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class OwnReport:
-    """A report as one of those who filed it may see it: with its own words, not with those of others."""
+    """A report as a reporter may see it: with its own words, without those of others."""
 
     report: ReportRecord
     filing: FilingRecord
@@ -101,8 +95,8 @@ class OwnReport:
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """Reports, the latest first. `texts`: what was written, the first MOST_TEXTS of each, by the id of the report.
-    `cursor`: of the page after it; None: there is none."""
+    """Reports, the latest first. `texts`: the first MOST_TEXTS texts of each report, by its id. `cursor`: of the next
+    page, or None."""
 
     reports: Sequence[ReportRecord]
     texts: Mapping[UUID, Sequence[str]]
@@ -110,7 +104,7 @@ class ReportPage:
 
 
 async def filed(store: Store, token: Token) -> OwnReport | None:
-    """Return the report that a token opens; None for a token that was never issued, or whose report was deleted."""
+    """Return the report that a token opens; None if the token was never issued or the report was deleted."""
     async with store.begin() as uow:
         filing = await uow.reports.filing(token.id)
         if filing is None or not token.matches(filing.digest):  # guard: report-token
@@ -119,17 +113,17 @@ async def filed(store: Store, token: Token) -> OwnReport | None:
     return None if report is None else OwnReport(report, filing)
 
 
-async def reports_of(store: Store, host: str, *, limit: int = MOST_REPORTS) -> Sequence[ReportRecord]:
-    """Return the reports about a host in canonical spelling, the latest first: for its owner. Who filed them and their
-    texts are not part of it."""
+async def reports_of(store: Store, host: str, *, limit: int = MAX_REPORTS) -> Sequence[ReportRecord]:
+    """Return the reports about a host in canonical spelling for its owner, the latest first, without reporters and
+    texts."""
     async with store.begin() as uow:
         return await uow.reports.of_host(registrable_domain(host), host, limit=limit)
 
 
 async def page(
-    store: Store, states: Sequence[ReportState], *, limit: int = MOST_REPORTS, cursor: str | None = None
+    store: Store, states: Sequence[ReportState], *, limit: int = MAX_REPORTS, cursor: str | None = None
 ) -> ReportPage:
-    """Return at most `limit` reports in one of these states, with what was written. Raise BadCursor."""
+    """Return at most `limit` reports in one of these states, with their texts. Raise BadCursor."""
     async with store.begin() as uow:
         found = await uow.reports.latest(states, limit=limit + 1, before=before(cursor))
         reports, following = page_of(found, limit)
@@ -139,7 +133,7 @@ async def page(
 
 @dataclass(frozen=True, slots=True)
 class ReportDecision:
-    """`is_changed`: False when the report had this state and this answer before; then nothing was written."""
+    """`is_changed`: False if the report already had this state and answer; then nothing was written."""
 
     report: ReportRecord
     is_changed: bool
@@ -148,7 +142,7 @@ class ReportDecision:
 async def resolve_report(
     store: Store, report_id: UUID, state: ReportState, answer: str, *, actor: str, now: datetime
 ) -> ReportDecision | None:
-    """Store the new state and the answer, and who gave it; return the report as it is then, None if there is none.
+    """Store the new state, the answer and its author; return the report, or None if it is unknown.
 
     The owner of the host and everyone who filed the report can read the answer.
     """

@@ -1,10 +1,8 @@
-"""What is to be sent to receivers of webhooks, and what follows from an attempt.
+"""Webhooks: subscriptions of operators and owners, the messages to send, and the effects of delivery attempts.
 
-A message is stored before it is sent, and is the pending one of its webhook until an attempt to deliver it is recorded
-as successful. So a process that is killed in between leaves a message that is sent again with the same id: at least
-once. Events that happen meanwhile are told by the next message.
-
-Subscriptions to webhooks, by operators of this registry and by owners of hosts, and who may receive messages.
+A message is stored before it is sent, and stays the pending one of its webhook until an attempt is recorded as
+successful. If a process is killed in between, the message is sent again with the same id: at least once. Later events
+go into the next message.
 """
 
 import secrets
@@ -48,7 +46,7 @@ OVERLAP: Final = timedelta(hours=24)
 
 
 class BadReceiver(ValueError):
-    """Nothing can be sent to this address; the message says why."""
+    """The address cannot be used as a receiver; the message says why."""
 
 
 class ForeignReceiver(BadReceiver):
@@ -59,7 +57,7 @@ class ForeignReceiver(BadReceiver):
 
 
 class ClosedReceiver(BadReceiver):
-    """The host of the receiver gets no requests."""
+    """The host of the receiver must not get requests."""
 
     def __init__(self) -> None:
         super().__init__("the receiver's host opted out, or is blocked")
@@ -68,8 +66,8 @@ class ClosedReceiver(BadReceiver):
 async def add(
     store: Store, url: str, types: Types, hosts: Sequence[str], *, now: datetime, exempt: Collection[str]
 ) -> WebhookRecord:
-    """Store a subscription to all events from now on and return it, with its secret. It is told nothing before it has
-    answered a challenge.
+    """Store a subscription to all events from now on and return it with its secret. Only a challenge is sent until the
+    receiver has answered it.
 
     `hosts`: only events of these hosts and all below them; a registrable domain means all its hosts. `exempt`: names
     that may be special-use names. Raise BadReceiver, InvalidName and StoreUnavailable.
@@ -94,7 +92,7 @@ def receiver_url(url: str, *, exempt: Collection[str]) -> str:
 def new_webhook(
     url: str, types: Types, hosts: Sequence[str], *, seq: int, now: datetime, claim: str | None = None
 ) -> WebhookRecord:
-    """Return a subscription with a new secret. `seq`: place in the feed from which events are told. `claim`: the
+    """Return a subscription with a new secret. `seq`: place in the feed after which events are sent. `claim`: the
     ownership that covers the receiver. Raise InvalidName."""
     return WebhookRecord(
         id=f"wh_{secrets.token_hex(6)}",
@@ -110,8 +108,8 @@ def new_webhook(
 
 
 async def refuse_receiver(uow: UnitOfWork, url: str, claim: ClaimRecord | None) -> None:
-    """Raise BadReceiver for a receiver that may get no message. `claim`: the ownership that has to cover it; None where
-    an operator named the receiver."""
+    """Raise BadReceiver if the receiver must not get messages. `claim`: the ownership that has to cover it; None if an
+    operator named the receiver."""
     host = _host(url)
     if claim is not None and (not claim.is_owner or relation(claim.host, host) < Relation.BELOW):
         raise ForeignReceiver  # guard: webhook-foreign-receiver
@@ -139,7 +137,7 @@ async def webhooks(store: Store) -> Sequence[WebhookRecord]:
 
 
 async def counts(store: Store) -> WebhookCounts:
-    """Return how many subscriptions there are, by state. Raise StoreUnavailable."""
+    """Return the numbers of subscriptions by state. Raise StoreUnavailable."""
     async with store.read() as uow:
         return await uow.webhooks.counts()
 
@@ -162,8 +160,8 @@ def with_new_secret(webhook: WebhookRecord, overlap: timedelta, now: datetime) -
 
 
 async def enable(store: Store, webhook: str, *, now: datetime) -> WebhookRecord | None:
-    """Begin anew with a subscription: it has to answer a challenge, then gets what it was not told. Return it, or None
-    if it does not exist. Raise StoreUnavailable."""
+    """Enable a subscription again: after a new challenge, its receiver gets the events it has missed. Return it, or
+    None if it does not exist. Raise StoreUnavailable."""
     async with store.begin() as uow:
         row = await uow.webhooks.locked(webhook)
         if row is None:
@@ -174,7 +172,7 @@ async def enable(store: Store, webhook: str, *, now: datetime) -> WebhookRecord 
 
 
 def enabled(webhook: WebhookRecord, now: datetime) -> WebhookRecord:
-    """Return a subscription that has to answer a challenge again."""
+    """Return the subscription with its challenge unanswered."""
     return replace(
         webhook, verified_at=None, disabled_at=None, disabled_reason=None, failures=0, first_failure_at=None, due_at=now
     )
@@ -194,7 +192,7 @@ def _new_secret() -> str:
     return secret_of(secrets.token_bytes(SECRET_BYTES))
 
 
-_MOST_FAILURES: Final = 10_000
+_MAX_FAILURES: Final = 10_000
 """The count of failures stays in its column; the schedule looks at the first few only."""
 
 
@@ -209,11 +207,11 @@ class Outgoing:
 
 
 async def due(store: Store, base: str, *, limit: int, busy: Collection[str], now: datetime) -> list[Outgoing]:
-    """Return at most `limit` messages to send now, at most one for each webhook: a challenge to one that is not
-    verified, else its pending message, else a new one if there are new events for it, which then is the pending one.
-    Disable webhooks whose receiver may get no message any more: it opted out, say.
+    """Return at most `limit` messages to send now, at most one per webhook: a challenge if it is not verified, else its
+    pending message, else a new one for new events, which becomes the pending one. Disable webhooks whose receiver must
+    not get messages any more, for example after an opt-out.
 
-    `base`: URL of this registry. `busy`: webhooks to leave out, because something is being sent to them. Only for the
+    `base`: URL of this registry. `busy`: webhooks to skip, because a message is on its way to them. Only for the
     process that holds the right to deliver. Raise StoreUnavailable.
     """
     latest = await feed.pulse(store)
@@ -232,8 +230,8 @@ async def due(store: Store, base: str, *, limit: int, busy: Collection[str], now
 
 
 async def challenge(store: Store, webhook: str, *, now: datetime) -> Outgoing | None:
-    """Return a challenge to a webhook; None if it does not exist. An operator asks for it, so that no bound refuses it;
-    it counts all the same. Raise BadReceiver and StoreUnavailable."""
+    """Return a challenge to a webhook; None if it does not exist. Operators request it, so no limit refuses it, but it
+    counts against the limits. Raise BadReceiver and StoreUnavailable."""
     async with store.begin() as uow:
         row = await _receiving(uow, webhook)
         if row is None:
@@ -243,7 +241,7 @@ async def challenge(store: Store, webhook: str, *, now: datetime) -> Outgoing | 
 
 
 async def trial(store: Store, webhook: str, base: str, *, now: datetime) -> Outgoing | None:
-    """Return a message that tells of nothing; None if the webhook does not exist. Raise BadReceiver and
+    """Return a test message without events; None if the webhook does not exist. Raise BadReceiver and
     StoreUnavailable."""
     async with store.begin() as uow:
         row = await _receiving(uow, webhook)
@@ -252,7 +250,7 @@ async def trial(store: Store, webhook: str, base: str, *, now: datetime) -> Outg
 
 
 async def again(store: Store, webhook: str, message_id: str, *, now: datetime) -> Outgoing | None:
-    """Return an earlier message about events, as it was; None if it is not kept. Raise BadReceiver and
+    """Return an earlier message about events, unchanged; None if it is not kept. Raise BadReceiver and
     StoreUnavailable."""
     async with store.begin() as uow:
         row = await _receiving(uow, webhook)
@@ -265,10 +263,10 @@ async def again(store: Store, webhook: str, message_id: str, *, now: datetime) -
 async def record(
     store: Store, outgoing: Outgoing, attempt: Attempt, *, disable_after: timedelta, chance: float, now: datetime
 ) -> Verdict | None:
-    """Store an attempt and return what follows from it for its webhook; None if nothing does.
+    """Store an attempt and return its effect on its webhook; None if there is no effect.
 
-    Nothing follows from a test, from a message that is not pending any more, and when the webhook was removed or
-    disabled meanwhile. `chance`: a random number from 0 to 1. Raise StoreUnavailable.
+    Tests, messages that are no longer pending, and webhooks that were removed or disabled meanwhile have no effect.
+    `chance`: a random number from 0 to 1. Raise StoreUnavailable.
     """
     message = outgoing.message
     async with store.begin() as uow:
@@ -302,7 +300,7 @@ async def deliveries(store: Store, webhook: str, *, limit: int) -> Sequence[Deli
 
 
 async def _receiving(uow: UnitOfWork, webhook: str) -> WebhookRecord | None:
-    """Return and lock a webhook; None if it does not exist. Raise BadReceiver if its receiver may get no message."""
+    """Return and lock a webhook; None if it does not exist. Raise BadReceiver if its receiver must not get messages."""
     row = await uow.webhooks.locked(webhook)
     if row is not None:
         await _refuse_receiver(uow, row)
@@ -335,10 +333,10 @@ async def _next_message(uow: UnitOfWork, row: WebhookRecord, base: str, now: dat
 async def _new_message(
     uow: UnitOfWork, row: WebhookRecord, base: str, now: datetime
 ) -> tuple[PendingMessage | None, int]:
-    """Return a message about the events after those that the webhook was told; None if no event passes its filter. And
+    """Return a message about the events that the webhook has not got yet, or None if no event passes its filter; and
     the place up to which events need not be looked at again."""
     types = Types(row.types)
-    stretch = await uow.feed.after(row.seq, (), limit=1)  # its ends alone
+    stretch = await uow.feed.after(row.seq, (), limit=1)  # used only for the ends of the feed
     count = await uow.webhooks.matching(row.seq, stretch.end.seq, types.kinds, row.hosts)
     if not count:
         return None, stretch.end.seq
@@ -361,7 +359,7 @@ def _after(row: WebhookRecord, message: Message, verdict: Verdict, now: datetime
                 return replace(row, verified_at=now, due_at=now)
             return replace(row, seq=row.message_seq or row.seq, due_at=next_at).with_message(None)
         case Retry(at):
-            failures = min(row.failures + 1, _MOST_FAILURES)
+            failures = min(row.failures + 1, _MAX_FAILURES)
             return replace(row, failures=failures, first_failure_at=row.first_failure_at or now, due_at=at)
         case Disable(reason):
             return replace(row, disabled_at=now, disabled_reason=reason)

@@ -1,9 +1,9 @@
-"""Find the rows whose vectors are nearest to a question: by a linear scan while there are few, by a graph for many.
+"""Finds the rows with the vectors nearest to a question: by a linear scan of few rows, by a graph for many.
 
-The graph (HNSW, Malkov and Yashunin 2018) is a file of the generation, read in place. It holds the rows up to a
-certain row number; rows added later are scanned linearly until there are enough of them for a new graph. Under a filter
-that keeps few rows, those rows are scanned. Under one that keeps many, the graph is searched and the results are
-filtered; if too few remain, more of the graph is searched, and in the end all rows that pass the filter are scanned.
+The graph (HNSW, Malkov and Yashunin 2018) is a file of the generation, read in place. It holds the rows up to a certain
+row number; later rows are scanned linearly until there are enough of them for a new graph. If a filter keeps few rows,
+those rows are scanned. If it keeps many, the graph is searched and the results are filtered; if too few remain, more of
+the graph is searched, and in the end all rows that pass the filter are scanned.
 """
 
 import mmap
@@ -21,8 +21,8 @@ from registry.core.ranking.vectors import pack
 from registry.search.column_store import ColumnStore, DamagedIndex, Rows
 
 LINEAR_ROWS: Final = 4_000
-"""Rows after the graph's last one that are still scanned linearly: 4 MB and 0.1 ms. A hundredth of the graph's rows
-where that is more, because rewriting a larger graph costs more."""
+"""Rows after the graph's last row that are still scanned linearly: 4 MB and 0.1 ms; or a hundredth of the graph's rows
+if larger, because rewriting a larger graph costs more."""
 
 SCANS_PER_NEIGHBOUR: Final = 8
 """Number of rows whose linear scan costs as much as one more neighbour from the graph."""
@@ -37,7 +37,7 @@ _REACH: Final = 2_000
 _FARTHER: Final = 4
 """How many times as many neighbours are searched next if too few of them pass the filter, as among folded copies."""
 
-_BLOCK: Final = 16_384  # rows that are converted to float32 at once
+_BLOCK: Final = 16_384  # rows converted to float32 at once
 
 Mask = NDArray[np.bool_]
 
@@ -48,7 +48,7 @@ class HnswGraph:
     def __init__(self, path: Path, dims: int, check: int) -> None:
         """Check the file's CRC-32 against `check`: the library does not check offsets in a damaged file.
 
-        Raise IndexDamaged, OSError, or RuntimeError (from the library, for bytes that are not a graph).
+        Raise DamagedIndex, OSError, or RuntimeError (from the library, for bytes that are not a graph).
         """
         self.name = path.name
         with path.open("rb") as file:
@@ -58,7 +58,7 @@ class HnswGraph:
         if zlib.crc32(self._bytes) != check:
             raise DamagedIndex(f"{path.name} is not what was written")
         self._index = _empty(dims)
-        self._index.view(memoryview(self._bytes))  # not the path: when mapping fails, the library closes the file twice
+        self._index.view(memoryview(self._bytes))  # not the path: if mapping fails, the library closes the file twice
         if self._index.ndim != dims:
             raise DamagedIndex(f"{path.name} is no graph of this index")
         width = max(_EXPANSION_SEARCH, len(self._index) // _ROWS_PER_EXPANSION)
@@ -75,7 +75,7 @@ class HnswGraph:
 
 
 class NearestNeighbours:
-    """`graph` holds those of the rows 1 to `covered` that have a vector; without a graph all rows are scanned."""
+    """`graph` holds the rows 1 to `covered` that have a vector; without a graph all rows are scanned."""
 
     def __init__(self, columns: ColumnStore, graph: HnswGraph | None, covered: int) -> None:
         self._columns = columns
@@ -135,7 +135,7 @@ class NearestNeighbours:
 
 
 def needs_new_graph(rows: int, covered: int) -> bool:
-    """True when more rows lie after the graph's last row, `covered`, than should be scanned linearly."""
+    """Return whether more rows lie after the graph's last row, `covered`, than should be scanned linearly."""
     return rows - covered > max(LINEAR_ROWS, covered // 100)
 
 

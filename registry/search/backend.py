@@ -1,7 +1,7 @@
 """The interface of a search engine: return candidates for the ranker, accept changes, rebuild the index.
 
-An engine selects a few hundred candidates under the filters of a query; `registry.core.ranking` decides their order.
-The index is derived data: it can always be rebuilt from the database.
+An engine selects a few hundred candidates under the filters of a query; `registry.core.ranking` orders them. The index
+is derived data: it can always be rebuilt from the database.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -37,7 +37,7 @@ class IndexState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchDocument:
-    """What an index stores for one service; the host is its id. Equal hashes mean that there is nothing to write."""
+    """The content of an index for one service; the host is its id. Equal hashes mean equal content."""
 
     listing: Listing
     record: Record
@@ -48,9 +48,9 @@ class SearchDocument:
 class Pool:
     """The engine's candidates, in arbitrary order.
 
-    `matching` counts the services that hold a word of the question. It is an estimate, because every service has some
-    vector similarity, and it is never less than the number of candidates. Of a blank question it counts the services
-    that pass the filters, copies folded if these ask for it; an engine may count copies beyond its first candidates.
+    `matching`: number of services that contain a word of the question, at least the number of candidates. It is an
+    estimate, because every service has some vector similarity. For a blank question it is the number of services that
+    pass the filters, copies folded if these ask for it; an engine may count copies beyond its first candidates.
 
     `generation` is `<build>.<commit>`: equal generations hold the same documents and the same statistics.
     """
@@ -73,25 +73,25 @@ class IndexHealth:
 
 
 class Build(Protocol):
-    """A new index that is built beside the live one. It is not read before `swap`; leaving without `swap` drops it."""
+    """A new index built beside the live one. It is not read before `swap`; leaving without `swap` drops it."""
 
     async def add(self, documents: Sequence[SearchDocument]) -> None:
         """Add documents; each host at most once per build."""
 
     async def swap(self) -> None:
-        """Atomically make this the live index; running searches finish on the old one."""
+        """Make this the live index atomically; running searches finish on the old one."""
 
 
 class Backend(Protocol):
-    """One index. Reading raises SearchUnavailable when there is no readable index, and never returns an empty result
+    """One index. Reading raises SearchUnavailable if there is no readable index, and never returns an empty result
     instead."""
 
     @property
     def target(self) -> str:
-        """The name under which pending changes for this index are recorded: `<engine>:<id>`."""
+        """Return the name under which pending changes for this index are recorded: `<engine>:<id>`."""
 
     async def candidates(self, question: ParsedQuery, filters: Filters, limit: int) -> Pool:
-        """Return at most `limit` services that hold a word of the question, and those with the nearest vectors.
+        """Return at most `limit` services that contain a word of the question, and those with the nearest vectors.
 
         A blank text returns the `limit` services with the best score. A question with neither words nor a vector
         matches nothing. Filters apply to all searches. With `filters.unique` the copies among the services that pass
@@ -100,19 +100,19 @@ class Backend(Protocol):
         """
 
     async def upsert(self, documents: Sequence[SearchDocument]) -> int:
-        """Return how many were new or different. Visible after `commit`. Raise WriterBusy."""
+        """Add or replace documents; return how many were new or different. Visible after `commit`. Raise WriterBusy."""
 
     async def delete(self, hosts: Sequence[str]) -> int:
-        """Return how many the index held. Visible after `commit`. Raise WriterBusy."""
+        """Delete hosts; return how many the index held. Visible after `commit`. Raise WriterBusy."""
 
     async def commit(self) -> None:
-        """Make pending upserts and deletions durable and visible atomically; a no-op when there are none."""
+        """Make pending upserts and deletions durable and visible atomically; do nothing if no change is pending."""
 
     def hashes(self) -> AsyncIterator[tuple[str, bytes]]:
         """Yield (host, hash) of every service that readers see, in arbitrary order."""
 
     def build(self) -> AbstractAsyncContextManager[Build]:
-        """Start a build. Raise WriterBusy when one is running."""
+        """Start a build. Raise WriterBusy if another is running."""
 
     async def count(self) -> int:
         """Return the number of services that readers see."""

@@ -1,22 +1,9 @@
-"""The services of one generation as columns on disk: one row per version of a service, read in place.
+"""The services of one generation as columns on disk, the safetensors files, and the counts of words and services.
 
-Rows are only appended; a service that changes gets a new row, and its old row is no longer referenced. So the mapped
-bytes of a reader never change. A writer that crashed leaves at most some bytes after the last row that a commit names;
-the next writer truncates them.
-
-    rows.bin    one entry of fixed size per row, the first one empty: the row's end in each other file, and its numbers
-    *.bin       the values of all rows, concatenated
-
-Read and write a file of named arrays in the safetensors layout; reading executes nothing.
-
-    8 bytes   length of the header, little-endian
-    header    JSON: name -> {"dtype", "shape", "data_offsets"}, offsets from the end of the header
-    data      the arrays, row after row
-
-https://github.com/huggingface/safetensors (format section). The file is mapped into memory, so all processes of one
-machine share one copy.
-
-Word and service counts of a collection, updated incrementally; an engine stores them with the services counted.
+One row per version of a service is read in place: `rows.bin` has one entry of fixed size per row, the first one empty
+(the row's end in each other file, and its numbers); `*.bin` have the values of all rows, concatenated. Rows are only
+appended, so the mapped bytes of a reader never change; bytes after the last committed row are truncated by the next
+writer. Arrays are stored as https://github.com/huggingface/safetensors describes; reading executes nothing.
 """
 
 import hashlib
@@ -75,7 +62,7 @@ class ColumnStoreWriter:
     """Append rows. They are visible to readers once `flush` has returned and a commit names the number of rows."""
 
     def __init__(self, folder: Path, rows: int, dims: int) -> None:
-        """Continue after row `rows`, truncating what follows. Raise IndexDamaged when that row is missing."""
+        """Continue after row `rows` and truncate the rest. Raise DamagedIndex if that row is missing."""
         self._dims = dims
         self._files: dict[str, BinaryIO] = {}
         self.rows = rows
@@ -142,7 +129,7 @@ class ColumnStore:
     """Rows 1 to `count`, mapped into memory: pages are loaded on demand and shared by all processes."""
 
     def __init__(self, folder: Path, count: int, dims: int) -> None:
-        """Map the files. Raise IndexDamaged or FileNotFoundError."""
+        """Map the files. Raise DamagedIndex or FileNotFoundError."""
         self.count = count
         self.dims = dims
         self.table: NDArray[Any] = _mapped(folder / "rows.bin", ROW, count + 1)
@@ -184,12 +171,13 @@ class ColumnStore:
         )
 
     def copies(self, alive: NDArray[np.bool_]) -> Copies:
-        """Return the copies among the rows that `alive`, shape (count + 1,), marks."""
+        """Return the copies among the rows marked in `alive`, of shape (count + 1,)."""
         standings = replace(_standings(self.table), offers=np.where(alive, self.table["offer"], np.uint64(0)))
         return Copies(standings, self.table["score"], self.hosts)
 
     def _capabilities(self, start: int, end: int) -> Capabilities:
-        """Decode them. Raise SearchUnavailable, because the ranker calls this after the search has ended."""
+        """Decode the capabilities. Raise SearchUnavailable, because the ranker calls this after the search has
+        ended."""
         try:
             return Capabilities.decode(self._values["capabilities"][start:end].data)
         except ValueError as error:
@@ -289,7 +277,7 @@ def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
 
 
 _DTYPES: dict[str, np.dtype[Any]] = {"I8": np.dtype("<i1"), "F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
-_HEADER_AT_MOST = 100_000
+_MAX_HEADER_BYTES = 100_000
 
 
 class ArrayFileError(ValueError):
@@ -303,10 +291,11 @@ def map_file(path: Path) -> memoryview:
 
 
 def read_arrays(raw: memoryview) -> dict[str, NDArray[Any]]:
-    """Return the arrays by name, as views of the bytes. Raise ArrayFileError when the layout is not the one above."""
+    """Return the arrays by name, as views of the bytes. Raise ArrayFileError if the bytes are not in safetensors
+    layout."""
     try:
         size = int.from_bytes(raw[:8], "little")
-        if len(raw) < 8 or size > min(_HEADER_AT_MOST, len(raw) - 8):
+        if len(raw) < 8 or size > min(_MAX_HEADER_BYTES, len(raw) - 8):
             raise ValueError("the header does not fit")
         header: dict[str, Any] = json.loads(bytes(raw[8 : 8 + size]))
         header.pop("__metadata__", None)
@@ -348,7 +337,7 @@ class OutdatedIndex(Exception):
 
 
 class CountedRecord(Protocol):
-    """The fields of Record that are counted; removing needs no more."""
+    """The counted fields of Record; removing needs no others."""
 
     @property
     def length(self) -> int: ...
@@ -359,8 +348,9 @@ class CountedRecord(Protocol):
 
 @dataclass(slots=True)
 class CorpusCounts:
-    """`commit` numbers the commits of one build. `length` is the sum of lengths, for CorpusStats.mean_length. `df` maps
-    each word to the number of services that hold it. `words` as written; a word stays until the next build."""
+    """Counts of a collection, updated incrementally and stored with the counted services. `commit`: number of the
+    commit in its build. `length`: sum of lengths, for CorpusStats.mean_length. `df`: word -> number of services with
+    it. `words`: as written; a word stays until the next build."""
 
     commit: int = 0
     services: int = 0
@@ -411,7 +401,7 @@ class CorpusCounts:
 
     @classmethod
     def decode(cls, raw: bytes, layout: str) -> "CorpusCounts":
-        """Return the counts that `encode` wrote. Raise IndexOutdated for another layout or unknown bytes."""
+        """Return the counts that `encode` wrote. Raise OutdatedIndex for another layout or unknown bytes."""
         commit, services, length, terms, counts, words = _decode(raw, layout)
         df = Counter(dict(zip(terms.tolist(), counts.tolist(), strict=True)))
         return cls(commit, services, length, df, vocabulary.decode(words))

@@ -2,7 +2,7 @@
 
     target         uuid that identifies this folder as a target of index changes
     current        the id of the generation that readers see; replaced by rename
-    gen-<id>/      one generation (generation.py); one that `current` does not name is a running or abandoned build
+    gen-<id>/      one generation (generation.py); if `current` names another, a running or abandoned build
     writer.lock    held (flock) by the writer process from its first write until it closes the backend
     build.lock     held while a new generation is built
 
@@ -50,7 +50,7 @@ class _Lock:
     def take(self) -> None:
         """Acquire the lock. Raise WriterBusy when another holder has it."""
         if self._fd is not None:
-            if _is_the_file(self._fd, self._path):
+            if _is_same_file(self._fd, self._path):
                 return
             self.release()  # the file was removed, so another process could lock its replacement
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -86,10 +86,11 @@ class _OpenIndex:
 
 
 class EmbeddedBackend:
-    """See `registry.search.backend.Backend`. CPU and disk work happens in threads."""
+    """Implements `registry.search.backend.Backend`. CPU and disk work happens in threads."""
 
     def __init__(self, folder: Path, model: str = "", dims: int = 0) -> None:
-        """`model` and `dims` describe the embedder of the vectors; an index of another model is OUTDATED."""
+        """Open the folder. `model` and `dims` describe the embedder; an index with vectors of another model is
+        OUTDATED."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder = folder
         self._model = EmbeddingModel(model, dims)
@@ -105,7 +106,7 @@ class EmbeddedBackend:
         return f"embedded:{self._name}"
 
     def claim(self) -> bool:
-        """Make this process the writer of the folder until `close`. Return False when another process is."""
+        """Make this process the writer of the folder until `close`. Return False if another process is."""
         try:
             self._writer_lock.take()
         except WriterBusy:
@@ -159,7 +160,7 @@ class EmbeddedBackend:
             lock.release()
 
     def _restore_folder(self) -> None:
-        """Recreate a folder that was removed while in use, with the target name that the database has on record."""
+        """Recreate a folder that was removed while in use, with the target name in the database."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _read_or_make_target(self._folder / "target", self._name)
 
@@ -236,7 +237,7 @@ class EmbeddedBackend:
 
 
 class _EmbeddedBuild:
-    """See `registry.search.backend.Build`."""
+    """Implements `registry.search.backend.Build`."""
 
     def __init__(self, folder: Path, model: EmbeddingModel) -> None:
         _sweep(folder)
@@ -273,7 +274,7 @@ class _EmbeddedBuild:
         self._dropped = True
         with self._writing:
             if not self._swapped:
-                with suppress(ValueError):  # closing a writer that failed, for example on a full disk, fails again
+                with suppress(ValueError):  # closing a failed writer, for example on a full disk, fails again
                     self._writer.close()
                 shutil.rmtree(self._path, ignore_errors=True)
 
@@ -292,7 +293,7 @@ def _file_stamps(files: Iterable[Path]) -> tuple[object, ...]:
 
 
 def has_writer(folder: Path) -> bool:
-    """True when some process currently holds the writer lock of the folder."""
+    """Return whether some process holds the writer lock of the folder."""
     lock = _Lock(folder / "writer.lock")
     try:
         lock.take()
@@ -324,7 +325,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _readable(work: Callable[[], _T]) -> _T:
-    """Call it; raise SearchUnavailable for a damaged index. tantivy raises ValueError, usearch RuntimeError, and a
+    """Call `work`; raise SearchUnavailable for a damaged index. tantivy raises ValueError, usearch RuntimeError, and a
     damaged number can cause any of these errors."""
     try:
         return work()
@@ -332,8 +333,8 @@ def _readable(work: Callable[[], _T]) -> _T:
         raise SearchUnavailable("the index cannot be read") from error
 
 
-def _is_the_file(fd: int, path: Path) -> bool:
-    """True when the open file is still the one at the path."""
+def _is_same_file(fd: int, path: Path) -> bool:
+    """Return whether the open file is still the one at the path."""
     try:
         return os.path.samestat(os.fstat(fd), path.stat())
     except FileNotFoundError:
@@ -341,7 +342,7 @@ def _is_the_file(fd: int, path: Path) -> bool:
 
 
 def _read_or_make_target(path: Path, new_id: str) -> str:
-    """Return the UUID in the file, after writing `new_id` if it is missing. Of concurrent writers the first wins."""
+    """Return the UUID in the file; write `new_id` first if the file is missing. The first concurrent writer wins."""
     if not path.exists():
         temporary = path.with_name(f"target.{uuid.uuid4().hex}")
         temporary.write_text(f"{new_id}\n")

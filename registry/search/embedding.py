@@ -44,14 +44,14 @@ _PLURAL_BASE = 3
 
 
 class ModelFileError(SearchUnavailable):
-    """A model file is missing, damaged, or not the one that this version of the code was measured with."""
+    """A model file is missing, damaged, or differs from the measured version."""
 
 
 class StaticEmbedder:
     """The table as an Embedder (registry/core/ranking); safe to use from several threads."""
 
     def __init__(self, table: memoryview, tokenizer: bytes) -> None:
-        """Raise ModelFileError when the table or the tokenizer is unreadable, or their sizes differ."""
+        """Load the model. Raise ModelFileError if the table or the tokenizer is unreadable, or their sizes differ."""
         try:
             arrays = read_arrays(table)
             self._rows: NDArray[np.int8] = arrays["rows"]
@@ -72,7 +72,7 @@ class StaticEmbedder:
 
     @property
     def id(self) -> str:
-        """`wp_` and 12 hex digits: an index keeps only the vectors of one model."""
+        """Return `wp_` and 12 hex digits: an index keeps only the vectors of one model."""
         return self._id
 
     @property
@@ -113,7 +113,7 @@ def model_id(table: memoryview | bytes, tokenizer: bytes, recipe: str) -> str:
 
 
 def load(folder: Path, table_sha256: str, tokenizer_sha256: str) -> StaticEmbedder:
-    """Load the model from a folder. Raise ModelFileError when a file is missing or has another sha256."""
+    """Load the model from a folder. Raise ModelFileError if a file is missing or has another sha256."""
     table = verified(folder / TABLE, table_sha256)
     return StaticEmbedder(table, bytes(verified(folder / TOKENIZER, tokenizer_sha256)))
 
@@ -137,7 +137,7 @@ def unicode_text(text: str) -> str:
 
 
 def verified(path: Path, expected: str) -> memoryview:
-    """Return the bytes of a file. Raise ModelFileError when it cannot be read or has another sha256."""
+    """Return the bytes of a file. Raise ModelFileError if it cannot be read or has another sha256."""
     try:
         raw = map_file(path)
     except (OSError, ValueError) as error:
@@ -150,9 +150,9 @@ def verified(path: Path, expected: str) -> memoryview:
 
 @lru_cache(maxsize=10_000)
 def knows_word(tokenizer: Any, word: str) -> bool:
-    """Return whether the word, or the one that it is an inflection of, is a token.
+    """Return whether the word, or its base form, is a token.
 
-    Only long words of one ending count: "grooming" comes from "groom", but "shiping" not from "ship".
+    Only long words with one ending count: "grooming" comes from "groom", but "shiping" not from "ship".
     """
     bases = [word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))]
     bases += [f"{base}e" for base in bases[1:]]

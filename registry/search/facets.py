@@ -1,5 +1,5 @@
-"""The facets and numbers that every engine can filter listings by, and the names by which it finds them. A new filter
-is one row here and one field of Filters."""
+"""Facets and numbers by which every engine can filter listings, and the names by which it finds them. A new filter is
+one row here and one field of Filters."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
@@ -52,7 +52,7 @@ def fields_of_name(name: str) -> tuple[str, ...]:
 
 
 def facet_filters(filters: Filters) -> Mapping[str, tuple[str, ...]]:
-    """Return facet or name -> values of which a listing must have at least one; those without a filter are left out."""
+    """Return facet or name -> values; a listing must have at least one of them. Leave out those without a filter."""
     values_by_facet: dict[str, tuple[str, ...]] = {
         "format": filters.formats,
         "auth": filters.auth_types,
@@ -71,7 +71,7 @@ def facet_filters(filters: Filters) -> Mapping[str, tuple[str, ...]]:
 
 
 def ranges(filters: Filters) -> Mapping[str, tuple[int, int]]:
-    """Return number -> (minimum, maximum), both inclusive; numbers without a filter are left out."""
+    """Return number -> (minimum, maximum), both inclusive; leave out numbers without a filter."""
     bounds: dict[str, tuple[int, int]] = {}
     if filters.min_score is not None or filters.max_score is not None:
         maximum = TOP if filters.max_score is None else filters.max_score

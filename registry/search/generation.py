@@ -52,8 +52,8 @@ ten as ranking all services; on 100,000 services, with 100 by words, 9.7 of the 
 _POST_FILTER_SHARE: Final = 0.5
 """A filter that keeps at least this share of the services is applied after the tantivy search, not inside it."""
 
-_FETCHED_MOST: Final = 64
-"""Hits that are fetched, as a multiple of those wanted, when many are copies of others."""
+_MAX_FETCHED: Final = 64
+"""Maximum hits to fetch, as a multiple of the requested ones, if many are copies of others."""
 
 _NAMED_FETCHED: Final = 50
 
@@ -63,7 +63,7 @@ _STATS = "stats"
 
 
 class EmbeddingModel(NamedTuple):
-    """The embedding model of a generation's vectors; an empty id and 0 dimensions when it holds none."""
+    """The embedding model of a generation's vectors; an empty id and 0 dimensions without vectors."""
 
     id: str = ""
     dims: int = 0
@@ -104,8 +104,8 @@ class _State:
 
 
 class _Passing(NamedTuple):
-    """The rows that pass filters: `mask`, shape (rows + 1,), without the `folded` ones; `share` of the live rows that
-    pass, the folded ones included."""
+    """The rows that pass filters. `mask`: of shape (rows + 1,), without the `folded` ones. `share`: part of the live
+    rows that pass, including the folded ones."""
 
     mask: Mask
     folded: FoldedCopies
@@ -113,7 +113,7 @@ class _Passing(NamedTuple):
 
 
 class IndexedService(NamedTuple):
-    """What the index stores for one host."""
+    """The stored index entry of one host."""
 
     hash: bytes
     row: int
@@ -134,7 +134,8 @@ class Snapshot:
     ) -> None:
         """Open the searcher's commit; reuse the previous commit's graph if this commit names the same file.
 
-        Raise IndexOutdated, IndexDamaged, FileNotFoundError and what tantivy and usearch raise for broken files."""
+        Raise OutdatedIndex, DamagedIndex, FileNotFoundError, and the errors of tantivy and usearch for broken files.
+        """
         self._searcher: Any = searcher  # the stubs lack `count` and do not know which fields are stored
         self._model = model
         counts, state = _committed(searcher)
@@ -153,7 +154,7 @@ class Snapshot:
 
     @property
     def needs_rebuild(self) -> bool:
-        """True when more rows are dead than alive, so the generation should be rebuilt."""
+        """Return whether more rows are dead than alive, so the generation should be rebuilt."""
         return self.state.rows > 2 * self.stats.services + LINEAR_ROWS
 
     def candidates(self, question: ParsedQuery, filters: Filters, limit: int) -> Pool:
@@ -178,14 +179,14 @@ class Snapshot:
         return Pool(self.generation, self.stats, candidates, matching)
 
     def _best(self, mask: Mask, limit: int) -> tuple[Rows, int]:
-        """Return the rows with the best score, and the number of all."""
+        """Return the rows with the best score, and the number of all rows."""
         rows = np.flatnonzero(mask)
         scores = self.columns.table["score"][rows].astype(np.int32)
         return rows[np.argsort(-scores, kind="stable")[:limit]], len(rows)
 
     def _by_words(self, question: ParsedQuery, filters: Filters, passing: _Passing, limit: int) -> tuple[Rows, int]:
-        """Return the best rows by words and an estimate of all that match. When most services pass the filters, search
-        without them: tantivy can skip whole blocks of low-scoring services only in an unfiltered query."""
+        """Return the best rows by words and an estimate of all matching ones. If most services pass the filters, search
+        without filters: tantivy can skip whole blocks of low-scoring services only in an unfiltered query."""
         if not question.terms:
             return np.zeros(0, np.int64), 0
         query = _any_of(list(question.terms))
@@ -203,15 +204,15 @@ class Snapshot:
         self, query: Query, mask: Mask, limit: int, fetch_limit: int, *, count: bool = False
     ) -> tuple[Rows, int | None]:
         """Return the best `limit` rows of the mask, and how many rows match: exactly if all hits were fetched, else all
-        hits if `count`, else None. Fetch more if too few of the hits are in the mask, as when many are folded copies.
-        """
+        hits if `count`, else None. Fetch more if too few of the hits are in the mask, as when many are folded
+        copies."""
         while True:
             result = self._searcher.search(query, fetch_limit, count=count)
             rows = self._rows([address for _, address in result.hits])
             rows = rows[mask[rows]]
             if len(result.hits) < fetch_limit:
                 return rows[:limit], len(rows)
-            if len(rows) >= limit or fetch_limit >= _FETCHED_MOST * limit:
+            if len(rows) >= limit or fetch_limit >= _MAX_FETCHED * limit:
                 return rows[:limit], result.count if count else None
             fetch_limit *= 4
 
@@ -227,7 +228,7 @@ class Snapshot:
         return self._nearest.rows(question.whole, mask, VECTOR_CANDIDATES)
 
     def _named(self, question: ParsedQuery, passing: _Passing) -> Rows:
-        """Return the rows that the question names and that pass the filters, the best proven and oldest of them."""
+        """Return the rows that the question names and that pass the filters, the best proven and oldest first."""
         names = sought(question.names, question.terms, self.stats)
         if not names:  # guard: named-copies-are-shown
             return np.zeros(0, np.int64)
@@ -244,7 +245,7 @@ class Snapshot:
         return rows[np.lexsort((rows, table["offered"][rows], table["level"][rows], is_other))][:MOST_NAMED]
 
     def _behind(self, row: int, folded: FoldedCopies, named: Rows) -> FoldedHosts:
-        """Return the hosts of the copies folded behind the row, but for those that the question names."""
+        """Return the hosts of the copies folded behind the row, except hosts that the question names."""
         rows = np.setdiff1d(folded.behind(row), named, assume_unique=True)
         return FoldedHosts(tuple(self.columns.hosts(rows[:SHOWN_COPIES])), len(rows))
 
@@ -272,7 +273,7 @@ class Snapshot:
         return cached
 
     def _on_hosts(self, hosts: Sequence[str]) -> Mask:
-        """Return the mask of the rows of these hosts, which the text index holds and the columns do not."""
+        """Return the mask of the rows of these hosts; hosts are only in the text index, not in the columns."""
         clauses = [(Occur.Should, Query.term_query(SCHEMA, "host", host, "basic")) for host in hosts]
         hits = self._searcher.search(Query.boolean_query(clauses), len(hosts), count=False).hits
         mask = np.zeros_like(self.alive)
@@ -308,7 +309,7 @@ def layout(model: EmbeddingModel) -> str:
 
 
 def _committed(searcher: Searcher) -> tuple[bytes, bytes]:
-    """Return the encoded counts and state. Raise IndexOutdated when the generation has none that can be read."""
+    """Return the encoded counts and state. Raise OutdatedIndex if the generation has no readable ones."""
     reader: Any = searcher
     hits = reader.search(Query.term_query(SCHEMA, "kind", _STATS, "basic"), 1, count=False).hits
     document = reader.doc(hits[0][1]) if hits else None
@@ -326,7 +327,8 @@ def _any_of(terms: Sequence[str]) -> Query:
 def _filter_clauses(filters: Filters) -> Iterator[tuple[Occur, Query]]:
     """Yield the filters as clauses of weight 0, so that text alone decides the order.
 
-    They are part of the query, so filtering cannot shrink the pool afterwards."""
+    They are part of the query, so filtering cannot shrink the pool afterwards.
+    """
     for facet, values in facet_filters(filters).items():
         any_of = [(Occur.Should, Query.term_query(SCHEMA, facet, value, "basic")) for value in values]
         yield Occur.Must, Query.const_score_query(Query.boolean_query(any_of), 0.0)
@@ -370,7 +372,7 @@ class GenerationWriter:
         return IndexedService(document.hash, row, record.length, record.terms)
 
     def replace(self, document: SearchDocument) -> bool:
-        """Write the document. Return False when the index already holds exactly this one."""
+        """Write the document. Return False if the index already holds exactly this one."""
         host = document.listing.host
         indexed = self._indexed(host)
         if indexed and indexed.hash == document.hash:
@@ -380,7 +382,7 @@ class GenerationWriter:
         return True
 
     def remove(self, host: str) -> bool:
-        """Remove a host. Return False when the index did not hold it."""
+        """Remove a host. Return False if the index does not hold it."""
         indexed = self._indexed(host)
         if indexed is None:
             return False
@@ -437,7 +439,8 @@ class GenerationWriter:
             os.fsync(file.fileno())
 
     def _with_graph(self, state: _State) -> _State:
-        """Build a new graph when too many rows would have to be scanned linearly; otherwise keep the state."""
+        """Build a new graph if too many rows would have to be scanned linearly; otherwise return the state
+        unchanged."""
         if not self._model.id or not needs_new_graph(state.rows, state.covered):
             return state
         graph_name = f"graph-{self._counts.commit}.bin"

@@ -50,7 +50,7 @@ class MiniLM:
     """The sentence model alone. One text takes 2 to 15 ms of CPU; thread-safe."""
 
     def __init__(self) -> None:
-        """Raise ModelFileError when the extra is not installed or its model file has another checksum."""
+        """Load the model. Raise ModelFileError if the extra is not installed or its model file has another checksum."""
         path = _model_file()
         raw = verified(path, MODEL_SHA256)
         tokenizer = bytes(verified(MODEL / TOKENIZER, TOKENIZER_SHA256))

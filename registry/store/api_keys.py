@@ -1,7 +1,4 @@
-"""Repository of API keys.
-
-Repository of the audit log: entries are added and read, never changed.
-"""
+"""Repositories of API keys and of the audit log, whose entries are added and read, never changed."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -34,19 +31,19 @@ class ApiKeys:
         return None if row is None else _key(row)
 
     async def all(self) -> Sequence[ApiKey]:
-        """Return all keys, revoked ones too, the oldest first."""
+        """Return all keys, also revoked ones, the oldest first."""
         rows = await self._connection.execute(select(*_COLUMNS).order_by(ApiKeyRow.created_at, ApiKeyRow.id))
         return [_key(row) for row in rows.mappings()]
 
     async def revoke(self, key: str, *, now: datetime) -> ApiKey | None:
-        """Revoke a key and return it; None when it is unknown or revoked already."""
+        """Revoke a key and return it; None if it is unknown or already revoked."""
         row = ApiKeyRow
         statement = update(row).where(row.id == key, row.revoked_at.is_(None)).values(revoked_at=now)
         found = (await self._connection.execute(statement.returning(*_COLUMNS))).mappings().first()
         return None if found is None else _key(found)
 
     async def used(self, key: str, *, today: date) -> None:
-        """Note the day of the last use: a row is written once a day, however often its key is used."""
+        """Note the day of the last use, so a row is written once a day at most."""
         row = ApiKeyRow
         is_news = or_(row.last_used_on.is_(None), row.last_used_on < today)
         await self._connection.execute(update(row).where(row.id == key, is_news).values(last_used_on=today))
@@ -79,17 +76,17 @@ class Audit:
         self._added = 0
 
     async def add(self, entry: AuditEvent, *, now: datetime) -> None:
-        """Add an entry to the log, in the transaction of what it tells."""
+        """Add an entry to the log, in the transaction of the logged change."""
         row = {
             "id": ordered_id(now, self._added), "at": now, "actor": clean(entry.actor), "action": entry.action,
             "domain": entry.domain, "host": entry.host, "reason": clean(entry.reason),
             "detail": clean_json(entry.detail),
         }  # fmt: skip
         await self._connection.execute(insert(AuditRow).values(row))
-        self._added += 1  # entries of one transaction have one time
+        self._added += 1  # entries of one transaction have the same time
 
     async def last(self, host: str, action: str) -> datetime | None:
-        """Return when this was last done to exactly this host; None: never."""
+        """Return when this was last done to exactly this host, or None."""
         statement = select(func.max(AuditRow.at)).where(AuditRow.host == host, AuditRow.action == action)
         return (await self._connection.execute(statement)).scalar_one()
 
@@ -102,8 +99,8 @@ class Audit:
         hosts: Collection[str] | None = None,
         subjects: Collection[str] | None = None,
     ) -> Sequence[AuditRecord]:
-        """Return entries, the latest first: those before an entry, those of a host, those of any of `hosts`, those
-        whose actions have one of `subjects`."""
+        """Return entries, the latest first. Optional filters: before an entry, about a host, about any of `hosts`, with
+        an action on one of `subjects`."""
         statement = select(*_AUDIT_COLUMNS).order_by(AuditRow.id.desc()).limit(limit)
         if before is not None:
             statement = statement.where(AuditRow.id < before)

@@ -1,5 +1,5 @@
-"""Bulk writes: all rows in one statement and one parameter, or `executemany` in a pipeline. Never RETURNING: callers
-choose the keys (measured in benchmarks/record)."""
+"""Bulk writes: all rows in one statement and one parameter, or `executemany` in a pipeline. They never use RETURNING:
+callers choose the keys (measured in benchmarks/record)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -32,10 +32,10 @@ async def put_all(
     *,
     overwrite: Sequence[str] | None = None,
 ) -> None:
-    """Insert rows that all have the same columns, AT_ONCE of them per statement.
+    """Insert rows with the same columns, AT_ONCE of them per statement.
 
-    `overwrite`: the columns to update when a row exists already. Empty: leave that row unchanged; None: no row may
-    exist. For rows of a few kilobytes: use `many` for large values and for bytes.
+    `overwrite`: the columns to update if a row exists. Empty: leave that row unchanged; None: no row may exist. For
+    rows of a few kilobytes: use `many` for large values and for bytes.
     """
     rows, driver = iter(rows), Driver(connection)
     while batch := list(islice(rows, AT_ONCE)):
@@ -45,7 +45,7 @@ async def put_all(
 
 @cache
 def _insert(table: type[Base], columns: tuple[str, ...], overwrite: tuple[str, ...] | None) -> LiteralString:
-    """Return the statement, built only from the names of our own tables and columns."""
+    """Return the statement, which contains only names of our own tables and columns."""
     name, names = table.__tablename__, ", ".join(columns)
     statement = f"INSERT INTO {name} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{name}, %(rows)s)"  # noqa: S608  (see above)
     if overwrite is not None:

@@ -26,7 +26,7 @@ class Candidates:
         self._connection = connection
 
     async def add(self, candidates: Iterable[CandidateRecord]) -> int:
-        """Insert candidates and return the number of new ones. The same mention by the same host counts once."""
+        """Insert candidates and return the number of new ones. Repeated mentions by a host count once."""
         ordered = sorted(
             candidates, key=lambda candidate: (candidate.domain, candidate.host, candidate.referrer, candidate.rel)
         )
@@ -37,7 +37,7 @@ class Candidates:
         return await many(self._connection, insert(CandidateRow).on_conflict_do_nothing(), rows)
 
     async def open(self, *, limit: int) -> list[CandidateRecord]:
-        """Lock and return the oldest candidates not yet folded; those locked by another process are left out."""
+        """Lock and return the oldest candidates not yet folded; skip those locked by another process."""
         statement = (
             select(*(getattr(CandidateRow, name) for name in CandidateRecord.__dataclass_fields__))
             .where(CandidateRow.folded_at.is_(None))
@@ -48,7 +48,8 @@ class Candidates:
         return [CandidateRecord(*row) for row in await self._connection.execute(statement)]
 
     async def fold(self, verdicts: Sequence[tuple[CandidateRecord, str | None]], *, now: datetime) -> None:
-        """Record what became of candidates. `verdict`: None for a new host, else why it did not become one."""
+        """Record the results of folding. `verdict`: None for a new host, else why the candidate did not become a
+        host."""
         rows = [
             {"now": now, "verdict": verdict, "domain": candidate.domain, "host": candidate.host}
             for candidate, verdict in sorted(verdicts, key=lambda pair: (pair[0].domain, pair[0].host))
@@ -67,15 +68,15 @@ _OPTED_OUT = "SELECT domain, host FROM opt_outs WHERE domain = ANY(string_to_arr
 
 
 class OptOuts:
-    """`file`: where opt-outs of this registry and their ends are written first; None: nowhere."""
+    """Reads and writes opt-outs. `file`: where opt-outs of this registry and their ends are written first, or None."""
 
     def __init__(self, connection: AsyncConnection, file: OptOutFile | None = None) -> None:
         self._connection = connection
         self._file = file
 
     async def add(self, opt_outs: Iterable[OptOutRecord]) -> None:
-        """Insert opt-outs. The first one of a host is kept with its evidence, except that one made here replaces what
-        the origin of a mirror reported. Raise StoreUnavailable when the file cannot be written."""
+        """Insert opt-outs. A host keeps its first opt-out with its evidence, except that a local one replaces the
+        report of a mirror's origin. Raise StoreUnavailable if the file cannot be written."""
         opt_outs = list(opt_outs)
         await self._write(
             [
@@ -99,12 +100,12 @@ class OptOuts:
         return [OptOutRecord(*row) for row in rows]
 
     async def remove(self, domain: str, host: str, *, how: str, now: datetime) -> None:
-        """Delete the opt-out of exactly this host. Raise StoreUnavailable when the file cannot be written."""
+        """Delete the opt-out of exactly this host. Raise StoreUnavailable if the file cannot be written."""
         await self._write([OptOutLine("in", host, how, "", now)] if how not in REPORTED else [])
         await self._connection.execute(delete(OptOutRow).where(OptOutRow.domain == domain, OptOutRow.host == host))
 
     async def _write(self, lines: Sequence[OptOutLine]) -> None:
-        """Before the commit: an opt-out that is not written to the file must not take effect either."""
+        """Write to the file before the commit: an opt-out that is not in the file must not take effect."""
         if self._file is None or not lines:
             return
         try:

@@ -31,10 +31,10 @@ class CardCapability(NamedTuple):
 class Card(ServiceColumns):
     """A service in a list. `capabilities` are filled when cards are fetched by key, not in long lists.
 
-    `auth` and `pricing` are services.Auth and services.Pricing as JSON, without defaults. `version` is the service's
-    own; `operational` what its document says of its state, None if nothing. `trust`: `listings.trust_to_json`; empty if
-    recorded before it was known; `trust_since`: its dates, see core/merging/trust_dates.py. `owned_since`: when the
-    ownership of the host was proven, None where nobody owns it; `canonical_host`: what its owner lets stand for it.
+    `auth` and `pricing` are services.Auth and services.Pricing as JSON, without defaults. `version`: of the service
+    itself. `operational`: the state declared by its document, or None. `trust`: `listings.trust_to_json`; empty if
+    recorded before it was known; `trust_since`: its dates, see core/merging/trust.py. `owned_since`: when the
+    ownership of the host was proven, or None. `canonical_host`: the host that the owner has pinned for it.
     """
 
     crawl_failures: int
@@ -54,7 +54,7 @@ class Card(ServiceColumns):
 
 
 COLUMNS: Final = tuple(Card.__dataclass_fields__)[:-10]
-"""Columns of `services`, in order. In a row the remaining fields follow: what other tables say, then JSON."""
+"""Columns of `services`, in order. In a row the remaining fields follow: columns of other tables, then JSON."""
 
 _CARDS: Final = f"""
 SELECT {", ".join(f"s.{name}" for name in COLUMNS)}, h.last_visit_at, {OWNED_SINCE.format(services="s")},
@@ -95,7 +95,7 @@ JOIN services s ON s.domain = o.domain AND s.host = o.host WHERE NOT s.hidden GR
 
 
 class Cards:
-    """Reads cards without transactions: each query sees what is committed when it runs. Hidden services are left out.
+    """Reads shown cards without transactions: each query sees what is committed when it runs.
 
     Raises StoreUnavailable.
     """
@@ -116,15 +116,15 @@ class Cards:
         return dict(await self._pool.rows(_SEEN, bound_keys(keys)))
 
     async def canonical(self, keys: Sequence[Key]) -> list[str]:
-        """Return the hosts that stand for these, by their owners' will."""
+        """Return the canonical hosts of these hosts."""
         return [host for (host,) in await self._pool.rows(_CANONICAL, bound_keys(keys))]
 
     async def stands_for(self, keys: Sequence[Key]) -> dict[str, list[str]]:
-        """Return by host the shown hosts that it stands for; hosts that stand for none are left out."""
+        """Return by host the shown hosts for which it is canonical; leave out hosts without any."""
         return dict(await self._pool.rows(_STANDS_FOR, bound_keys(keys)))
 
     async def resembling(self, keys: Sequence[Key], names: Collection[str]) -> frozenset[str]:
-        """Return the hosts whose services use one of these well-known names without being its owner's."""
+        """Return the hosts whose services use one of these well-known names without owning it."""
         rows = await self._pool.rows(_RESEMBLING, {**bound_keys(keys), "names": texts(list(names))})
         return frozenset(host for (host,) in rows)
 

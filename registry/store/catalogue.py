@@ -1,6 +1,6 @@
 """Queries of services for the interfaces. JSON is decoded row by row, so that one bad row does not hide the others.
 
-Long, because every condition of lists and every part of the record of a service is read here.
+The module is long because it reads every condition of lists and every part of a service.
 """
 
 import logging
@@ -43,8 +43,8 @@ _ORDER: Final[dict[Sort, tuple[ColumnElement[Any], ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ServiceView:
-    """Everything about one service. `breakdown`: score.Score.to_json() as it was computed; `response_ms` and
-    `last_visit_at` are of the last visit of its host, whatever its outcome; `documents` are the current ones."""
+    """Everything about one service. `breakdown`: Score.to_json() as computed. `response_ms` and `last_visit_at`: of the
+    last visit of its host, for any outcome. `documents`: the current ones."""
 
     record: ServiceRecord
     service: Service
@@ -54,14 +54,14 @@ class ServiceView:
     last_visit_at: datetime | None
     documents: tuple[DocumentRecord, ...] = ()
     dates: Mapping[str, CapabilityDates] = field(default_factory=dict)  # by key of the capability
-    examples: Mapping[str, Arguments] = field(default_factory=dict)  # by key of the capability, where there are any
+    examples: Mapping[str, Arguments] = field(default_factory=dict)  # by key of the capability, if it has an example
 
     def example_of(self, name: str) -> Arguments | None:
-        """Return the arguments of a capability's example call; None: there are none, or they are not made yet."""
+        """Return the arguments of a capability's example call; None if there is no example, or it was not made yet."""
         return self.examples.get(key_name(name))
 
     def dates_of(self, name: str) -> CapabilityDates | None:
-        """Return the dates of a capability by its name; None: they are not known."""
+        """Return the dates of a capability by its name, or None if unknown."""
         return self.dates.get(key_name(name))
 
     ownership: Ownership = UNKNOWN_OWNER
@@ -70,9 +70,9 @@ class ServiceView:
 
 @dataclass(frozen=True, slots=True)
 class StoredService:
-    """What `ServiceView` is made of, as the database returns it: what can be large is undecoded JSON.
+    """The parts of a `ServiceView` as the database returns them; parts that can be large are undecoded JSON.
 
-    Decoding it takes much longer than reading it, so a caller may want to know the size first. Pickle can carry it.
+    Decoding takes much longer than reading, so a caller may want to know the size first. Can be pickled.
     """
 
     row: dict[str, Any]
@@ -89,13 +89,13 @@ class StoredService:
 
     @property
     def size(self) -> int:
-        """Bytes of JSON."""
+        """Return the number of bytes of JSON."""
         details = sum(len(data) + len(detail or b"") for data, detail in self.capabilities)
         examples = sum(len(example or b"") for example in self.examples)
         return len(self.row["model"]) + len(self.row["listing"]) + details + examples
 
     def view(self) -> ServiceView:
-        """Raises like `service_record` for a bad row; a bad capability is left out."""
+        """Return the decoded view. Leave out bad capabilities; raise like `service_record` for a bad row."""
         record = service_record(self.row)
         return ServiceView(
             record=record,
@@ -136,7 +136,7 @@ class HealthRow:
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """`services` holds the worst first, up to the requested limit; the numbers count all shown services."""
+    """`services`: the worst first, up to the requested limit. The numbers count all shown services."""
 
     total: int
     healthy: int
@@ -150,7 +150,7 @@ class Catalogue:
         self._connection = connection
 
     async def service(self, domain: str, host: str, *, include_details: bool) -> StoredService | None:
-        """Return the service without its documents; None when it is unknown or hidden."""
+        """Return the service without its documents; None if it is unknown or hidden."""
         row = await self._shown(domain, host)
         if row is None:
             return None
@@ -172,14 +172,14 @@ class Catalogue:
         )
 
     async def name(self, domain: str, host: str) -> str | None:
-        """Return the name of a service; None when it is unknown or hidden."""
+        """Return the name of a service; None if it is unknown or hidden."""
         statement = select(ServiceRow.name).where(*_of_host(ServiceRow, domain, host), ~ServiceRow.hidden)
         return (await self._connection.execute(statement)).scalar()
 
     async def capability(self, domain: str, host: str, name: str) -> StoredService | None:
-        """Return the service with this capability alone, and its detail.
+        """Return the service with only this capability, and its detail.
 
-        `name` is the capability's name, else the id that its document gives it; of several with one id the first.
+        `name` is the capability's name, else the id in its document; if several share an id, the first.
         """
         row = await self._shown(domain, host)
         if row is None:
@@ -202,7 +202,7 @@ class Catalogue:
         return tuple(FindingRecord(*values) for values in rows)
 
     async def capabilities(self, keys: Sequence[Key], filters: Filters) -> dict[str, frozenset[str]]:
-        """Return by host the names of the capabilities that match the filters; hosts without any are left out."""
+        """Return by host the names of the capabilities that match the filters; leave out hosts without any."""
         row = CapabilityRow
         has_key = tuple_(row.domain, row.host).in_(list(keys))
         statement = select(row.host, row.name).where(has_key, *_capability_conditions(filters))
@@ -240,7 +240,7 @@ class Catalogue:
         return HealthReport(total, total - are_degraded - are_down, are_degraded, are_down, lines)
 
     async def counts(self) -> dict[str, dict[str, int]]:
-        """Count shown services by trust level and by format: {"trust_level": {...}, "format": {...}}."""
+        """Return the numbers of shown services as {"trust_level": {...}, "format": {...}}."""
         is_shown = ~ServiceRow.hidden
         trust = select(ServiceRow.trust_level, func.count()).where(is_shown).group_by(ServiceRow.trust_level)
         slug = func.unnest(ServiceRow.formats).label("slug")
@@ -259,7 +259,7 @@ class Catalogue:
     async def _capabilities(
         self, domain: str, host: str, include_details: bool
     ) -> tuple[tuple[tuple[bytes, bytes | None], ...], tuple[CapabilityDates, ...], tuple[bytes | None, ...]]:
-        """Return for each capability data and detail, its dates, and its example; detail and example only if wanted."""
+        """Return data and detail, dates and example of each capability; detail and example only if requested."""
         row = CapabilityRow
         columns = (row.data, *((row.detail, row.example) if include_details else (null(), null())), *_DATES)
         statement = select(*columns).where(*_of_host(row, domain, host)).order_by(row.position)
@@ -311,7 +311,7 @@ def _of_host(table: Any, domain: str, host: str) -> tuple[ColumnElement[bool], C
 
 
 def service_conditions(filters: Filters) -> list[ColumnElement[bool]]:
-    """Return conditions that mean the same as in the search engines: any value of a filter, all of the filters."""
+    """Return conditions that mean the same as in the search engines: any value of each filter, all filters."""
     conditions = [~ServiceRow.hidden]
     if filters.shown_levels:
         conditions.append(ServiceRow.trust_level.in_(filters.shown_levels))

@@ -15,10 +15,9 @@ from registry.core.names.authority import is_covered
 from registry.store.tables import ClaimRow, MirrorRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import clean
 
-# Networks of clients take turns: the first due claim of each goes before the second of any. Ownerships have no client,
-# and each counts as one of its own. The conditions are checked again when a row is locked: another worker may have
-# taken it.
-# guard: claim-turns
+# Networks of clients take turns: the first due claim of each network goes before the second of any. Ownerships have no
+# client, and each counts as a separate network. Conditions are checked again when a row is locked, because another
+# worker may have taken it.
 _TAKE = text("""
 WITH queued AS (
     SELECT domain, host, id, due_at, row_number() OVER (
@@ -41,9 +40,9 @@ OWNED_SINCE: Final = """(
     WHERE c.domain = {services}.domain AND (c.host = {services}.host OR c.host = c.domain AND c.scope = 'domain')
       AND c.proven_at IS NOT NULL AND c.ended_at IS NULL
     ORDER BY c.host = {services}.host DESC, c.proven_at DESC LIMIT 1)"""
-"""SQL: when the proof was made that covers the host of a row of `{services}`; NULL where nobody owns it. It chooses the
-proof as `Claims.ownership` does. It does not ask whether the domain is still a registrable one, as `covers` does: when
-the public suffix list changes, rehoming moves services and claims alike."""
+"""SQL: the time of the proof that covers the host of a row of `{services}`, or NULL. It chooses the proof as
+`Claims.ownership` does. It does not check that the domain is still a registrable one, as `covers` does: when the public
+suffix list changes, rehoming moves services and claims alike."""
 
 CANONICAL: Final = """(
     SELECT o.canonical FROM owner_settings o WHERE o.domain = {services}.domain AND o.host = {services}.host)"""
@@ -80,7 +79,7 @@ class ClaimRecord:
 
     @property
     def is_owner(self) -> bool:
-        """Whether it is proven and has not ended."""
+        """Return whether it is proven and has not ended."""
         return self.proven_at is not None and self.ended_at is None
 
     @property
@@ -115,7 +114,7 @@ class Claims:
         self._connection = connection
 
     async def get(self, claim: str, *, lock: bool = False) -> ClaimRecord | None:
-        """Return a claim by the id that its tokens carry. `lock`: until the transaction ends."""
+        """Return a claim by the id in its tokens. `lock`: until the transaction ends."""
         statement = select(*_COLUMNS).where(ClaimRow.id == claim).limit(1)
         found = (await self._connection.execute(statement.with_for_update() if lock else statement)).first()
         return None if found is None else ClaimRecord(*found)
@@ -130,11 +129,11 @@ class Claims:
         return sorted((ClaimRecord(*found) for found in rows), key=lambda claim: claim.created_at)
 
     async def serialize(self, name: str) -> None:
-        """Wait until no other transaction has called this with the name: a domain, or a network of clients."""
+        """Wait until no other transaction holds this name: a domain, or a network of clients."""
         await self._connection.execute(_SERIALIZE, {"name": f"claims {name}"})
 
     async def put(self, claim: ClaimRecord) -> None:
-        """Insert a claim, or replace the one with its key, which the caller has locked."""
+        """Insert a claim, or replace the locked claim with its key."""
         values = asdict(claim)
         statement = insert(ClaimRow).values(values)
         await self._connection.execute(
@@ -154,8 +153,8 @@ class Claims:
         return [ClaimRecord(*found) for found in rows]
 
     async def checks_by_file(self, domain: str, *, since: datetime) -> dict[str, int]:
-        """Return by network how many checks by file were asked for open claims of a domain, in hours that began after
-        `since`. A claim whose client was erased counts as a network of its own."""
+        """Return by network how many checks by file were requested for open claims of a domain, in hours that began
+        after `since`. A claim whose client was erased counts as a separate network."""
         row = ClaimRow
         network = func.coalesce(row.network, row.client, row.id)
         is_counted = (row.domain == domain, row.method == "file", row.proven_at.is_(None), row.hour_at > since)
@@ -163,15 +162,15 @@ class Claims:
         return {name: int(used) for name, used in await self._connection.execute(statement)}
 
     async def remove_expired(self, network: str, *, now: datetime, since: datetime) -> None:
-        """Delete the claims of a network that expired, except those whose checks still count."""
+        """Delete the expired claims of a network, except those whose checks still count."""
         row = ClaimRow
         is_over = (row.network == network, row.proven_at.is_(None), row.expires_at <= now)
         counts_no_more = or_(row.hour_at.is_(None), row.hour_at <= since)
         await self._connection.execute(delete(row).where(*is_over, counts_no_more))
 
     async def take(self, *, limit: int, per_network: int, now: datetime, until: datetime) -> list[ClaimRecord]:
-        """Take at most `limit` due claims for the caller until then and return them, in no particular order. Of one
-        network, at most `per_network` are taken at once, over all workers."""
+        """Take at most `limit` due claims for the caller until then; return them in no particular order. At most
+        `per_network` claims of a network are taken at once, over all workers."""
         bound = {"limit": limit, "per_network": per_network, "now": now, "until": until}
         ids = list((await self._connection.execute(_TAKE, bound)).scalars())
         if not ids:
@@ -182,7 +181,8 @@ class Claims:
         ]
 
     async def ownership(self, domain: str, host: str) -> Ownership:
-        """Return who owns a host as everybody sees it: of several proofs that of the host itself, and the latest."""
+        """Return the public owner of a host: the proof of the host itself, else of its domain, the latest of
+        several."""
         row = ClaimRow
         is_near = or_(row.host == host, row.host == domain)
         statement = select(*_COLUMNS).where(row.domain == domain, is_near, row.proven_at.is_not(None))
@@ -198,13 +198,14 @@ class Claims:
         )  # fmt: skip
 
     async def erase_clients(self, *, before: datetime) -> int:
-        """Erase who made the claims from before then; return the number of claims."""
+        """Erase the clients of claims made before then; return the number of claims."""
         old = (ClaimRow.client.is_not(None), ClaimRow.created_at < before)
         statement = update(ClaimRow).where(*old).values(client=None, network=None)
         return (await self._connection.execute(statement)).rowcount
 
     async def prune(self, *, expired: datetime, ended: datetime, most: int) -> int:
-        """Delete claims that expired unproven before `expired`, and ownerships that ended before `ended`."""
+        """Delete claims that expired unproven before `expired`, and ownerships that ended before `ended`; return their
+        number."""
         row = ClaimRow
         is_old = or_((row.proven_at.is_(None)) & (row.expires_at < expired), row.ended_at < ended)
         old = select(row.domain, row.host, row.id).where(is_old).limit(most).subquery()
@@ -229,7 +230,7 @@ class OwnerSettings:
         return [OwnerSettingRecord(*found) for found in rows]
 
     async def put(self, setting: OwnerSettingRecord) -> None:
-        """Store what an owner has set, in place of what is stored; one that is empty is deleted."""
+        """Store an owner's settings in place of the old ones; delete them if empty."""
         if setting.is_empty:
             row = OwnerSettingRow
             await self._connection.execute(delete(row).where(row.domain == setting.domain, row.host == setting.host))
@@ -239,10 +240,10 @@ class OwnerSettings:
         await self._connection.execute(statement.on_conflict_do_update(index_elements=["domain", "host"], set_=values))
 
     async def settle_pins(self, domain: str, *, now: datetime, gone: str | None = None) -> list[str]:
-        """Put the pins of a domain into effect, or out of it, by its ownerships; return the hosts that changed.
+        """Enable or disable the pins of a domain according to its ownerships; return the hosts that changed.
 
-        A pin to a host that nobody owns, or that is `gone` or below it, is deleted; one that lacks consent waits. The
-        caller has locked the domain.
+        A pin to a host without an owner, or to `gone` or below it, is deleted; a pin without consent waits. The caller
+        has locked the domain.
         """
         owners, known = await Claims(self._connection).owners(domain), await self.of(domain)
 
@@ -273,7 +274,7 @@ class OwnerSettings:
         await self._connection.execute(update(row).where(*given).values(consent=None))
 
     async def remove_of(self, claim: str, domain: str) -> None:
-        """Delete everything that the owner of a claim has set, with the webhooks."""
+        """Delete all settings of the owner of a claim, with the webhooks."""
         row = OwnerSettingRow
         own = select(row.webhook).where(row.domain == domain, row.claim == claim, row.webhook.is_not(None))
         ids = list((await self._connection.execute(own)).scalars())

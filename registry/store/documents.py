@@ -43,7 +43,7 @@ class Documents:
         self._driver = Driver(connection)
 
     async def of(self, domains: Collection[str], *, strict: bool = False) -> list[DocumentRecord]:
-        """Return every current document of the domains, without its body; of each host the least recently seen first.
+        """Return every current document of the domains, without its body; per host, the least recently seen first.
 
         A row that cannot be decoded is left out, as if its URL had never been requested, so that the next visit
         rewrites it. With `strict` its ValueError or TypeError is raised.
@@ -118,7 +118,7 @@ class Documents:
 
 
 def _outdated(but_version: str | None) -> tuple[ColumnElement[bool], ...]:
-    """Return the condition that a document with a body, or its service, has another rubric version; none for None."""
+    """Return the condition that a document with a body, or its service, has another rubric version; empty for None."""
     if but_version is None:
         return ()
     service = select(ServiceRow.host).where(

@@ -1,4 +1,4 @@
-"""Repository of domains: which are due, their leases, and those set aside because no lease was completed."""
+"""Repository of domains: due ones, leases, and domains set aside because no lease was completed."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ from registry.store.records import DomainRecord
 from registry.store.tables import DomainRow
 
 MAX_ATTEMPTS: Final = 3
-"""Uncompleted leases in a row after which a domain is set aside: it may be what kills its workers."""
+"""Uncompleted leases in a row after which a domain is set aside, because it may kill its workers."""
 
 SUSPECT_FOR: Final = timedelta(minutes=1)
 """First delay of a domain set aside. Short, because most were only in flight when their worker was killed."""
@@ -39,8 +39,8 @@ SET next_visit_at = %(until)s, lease_token = %(token)s, lease_holder = %(holder)
 FROM due WHERE d.domain = due.domain RETURNING d.domain
 """
 
-# A domain whose leases expire again and again waits `step`, then twice as long, at most 30 days, then gets another try.
-# Unordered, so that the small index of leases is used, not the one of everything that is due.
+# A domain with repeatedly expired leases waits `step`, then twice as long, at most 30 days, then gets another try. The
+# query is unordered, so that the small index of leases is used, not the index of all due domains.
 _EXPIRED_TOO_OFTEN = """
 SELECT domain FROM domains
 WHERE next_visit_at <= %(now)s AND lease_token IS NOT NULL AND attempts >= %(most)s
@@ -60,8 +60,8 @@ UPDATE domains SET next_visit_at = least(next_visit_at, :due)
 WHERE domain = ANY(:domains) AND attempts < :most AND (lease_token IS NULL OR next_visit_at <= :now)
 """)
 
-# The same for added hosts, but no sooner than they are due themselves: seeding a list again makes no domain due when
-# none of its hosts is.
+# The same for added hosts, but no sooner than they are due: seeding a list again makes a domain due only if one of its
+# hosts is.
 _FROM_HOSTS = text("""
 UPDATE domains d SET next_visit_at = h.due
 FROM (SELECT domain, min(next_visit_at) AS due FROM hosts WHERE domain = ANY(:domains) GROUP BY domain) h
@@ -110,9 +110,10 @@ class Domains:
         self._driver = Driver(connection)
 
     async def add(self, domains: Collection[str], *, source: str, now: datetime, due: datetime | None) -> int:
-        """Insert new domains, not scheduled yet if `due` is None, and return their number.
+        """Insert new domains and return their number. `due`: None leaves them unscheduled.
 
-        Sorted, so that two seeders cannot deadlock."""
+        They are sorted, so that two seeders cannot deadlock.
+        """
         rows = [
             {"domain": domain, "source": source, "created_at": now, "next_visit_at": due} for domain in sorted(domains)
         ]
@@ -133,9 +134,9 @@ class Domains:
         holder: int,
         only: Collection[str] | None = None,
     ) -> list[str]:
-        """Lease at most `limit` due domains (of `only`), the longest overdue first; locked rows are skipped.
+        """Lease at most `limit` due domains (of `only`), the longest overdue first; skip locked rows.
 
-        Domains whose leases expired again and again are set aside instead.
+        Domains with repeatedly expired leases are set aside instead.
         """
         # guard: expired-leases
         if expired := await self._driver.rows(_EXPIRED_TOO_OFTEN, {"now": now, "most": MAX_ATTEMPTS}):
@@ -150,7 +151,7 @@ class Domains:
         await self._connection.execute(_SOONER, bound)
 
     async def due_with_hosts(self, domains: Collection[str], *, now: datetime) -> None:
-        """Make domains due no later than their earliest host; running leases and domains set aside are left alone."""
+        """Make domains due no later than their earliest host; leave running leases and domains set aside unchanged."""
         await self._connection.execute(_FROM_HOSTS, {"domains": list(domains), "now": now, "most": MAX_ATTEMPTS})
 
     async def lock_leased(self, leased: Collection[tuple[UUID, str]]) -> dict[str, UUID]:
@@ -159,7 +160,7 @@ class Domains:
         return dict(await self._driver.rows(_HOLD, bound))
 
     async def fenced(self, holder: int, tokens: Collection[UUID]) -> list[str]:
-        """Return the domains leased by a holder whose token is none of these: `forget` has replaced it."""
+        """Return the domains leased by a holder under none of these tokens, because `forget` replaced the token."""
         rows = await self._driver.rows(_FENCED, {"holder": holder, "tokens": listed(map(str, tokens))})
         return [domain for (domain,) in rows]
 
@@ -170,25 +171,27 @@ class Domains:
     async def end_lease(
         self, domains: Collection[str], *, forgiven: int = 1_000, not_before: datetime | None = None
     ) -> None:
-        """End the lease of locked domains; their next visit is that of their earliest host.
+        """End the lease of locked domains; they are due with their earliest host.
 
-        `forgiven`: how many attempts to take back: all of them for a completed visit, 1 for one never begun.
+        `forgiven`: number of attempts to take back: all for a completed visit, 1 for a visit never begun.
         """
         if domains:
             bound = {"held": listed(domains), "forgiven": forgiven, "not_before": not_before}
             await self._driver.run(_GIVE_BACK, bound)
 
     async def reset_attempts(self, domains: Collection[str]) -> None:
-        """Reset the attempts of domains, so that those set aside count as new: an operator asked for a visit."""
+        """Reset the attempts of domains, so that those set aside count as new, because an operator requested a
+        visit."""
         await self._connection.execute(_FORGIVE, {"domains": list(domains)})
 
     async def set_aside(self, domains: Collection[str], *, now: datetime, step: timedelta) -> None:
-        """End the lease of locked domains. They wait `step`, doubled per attempt above MAX_ATTEMPTS, halved below."""
+        """End the lease of locked domains. They wait `step`, doubled per attempt above MAX_ATTEMPTS, halved per attempt
+        below."""
         bound = {"domains": list(domains), "now": now, "most": MAX_ATTEMPTS, "step": step}
         await self._connection.execute(_SET_ASIDE, bound)
 
     async def orphans(self) -> list[tuple[str, int]]:
-        """Lock and return (domain, attempts) of leases whose holder's advisory lock, and so its process, is gone."""
+        """Lock and return (domain, attempts) of leases whose holder's advisory lock, and so its process, has gone."""
         rows = await self._connection.execute(_ORPHANS, {"locks": LEASE_LOCKS})
         return [(domain, attempts) for domain, attempts in rows]
 

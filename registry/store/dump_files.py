@@ -1,16 +1,15 @@
-"""Dumps on disk, and how they are read: parts of zstd-compressed NDJSON, and a manifest that names them.
+"""Dumps on disk and how to read them: parts of zstd-compressed NDJSON, and a manifest that names them.
 
-Names of parts contain the beginning of their hash and are never used for other bytes. What another registry wrote is
-read here too, so nothing in it is trusted. `registry/store/dump_writer.py` writes them.
-
-A part consists of frames (RFC 8878) that can be decompressed alone; a line never spans two parts.
+A part consists of frames (RFC 8878) that can be decompressed separately; a line never spans two parts. Names of parts
+contain the beginning of their hash and are never reused for other bytes. Dumps of other registries are read here too,
+so their content is not trusted. `registry/store/dump_writer.py` writes dumps.
 """
 
 import contextlib
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,26 +25,26 @@ PART_BYTES: Final = 64 * 1024 * 1024
 """Bytes of NDJSON after which a part ends."""
 
 FRAME_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of NDJSON after which a frame ends: what a reader decompresses at least to see one line."""
+"""Bytes of NDJSON after which a frame ends: the minimum that a reader decompresses to see one line."""
 
 LINE_BYTES: Final = 16 * 1024 * 1024
-"""Most bytes of one line: an exporter leaves a larger record out and counts it."""
+"""Maximum bytes of one line: an exporter leaves a larger record out and counts it."""
 
-MOST_PART_BYTES: Final = PART_BYTES + LINE_BYTES
-"""Most bytes of a part, decompressed."""
+MAX_PART_BYTES: Final = PART_BYTES + LINE_BYTES
+"""Maximum bytes of a part, decompressed."""
 
-MOST_RATIO: Final = 1_000
+MAX_RATIO: Final = 1_000
 """Decompressed bytes for each byte of a part: repeated texts of real dumps are far below."""
 
-MOST_PARTS: Final = 4_096
+MAX_PARTS: Final = 4_096
 MANIFEST_BYTES: Final = 4 * 1024 * 1024
-"""Both bound what a mirror stores: it writes the manifest again with every batch of records."""
+"""Both limit the storage of a mirror: it writes the manifest again with every batch of records."""
 
 _ENTRY_BYTES: Final = 8 * 1024
 _ENTRY_VALUES: Final = 100
 _SHORTEST_LINE: Final = len(b'{"kind":"absent","host":"a.b"}\n')
 _WINDOW_BYTES: Final = 8 * 1024 * 1024
-"""What a frame may make its reader keep in memory: the size that RFC 8878 section 3.1.1.1.2 recommends."""
+"""Memory that a frame may require of its reader: the size that RFC 8878 section 3.1.1.1.2 recommends."""
 
 PART_NAME: Final = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9]{5,6}-[0-9a-f]{16}\.ndjson\.zst")
 
@@ -54,7 +53,7 @@ _READ: Final = 1024 * 1024
 
 
 class BadDump(ValueError):
-    """A manifest or a part is not what it should be. The message is this program's, without text of the dump."""
+    """A manifest or part is invalid. The message contains no text of the dump."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +71,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class DumpFileManifest:
-    """What `manifest.json` says. `cursor`: where the feed continues after the snapshot; `sequence`: the position that
-    it stands for. `counts`: rows by kind and what sites say about their use. `restricted`: whether records that forbid
-    training are contained."""
+    """The content of `manifest.json`. `cursor`: where the feed continues after the snapshot, at position `sequence`.
+    `counts`: rows by kind and by the sites' terms of use. `restricted`: whether records that forbid training are
+    included."""
 
     snapshot: str
     created_at: str
@@ -87,9 +86,6 @@ class DumpFileManifest:
     parts: tuple[Part, ...] = ()
     format: str = FORMAT
     version: int = VERSION
-
-    def with_parts(self, parts: tuple[Part, ...]) -> "DumpFileManifest":
-        return replace(self, parts=parts)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -113,7 +109,7 @@ def read_manifest(raw: bytes) -> DumpFileManifest:
     if len(raw) > MANIFEST_BYTES:
         raise BadDump("the manifest is too large")
     try:
-        listed = cut_list(raw, "parts", max_entries=MOST_PARTS)
+        listed = cut_list(raw, "parts", max_entries=MAX_PARTS)
     except Unreadable as refusal:
         raise BadDump(f"the manifest cannot be read: {reason_of(refusal)}") from None
     value = listed.envelope
@@ -156,8 +152,8 @@ def _part(raw: bytes) -> Part:
     part = Part(
         name=_text(value, "name", 100),
         sha256=_text(value, "sha256", 64),
-        bytes=_number(value, "bytes", 2 * MOST_PART_BYTES),
-        size=_number(value, "size", MOST_PART_BYTES),
+        bytes=_number(value, "bytes", 2 * MAX_PART_BYTES),
+        size=_number(value, "size", MAX_PART_BYTES),
         rows=_number(value, "rows", 2**31),
         first=_text(value, "first", 600),
         last=_text(value, "last", 600),
@@ -167,7 +163,7 @@ def _part(raw: bytes) -> Part:
         raise BadDump("a part of the manifest has an invalid name or hash")
     if part.rows * _SHORTEST_LINE > part.size:
         raise BadDump("a part of the manifest has more lines than it has room for")
-    if part.size > part.bytes * MOST_RATIO:  # guard: dump-ratio
+    if part.size > part.bytes * MAX_RATIO:  # guard: dump-ratio
         raise BadDump("a part of the manifest is compressed more than any real one")
     return part
 
@@ -188,7 +184,7 @@ def _number(value: Mapping[str, Any], name: str, most: int) -> int:
 
 @dataclass(slots=True)
 class DumpFolder:
-    """The dumps in a folder, for reading. What the manifests say is cached until they change."""
+    """The dumps in a folder, for reading. Manifests are cached until they change."""
 
     folder: Path
     _read_at: tuple[int, ...] | None = None
@@ -196,12 +192,12 @@ class DumpFolder:
     _newest: bytes | None = None
 
     def manifest(self) -> bytes | None:
-        """Return the bytes of the newest manifest; None when there is no dump."""
+        """Return the bytes of the newest manifest; None if there is no dump."""
         self._refresh()
         return self._newest
 
     def part(self, name: str) -> Part | None:
-        """Return a part that one of the kept manifests names, and whose file is there; None for every other name."""
+        """Return an existing part that a kept manifest names; None for every other name."""
         self._refresh()
         return self._parts.get(name)  # guard: dump-paths
 
@@ -230,7 +226,7 @@ class DumpFolder:
 
 
 def verify(path: Path, part: Part) -> None:
-    """Read a whole part. Raise BadDump unless it has the size and hash that the manifest states."""
+    """Read a whole part. Raise BadDump unless it has the size and hash stated in the manifest."""
     digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while block := file.read(_READ):
@@ -241,10 +237,10 @@ def verify(path: Path, part: Part) -> None:
 
 
 def lines(path: Path, part: Part) -> Iterator[bytes]:
-    """Yield the lines of a verified part. At most one line and a block are in memory.
+    """Yield the lines of a verified part, with at most one line and one block in memory.
 
-    A line over LINE_BYTES is yielded without its content, so that only this one is refused. Raise BadDump when it is
-    not zstd, or when it holds more or less than the manifest states.
+    A line over LINE_BYTES is yielded without its content, so that only this line is refused. Raise BadDump if the part
+    is not zstd, or its content differs in size from the manifest.
     """
     size = rows = 0
     rest = bytearray()

@@ -1,8 +1,7 @@
-"""Writes dumps, so that a reader always finds a whole one.
+"""Writes dumps, so that a reader always finds a complete one.
 
-A part is written under a temporary name, synced and renamed; the manifest comes last, in the same way. The dumps before
-the newest one stay until `keep` newer ones exist, so that a reader that has begun one can finish it. A dump that fails
-leaves what was there.
+A part is written under a temporary name, synced and renamed; the manifest comes last, in the same way. Older dumps are
+kept until `keep` newer ones exist, so that a reader can finish one. A failed dump leaves the existing ones unchanged.
 """
 
 import contextlib
@@ -36,7 +35,7 @@ _TEMPORARY: Final = ".writing"
 
 
 class DumpError(Exception):
-    """A dump could not be written. The message says why; earlier dumps are unharmed."""
+    """A dump could not be written; the message says why. Earlier dumps are unharmed."""
 
 
 class DumpRunning(DumpError):
@@ -44,9 +43,9 @@ class DumpRunning(DumpError):
 
 
 class DumpWriter:
-    """Writes one dump into `folder`. A context manager: left without `publish`, it deletes what it wrote.
+    """Writes one dump into `folder`. A context manager: without `publish`, it deletes its files at exit.
 
-    Raise DumpRunning when another process writes there, DumpFailed for errors of the file system (disk full).
+    Raise DumpRunning if another process writes there, DumpError for errors of the file system (disk full).
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class DumpWriter:
             if (self._folder / f"manifest-{self._snapshot}.json").exists():
                 self._lock.close()
                 raise DumpError("there is a dump of this second")
-            for leftover in self._folder.glob(f"*{_TEMPORARY}"):  # of a process that was killed
+            for leftover in self._folder.glob(f"*{_TEMPORARY}"):  # left by a killed process
                 leftover.unlink()
         return self
 
@@ -91,7 +90,7 @@ class DumpWriter:
                 self._lock.close()
 
     def add(self, key: str, line: bytes) -> None:
-        """Append a line, without its end. `key` says what is in it; keys rise. Raise DumpFailed."""
+        """Append a line, without its end. `key`: names its content and rises from line to line. Raise DumpError."""
         line = unbroken(line)
         if len(line) >= LINE_BYTES:
             raise DumpError("a record is larger than a dump can hold")
@@ -105,16 +104,16 @@ class DumpWriter:
             self._open.add(key, line)
 
     def finish(self) -> tuple[Part, ...]:
-        """End the last part and return all. Raise DumpFailed."""
+        """End the last part and return all. Raise DumpError."""
         with _as_dump_failed():
             self._end_part()
         return tuple(self._parts)
 
     def publish(self, manifest: DumpFileManifest, *, keep: int) -> None:
-        """Make the dump the newest, and delete all but the `keep` newest. Raise DumpFailed."""
+        """Make the dump the newest, and delete all except the `keep` newest. Raise DumpError."""
         raw = orjson.dumps(manifest.to_json(), option=orjson.OPT_INDENT_2)
         with _as_dump_failed():
-            _sync_folder(self._folder)  # the parts, before anything names them
+            _sync_folder(self._folder)  # sync the parts before the manifest names them
             _write(self._folder / f"manifest-{self._snapshot}.json", raw)
             _write(self._folder / MANIFEST, raw)
             _sync_folder(self._folder)
@@ -128,7 +127,7 @@ class DumpWriter:
 
 
 class _OpenPart:
-    """The part that is being written."""
+    """The part being written."""
 
     def __init__(self, path: Path, frame_bytes: int) -> None:
         self._path = path
@@ -203,7 +202,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _drop_old(folder: Path, keep: int) -> None:
-    """Delete all dumps but the newest, and parts that none of them names (of a run that was killed)."""
+    """Delete all dumps except the newest, and unnamed parts of killed runs."""
     manifests = sorted(path for path in folder.iterdir() if KEPT_MANIFEST.fullmatch(path.name))
     kept = manifests[-max(1, keep) :]
     named = {MANIFEST}

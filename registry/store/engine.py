@@ -1,11 +1,8 @@
-"""Makes the SQLAlchemy engine (async, psycopg 3). JSON stays undecoded, so it cannot poison a result set.
+"""Makes the SQLAlchemy engine (async, psycopg 3), translates errors, and gives direct access to psycopg.
 
-Errors of the store, and their translation from those of psycopg and SQLAlchemy.
-
-Direct use of psycopg, on SQLAlchemy's connection and in its transaction.
-
-For the few statements that run for every visited host (measured in benchmarks/record). There most of the cost is
-SQLAlchemy's own work, repeated for every parameter of every row. Everything else goes through SQLAlchemy.
+JSON stays undecoded, so it cannot poison a result set. Direct psycopg, on SQLAlchemy's connection and in its
+transaction, is for the few statements that run for every visited host: there most of the cost is SQLAlchemy's work for
+every parameter of every row (measured in benchmarks/record). Everything else goes through SQLAlchemy.
 """
 
 import asyncio
@@ -28,22 +25,22 @@ class StoreUnavailable(ConnectionError):
 
 
 class Unstorable(ValueError):
-    """A value that PostgreSQL refuses. Its transaction was rolled back and can be retried without the value."""
+    """PostgreSQL refuses a value. The transaction was rolled back and can be retried without the value."""
 
 
 class BadDatabaseUrl(ValueError):
-    """The configured URL is not one of PostgreSQL. The message does not repeat it: it may hold a password."""
+    """The configured URL is not a PostgreSQL URL. The message never repeats it: it may contain a password."""
 
 
-# The driver's own errors, for statements that bypass SQLAlchemy (COPY).
+# The driver's errors, for statements that bypass SQLAlchemy (COPY).
 _VALUES = (psycopg.DataError, psycopg.IntegrityError)
 _SERVER = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise Unstorable for values that the database refuses, StoreUnavailable when it is unreachable, CancelledError
-    when the error came of a cancellation."""
+    """Raise Unstorable for values that the database refuses, StoreUnavailable if it is unreachable, CancelledError if a
+    cancellation caused the error."""
     try:
         yield
     except (*_VALUES, DataError, IntegrityError, UnicodeEncodeError) as error:
@@ -56,8 +53,8 @@ def translated() -> Iterator[None]:
 def raise_cancellation(error: Exception) -> None:
     """Raise CancelledError if the running task is being cancelled.
 
-    A query that is cancelled may fail with an error of the driver instead. Whoever treats that as a database that is
-    away, and tries again, would go on as if nobody had cancelled it.
+    A cancelled query may fail with an error of the driver instead. A caller that takes this for a lost database and
+    tries again would ignore the cancellation.
     """
     try:
         task = asyncio.current_task()
@@ -68,7 +65,7 @@ def raise_cancellation(error: Exception) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    """Return the driver's message, never the statement: its parameters are text that sites published."""
+    """Return the driver's message, never the statement: its parameters are texts of sites."""
     cause = getattr(error, "orig", None) or error
     return f"{type(cause).__name__}: {str(cause).partition(chr(10))[0][:200]}"
 
@@ -88,8 +85,8 @@ def make_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
         sqlalchemy_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_pre_ping=True,  # the embedded server may have been restarted meanwhile
-        hide_parameters=True,  # parameters hold text that sites published: not for logs
+        pool_pre_ping=True,  # the embedded server may have been restarted
+        hide_parameters=True,  # parameters contain texts of sites, which must not be logged
         json_serializer=encode,
         json_deserializer=bytes,
         connect_args={"connect_timeout": CONNECT_SECONDS, "application_name": "waypost"},
@@ -117,7 +114,7 @@ def _of_postgres(url: URL) -> URL:
 
 
 def libpq(url: URL) -> str:
-    """Return a libpq connection string of the same database, for connections that must not come from a pool."""
+    """Return a libpq connection string of the same database, for connections outside the pool."""
     fields = {key: getattr(url, name) for key, name in _FOR_URL.items()} | {"host": url.host, "port": url.port}
     options = {key: value for key, value in fields.items() if value is not None}
     return make_conninfo("", **options, **{key: str(value) for key, value in url.query.items()})
@@ -129,7 +126,7 @@ def encode(value: Any) -> str:
 
 
 def decode(value: bytes | None) -> Any:
-    """Return the value of a jsonb column. Raise ValueError when it cannot be decoded (`1e5000`, too deep)."""
+    """Return the value of a jsonb column. Raise ValueError if it cannot be decoded (`1e5000`, too deep)."""
     return None if value is None else orjson.loads(value)
 
 
@@ -142,20 +139,20 @@ Row = tuple[Any, ...]
 class Driver:
     """Runs statements in psycopg's syntax: `%(name)s` for parameters, rows as tuples, jsonb as undecoded bytes.
 
-    Raises psycopg's errors, which `errors.translated` translates like SQLAlchemy's.
+    Raises psycopg's errors, which `translated` translates like SQLAlchemy's.
     """
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
     async def rows(self, statement: LiteralString, bound: dict[str, Any] | None = None) -> list[Row]:
-        """Return the rows of a query. Values are transferred in binary, which is decoded several times as fast."""
+        """Return the rows of a query, transferred in binary, which is decoded several times as fast."""
         cursor = (await self._psycopg()).cursor(binary=True)
         await cursor.execute(statement, bound)
         return await cursor.fetchall()
 
     async def run(self, statement: LiteralString, bound: dict[str, Any] | None = None) -> int:
-        """Run a statement and return the number of rows it touched."""
+        """Run a statement and return the number of affected rows."""
         cursor = await (await self._psycopg()).execute(statement, bound)
         return cursor.rowcount
 
@@ -175,7 +172,8 @@ class Driver:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as one parameter for `string_to_array(%(names)s, ' ')`: lists are dumped item by item, in Python."""
+    """Return names as one parameter for `string_to_array(%(names)s, ' ')`: psycopg dumps lists item by item, in
+    Python."""
     return SEPARATOR.join(names)
 
 

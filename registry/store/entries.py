@@ -1,4 +1,4 @@
-"""Services as entries of catalogues: one entry for each format that is an artifact of its own.
+"""Services as entries of catalogues: one entry for each format that is a separate artifact.
 
 An entry has no row: it is a pair of a service and one of its formats. Lists and counts are of entries.
 """
@@ -24,9 +24,9 @@ from registry.store.tables import ServiceRow
 
 EntryOrder = Literal["host", "name", "updated"]
 
-MOST_DOCUMENTS: Final = 50
-MOST_CAPABILITIES: Final = 30
-MOST_EXAMPLES: Final = 5
+MAX_DOCUMENTS: Final = 50
+MAX_CAPABILITIES: Final = 30
+MAX_EXAMPLES: Final = 5
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ JOIN services s ON s.domain = k.domain AND s.host = k.host WHERE NOT s.hidden
 
 
 class EntryParts(NamedTuple):
-    """What entries show beside a card. `urls`: the documents of each format, the shortest address first."""
+    """Parts of entries that cards lack. `urls`: the documents of each format, the shortest address first."""
 
     tags: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
@@ -60,12 +60,12 @@ class EntryReads:
         self._pool = pool
 
     async def parts(self, keys: Sequence[Key]) -> dict[str, EntryParts]:
-        """Return by host what entries show beside the card. A part that cannot be decoded is empty."""
+        """Return by host the parts of entries that cards lack. A part that cannot be decoded is empty."""
         bound = {
             "domains": texts([domain for domain, _ in keys]),
             "hosts": texts([host for _, host in keys]),
-            "documents": MOST_DOCUMENTS,
-            "capabilities": MOST_CAPABILITIES,
+            "documents": MAX_DOCUMENTS,
+            "capabilities": MAX_CAPABILITIES,
         }
         return {row[0]: _parts(*row) for row in await self._pool.rows(_PARTS, bound)}
 
@@ -93,11 +93,11 @@ class Entries:
         at: tuple[str | datetime, str] | None,
         limit: int,
     ) -> tuple[list[Card], int | None]:
-        """Return the services with an entry in one of the formats, from the place `at` on, and from the beginning also
-        the total of entries: counting reads every service, which a client that pages through all must not cause.
+        """Return the services with an entry in one of the formats, from the place `at` on. On the first page also
+        return the total of entries: counting reads every service, which must not happen on every page.
 
         `at`: the values of the keys of `order` of the first service: domain and host; name and host; time of the last
-        change and host. A service whose keys change meanwhile may be missed, or met again.
+        change and host. A service whose keys change meanwhile may be missed, or returned again.
         """
         matching = [*service_conditions(filters), *_extra(extra), ServiceRow.formats.overlap(list(slugs))]
         keys, is_descending = _ORDERS[order]
@@ -185,7 +185,7 @@ def _parts(host: str, tags: bytes | None, examples: bytes | None, documents: Any
             urls.setdefault(slug, []).append(url)
         named = decode(capabilities) or ()
         sentences = [*(decode(examples) or ()), *(text for _, given in named for text in given or ())]
-        unique = tuple(dict.fromkeys(text for text in sentences if isinstance(text, str)))[:MOST_EXAMPLES]
+        unique = tuple(dict.fromkeys(text for text in sentences if isinstance(text, str)))[:MAX_EXAMPLES]
         return EntryParts(tuple(decode(tags) or ()), unique, tuple(name for name, _ in named), urls)
     except ValueError:
         _log.error("a part of %s cannot be decoded: rescore rewrites it", host)

@@ -1,12 +1,10 @@
-"""Repository of the change feed: gives committed events their place, reads them by it, prunes and redacts them.
+"""Repository of the change feed: gives committed events their place, reads them by place, prunes and redacts them.
 
-Recording transactions insert events without a place (`ledger.add_changes`). Ids that are made before the commit cannot
-order them: a transaction that began first may commit last, and a reader that had passed its id would never see it. So
-`sequence` numbers events after their commit, one transaction at a time. A place is therefore visible only when all
-places before it are, and `WHERE seq > :after` misses nothing.
-
-Transaction ids (`pg_snapshot_xmin`) would need no second write, but they begin anew in another cluster: after a restore
-from a dump, events would seem to be of the future.
+Recording transactions insert events without a place (`ledger.add_changes`). Ids made before the commit cannot order
+them: the transaction that began first may commit last, after a reader has passed its id. So `sequence` numbers events
+after their commit, one transaction at a time; a place is visible only when all places before it are. Transaction ids
+(`pg_snapshot_xmin`) would need no second write, but they restart in another cluster: after a restore from a dump,
+events would seem to be from the future.
 """
 
 from collections.abc import Collection
@@ -27,7 +25,7 @@ SEQUENCED_AT_ONCE: Final = 1_000
 WINDOW: Final = 20_000
 """Maximum number of places that one page looks at, so that a filter that nothing matches costs little."""
 
-MOST_BYTES: Final = 1_000_000
+MAX_BYTES: Final = 1_000_000
 """Bytes of the data of one page; its last event may exceed them."""
 
 FEED_LOCK: Final = 0x77617904
@@ -36,8 +34,7 @@ _NIL: Final = UUID(int=0)
 
 _LOCK = text("SELECT pg_try_advisory_xact_lock(:lock, 0)")
 
-# A program that stops in the middle must not keep the lock. The first digit of `mark` after the version is that of the
-# variant (8 to b).
+# An interrupted program must not keep the lock. The first digit of `mark` after the version holds the variant (8 to b).
 _BEGIN = text("""
 INSERT INTO feed_head (key, mark, latest_seq, latest_id, pruned_seq, pruned_id)
 SELECT 1, substr(id, 14, 3) || substr(id, 17, 6), 0, CAST(:nil AS uuid), 0, CAST(:nil AS uuid)
@@ -82,8 +79,8 @@ _PULSE = text("""
 SELECT coalesce((SELECT latest_seq FROM feed_head WHERE key = 1), 0), EXISTS (SELECT FROM changes WHERE seq IS NULL)
 """)
 
-# One statement, so one snapshot: nothing can be pruned between the check of the reader's place and the events after it.
-# Opt-outs and holds are looked at again, for events that were restored from a backup with what `redact` had deleted.
+# One statement, so one snapshot: pruning cannot come between the check of the reader's place and the events after it.
+# Opt-outs and holds are checked again, because a restored backup may contain events that `redact` had emptied.
 _PAGE = text(f"""
 WITH head AS MATERIALIZED (
     SELECT *, coalesce(CAST(:after AS bigint), pruned_seq) AS after FROM feed_head WHERE key = 1
@@ -115,7 +112,7 @@ FROM (SELECT count(*) AS waiting, min(at) AS oldest_waiting FROM changes WHERE s
 LEFT JOIN feed_head h ON h.key = 1
 """)
 
-# The oldest places, up to the first event that has to stay: what is left is always everything after `pruned_seq`.
+# Delete the oldest places up to the first event that has to stay, so the rest is always everything after `pruned_seq`.
 _PRUNE = text("""
 WITH oldest AS MATERIALIZED (
     SELECT seq, event_id, bool_or(at >= :before) OVER (ORDER BY seq) AS stays
@@ -141,7 +138,7 @@ UPDATE changes c SET data = CAST('{"redacted": true}' AS jsonb) FROM held WHERE 
 
 @dataclass(frozen=True, slots=True)
 class FeedRow:
-    """An event that has its place. `data`: as stored, see registry/core/changes."""
+    """An event with its place. `data`: as stored, see registry/core/changes."""
 
     seq: int
     event_id: UUID
@@ -164,8 +161,8 @@ BEGINNING: Final = Place(0, _NIL)
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """`latest`: the place of the latest event; `latest_at`: when it happened. `pruned`: the last place that was
-    deleted; the oldest event that is kept is the one after it."""
+    """`latest`: the place of the latest event; `latest_at`: when it happened. `pruned`: the last deleted place; the
+    oldest kept event comes after it."""
 
     latest: Place = BEGINNING
     latest_at: datetime | None = None
@@ -174,8 +171,8 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class FeedState:
-    """`oldest_at`: when the oldest kept event happened. `unsequenced`: events without a place yet, which no reader
-    sees; `unsequenced_since`: when the oldest of them happened."""
+    """`oldest_at`: when the oldest kept event happened. `unsequenced`: number of events without a place, which readers
+    do not see; `unsequenced_since`: when the oldest of them happened."""
 
     ends: Ends
     oldest_at: datetime | None
@@ -185,8 +182,8 @@ class FeedState:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Events in order after `after`, and `end`: the last place that was looked at, which may be of an event that the
-    filter leaves out. `after.event_id` is nil when its event is not stored."""
+    """Events in order after `after`. `end`: the last place examined, possibly of an event that the filter excludes.
+    `after.event_id` is nil if its event is not stored."""
 
     events: tuple[FeedRow, ...]
     after: Place
@@ -201,14 +198,14 @@ class Feed:
     async def sequence(self) -> int:
         """Give at most SEQUENCED_AT_ONCE committed events their place; return their number.
 
-        Return 0 also while another transaction does it. Call it in a transaction of its own, and commit at once: until
-        then no other process can number events.
+        Return 0 if another transaction is doing it. Call this in a separate transaction and commit at once: until then
+        no other process can number events.
         """
         if not (await self._connection.execute(_LOCK, {"lock": FEED_LOCK})).scalar_one():  # guard: feed-one-sequencer
             return 0
         await self._connection.execute(_SHORT)
         bound = {"most": SEQUENCED_AT_ONCE}
-        # A statement of its own, so that its snapshot is newer than the end of the previous holder of the lock.
+        # Separate statement: its snapshot must be newer than the commit of the lock's previous holder.
         numbered = (await self._connection.execute(_SEQUENCE, bound)).scalar()
         if numbered is None and (await self._connection.execute(_BEGIN, {"nil": _NIL})).rowcount:
             numbered = (await self._connection.execute(_SEQUENCE, bound)).scalar()
@@ -220,14 +217,14 @@ class Feed:
         return latest, has_unsequenced
 
     async def after(self, seq: int | None, kinds: Collection[str] | None, *, limit: int) -> Stretch:
-        """Return at most `limit` events after the place `seq` (None: the oldest that is kept), of these kinds (None:
-        all), fewer when they are more than MOST_BYTES. At most WINDOW places are looked at."""
+        """Return at most `limit` events after the place `seq` (None: from the oldest kept one) of these kinds (None:
+        all); fewer if they exceed MAX_BYTES. Examine at most WINDOW places."""
         bound = {
             "after": seq,
             "kinds": None if kinds is None else sorted(kinds),
             "limit": limit,
             "window": WINDOW,
-            "most_bytes": MOST_BYTES,
+            "most_bytes": MAX_BYTES,
         }
         rows = (await self._connection.execute(_PAGE, bound)).mappings().all()
         if not rows:
@@ -250,14 +247,15 @@ class Feed:
         return FeedState(ends, row["oldest_at"], row["waiting"], row["oldest_waiting"])
 
     async def prune(self, before: datetime, *, most: int) -> int:
-        """Delete the oldest events, up to the first that happened since `before`; return their number.
+        """Delete the oldest events up to the first that happened since `before`; return their number.
 
         Events without a place stay: call `sequence` first.
         """
         return (await self._connection.execute(_PRUNE, {"before": before, "most": most})).rowcount
 
     async def redact(self, domain: str, host: str, *, below: bool = True) -> int:
-        """Delete what events say of the host, and of all below it or the whole domain; the events stay as tombstones.
+        """Delete the data of events of the host and of all hosts below it, or of the whole domain; keep the events as
+        tombstones.
 
         The caller has locked the domain. Return the number of events.
         """

@@ -1,7 +1,4 @@
-"""Repository of the versions of documents, and of what else was stored about a service at an earlier time.
-
-Reads the change feed backwards: the latest events first.
-"""
+"""Repository of versions of documents and of other facts about a service at an earlier time; the feed, latest first."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,7 +15,7 @@ from registry.store.records import ScoreRecord
 from registry.store.tables import ScoreRow
 
 _COLUMNS: Final = "url_hash, changed_at, url, outcome, reason, format, dialect, status, size, sha256"
-# The version before is found by the primary key.
+# The previous version is found by the primary key.
 _PAGE: Final[LiteralString] = f"""
 SELECT {", ".join(f"h.{name}" for name in _COLUMNS.split(", "))}, p.changed_at, p.outcome, p.reason, p.size, p.sha256
 FROM document_history h LEFT JOIN LATERAL (
@@ -41,7 +38,7 @@ SELECT min(changed_at) FROM document_history WHERE domain = %(domain)s AND host 
 
 @dataclass(frozen=True, slots=True)
 class VersionRecord:
-    """A row of `document_history`: what a URL answered from `changed_at` on."""
+    """A row of `document_history`: the answer of a URL from `changed_at` on."""
 
     url_hash: bytes
     changed_at: datetime
@@ -74,25 +71,25 @@ class History:
     async def page(
         self, domain: str, host: str, *, before: tuple[datetime, bytes] | None, limit: int
     ) -> list[tuple[VersionRecord, EarlierVersion | None]]:
-        """Return versions of the host's documents, the latest first, each with the one that it replaced. `before`: the
-        time and URL hash of the version after which to go on."""
+        """Return versions of the host's documents, the latest first, each with the version it replaced. `before`: time
+        and URL hash of the last version of the previous page."""
         moment, digest = before or (None, b"")
         bound = {"domain": domain, "host": host, "before": moment, "url_hash": digest, "limit": limit}
         rows = await self._driver.rows(_PAGE, bound)
         return [(_version(row[:10]), _earlier(row[10:])) for row in rows]
 
     async def at(self, domain: str, host: str, moment: datetime) -> list[VersionRecord]:
-        """Return the version of each URL of the host that was the current one at this time."""
+        """Return the version of each URL of the host that was current at this time."""
         bound = {"domain": domain, "host": host, "at": moment}
         return [_version(row) for row in await self._driver.rows(_AT, bound)]
 
     async def first(self, domain: str, host: str) -> datetime | None:
-        """Return the time of the earliest version that is kept; None: there is none."""
+        """Return the time of the earliest kept version, or None."""
         [(moment,)] = await self._driver.rows(_FIRST, {"domain": domain, "host": host})
         return moment if isinstance(moment, datetime) else None
 
     async def score(self, domain: str, host: str, moment: datetime) -> ScoreRecord | None:
-        """Return the score that the host had at this time, as it was computed then; None: none is kept."""
+        """Return the score of the host at this time, as it was computed then; None if it is not kept."""
         statement = (
             select(ScoreRow.scored_at, ScoreRow.value, ScoreRow.rubric_version, ScoreRow.breakdown)
             .where(ScoreRow.domain == domain, ScoreRow.host == host, ScoreRow.scored_at <= moment)
@@ -115,7 +112,7 @@ def _earlier(values: Row) -> EarlierVersion | None:
 
 
 WINDOW: Final = 50_000
-"""Places that are looked at for events of a kind, whatever host they are of, so that a rare kind costs little."""
+"""Places examined for events of a kind, on any host, so that a rare kind costs little."""
 
 _EVENTS = "seq, event_id, domain, host, kind, at, data"
 _KINDS = "(CAST(:kinds AS text[]) IS NULL OR kind = ANY(CAST(:kinds AS text[])))"
@@ -126,8 +123,8 @@ WHERE seq < :before AND seq >= :before - :window AND {_KINDS}
 ORDER BY seq DESC LIMIT :limit
 """)  # noqa: S608  (only our own text)
 
-# By the index of hosts: without MATERIALIZED the planner may walk through the whole feed to find those of a quiet host.
-# Only the places are sorted: a domain may have very many events, and each may have kilobytes of data.
+# Use the index of hosts: without MATERIALIZED the planner may walk through the whole feed for a quiet host. Sort only
+# the places: a domain may have very many events, each with kilobytes of data.
 _OF_HOSTS = text(f"""
 WITH theirs AS MATERIALIZED (
     SELECT seq FROM changes
@@ -145,7 +142,7 @@ class RecentEvents:
         self._connection = connection
 
     async def of_all(self, before: int, kinds: Collection[str] | None, *, limit: int) -> list[FeedRow]:
-        """Return the events before a place, the latest first. At most WINDOW places are looked at."""
+        """Return the events before a place, the latest first. Examine at most WINDOW places."""
         bound = {"before": before, "window": WINDOW, "kinds": _listed(kinds), "limit": limit}
         return [_event(row) for row in (await self._connection.execute(_OF_ALL, bound)).mappings()]
 

@@ -1,4 +1,4 @@
-"""Session advisory locks. The server releases them when their process ends, however it ends."""
+"""Session advisory locks. The server releases them when their process ends for any reason."""
 
 import asyncio
 import secrets
@@ -37,7 +37,7 @@ class HeldLock:
         return True
 
     async def until_lost(self) -> None:
-        """Return when the session has ended, within milliseconds when the server closed it.
+        """Return when the session has ended; within milliseconds if the server closed it.
 
         The connection cannot be used for anything else meanwhile.
         """
@@ -48,7 +48,7 @@ class HeldLock:
 
 @asynccontextmanager
 async def hold_leases(engine: AsyncEngine) -> AsyncIterator[HeldLock]:
-    """Hold a lock for as long as a worker crawls: `recover` frees the leases of holders whose lock is gone.
+    """Hold a lock while a worker crawls: `recover` frees the leases of holders whose lock has gone.
 
     A worker that loses it must stop its visits at once, before another begins the same ones. Raise StoreUnavailable.
     """
@@ -64,7 +64,7 @@ async def hold_leases(engine: AsyncEngine) -> AsyncIterator[HeldLock]:
 
 @asynccontextmanager
 async def hold_target(engine: AsyncEngine, target: str) -> AsyncIterator[HeldLock | None]:
-    """Hold the right to drain a search target; yield None when another process has it. Raise StoreUnavailable."""
+    """Hold the right to drain a search target; yield None if another process has it. Raise StoreUnavailable."""
     async with await _connect(engine) as connection:
         number = await _lock_number(connection, target)
         try:
@@ -75,7 +75,7 @@ async def hold_target(engine: AsyncEngine, target: str) -> AsyncIterator[HeldLoc
 
 @asynccontextmanager
 async def hold_job(engine: AsyncEngine, job: str, *, patient: bool = False) -> AsyncIterator[HeldLock | None]:
-    """Hold the right to run a job, or LEAD; yield None when another process has it. `patient`: wait for it instead.
+    """Hold the right to run a job, or LEAD; yield None if another process has it. `patient`: wait for it instead.
 
     Raise StoreUnavailable.
     """
@@ -92,9 +92,9 @@ async def hold_job(engine: AsyncEngine, job: str, *, patient: bool = False) -> A
 
 
 async def _connect(engine: AsyncEngine) -> "psycopg.AsyncConnection[tuple[object, ...]]":
-    """Open a session outside of the pool, which lives as long as the lock.
+    """Open a session outside the pool that lasts as long as the lock.
 
-    When the network goes silent, the holder notices within 20 s; the server notices, and frees the lock, after 50 s.
+    If the network goes silent, the holder notices within 20 s; the server notices, and frees the lock, after 50 s.
     """
     try:
         return await psycopg.AsyncConnection.connect(
@@ -123,7 +123,6 @@ async def _try_lock(connection: "psycopg.AsyncConnection[tuple[object, ...]]", l
 async def _fetch_value(
     connection: "psycopg.AsyncConnection[tuple[object, ...]]", statement: LiteralString, *values: object
 ) -> object:
-    """Return the one value of the one row of the result."""
     try:
         row = await (await connection.execute(statement, values)).fetchone()
     except psycopg.Error as error:
@@ -133,7 +132,7 @@ async def _fetch_value(
 
 
 async def _unlock(connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
-    """Release the lock now. The end of the session does it too, but too late for the next process that tries."""
+    """Release the lock now. The end of the session would also release it, but too late for the next process."""
     with suppress(psycopg.Error):
         await connection.execute("SELECT pg_advisory_unlock_all()")
 

@@ -1,7 +1,4 @@
-"""Repository of holds, and of everything that limits the hosts of a domain: holds and opt-outs together.
-
-Repository of the requests made to each address block per day.
-"""
+"""Repositories of holds, of all limits on hosts (holds and opt-outs), and of daily requests per address block."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
@@ -46,7 +43,7 @@ class Holds:
         self._connection = connection
 
     async def limits(self, domains: Collection[str]) -> dict[str, Limits]:
-        """Return what limits the hosts of each of these domains."""
+        """Return the limits on the hosts of each of these domains."""
         opted_out: dict[str, dict[str, str]] = {}
         holds: dict[str, list[Hold]] = {}
         for domain, host, kind, below, actor, reason, since in await Driver(self._connection).rows(
@@ -64,13 +61,13 @@ class Holds:
         }
 
     async def put(self, hold: Hold) -> bool:
-        """Store a hold; return whether it is new. Of one that is stored already, the first actor and reason stay."""
+        """Store a hold; return whether it is new. An existing hold keeps its first actor and reason."""
         row = asdict(hold) | {"actor": clean(hold.actor), "reason": clean(hold.reason)}
         statement = insert(ListingHoldRow).values(row).on_conflict_do_nothing().returning(ListingHoldRow.host)
         return (await self._connection.execute(statement)).first() is not None
 
     async def remove(self, domain: str, host: str, kind: HoldKind) -> Hold | None:
-        """Delete the hold of exactly this host; return it, or None when there was none."""
+        """Delete the hold of exactly this host; return it, or None."""
         row = ListingHoldRow
         statement = delete(row).where(row.domain == domain, row.host == host, row.kind == kind).returning(*_COLUMNS)
         found = (await self._connection.execute(statement)).first()
@@ -117,7 +114,7 @@ _FORGET = text("""
 DELETE FROM block_days WHERE (day, block) IN (
     SELECT day, block FROM block_days WHERE day < :day ORDER BY day, block LIMIT :most FOR UPDATE SKIP LOCKED)
 """)
-# A crash can lose a few seconds of a count: not worth waiting for the disk.
+# A crash can lose a few seconds of a count, which is not worth waiting for the disk.
 _ASYNC_COMMIT = text("SET LOCAL synchronous_commit = off")
 
 
@@ -132,7 +129,7 @@ class BlockTable:
         return dict((await self._connection.execute(_ADD, bound)).all())
 
     async def of(self, day: date, blocks: Collection[str]) -> dict[str, int]:
-        """Return the sums of these blocks; blocks without requests are left out."""
+        """Return the sums of these blocks; leave out blocks without requests."""
         row = BlockDayRow
         statement = select(row.block, row.requests).where(row.day == day, row.block.in_(list(blocks)))
         return dict((await self._connection.execute(statement)).all())

@@ -1,4 +1,4 @@
-"""Repository of hosts: their schedule, and what is known of each between two visits."""
+"""Repository of hosts: their schedule, and the facts kept about each between visits."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, replace
@@ -22,7 +22,7 @@ _COLUMNS: Final[LiteralString] = ", ".join(_FIELDS)
 _KEPT = frozenset({"domain", "host", "source", "referrer", "created_at", "turn"})
 _STATE: Final[LiteralString] = ", ".join(f"{name} = excluded.{name}" for name in _FIELDS if name not in _KEPT)
 
-# All rows of a batch in one statement and one parameter: a fifth of the cost of `executemany` (benchmarks/record).
+# All rows of a batch in one statement and one parameter cost a fifth of `executemany` (benchmarks/record).
 _PUT: Final[LiteralString] = f"""
 INSERT INTO hosts ({_COLUMNS}) SELECT {_COLUMNS} FROM json_populate_recordset(NULL::hosts, %(hosts)s)
 ON CONFLICT (domain, host) DO UPDATE SET {_STATE}
@@ -36,7 +36,7 @@ SELECT {_COLUMNS} FROM hosts
 WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND next_visit_at <= %(now)s ORDER BY domain, host
 """  # noqa: S608  # our own columns
 
-# Sub-hosts that were submitted and not visited yet.
+# Submitted sub-hosts without a visit.
 _SUBMITTED: Final = """
 FROM hosts WHERE domain = :domain AND source = 'submission' AND last_visit_at IS NULL
     AND host NOT IN (domain, 'www.' || domain)
@@ -47,7 +47,7 @@ _DROP_WAITING = text(
     " ORDER BY turn, submitted_at OFFSET :but)"
 )
 
-# Hosts that were named and not visited yet, by who named them (shares.is_named_by_others).
+# Named hosts without a visit, by who named them (shares.is_named_by_others).
 _WAITING_NAMED = text("""
 SELECT domain, count(*), source = 'document' AND coalesce(
     referrer <> domain AND right(referrer, length(domain) + 1) <> '.' || domain, true) AS by_others
@@ -67,12 +67,12 @@ class Hosts:
         self._driver = Driver(connection)
 
     async def add(self, hosts: Iterable[HostRecord]) -> int:
-        """Insert new hosts and return their number. Sorted, so that two writers cannot deadlock."""
+        """Insert new hosts and return their number. They are sorted, so that two writers cannot deadlock."""
         rows = [_row(host) for host in sorted(hosts, key=lambda host: (host.domain, host.host))]
         return await many(self._connection, insert(HostRow).on_conflict_do_nothing(), rows)
 
     async def put(self, hosts: Iterable[HostRecord]) -> None:
-        """Write the state after a visit. What a known host came from does not change."""
+        """Write the state after a visit. The source of a known host does not change."""
         rows = {(host.domain, host.host): _storable(host) for host in hosts}
         if rows:
             await self._driver.run(_PUT, {"hosts": recordset(list(rows.values()))})
@@ -95,7 +95,7 @@ class Hosts:
         )
 
     async def make_due(self, keys: Sequence[tuple[str, str]], *, due: datetime) -> int:
-        """Make hosts due at `due` with the whole plan, as if new, robots.txt included; return their number."""
+        """Make hosts due at `due` with the whole plan, as if new, including robots.txt; return their number."""
         rows = [{"due": due, "domain": domain, "host": host} for domain, host in sorted(keys)]
         return await many(self._connection, _DUE_AS_NEW, rows)
 
@@ -114,7 +114,7 @@ class Hosts:
         return {(domain, by_others): number for domain, number, by_others in rows}
 
     async def count_due(self, keys: Collection[tuple[str, str]], *, now: datetime) -> int:
-        """Return how many of these hosts are due, those of running leases included."""
+        """Return how many of these hosts are due, including those under running leases."""
         statement = select(func.count()).where(
             tuple_(HostRow.domain, HostRow.host).in_(list(keys)), HostRow.next_visit_at <= now
         )
@@ -139,7 +139,7 @@ def _storable(host: HostRecord) -> HostRecord:
 
 
 def _record(row: Row) -> HostRecord:
-    """Return the host of a row. Undecodable `pending` probes are dropped: the next whole plan finds them again.
+    """Return the host of a row. Drop undecodable `pending` probes: the next whole plan finds them again.
 
     Undecodable days of further paths are dropped too: those paths are requested again.
     """

@@ -1,6 +1,6 @@
-"""Repository of the runs of recurring jobs, with queries and repairs of the frontier that the schedule needs.
+"""Repositories of job runs, with repairs of the frontier that the schedule needs, and of reference data.
 
-Repository of reference data fetched from its publishers, newer than the copies shipped with the program.
+Reference data is fetched from its publishers and is newer than the copies shipped with the program.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,8 +29,8 @@ WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND classid = CAST(:loc
 
 _PAGE = text("SELECT domain FROM domains WHERE domain > :after ORDER BY domain LIMIT :limit")
 
-# Domains that are not due although one of their hosts has been for long. Domains that were set aside are excluded, and
-# so are those that a crawler has postponed for a while (their hosts have not been due for long).
+# Domains that are not due although one of their hosts has been for long. Domains that were set aside, or that a crawler
+# has postponed for a while, are not among them (their hosts have not been due for long).
 _OVERDUE = text("""
 UPDATE domains d SET next_visit_at = h.due
 FROM (SELECT domain, min(next_visit_at) AS due FROM hosts WHERE domain = ANY(:domains) GROUP BY domain) h
@@ -48,7 +48,7 @@ ORDER BY 1, 2 LIMIT :limit
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A row of `job_runs`. `figures`: counts of what the run did, by name; `error`: why it failed."""
+    """A row of `job_runs`. `figures`: counts of the run's results by name. `error`: why it failed."""
 
     job: str
     started_at: datetime
@@ -107,7 +107,7 @@ class Jobs:
         return len(result.all())
 
     async def crawlers(self) -> int:
-        """Return the number of processes that hold a lease lock, which are those that crawl now."""
+        """Return the number of crawling processes, which hold a lease lock."""
         return int((await self._connection.execute(_CRAWLERS, {"locks": LEASE_LOCKS})).scalar_one())
 
     async def domains(self, after: str, *, limit: int) -> list[str]:
@@ -115,12 +115,12 @@ class Jobs:
         return list((await self._connection.execute(_PAGE, {"after": after, "limit": limit})).scalars())
 
     async def bring(self, domains: Collection[str], *, before: datetime, now: datetime) -> int:
-        """Make domains due that are not although a host of theirs was due before `before`; return their number."""
+        """Make domains due that are not due although a host was due before `before`; return their number."""
         bound = {"domains": list(domains), "before": before, "now": now, "most": MAX_ATTEMPTS}
         return (await self._connection.execute(_OVERDUE, bound)).rowcount
 
     async def opted_out_but_shown(self, *, limit: int) -> list[tuple[str, str]]:
-        """Return (domain, host) of opt-outs that cover a service that is still shown: rows restored from a backup."""
+        """Return (domain, host) of opt-outs over a service that is still shown, in rows restored from a backup."""
         rows = await self._connection.execute(_SHOWN_ALL_THE_SAME, {"limit": limit})
         return [(domain, host) for domain, host in rows]
 

@@ -1,7 +1,7 @@
 """Connections for the queries of every answer, without SQLAlchemy: no transaction, one round trip, prepared.
 
-Through SQLAlchemy such a query costs eight times as much CPU (2.0 instead of 0.25 ms for the ten cards of an
-answer, measured 2026-11-22): its pool pings, begins and resets, all through greenlets.
+Through SQLAlchemy such a query costs eight times as much CPU (2.0 instead of 0.25 ms for the ten cards of an answer,
+measured 2026-11-22): its pool pings, begins and resets, all through greenlets.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ _CONNECTION_LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
 class QueryPool:
-    """A connection pool. `conninfo` is libpq's. Connections are opened on demand and kept, each with one cursor: it
-    caches how to decode the columns of its last statement, and nearly always the same statement comes next."""
+    """A connection pool. `conninfo` is libpq's. Connections are opened on demand and kept, each with one cursor, which
+    caches how to decode the columns of its last statement; the next statement is nearly always the same."""
 
     def __init__(self, conninfo: str, connections: int = CONNECTIONS) -> None:
         self._conninfo = conninfo
@@ -30,7 +30,7 @@ class QueryPool:
         self._slots = asyncio.Semaphore(connections)
 
     async def rows(self, statement: LiteralString, bound: dict[str, Any]) -> list[Row]:
-        """Return the rows of a query, jsonb as undecoded bytes. Retry it on a lost connection: it only reads.
+        """Return the rows of a query, jsonb as undecoded bytes. Retry on a lost connection, because it only reads.
 
         Raise StoreUnavailable, also after ANSWER_SECONDS, and Unstorable for values that the database refuses.
         """
@@ -57,7 +57,7 @@ class QueryPool:
     async def _run(
         self, cursor: psycopg.AsyncCursor[Row], statement: LiteralString, bound: dict[str, Any]
     ) -> list[Row]:
-        """Run the statement. The connection is kept only when nothing failed."""
+        """Run the statement. Keep the connection only if nothing failed."""
         try:
             await cursor.execute(statement, bound, prepare=True)
             rows = await cursor.fetchall()
@@ -80,7 +80,7 @@ def _undecoded(value: str | bytes) -> str | bytes:
 
 
 def texts(values: Iterable[str]) -> str:
-    """Return an array as one parameter for `%(values)s::text[]`: the driver dumps a list item by item, in Python.
+    """Return an array as one parameter for `%(values)s::text[]`: the driver dumps lists item by item, in Python.
 
     PostgreSQL documentation, "Array Input and Output Syntax".
     """

@@ -20,8 +20,8 @@ from registry.store.tables.ledger import ARRIVALS
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
 # Exact, and as cheap for a host with a thousand visits as for a new one: only hosts visited since then are looked up,
-# each by the primary key. Rows of programs that did not count what was sent: what was asked, of the whole budget.
-# guard: spent-sent
+# each by the primary key. Rows of programs that did not count sent requests count the planned requests against the
+# whole budget.
 _SPENT = """
 SELECT h.domain, v.standing, sum(v.sent), sum(v.look_ups) FROM hosts h
 CROSS JOIN LATERAL (
@@ -29,7 +29,7 @@ CROSS JOIN LATERAL (
         count(*) FILTER (WHERE sent = 0 AND requests > 0) AS look_ups FROM visits
     WHERE domain = h.domain AND host = h.host AND started_at >= %(since)s GROUP BY 1) v
 WHERE h.domain = ANY(string_to_array(%(domains)s, ' '))
-  AND (h.last_visit_at >= %(since)s OR h.last_visit_at IS NULL)  -- one that was forgotten is new, its requests are not
+  AND (h.last_visit_at >= %(since)s OR h.last_visit_at IS NULL)  -- a forgotten host is new, its requests are not
 GROUP BY h.domain, v.standing
 """
 
@@ -48,7 +48,7 @@ class Ledger:
         self._driver = Driver(connection)
 
     async def add_visits(self, visits: Collection[VisitRecord]) -> None:
-        """Insert visits without a check for duplicates: the fencing token of a lease lets no visit be written twice."""
+        """Insert visits without a check for duplicates: the fencing token of a lease prevents a second write."""
         if visits:
             await self._driver.copy("visits", _COLUMNS, map(_values, visits))
 
@@ -63,7 +63,7 @@ class Ledger:
         return [_record(row) for row in (await self._connection.execute(statement)).mappings()]
 
     async def spent(self, domains: Collection[str], *, since: datetime) -> dict[str, dict[Standing, Spent]]:
-        """Return what each domain has had since then, over all its hosts; domains without visits are left out."""
+        """Return the requests sent to each domain since then, over all its hosts; leave out domains without visits."""
         spent: dict[str, dict[Standing, Spent]] = {}
         for domain, standing, sent, look_ups in await self._driver.rows(
             _SPENT, {"domains": listed(domains), "since": since}
@@ -72,7 +72,7 @@ class Ledger:
         return spent
 
     async def checks(self, keys: Sequence[tuple[str, str]], *, since: datetime) -> dict[str, tuple[int, int]]:
-        """Return by host how often it was measured since then, and how often it was down."""
+        """Return by host the numbers of its measurements since then and of those in which it was down."""
         bound = {
             "domains": [domain for domain, _ in keys], "hosts": [host for _, host in keys], "since": since,
             "down": [outcome.value for outcome in DOWN], "not_measured": [outcome.value for outcome in NOT_MEASURED],

@@ -21,7 +21,7 @@ REFERRER_CHARS: Final = 500
 _CREATE = text("CREATE TEMPORARY TABLE loaded (domain text, host text, ordinal bigint, referrer text) ON COMMIT DROP")
 _COPY = "COPY loaded FROM STDIN"
 
-# Opt-outs come first: of a host that is blocked as well, the wish of its site is the reason.
+# Opt-outs come first: if a host is blocked too, the reason is the wish of its site.
 _OPTED_OUT = text("""
 DELETE FROM loaded l USING opt_outs o
 WHERE l.domain = o.domain AND (l.host = o.host OR right(l.host, length(o.host) + 1) = '.' || o.host)
@@ -34,7 +34,7 @@ WHERE h.kind = 'blocked' AND l.domain = h.domain
 RETURNING l.host, l.referrer, 'blocked'
 """)
 
-# Known hosts are dropped from the load first: loading a list again locks and writes nothing.
+# Drop known hosts from the load first, so that loading a list again locks and writes nothing.
 _KNOWN = text("DELETE FROM loaded l USING hosts h WHERE h.domain = l.domain AND h.host = l.host")
 
 _DOMAINS = text("""
@@ -55,7 +55,7 @@ ORDER BY domain COLLATE "C", host COLLATE "C"
 ON CONFLICT DO NOTHING
 """)
 
-# Only when it makes the domain due sooner. Running leases and domains set aside are left unchanged.
+# Only if it makes the domain due sooner. Running leases and domains set aside are left unchanged.
 _SOONER = text("""
 UPDATE domains d SET next_visit_at = l.due
 FROM (SELECT domain, :due + min(ordinal) * interval '1 microsecond' AS due FROM loaded GROUP BY domain) l
@@ -65,7 +65,7 @@ WHERE d.domain = l.domain AND d.attempts < :most AND (d.lease_token IS NULL OR d
 
 
 class NamedHost(NamedTuple):
-    """A canonical host with its domain. `ordinal`: how many hosts of the same load are visited before it."""
+    """A canonical host with its domain. `ordinal`: number of hosts of the same load that are visited before it."""
 
     domain: str
     host: str
@@ -74,8 +74,8 @@ class NamedHost(NamedTuple):
 
 
 class LoadCounts(NamedTuple):
-    """The numbers of new domains, new hosts and known hosts, and the hosts that are not to be visited, with their
-    referrers and why: `opted_out`, `blocked`."""
+    """Numbers of new domains, new hosts and known hosts; and the hosts that must not be visited, with their referrers
+    and the reason: `opted_out`, `blocked`."""
 
     domains: int
     hosts: int

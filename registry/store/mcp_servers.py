@@ -48,7 +48,7 @@ class McpServers:
         self._driver = Driver(connection)
 
     async def of(self, domains: Collection[str]) -> tuple[dict[Key, list[McpServerRecord]], dict[Key, str]]:
-        """Return the rows of these domains by (domain, host), deleted ones too, and why services have no record.
+        """Return the rows of these domains by (domain, host), also deleted ones, and why services have no record.
 
         A row that cannot be decoded has no `server`: it is about to be rewritten.
         """
@@ -68,7 +68,7 @@ class McpServers:
         await put_all(self._connection, McpServerRow, values, overwrite=_OVERWRITTEN)
 
     async def put_left_out(self, reasons: Mapping[Key, str | None]) -> None:
-        """Store why services have no record; None: they have one, or are no MCP servers."""
+        """Store why services have no record; None if they have one, or are not MCP servers."""
         gone = [key for key, reason in reasons.items() if reason is None]
         if gone:
             statement = text(
@@ -102,7 +102,7 @@ class McpServers:
         return await self._rows(f"{_LISTED} WHERE {where} ORDER BY m.name, m.version LIMIT %(limit)s", bound)
 
     async def versions(self, name: str, *, include_deleted: bool = False) -> list[ListedMcpServer]:
-        """Return all versions of a server, the one published last first."""
+        """Return all versions of a server, the latest published first."""
         condition: LiteralString = "" if include_deleted else "AND m.status <> 'deleted'"
         statement = f"{_LISTED} WHERE m.name = %(name)s {condition} ORDER BY m.published_at DESC, m.version LIMIT 1000"
         return await self._rows(statement, {"name": clean(name)})

@@ -1,4 +1,4 @@
-"""The schema's version: upgrade a database, or report clearly that it is outdated."""
+"""Upgrades the schema of a database, or reports clearly that it is outdated."""
 
 import functools
 import re
@@ -16,16 +16,16 @@ from registry.store.engine import sqlalchemy_url, translated
 if TYPE_CHECKING:
     from alembic.config import Config
 
-# Beside the package, in a checkout as in an installed wheel.
+# Beside the package, both in a checkout and in an installed wheel.
 MIGRATIONS: Final = Path(registry.__file__).parent.parent / "migrations"
 FILE_TEMPLATE: Final = "%%(year)d%%(month).2d%%(day).2d_%%(hour).2d%%(minute).2d_%%(rev)s_%%(slug)s"
-UPGRADE_LOCK: Final = 0x77617970  # one upgrade at a time, whatever the number of starting processes
+UPGRADE_LOCK: Final = 0x77617970  # one upgrade at a time, for any number of starting processes
 
 _REVISION = re.compile(r"""^(revision|down_revision) = (?:["'](\w+)["']|None)$""", re.MULTILINE)
 
 
 class OutdatedSchema(RuntimeError):
-    """The database does not have the schema of this program. `found` is None for an empty database."""
+    """The database lacks the schema of this program. `found`: its revision; None for an empty database."""
 
     def __init__(self, found: str | None, expected: str, *, unknown: bool) -> None:
         if unknown:
@@ -54,7 +54,7 @@ def make_config(url: str | None = None) -> "Config":
 
 @functools.cache  # `/readyz` calls it on every request
 def revisions() -> tuple[str, ...]:
-    """Return all revisions of this program, oldest first, in one line. Their files are read, not run."""
+    """Return all revisions of this program, oldest first, in one line. Read their files; do not run them."""
     files = (dict(_REVISION.findall(file.read_text())) for file in (MIGRATIONS / "versions").glob("*.py"))
     next_revision = {fields["down_revision"]: fields["revision"] for fields in files}
     ordered: list[str] = []
@@ -81,12 +81,12 @@ def upgrade(url: str) -> None:
     engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
     with translated(), engine.connect() as lock:
         lock.execute(text("SELECT pg_advisory_lock(:key)"), {"key": UPGRADE_LOCK})
-        lock.commit()  # the lock is the session's; an open transaction would hold back vacuum meanwhile
+        lock.commit()  # the lock belongs to the session; an open transaction would hold back vacuum meanwhile
         command.upgrade(config, "head")
 
 
 async def check_schema(engine: AsyncEngine) -> None:
-    """Raise SchemaOutdated unless the database has exactly the schema of this program; raise StoreUnavailable."""
+    """Raise OutdatedSchema unless the database has exactly the schema of this program; raise StoreUnavailable."""
     expected = current_head()
     with translated():
         async with engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""Repository of a mirror: its progress, and what the origin says of each host."""
+"""Repository of a mirror: its progress, and the origin's records of hosts."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -72,11 +72,11 @@ class Mirroring:
         self._connection = connection
 
     async def lock(self) -> None:
-        """Let no other process apply anything until this transaction ends."""
+        """Lock out other processes that apply records, until this transaction ends."""
         await self._connection.execute(_LOCK)
 
     async def get(self) -> MirrorRecord | None:
-        """Return the progress of this mirror; None when the database is none."""
+        """Return the progress of this mirror; None if the database is not a mirror."""
         columns = [getattr(MirrorRow, name) for name in MirrorRecord.__dataclass_fields__]
         row = (await self._connection.execute(select(*columns))).mappings().first()
         return None if row is None else MirrorRecord(**{**row, "manifest": decode(row["manifest"])})
@@ -87,7 +87,7 @@ class Mirroring:
         await self._connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
 
     async def of(self, keys: Collection[Key]) -> dict[str, MirroredRecord]:
-        """Return by host what the origin said last."""
+        """Return by host the origin's latest record."""
         columns = [getattr(MirroredRow, name) for name in MirroredRecord.__dataclass_fields__]
         key = tuple_(MirroredRow.domain, MirroredRow.host)
         rows = await self._connection.execute(select(*columns).where(key.in_(list(keys))))
@@ -104,7 +104,7 @@ class Mirroring:
         )
 
     async def outdated(self, *, snapshot: str, until: int, limit: int) -> list[Key]:
-        """Return hosts that the dump `snapshot` does not have, and of which nothing newer than `until` is known."""
+        """Return hosts that are missing from the dump `snapshot` and have no record newer than `until`."""
         statement = (
             select(MirroredRow.domain, MirroredRow.host)
             .where(MirroredRow.snapshot != snapshot, MirroredRow.sequence <= until)
@@ -113,7 +113,7 @@ class Mirroring:
         return [(domain, host) for domain, host in await self._connection.execute(statement)]
 
     async def drop(self, keys: Sequence[Key]) -> None:
-        """Delete what is stored about these hosts, the note that they are mirrored and opt-outs of the origin too."""
+        """Delete all stored rows of these hosts, also their mirror state and opt-outs reported by the origin."""
         await self.clear(keys)
         await self.end_opt_outs(keys)
         key = tuple_(MirroredRow.domain, MirroredRow.host)
@@ -145,7 +145,8 @@ class Mirroring:
             await self._connection.execute(delete(OptOutRow).where(key.in_(list(keys)), OptOutRow.how.in_(REPORTED)))
 
     async def has_own_entries(self) -> bool:
-        """Return whether there are services that no origin reported, or owners: a registry that crawls is no mirror."""
+        """Return whether there are services that no origin reported, or owners: a registry that crawls is not a
+        mirror."""
         is_mirrored = select(MirroredRow.host).where(
             MirroredRow.domain == ServiceRow.domain, MirroredRow.host == ServiceRow.host
         )

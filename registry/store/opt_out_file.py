@@ -1,11 +1,11 @@
-"""The file of opt-outs: one line for each opt-out and for each end of one, only ever appended to.
+"""The file of opt-outs: an append-only line for each opt-out and for each end of an opt-out.
 
-A database that is restored from a backup has lost the opt-outs that are newer than the backup. This file is not part of
-the database, so it still has them; `actions/maintenance/replay.py` applies it before anything is served or crawled.
+A database restored from a backup lacks the newer opt-outs. This file is not part of the database, so it still has them;
+`replay` (actions/maintenance/opt_out.py) applies it before anything is served or crawled.
 
 A line is a JSON object: `at` (ISO 8601), `action` ("out", "in"), `host`, `how`, `evidence`, and `sum`, the beginning of
-the SHA-256 of the others. Lines are written to the disk (fsync) before the transaction of the opt-out commits: a
-process that dies in between leaves an opt-out that takes effect at the next start, and never one that is lost.
+the SHA-256 of the others. Lines are synced to the disk (fsync) before the opt-out's transaction commits, so if the
+process dies in between, the opt-out takes effect at the next start and is never lost.
 """
 
 import fcntl
@@ -21,7 +21,7 @@ import orjson
 
 from registry.core.names.domains import InvalidName, host_syntax
 
-MOST_LINE_BYTES: Final = 16_384
+MAX_LINE_BYTES: Final = 16_384
 """Bytes of a line; the evidence of an opt-out is a URL or the words of an operator, at most 2,000 characters."""
 
 _SUM_CHARS: Final = 16
@@ -39,7 +39,7 @@ class OptOutLine:
 
 
 class OptOutFile:
-    """Several processes of a machine may append at the same time."""
+    """The file. Several processes of a machine may append at the same time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,14 +63,14 @@ class OptOutFile:
             _sync_folder(self.path.parent)
 
     def read(self) -> tuple[list[OptOutLine], int]:
-        """Return the lines, and how many could not be read; nothing when there is no file. Raise OSError."""
+        """Return the lines and the number of unreadable ones; empty if the file is missing. Raise OSError."""
         try:
             return self.read_existing()
         except FileNotFoundError:
             return [], 0
 
     def read_existing(self) -> tuple[list[OptOutLine], int]:
-        """As `read`. Raise OSError, also when there is no file."""
+        """Do what `read` does, but raise OSError also if the file is missing."""
         with self.path.open("rb") as file:
             return read_lines(file)
 
@@ -82,8 +82,8 @@ def encoded(line: OptOutLine) -> bytes:
 
 
 def read_lines(raw: Iterable[bytes]) -> tuple[list[OptOutLine], int]:
-    """Return the readable lines in their order, and the number of others: a process died while it wrote them, or they
-    were changed."""
+    """Return the readable lines in their order, and the number of others, which were changed or left incomplete by a
+    process that died."""
     lines, unreadable = [], 0
     for text in _bounded(raw):
         line = _decoded(text)
@@ -95,7 +95,7 @@ def read_lines(raw: Iterable[bytes]) -> tuple[list[OptOutLine], int]:
 
 
 def _bounded(raw: Iterable[bytes]) -> Iterator[bytes]:
-    return (text if len(text) <= MOST_LINE_BYTES else b"?" for text in raw)
+    return (text if len(text) <= MAX_LINE_BYTES else b"?" for text in raw)
 
 
 def _decoded(text: bytes) -> OptOutLine | None:
@@ -120,13 +120,13 @@ def _sum(members: dict[str, object]) -> str:
 
 
 def _is_torn(descriptor: int) -> bool:
-    """Return whether the last line has no end, because a process died while it wrote it."""
+    """Return whether the last line has no end, because a process died while writing it."""
     size = os.fstat(descriptor).st_size
     return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the name of a new file on the disk."""
+    """Sync a folder, so that the name of a new file is on the disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -17,9 +17,9 @@ from registry.store.tables import OptOutRequestRow
 OPERATOR: Final = "operator"
 """The client of requests by an operator of this registry. No address is spelled like this."""
 
-# Start-time fair queueing (Goyal, Vin and Cheng, 1996). The first open request of a client is in the current round, the
-# least one of all open requests, and each further one in the round after. So a client waits for at most one request of
-# each other client, whatever these have queued.
+# Start-time fair queueing (Goyal, Vin and Cheng, 1996). The first open request of a client is in the current round (the
+# earliest round with open requests), and each further one in the round after. So a client waits for at most one request
+# of each other client, however many these have queued.
 _ROUND = text("""
 SELECT greatest(
     (SELECT min(round) FROM opt_out_requests WHERE checked_at IS NULL),
@@ -27,9 +27,8 @@ SELECT greatest(
 """)
 
 # `place`: in the queue of its client, after the requests that are being checked. Requests whose client was erased share
-# one queue. The second condition is checked again when the row is locked: another worker may have claimed it since the
-# first one was evaluated.
-# guard: opt-out-turns
+# one queue. The second condition is checked again when the row is locked, because another worker may have claimed it
+# since the first check.
 _CLAIM = text("""
 WITH queued AS (
     SELECT domain, host, row_number() OVER (
@@ -46,7 +45,7 @@ WHERE r.domain = picked.domain AND r.host = picked.host
 RETURNING r.domain, r.host, r.wish, r.asked_at
 """)
 
-# Hosts that were visited, the apex and `www.` are not counted: nobody can invent them.
+# Visited hosts, the apex and `www.` are not counted, because they cannot be invented.
 _INVENTED = text("""
 SELECT count(*) FROM opt_out_requests r
 WHERE domain = :domain AND asked_at >= :since AND host NOT IN (:but, :domain, 'www.' || :domain)
@@ -73,9 +72,9 @@ class OptOutRequests:
         return None if row is None else OptOutRequestRecord(*row)
 
     async def invented(self, domain: str, *, but: str, since: datetime) -> int:
-        """Return for how many hosts of the domain, other than `but`, requests were made since then.
+        """Return the number of hosts of the domain, other than `but`, with requests since then that may be invented.
 
-        Only hosts that anybody can invent are counted: not the apex, not `www.`, none that was ever visited.
+        The apex, `www.` and visited hosts cannot be invented and are not counted.
         """
         result = await self._connection.execute(_INVENTED, {"domain": domain, "but": but, "since": since})
         return int(result.scalar_one())
@@ -87,7 +86,7 @@ class OptOutRequests:
         return (await self._connection.execute(statement)).scalar_one()
 
     async def add(self, request: OptOutRequestRecord, *, client: str) -> None:
-        """Store a request; it replaces an earlier one of the host, but not an open one."""
+        """Store a request; it replaces an earlier closed request of the host, never an open one."""
         values = await self._values(request, client, None)
         statement = insert(OptOutRequestRow).values(values)
         settled = OptOutRequestRow.checked_at.is_not(None)
@@ -104,9 +103,9 @@ class OptOutRequests:
     async def claim(self, *, limit: int, per_client: int, now: datetime, until: datetime) -> list[OptOutRequestRecord]:
         """Claim at most `limit` open requests until then and return them, in no particular order.
 
-        The operator's come first, then those of clients with the fewest claimed ones, then those of the earliest round,
-        then the oldest. A client has at most `per_client` claimed at once, over all workers. Requests claimed by others
-        are left out, unless their claim expired.
+        Operators' requests come first. Then come clients with the fewest claimed ones, then by round, then the oldest.
+        A client has at most `per_client` claimed at once, over all workers. Requests claimed by others are left out,
+        unless their claim expired.
         """
         bound = {"limit": limit, "per_client": per_client, "now": now, "until": until, "operator": OPERATOR}
         return [OptOutRequestRecord(*row) for row in await self._connection.execute(_CLAIM, bound)]
@@ -117,7 +116,7 @@ class OptOutRequests:
         await self._connection.execute(_SETTLE, {**bound, "asked_at": request.asked_at})
 
     async def erase_clients(self, *, before: datetime) -> None:
-        """Erase who made the requests from before then."""
+        """Erase the clients of requests made before then."""
         await self._connection.execute(_ERASE_CLIENTS, {"before": before})
 
     async def _values(

@@ -1,7 +1,6 @@
-"""Repository of whole records: everything stored of a service that public answers show, for dumps and mirrors.
+"""Repository of whole records: the stored rows of a service that public answers show, for dumps and mirrors.
 
-JSON stays as the database wrote it. Only services that are shown, and that no opt-out and no hold covers, are
-returned.
+JSON stays as the database wrote it. Only shown services without an opt-out or a hold are returned.
 """
 
 from collections.abc import Collection, Sequence
@@ -75,8 +74,8 @@ ORDER BY domain, host LIMIT %(limit)s
 class PublicRecord:
     """One service. `service`, `visit`, `documents`: values by column; jsonb is bytes.
 
-    `visit` has None for all when the host has no row. `capabilities`: name, data, detail. `score`: value, rubric
-    version, time and breakdown. `robots_usage`: in a mirror, what the origin read in robots.txt about training.
+    `visit`: all values None if the host has no row. `capabilities`: name, data, detail. `score`: value, rubric version,
+    time and breakdown. `robots_usage`: in a mirror, the origin's reading of robots.txt about training.
     """
 
     service: dict[str, Any]
@@ -104,7 +103,7 @@ class PublicRecords:
         )
 
     async def of(self, keys: Collection[Key]) -> list[PublicRecord]:
-        """Return the records of these hosts; those without one are left out."""
+        """Return the records of these hosts; leave out hosts without a record."""
         return await self._completed(await self._driver.rows(_OF, _bound(keys)))
 
     async def bodies(self, key: Key) -> dict[bytes, bytes]:
@@ -113,7 +112,7 @@ class PublicRecords:
         return {sha: body for _, sha, body in rows}
 
     async def opt_outs(self, after: Key, *, limit: int) -> list[tuple[str, str, str, datetime]]:
-        """Return opt-outs, and blocks as those of an operator, after the key: domain, host, how, since when."""
+        """Return opt-outs, and blocks as opt-outs by an operator, after the key: domain, host, how, since when."""
         rows = await self._driver.rows(_OPT_OUTS, {"domain": after[0], "host": after[1], "limit": limit})
         return [(domain, host, how, since) for domain, host, how, since in rows]
 

@@ -18,7 +18,7 @@ RECONNECT_SECONDS: Final = 1.0
 
 
 class RecordedListener:
-    """An async context manager. It listens from the first call of `wait` on."""
+    """Listens for recorded hosts, from the first call of `wait` on. An async context manager."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -38,7 +38,7 @@ class RecordedListener:
                 await self._task
 
     async def wait(self, domain: str, host: str, *, since: datetime, seconds: float) -> bool:
-        """Return whether a visit of the host was recorded since `since`, waiting for it at most `seconds`."""
+        """Wait at most `seconds`; return whether a visit of the host was recorded since `since`."""
         if self._task is None:
             self._task = asyncio.create_task(self._listen())
         event, deadline = asyncio.Event(), asyncio.get_running_loop().time() + seconds
@@ -86,7 +86,7 @@ class RecordedListener:
 async def _is_set_by(deadline: float, event: asyncio.Event) -> bool:
     """Return whether the event is set until `deadline`, in seconds of the event loop's clock.
 
-    Only this wait is cut off: a look-up that is cancelled while it connects would leave its connection open.
+    Cut off only this wait: a look-up that is cancelled while it connects would leave its connection open.
     """
     with suppress(TimeoutError):
         async with asyncio.timeout_at(deadline):

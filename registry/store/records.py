@@ -1,7 +1,4 @@
-"""Rows as plain records of core types, for the actions; free of SQLAlchemy.
-
-Listings to JSON and back. They are stored as computed, and search indexes are built from them.
-"""
+"""Rows as plain records of core types, for the actions, and listings to JSON and back; free of SQLAlchemy."""
 
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -19,7 +16,7 @@ from registry.store.visit_log_encoding import unpack
 
 @dataclass(frozen=True, slots=True)
 class DomainRecord:
-    """A row of `domains`. `next_visit_at`: when due; while `is_leased`, when the lease ends; None: not scheduled."""
+    """A row of `domains`. `next_visit_at`: when due; while `is_leased`, when the lease ends; None if not scheduled."""
 
     domain: str
     source: str
@@ -31,7 +28,7 @@ class DomainRecord:
 
 @dataclass(frozen=True, slots=True)
 class HostRecord:
-    """A row of `hosts`: what is known of a host between two visits."""
+    """A row of `hosts`: facts kept about a host between two visits."""
 
     domain: str
     host: str
@@ -58,12 +55,12 @@ class HostRecord:
     robots_at: datetime | None = None
     pending: list[Any] = field(default_factory=list)  # probes, see registry/actions/frontier/submit.py
     next_visit_why: DueReason = DueReason.NEW
-    asked: dict[str, str] = field(default_factory=dict)  # further paths and their days, see core/visiting/rotation.py
+    asked: dict[str, str] = field(default_factory=dict)  # further paths and their days, see core/visiting/limits.py
     turn: int = 0  # hosts of the domain that its submitter had named before it that day
 
     @property
     def was_reached(self) -> bool:
-        """Whether a visit connected to the host, or got an answer that led elsewhere."""
+        """Return whether a visit connected to the host, or got an answer that led elsewhere."""
         return self.address is not None or self.response_ms is not None
 
     @property
@@ -107,7 +104,7 @@ class DocumentRecord:
 
     @property
     def fetched_with(self) -> dict[str, Any]:
-        """Return how the fetch went that the row was written from; empty when that is not known."""
+        """Return the transport facts of the fetch that produced the row; empty if unknown."""
         try:
             found = orjson.loads(self.transport) if self.transport else {}
         except ValueError:
@@ -117,7 +114,7 @@ class DocumentRecord:
 
 @dataclass(slots=True)
 class ServiceColumns:
-    """The columns that a row of `services` and an entry of a list (cards.Card) share, in the table's order.
+    """Columns shared by a row of `services` and an entry of a list (cards.Card), in the table's order.
 
     Not frozen: every answer builds ten cards, and building a frozen one takes 2.9 us instead of 0.3 us.
     """
@@ -151,7 +148,7 @@ class ServiceRecord(ServiceColumns):
     created_at: datetime
     updated_at: datetime
     seen_at: datetime
-    trust_since: dict[str, str] = field(default_factory=dict)  # see core/merging/trust_dates.py
+    trust_since: dict[str, str] = field(default_factory=dict)  # see core/merging/trust.py
     trust_depends_on: tuple[str, ...] = ()  # see core/merging/speaking.py
     named_hosts: tuple[str, ...] = ()
 
@@ -167,8 +164,8 @@ class CapabilityRecord:
 
 @dataclass(frozen=True, slots=True)
 class CapabilityDates:
-    """The fingerprint of a capability, when it was first seen in this service, and when the fingerprint became what it
-    is. None: not known."""
+    """Fingerprint of a capability, when it was first seen in this service, and when it got this fingerprint. None if
+    unknown."""
 
     name: str
     fingerprint: str | None
@@ -198,7 +195,7 @@ class ScoreRecord:
 class VisitRecord:
     """A row of `visits`. `packed`: the requests and their answers, see `visit_log_encoding`.
 
-    `sent`, `standing`: None in rows of programs that did not count what was sent.
+    `sent`, `standing`: None in rows of programs that did not count sent requests.
     """
 
     domain: str
@@ -222,7 +219,7 @@ class VisitRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """One event of the feed. `kind`: see core/changes/kinds.py; `data`: see core/changes/payloads.py."""
+    """One event of the feed. `kind`: see core/changes/kinds.py; `data`: see core/changes/kinds.py."""
 
     domain: str
     host: str
@@ -243,7 +240,7 @@ class CandidateRecord:
 
 @dataclass(frozen=True, slots=True)
 class McpServerRecord:
-    """A row of `mcp_servers`. `server` is None, and `notes` is empty, once it is deleted."""
+    """A row of `mcp_servers`. A deleted one has `server` None and empty `notes`."""
 
     domain: str
     host: str
@@ -260,7 +257,7 @@ class McpServerRecord:
 
 @dataclass(frozen=True, slots=True)
 class McpServerQuery:
-    """Which records of the MCP registry's API are wanted: at most `limit` behind the name and version `after`.
+    """A query for records of the MCP registry's API: at most `limit` behind the name and version `after`.
 
     `part`: of the name, in any case. `version`: `latest`, or one exactly.
     """
@@ -275,7 +272,7 @@ class McpServerQuery:
 
 @dataclass(slots=True)
 class ListedMcpServer:
-    """A row of `mcp_servers` with what is shown of its service, which a deleted server may no longer have.
+    """A row of `mcp_servers` with the shown facts of its service, which may be missing for a deleted server.
 
     `server` is undecoded JSON.
     """
@@ -303,7 +300,7 @@ class ListedMcpServer:
 
 @dataclass(frozen=True, slots=True)
 class OptOutRequestRecord:
-    """A row of `opt_out_requests`. `wish`: "out" or "in"; `verdict` is None until the site was checked."""
+    """A row of `opt_out_requests`. `wish`: "out" or "in". `verdict`: None until the site was checked."""
 
     domain: str
     host: str
@@ -336,6 +333,7 @@ def listing_from_json(value: Any) -> Listing:
 
 
 def trust_to_json(listing: Listing) -> dict[str, Any]:
-    """Return what lists show beside the trust level: `reasons`, and `resembles` (listing.Resemblance) or None."""
+    """Return the trust facts shown in lists beside the level: `reasons`, and `resembles` (listing.Resemblance) or
+    None."""
     resembles = asdict(listing.resembles) if listing.resembles else None
     return {"reasons": listing.trust_reasons, "resembles": resembles}

@@ -1,15 +1,9 @@
-"""Moves everything stored about a host to another registrable domain. The caller has locked both domains.
+"""Moves the stored rows of a host to another registrable domain, prunes old rows, and deletes forgotten hosts.
 
-When the new domain already has the same row (a process with another public suffix list seeded or visited the host
-meanwhile), the fresher of the two is kept.
-
-Deletes rows that are too old or orphaned, a bounded number per statement.
-
-Rows that a writer may be about to refer to (bodies), or that are written together with their parent (capabilities,
-findings), are deleted only under the lock of their domain, where the condition is checked again. All others are rows
-that are never rewritten.
-
-Deletes what is stored about a host, all hosts below it, or a whole domain.
+For a move the caller has locked both domains. If the new domain already has the same row (a process with another public
+suffix list seeded or visited the host), the fresher one is kept. Pruning deletes a bounded number of rows per
+statement. Rows that a writer may be about to refer to (bodies), or that are written with their parent (capabilities,
+findings), are deleted only under the lock of their domain, where the condition is checked again.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -56,7 +50,7 @@ MOVED: Final = {
     "documents": (("url_hash",), "seen_at"),
     "document_history": (("url_hash", "changed_at"), None),
     "visits": (("started_at",), None),
-    "mcp_servers": (("name", "version"), "updated_at"),  # before services, whose deletion deletes them
+    "mcp_servers": (("name", "version"), "updated_at"),  # before services, because deleting these deletes the records
     "mcp_left_out": ((), None),
     "services": ((), "seen_at"),
     "capabilities": (("name",), None),
@@ -75,7 +69,7 @@ MOVED: Final = {
 }
 """By table: the key after domain and host, and the column that tells which of two rows is fresher."""
 
-# Only bodies that the host refers to. Pruning deletes those that the old domain no longer refers to.
+# Only bodies that the host refers to. Pruning deletes those no longer used in the old domain.
 _BODIES = text("""
 INSERT INTO bodies (domain, sha256, body)
 SELECT :there, b.sha256, b.body FROM bodies b
@@ -116,7 +110,7 @@ class Rehoming:
         return await self._page(OptOutRow, after, limit)
 
     async def leases(self, domains: Collection[str]) -> dict[str, UUID]:
-        """Return the leases of locked domains, expired ones included: their holders may still complete them."""
+        """Return the leases of locked domains, also expired ones: their holders may still complete them."""
         row = DomainRow
         statement = select(row.domain, row.lease_token).where(
             row.domain.in_(list(domains)), row.lease_token.is_not(None)
@@ -135,27 +129,22 @@ class Rehoming:
             await self._connection.execute(statement, bound)
 
     async def copy_opt_outs(self, host: str, *, old_domain: str, new_domain: str, opted_out: Collection[str]) -> None:
-        """Copy opt-outs to the new domain: those of hosts below it, and for the host itself any that covers it."""
+        """Copy opt-outs to the new domain: for hosts below it each, for the host itself any that covers it."""
         for covering in sorted(opted_out):
             below = is_covered(covering, {new_domain})
             if below or is_covered(host, {covering}):
-                await self._copy_opt_out(covering, covering if below else host, old_domain, new_domain)
-
-    async def copy_opt_out(self, host: str, *, old_domain: str, new_domain: str) -> None:
-        await self._copy_opt_out(host, host, old_domain, new_domain)
+                covered, columns = covering if below else host, columns_of(OptOutRow, "domain", "host")
+                await self._copy("opt_outs", columns, covering, covered, old_domain, new_domain)
 
     async def copy_holds(self, host: str, covered: str, *, old_domain: str, new_domain: str) -> None:
-        """Copy the holds of exactly this host to the new domain, where they are those of `covered`."""
+        """Copy the holds of exactly this host to the new domain, where they apply to `covered`."""
         await self._copy(
             "listing_holds", columns_of(ListingHoldRow, "domain", "host"), host, covered, old_domain, new_domain
         )
 
     async def settle(self, old_domain: str) -> None:
-        """Unschedule the domain if it has no hosts left; its row is kept."""
+        """Unschedule the domain if it has no hosts left; keep its row."""
         await self._connection.execute(_UNSCHEDULE_EMPTY, {"here": old_domain})
-
-    async def _copy_opt_out(self, covering: str, covered: str, old_domain: str, new_domain: str) -> None:
-        await self._copy("opt_outs", columns_of(OptOutRow, "domain", "host"), covering, covered, old_domain, new_domain)
 
     async def _copy(
         self, table: str, columns: Sequence[str], covering: str, covered: str, old_domain: str, new_domain: str
@@ -177,7 +166,7 @@ class Rehoming:
 
 
 def _statements(table: str, key: tuple[str, ...], freshness_column: str | None) -> list[str]:
-    """Return the statements that move a table's rows: delete staler rows at the target, move, delete what is left."""
+    """Return the statements that move a table's rows: delete staler rows at the target, move, delete the rest."""
     same_key = "".join(f" AND o.{column} = r.{column}" for column in key)
     old_row, new_row = "r.domain = :here AND r.host = :host", f"o.domain = :there AND o.host = :host{same_key}"
     statements = [
@@ -190,7 +179,7 @@ def _statements(table: str, key: tuple[str, ...], freshness_column: str | None) 
     return statements
 
 
-MOST: Final = 5_000
+MAX_ROWS: Final = 5_000
 """Maximum number of rows that one statement deletes."""
 
 _VISITS = text("""
@@ -212,7 +201,7 @@ DELETE FROM document_history h USING (
 WHERE h.domain = old.domain AND h.host = old.host AND h.url_hash = old.url_hash AND h.changed_at = old.changed_at
 """)
 
-# The latest one explains the score that is shown.
+# The latest score explains the shown one.
 _SCORES = text("""
 DELETE FROM scores s USING (
     SELECT domain, host, scored_at FROM (
@@ -231,7 +220,7 @@ WHERE c.domain = old.domain AND c.host = old.host AND c.referrer = old.referrer 
   AND c.folded_at IS NOT NULL
 """)
 
-# Locked first: a report that is opened again meanwhile keeps its filings.
+# Lock first, so that a report that is opened again meanwhile keeps its filings.
 _REPORTS = text("""
 WITH old AS MATERIALIZED (
     SELECT domain, host, id FROM reports
@@ -251,7 +240,7 @@ OF_DOMAINS: Final[Mapping[str, TextClause]] = {
 }
 """Statements by table, for some domains at a time; no lock is needed."""
 
-# A body is needed by a current document, and by a version that was current at any time since :bodies.
+# A body is needed by a current document, and by any version that was current at some time since :bodies.
 _IDLE_BODIES = """
 FROM bodies b WHERE b.domain = ANY(:domains)
   AND NOT EXISTS (SELECT FROM documents d WHERE d.domain = b.domain AND d.sha256 = b.sha256 AND d.has_body)
@@ -293,11 +282,11 @@ class Pruning:
         self._connection = connection
 
     async def old(self, table: str, domains: Collection[str], horizon: Horizon) -> int:
-        """Delete at most MOST rows of one table of OF_DOMAINS; return their number."""
+        """Delete at most MAX_ROWS rows of one table of OF_DOMAINS; return their number."""
         return await self._run(OF_DOMAINS[table], _bound(domains, horizon))
 
     async def with_orphans(self, domains: Collection[str], horizon: Horizon) -> dict[str, list[str]]:
-        """Return by table the domains that seem to have orphaned rows. Checked without a lock: `idle` checks again."""
+        """Return by table the domains that seem to have orphaned rows. Check without a lock; `idle` checks again."""
         found = {}
         for table, (alias, _, condition) in _UNDER_LOCK.items():
             statement = text(f"SELECT DISTINCT {alias}.domain {condition} ORDER BY 1")
@@ -307,21 +296,21 @@ class Pruning:
         return found
 
     async def idle(self, table: str, domains: Collection[str], horizon: Horizon) -> int:
-        """Delete at most MOST orphaned rows of locked domains; return their number."""
+        """Delete at most MAX_ROWS orphaned rows of locked domains; return their number."""
         alias, key, condition = _UNDER_LOCK[table]
         columns = ", ".join(f"{alias}.{column}" for column in key.split(", "))
-        statement = text(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {columns} {condition} LIMIT {MOST})")  # noqa: S608  (only our own names)
+        statement = text(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {columns} {condition} LIMIT {MAX_ROWS})")  # noqa: S608  (only our own names)
         return await self._run(statement, _bound(domains, horizon))
 
     async def job_runs(self, before: datetime, *, keep: int) -> int:
-        return await self._run(_JOB_RUNS, {"before": before, "keep": keep, "most": MOST})
+        return await self._run(_JOB_RUNS, {"before": before, "keep": keep, "most": MAX_ROWS})
 
     async def _run(self, statement: TextClause, bound: Mapping[str, Any]) -> int:
         return (await self._connection.execute(statement, dict(bound))).rowcount
 
 
 def _bound(domains: Collection[str], horizon: Horizon) -> dict[str, Any]:
-    return asdict(horizon) | {"domains": list(domains), "most": MOST}
+    return asdict(horizon) | {"domains": list(domains), "most": MAX_ROWS}
 
 
 _OF_A_HOST: Final[tuple[type[Base], ...]] = (
@@ -337,13 +326,14 @@ DELETE FROM bodies b WHERE domain = :domain
     AND NOT EXISTS (SELECT FROM document_history h WHERE h.domain = b.domain AND h.sha256 = b.sha256)
 """)
 
-# No worker has this fencing token, so the result of a visit in progress is dropped when it arrives. The lease keeps its
+# No worker has this fencing token, so the result of a running visit is dropped when it arrives. The lease keeps its
 # expiry, so that no second visit of the domain begins while the first is still running.
 _FENCE = text("UPDATE domains SET lease_token = gen_random_uuid() WHERE domain = :domain AND lease_token IS NOT NULL")
 
 
 class Forgetting:
-    """`host` covers itself and every host below it; the domain itself covers all. The caller has locked the domain."""
+    """Deletes forgotten rows. `host` covers itself and every host below it; the domain itself covers all. The caller
+    has locked the domain."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -354,17 +344,17 @@ class Forgetting:
         return sorted((await self._connection.execute(statement)).scalars())
 
     async def rows(self, domain: str, host: str, *, today: datetime) -> dict[str, int]:
-        """Delete everything but candidates; return the number of rows by table.
+        """Delete everything except candidates; return the number of rows by table.
 
-        The change feed keeps its events; `feed.redact` removes their content. Visits since `today` keep their number
-        of requests: without it the domain's daily budget would start again.
+        The change feed keeps its events; `feed.redact` removes their content. Visits since `today` keep their number of
+        requests: without it the domain's daily budget would start again.
         """
         webhooks = await self._webhooks_of_owners(domain, host)
         deleted = {
             table.__tablename__: await self._run(delete(table).where(_covered(table, domain, host)))
             for table in _OF_A_HOST
         }
-        # What the owner decided ends with everything else of the host; what this registry's operators decided stays.
+        # The owner's decisions end with the host; the decisions of this registry's operators stay.
         holds = delete(ListingHoldRow).where(_covered(ListingHoldRow, domain, host), ListingHoldRow.kind == "hidden")
         deleted["listing_holds"] = await self._run(holds)
         deleted["webhooks"] = webhooks
@@ -375,18 +365,17 @@ class Forgetting:
         return deleted
 
     async def _webhooks_of_owners(self, domain: str, host: str) -> int:
-        """Delete the webhooks that owners set for these hosts; return their number."""
         row = OwnerSettingRow
         own = select(row.webhook).where(_covered(row, domain, host), row.webhook.is_not(None)).scalar_subquery()
         await self._run(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook.in_(own)))
         return await self._run(delete(WebhookRow).where(WebhookRow.id.in_(own)))
 
     async def fence(self, domain: str) -> None:
-        """Make the result of a visit in progress void, and have its worker end it."""
+        """Invalidate the result of a running visit, and make its worker end it."""
         await self._run(_FENCE, domain=domain)  # guard: opt-out-fence
 
     async def domain(self, domain: str) -> None:
-        """Fence off a visit in progress; delete the domain when it has neither a lease nor hosts."""
+        """Fence off a running visit; delete the domain if it has neither a lease nor hosts."""
         await self.fence(domain)
         has_host = select(HostRow.host).where(HostRow.domain == domain).exists()
         unleased = DomainRow.lease_token.is_(None)
@@ -395,8 +384,8 @@ class Forgetting:
     async def candidates(self, domain: str, host: str) -> int:
         """Delete the candidates that are these hosts or were named by them; return their number.
 
-        Call it in a transaction of its own that has locked no domain: `record` and `fold_candidates` wait for
-        candidates while they hold such locks.
+        Call it in a separate transaction that has locked no domain: `record` and `fold_candidates` wait for candidates
+        while they hold such locks.
         """
         covered = _covered(CandidateRow, domain, host)
         return await self._run(delete(CandidateRow).where(or_(covered, _is_or_below(CandidateRow.referrer, host))))

@@ -1,4 +1,4 @@
-"""Repository of reports about hosts, and of the filings that each was made of."""
+"""Repository of reports about hosts, and of the filings of each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from registry.store.values import clean
 
 @dataclass(frozen=True, slots=True)
 class ReportRecord:
-    """A row of `reports`. `filings`: how often it was filed: by as many clients as filings are stored, and beyond these
-    by clients that are not told apart."""
+    """A row of `reports`. `filings`: how often it was filed, by distinct clients as far as filings are stored; beyond
+    these, repeated filings of a client count too."""
 
     domain: str
     host: str
@@ -67,13 +67,13 @@ class ReportTable:
         await self._connection.execute(insert(FilingRow).values(values))
 
     async def count_filing(self, report: ReportRecord) -> None:
-        """Count one more filing, of which nothing is stored."""
+        """Increment the report count; do not store the filing."""
         row = ReportRow
         statement = update(row).where(row.domain == report.domain, row.host == report.host, row.id == report.id)
         await self._connection.execute(statement.values(further_filings=row.further_filings + 1))
 
     async def open_of(self, domain: str, host: str, code: str) -> ReportRecord | None:
-        """Return the report of the host for this reason that is not decided yet."""
+        """Return the undecided report of the host for this reason."""
         row = ReportRow
         found = await self._select(
             row.domain == domain, row.host == host, row.code == code, row.state.in_(OPEN_STATES), limit=1
@@ -85,7 +85,7 @@ class ReportTable:
         return await self._select(ReportRow.domain == domain, ReportRow.host == host, limit=limit)
 
     async def latest(self, states: Sequence[str], *, limit: int, before: UUID | None = None) -> Sequence[ReportRecord]:
-        """Return reports in one of these states, the latest first; only those before one."""
+        """Return reports in one of these states, the latest first; only those before `before`, if given."""
         conditions = [] if before is None else [ReportRow.id < before]
         return await self._select(ReportRow.state.in_(states), *conditions, limit=limit)
 
@@ -128,11 +128,11 @@ class ReportTable:
         await self._connection.execute(update(row).where(*of_report).values(values))
 
     async def of_client(self, client: str, *, since: datetime) -> SubmissionCount:
-        """Count what the client filed since then."""
+        """Count the client's filings since then."""
         return SubmissionCount(*(await self._connection.execute(_OF_CLIENT, {"client": client, "since": since})).one())
 
     async def erase_clients(self, *, before: datetime) -> int:
-        """Erase who filed what before then."""
+        """Erase the clients of filings made before then."""
         return (await self._connection.execute(_ERASE_CLIENTS, {"before": before})).rowcount
 
     async def _select(self, *conditions: ColumnElement[bool], limit: int) -> list[ReportRecord]:

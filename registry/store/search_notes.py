@@ -1,9 +1,8 @@
-"""Repository of the services that each search index has yet to index again, and of their listings.
+"""Repository of the services that each search index must index again, and of their listings.
 
-A host whose owner lets another one stand for it is in no index while that one is listed.
-
-Triggers write the rows (store/tables/search.py). The drain reads the dirty rows first, then the current listings,
-updates the index, and calls `done` with the rows it read. A row noted again meanwhile stays.
+A host with a listed canonical host is in no index. Triggers write the rows (store/tables/services.py). The drain reads
+the dirty rows first, then the current listings, updates the index, and calls `done` with the rows it read. A row noted
+again meanwhile stays.
 """
 
 import logging
@@ -50,7 +49,7 @@ ON CONFLICT (target, host) DO UPDATE SET version = nextval('search_dirty_version
 
 @dataclass(frozen=True, slots=True)
 class Dirty:
-    """A service that a target has to index again. `version` identifies this note; a later one has another."""
+    """A service that a target must index again. `version` identifies this note; later notes have others."""
 
     domain: str
     host: str
@@ -63,7 +62,7 @@ class SearchNotes:
         self._connection = connection
 
     async def register(self, target: str, *, now: datetime) -> bool:
-        """Register a target. Return True when it is new; every service is then noted for it.
+        """Register a target. Return True if it is new; every service is then noted for it.
 
         Writers of services are blocked meanwhile: their triggers cannot see a target that is not committed yet.
         """
@@ -82,7 +81,7 @@ class SearchNotes:
         await self._connection.execute(statement)
 
     async def seen_at(self, target: str) -> datetime | None:
-        """Return when the target was last claimed; None when it is unknown."""
+        """Return when the target was last claimed; None if it is unknown."""
         statement = select(SearchTargetRow.seen_at).where(SearchTargetRow.target == target)
         return (await self._connection.execute(statement)).scalar()
 
@@ -111,16 +110,16 @@ class SearchNotes:
         return [Dirty(*values) for values in await self._connection.execute(statement)]
 
     async def listings(self, keys: Collection[Key]) -> dict[str, Listing]:
-        """Return the current listings by host. A missing one is deleted, hidden, or has a canonical host that is
-        listed: the index must drop it."""
+        """Return the current listings by host. A missing host was deleted, is hidden, or has a listed canonical host:
+        the index must drop it."""
         statement = _LISTINGS.where(tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)))
         return {listing.host: listing for listing in _decoded((await self._connection.execute(statement)).all())}
 
     async def all_listings(self, after: Key, *, limit: int) -> list[Listing]:
-        """Return the listings that an index holds after `after`, ordered by (domain, host), for a rebuild; begin
-        with ("", "").
+        """Return the listings that an index holds after `after`, ordered by (domain, host), for a rebuild; begin with
+        ("", "").
 
-        An undecodable row is left out, so fewer than `limit` need not be the end: go on until the result is empty.
+        Undecodable rows are left out, so fewer than `limit` need not be the end: continue until the result is empty.
         """
         key = (ServiceRow.domain, ServiceRow.host)
         statement = _LISTINGS.where(tuple_(*key) > after).order_by(*key).limit(limit)
@@ -129,7 +128,7 @@ class SearchNotes:
     async def done(self, target: str, notes: Sequence[Dirty]) -> int:
         """Delete the notes that are unchanged since they were read; return their number.
 
-        A note that a writer has locked is about to change, so it is skipped; waiting for it could deadlock.
+        A note locked by a writer is about to change, so it is skipped; waiting for it could deadlock.
         """
         row = SearchDirtyRow
         unchanged = (
@@ -156,12 +155,12 @@ class SearchNotes:
         await self._connection.execute(_NOTE_ALL, {"target": target, "now": now})
 
     async def oldest(self, target: str) -> datetime | None:
-        """Return since when the target lags behind; None when it does not."""
+        """Return since when the target lags behind, or None."""
         statement = select(func.min(SearchDirtyRow.noted_at)).where(SearchDirtyRow.target == target)
         return (await self._connection.execute(statement)).scalar()
 
     async def noted(self, target: str) -> frozenset[str]:
-        """Return the hosts that the target has yet to index again."""
+        """Return the hosts that the target must index again."""
         statement = select(SearchDirtyRow.host).where(SearchDirtyRow.target == target)
         return frozenset((await self._connection.execute(statement)).scalars())
 
@@ -171,7 +170,7 @@ class SearchNotes:
 
 
 def _decoded(rows: Iterable[tuple[str, bytes, datetime]]) -> Iterable[Listing]:
-    """Yield the listings, with the dates that they have from the row."""
+    """Yield the listings, with the dates of the row."""
     for host, stored, created_at in rows:
         try:
             listing = listing_from_json(decode(stored))

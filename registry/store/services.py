@@ -50,7 +50,7 @@ ORDER BY s.domain, s.host LIMIT %(limit)s
 """
 _SCORE = tuple(ScoreRecord.__dataclass_fields__)
 _STAMPED = ("domain", "host", "seen_at", "crawl_failures", "listing", "listing_hash")
-# The listing holds a date. It is written only when its hash differs: most visits change neither it nor the index.
+# The listing holds a date. Write it only if its hash differs: most visits change neither it nor the index.
 _STAMP = text(
     "UPDATE services SET seen_at = :seen_at, crawl_failures = :crawl_failures,"
     " listing = CASE WHEN listing_hash = :listing_hash THEN listing ELSE :listing END, listing_hash = :listing_hash"
@@ -64,7 +64,7 @@ class Services:
         self._driver = Driver(connection)
 
     async def of(self, domains: Collection[str]) -> dict[str, ServiceRecord]:
-        """Return services by host, hidden ones too. An undecodable row is left out: it is about to be rewritten."""
+        """Return services by host, also hidden ones. Leave out an undecodable row: it is about to be rewritten."""
         found = {}
         for values in await self._driver.rows(_OF, {"domains": listed(domains)}):
             row = dict(zip(_FIELDS, values, strict=True))
@@ -83,13 +83,13 @@ class Services:
             await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(list(keys))))
 
     async def unseen(self, after: Key, *, before: datetime, limit: int) -> list[Key]:
-        """Return shown services after `after` that were last seen before `before`, and of which no event says yet that
-        they are stale; ordered by (domain, host)."""
+        """Return shown services after `after`, last seen before `before` and without an event that they are stale;
+        ordered by (domain, host)."""
         bound = {"domain": after[0], "host": after[1], "before": before, "limit": limit}
         return [(domain, host) for domain, host in await self._driver.rows(_UNSEEN, bound)]
 
     async def hide(self, domain: str, hosts: Collection[str], *, below: bool = True) -> list[str]:
-        """Hide the services of `hosts`, and of hosts below them; return the hosts that were shown until now."""
+        """Hide the services of `hosts`, and of hosts below them; return the hosts that were shown."""
         names = [ServiceRow.host.endswith("." + host, autoescape=True) for host in hosts] if below else []
         covered = or_(ServiceRow.host.in_(list(hosts)), *names)
         statement = (
@@ -101,18 +101,19 @@ class Services:
         return sorted((await self._connection.execute(statement)).scalars())
 
     async def hidden(self, domain: str) -> list[str]:
-        """Return the hosts of the domain whose services are stored and not shown."""
+        """Return the hosts of the domain with hidden services."""
         statement = select(ServiceRow.host).where(ServiceRow.domain == domain, ServiceRow.hidden)
         return sorted((await self._connection.execute(statement)).scalars())
 
     async def show(self, domain: str, hosts: Collection[str]) -> None:
-        """Show hidden services as they are stored. The caller knows that nothing withholds them."""
+        """Show hidden services as they are stored. The caller has checked that they are not covered by a hold or
+        opt-out."""
         shown = update(ServiceRow).where(ServiceRow.domain == domain, ServiceRow.host.in_(list(hosts)))
         await self._connection.execute(shown.values(hidden=False))
 
     async def capabilities(self, keys: Collection[Key]) -> dict[Key, dict[str, Any]]:
-        """Return the capabilities of each service by name, in order, without details. One that cannot be decoded is
-        left out: it is about to be rewritten."""
+        """Return the capabilities of each service by name, in order, without details. Leave out undecodable ones, which
+        are about to be rewritten."""
         found: dict[Key, dict[str, Any]] = {}
         if not keys:
             return found
@@ -125,9 +126,9 @@ class Services:
     async def replace_capabilities(
         self, capabilities: Mapping[Key, Sequence[CapabilityRecord]], *, now: datetime
     ) -> None:
-        """Replace all capabilities of each service, keeping their order. One that was there before keeps the time when
-        it was first seen, and the time of its last change if its fingerprint is the same."""
-        dates = await self._taken_out(capabilities)
+        """Replace all capabilities of each service, keeping their order. A known capability keeps the time when it was
+        first seen, and the time of its last change if its fingerprint is the same."""
+        dates = await self._remove_capabilities(capabilities)
         rows = [
             {"domain": domain, "host": host, "name": (name := key_name(capability.name)), "position": position}
             | {"data": capability.data, "detail": capability.detail, "example": capability.example}
@@ -138,7 +139,7 @@ class Services:
         await put_all(self._connection, CapabilityRow, rows)
 
     async def replace_findings(self, findings: Mapping[Key, Sequence[FindingRecord]]) -> None:
-        """Replace all findings of each host. At most MAX_FINDINGS are kept: more would explain nothing new."""
+        """Replace all findings of each host, keeping at most MAX_FINDINGS: more would explain nothing new."""
         await self._clear(FindingRow, findings)
         rows = [
             {"domain": domain, "host": host, "ordinal": ordinal, "reason": finding.reason}
@@ -171,8 +172,8 @@ class Services:
         rows = [{key: row[key] for key in _STAMPED} for row in map(_row, services)]
         await many(self._connection, _STAMP, rows)
 
-    async def _taken_out(self, keys: Iterable[Key]) -> dict[tuple[str, str, str], "_Dates"]:
-        """Delete the capabilities of the services; return by domain, host and name since when they were what."""
+    async def _remove_capabilities(self, keys: Iterable[Key]) -> dict[tuple[str, str, str], "_Dates"]:
+        """Delete the capabilities of the services; return their dates by domain, host and name."""
         row = CapabilityRow
         if not (keys := list(keys)):
             return {}
@@ -193,7 +194,7 @@ class Services:
 
 
 class _Dates(NamedTuple):
-    """Of a stored capability: its fingerprint, when it was first seen, and when the fingerprint became what it is."""
+    """Fingerprint of a stored capability, when it was first seen, and when it got this fingerprint."""
 
     digest: bytes | None
     first_seen_at: datetime | None
@@ -201,7 +202,7 @@ class _Dates(NamedTuple):
 
 
 def _digest(data: bytes | None) -> bytes | None:
-    """Return the fingerprint of a stored capability; None when it cannot be decoded."""
+    """Return the fingerprint of a stored capability; None if it cannot be decoded."""
     try:
         return bytes.fromhex(capability_fingerprint(decode(data)))
     except (ValueError, TypeError, AttributeError):
@@ -221,7 +222,7 @@ def _dated(capability: CapabilityRecord, before: _Dates | None, now: datetime) -
 
 
 def service_record(row: Mapping[str, Any] | RowMapping) -> ServiceRecord:
-    """Return the record of a row. Raise ValueError, TypeError or KeyError when it cannot be decoded."""
+    """Return the record of a row. Raise ValueError, TypeError or KeyError if it cannot be decoded."""
     values = {name: row[name] for name in _FIELDS}
     listing: Listing = listing_from_json(decode(row["listing"]))
     values |= {"model": decode(row["model"]), "listing": listing, "trust_level": listing.trust_level}

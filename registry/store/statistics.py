@@ -1,8 +1,6 @@
-"""Repository of counts over the whole registry. Each query reads every row of a table: ask it seldom.
+"""Counts over the whole registry, of waiting work, and of facet values for the answer to a question.
 
-Counts of what waits, for the registry's operators.
-
-Counts of the values that services have, by facet, for the answer to a question.
+The counts over the registry read every row of a table, so they must be rare.
 """
 
 from collections import Counter
@@ -51,8 +49,8 @@ WHERE d.outcome = 'found' AND d.alias_of IS NULL GROUP BY 1
 
 @dataclass(frozen=True, slots=True)
 class ServiceCounts:
-    """Counts of the services that are shown, by the values of a column. `capabilities`: of all of them together.
-    `seen`: how many were seen lately."""
+    """Counts of the shown services by the values of a column. `capabilities`: over all services. `seen`: services seen
+    lately."""
 
     auth_types: Mapping[str, int]
     pricing_types: Mapping[str, int]
@@ -69,7 +67,7 @@ class StatisticsQueries:
         self._connection = connection
 
     async def services(self, *, seen_since: datetime) -> ServiceCounts:
-        """Return counts of the shown services. `scores`: SCORE_BINS numbers, of 0 to 9 points, and so on to 100."""
+        """Return counts of the shown services. `scores`: SCORE_BINS numbers, for 0 to 9 points, and so on to 100."""
         counts: dict[str, dict[str, int]] = {}
         for column, value, number in await self._connection.execute(_SERVICES, {"seen_since": seen_since}):
             counts.setdefault(column, {})[value] = number
@@ -110,7 +108,7 @@ WHERE d.next_visit_at <= :due_before AND h.submitted_at IS NOT NULL AND h.next_v
   AND (h.last_visit_at IS NULL OR h.submitted_at > h.last_visit_at)
 """)
 
-# Of the clients' submissions of the last day, which have an index, so that not all hosts are read.
+# Counts the clients' submissions of the last day, which have an index, to avoid reading all hosts.
 _POSTPONED = text("""
 SELECT count(DISTINCT (s.domain, s.host)) FROM submissions s
 JOIN hosts h ON h.domain = s.domain AND h.host = s.host
@@ -138,7 +136,7 @@ class WorkloadCounts:
         return int((await self._connection.execute(_POSTPONED, {"now": now})).scalar_one())
 
     async def by_client(self, *, since: datetime, most: int) -> tuple[int, ...]:
-        """Return the numbers of hosts that clients submitted and that wait for a visit, the largest first."""
+        """Return the number of waiting hosts per client that submitted them, the largest first."""
         return tuple((await self._connection.execute(_BY_CLIENT, {"since": since, "most": most})).scalars())
 
     async def opt_out_requests(self) -> SubmissionCount:
@@ -189,8 +187,7 @@ class FacetQueries:
         self._pool = pool
 
     async def of(self, keys: Sequence[Key], facets: Sequence[str]) -> tuple[int, dict[str, dict[str, int]]]:
-        """Return how many of the services are shown, and the numbers of these by facet and value, most frequent
-        first."""
+        """Return how many of the services are shown, and their numbers by facet and value, the most frequent first."""
         rows = await self._pool.rows(_statement(tuple(facets)), bound_keys(keys))
         counts = {
             name: Counter(value for row in rows for value in _values(row[place])) for place, name in enumerate(facets)

@@ -1,4 +1,4 @@
-"""Repository of lists of submitted hosts: what became of each, found by the list's id or by its Idempotency-Key."""
+"""Repository of lists of submitted hosts with the result for each; found by id or Idempotency-Key."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ State = Literal["waiting", "visiting", "listed", "not_listed", "opted_out", "dro
 
 @dataclass(frozen=True, slots=True)
 class SubmissionListRecord:
-    """A row of `submission_lists`. `refused`: {"index", "code"} and, where it may be tried again, "retry_at"."""
+    """A row of `submission_lists`. `refused`: {"index", "code"}, with "retry_at" if it can be tried again."""
 
     id: UUID
     asked_at: datetime
@@ -40,8 +40,8 @@ class SubmittedHostRecord:
     state: str
 
 
-# One row per host of a list, with its state now. A row of `hosts` may be missing: its site opted out, it was forgotten,
-# or another submission took its place in a full queue.
+# One row per host of a list, with its current state. A row of `hosts` may be missing: its site opted out, it was
+# forgotten, or another submission took its place in a full queue.
 _STATES: Final = """
 SELECT s.index, s.domain, s.host, s.state AS was,
     CASE
@@ -71,7 +71,7 @@ _OLD = text("SELECT id FROM submission_lists WHERE asked_at <= :before ORDER BY 
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """`was`: what its submission caused."""
+    """State of a submitted host. `was`: the result of its submission."""
 
     index: int
     domain: str
@@ -88,11 +88,11 @@ class SubmissionLists:
         return await self._one(SubmissionListRow.id == list_id)
 
     async def of_key(self, client: str, key: str) -> SubmissionListRecord | None:
-        """Return the list that the client submitted under its Idempotency-Key."""
+        """Return the list that the client submitted with this Idempotency-Key."""
         return await self._one((SubmissionListRow.client == client) & (SubmissionListRow.key == key))
 
     async def add(self, record: SubmissionListRecord, *, client: str | None, key: str | None) -> bool:
-        """Store a list whose hosts are not queued yet. Return False when the client used this key already."""
+        """Store a list whose hosts are not queued yet. Return False if the client has used this key already."""
         row = {
             "id": record.id, "asked_at": record.asked_at, "done_at": record.done_at, "client": client, "key": key,
             "body_sha256": record.body_sha256, "refused": record.refused,
@@ -101,7 +101,7 @@ class SubmissionLists:
         return (await self._connection.execute(statement)).first() is not None
 
     async def take_over(self, list_id: UUID, *, asked_before: datetime, now: datetime) -> bool:
-        """Begin a list again whose process ended before it was done. Return whether no other process did so."""
+        """Resume a list whose worker died. Return False if another process has resumed it."""
         row = SubmissionListRow
         statement = update(row).where(row.id == list_id, row.done_at.is_(None), row.asked_at <= asked_before)
         return (await self._connection.execute(statement.values(asked_at=now))).rowcount == 1
@@ -129,11 +129,11 @@ class SubmissionLists:
         return {row[0]: row[1] for row in rows}
 
     async def erase_clients(self, *, before: datetime) -> int:
-        """Erase who submitted the lists of before then, with their keys."""
+        """Erase the clients and keys of lists made before then."""
         return (await self._connection.execute(_FORGET_CLIENTS, {"before": before})).rowcount
 
     async def prune(self, *, before: datetime) -> int:
-        """Delete lists of before then, a bounded number; return how many."""
+        """Delete a bounded number of lists made before then; return how many."""
         ids = list((await self._connection.execute(_OLD, {"before": before, "most": _AT_ONCE})).scalars())
         if ids:
             await self._connection.execute(delete(SubmittedHostRow).where(SubmittedHostRow.list.in_(ids)))

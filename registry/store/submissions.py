@@ -1,8 +1,7 @@
-"""Repository of the submissions of the last day: which client caused the look-up of which name, and its result.
+"""Repositories of the last day's submissions and recheck requests by client, and of places in the visit queue.
 
-Repository of repeated visits that were asked for in the last day.
-
-Repository of the places in the queue of visits, which let clients take turns (start-time fair queueing).
+A submission records its client, the name looked up for it, and the result. The places let clients take turns
+(start-time fair queueing).
 """
 
 from collections.abc import Collection
@@ -38,7 +37,7 @@ DELETE FROM submissions WHERE (domain, host, asked_at) IN (
 
 
 class SubmissionCount(NamedTuple):
-    """How many, and when the oldest of them was submitted; None for none."""
+    """A number of rows, and the time of the oldest; None if the number is 0."""
 
     number: int
     since: datetime | None
@@ -53,12 +52,12 @@ class Submissions:
         await self._connection.execute(insert(SubmissionRow).values(row).on_conflict_do_nothing())
 
     async def hosts_of(self, client: str, domain: str, *, but: str, since: datetime) -> SubmissionCount:
-        """Count the sub-hosts of the domain that the client submitted since then, but one; www is none."""
+        """Count the sub-hosts of the domain that the client submitted since then, except `but` and www."""
         bound = {"client": client, "domain": domain, "but": but, "since": since}
         return SubmissionCount(*(await self._connection.execute(_OF_DOMAIN, bound)).one())
 
     async def unresolved_of(self, client: str, *, since: datetime) -> SubmissionCount:
-        """Count the submissions of the client since then whose names certainly had no address."""
+        """Count the client's submissions since then whose names certainly had no address."""
         return SubmissionCount(*(await self._connection.execute(_UNRESOLVED, {"client": client, "since": since})).one())
 
     async def settle(self, resolved: Collection[tuple[str, str, bool]]) -> None:
@@ -69,7 +68,7 @@ class Submissions:
             await self._connection.execute(_SETTLE, bound)
 
     async def erase(self, *, before: datetime) -> int:
-        """Delete the oldest submissions up to then, a bounded number of them; return how many."""
+        """Delete a bounded number of submissions up to then, the oldest first; return how many."""
         return (await self._connection.execute(_ERASE, {"before": before, "most": _AT_ONCE})).rowcount
 
 
@@ -94,18 +93,18 @@ class Rechecks:
         self._connection = connection
 
     async def add(self, domain: str, host: str, client: str | None, *, now: datetime) -> None:
-        """Store that a client asked for a visit, or the host's owner (None)."""
+        """Store a visit requested by a client, or by the host's owner (None)."""
         row = {"domain": domain, "host": host, "client": client, "asked_at": now}
         await self._connection.execute(insert(RecheckRow).values(row).on_conflict_do_nothing())
 
     async def of_domain(self, domain: str, *, since: datetime) -> SubmissionCount:
-        """Count what strangers asked for since then on all hosts of the domain."""
+        """Count the visits that strangers requested since then on all hosts of the domain."""
         return SubmissionCount(
             *(await self._connection.execute(_RECHECKS_OF_DOMAIN, {"domain": domain, "since": since})).one()
         )
 
     async def of_client(self, client: str, *, since: datetime, domain: str | None = None) -> SubmissionCount:
-        """Count what the client asked for since then, on all domains or on one."""
+        """Count the visits that the client requested since then, on all domains or on one."""
         bound = {"client": client, "since": since}
         statement = _OF_CLIENT
         if domain is not None:
@@ -113,7 +112,7 @@ class Rechecks:
         return SubmissionCount(*(await self._connection.execute(statement, bound)).one())
 
     async def erase(self, *, before: datetime) -> int:
-        """Delete the oldest rows up to then, a bounded number of them; return how many."""
+        """Delete a bounded number of rows up to then, the oldest first; return how many."""
         return (await self._connection.execute(_ERASE_RECHECKS, {"before": before, "most": _RECHECKS_AT_ONCE})).rowcount
 
 
@@ -123,9 +122,9 @@ STEP: Final = timedelta(milliseconds=1)
 _TURNS_AT_ONCE: Final = 1_000
 
 # Start-time fair queueing (Goyal, Vin and Cheng, 1996) over `domains.next_visit_at`. The virtual time is the earliest
-# place that a submission waits at; domains being visited have a later one. A client's submission gets the virtual time,
-# or the place one step after its last one, whichever is later. So somebody's first submission is ahead of all but one
-# of each other client, however many those have sent.
+# place of a waiting submission; domains being visited have a later one. A client's submission gets the virtual time, or
+# the place one step after its last one, whichever is later. So a new client's first submission waits for at most one of
+# each other client, however many those have sent.
 _NOW: Final = "coalesce((SELECT min(next_visit_at) FROM domains WHERE next_visit_at <= :latest), :earliest)"
 _PEEK = text(f"""
 SELECT least(:latest, greatest({_NOW}, (SELECT due + :step FROM turns WHERE client = :client)))
@@ -143,23 +142,24 @@ DELETE FROM turns WHERE client IN (
 
 
 class SubmissionTurns:
-    """`earliest`: the place of a submission while no other waits; `latest`: no submission has a later place."""
+    """Places of submissions. `earliest`: the place if no other submission waits. `latest`: the last possible place."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
     async def peek(self, client: str | None, *, earliest: datetime, latest: datetime) -> datetime:
-        """Return the place that the next submission of the client gets; None: of somebody whose turn it always is."""
+        """Return the place that the client's next submission gets. None: the operator or the owner, who has the next
+        turn."""
         bound = {"client": client, "earliest": earliest, "latest": latest, "step": STEP}
         due: datetime = (await self._connection.execute(_PEEK, bound)).scalar_one()
         return due
 
     async def take(self, client: str, *, earliest: datetime, latest: datetime, now: datetime) -> datetime:
-        """Return the place of a submission of the client; the next one gets a later one."""
+        """Return the place of a submission of the client; its next submission gets a later one."""
         bound = {"client": client, "earliest": earliest, "latest": latest, "step": STEP, "now": now}
         due: datetime = (await self._connection.execute(_TAKE, bound)).scalar_one()
         return due
 
     async def erase(self, *, before: datetime) -> int:
-        """Delete the places of clients that submitted nothing since then, a bounded number; return how many."""
+        """Delete the places of a bounded number of clients that submitted nothing since then; return how many."""
         return (await self._connection.execute(_ERASE_TURNS, {"before": before, "most": _TURNS_AT_ONCE})).rowcount

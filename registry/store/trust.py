@@ -1,7 +1,7 @@
-"""What the trust of a service depends on beyond its own documents: what is listed, named and owned elsewhere.
+"""Facts outside a service's documents on which its trust depends: listings, names and owners elsewhere.
 
-Triggers note every change of that in `trust_causes`, by the names that `speaking.depends_on` uses. A cause is a row of
-its own and nothing is looked up when it is written, so that writers never wait for each other.
+Triggers note every change of these in `trust_causes`, by the names that `speaking.depends_on` uses. Each cause is a
+separate row and is written without a look-up, so that writers never wait for each other.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,7 +16,7 @@ Key = tuple[str, str]
 
 
 class Cause(NamedTuple):
-    """A change: its number, and the names that it is about."""
+    """A change: its number, and the names that it concerns."""
 
     id: int
     names: Sequence[str]
@@ -51,7 +51,7 @@ class Trust:
         return [Cause(number, names) for number, names in await self._connection.execute(statement)]
 
     async def dependents(self, names: Collection[str], after: Key, *, limit: int) -> list[Key]:
-        """Return services that depend on one of the names, or are one, after `after`; by (domain, host)."""
+        """Return services after `after` that depend on one of the names, or are one of them; by (domain, host)."""
         row = ServiceRow
         statement = (
             select(row.domain, row.host)

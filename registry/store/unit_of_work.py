@@ -1,9 +1,10 @@
 """One transaction with a repository per aggregate. Repositories never commit: `Store.begin` does, at the end."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from copy import copy
 from functools import cached_property
+from typing import TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
@@ -39,174 +40,67 @@ from registry.store.submissions import Rechecks, Submissions, SubmissionTurns
 from registry.store.trust import Trust
 from registry.store.webhooks import Webhooks
 
+T = TypeVar("T")
+
+
+def _repository(make: Callable[[AsyncConnection], T]) -> cached_property[T]:
+    """Return a property that makes a repository of the transaction at its first use."""
+    return cached_property(lambda uow: make(uow._connection))
+
 
 class UnitOfWork:
+    domains = _repository(Domains)
+    hosts = _repository(Hosts)
+    loading = _repository(Loading)
+    candidates = _repository(Candidates)
+    holds = _repository(Holds)
+    opt_out_requests = _repository(OptOutRequests)
+    submissions = _repository(Submissions)
+    turns = _repository(SubmissionTurns)
+    submission_lists = _repository(SubmissionLists)
+    rechecks = _repository(Rechecks)
+    reports = _repository(ReportTable)
+    blocks = _repository(BlockTable)
+    documents = _repository(Documents)
+    history = _repository(History)
+    services = _repository(Services)
+    trust = _repository(Trust)
+    claims = _repository(Claims)
+    owner_settings = _repository(OwnerSettings)
+    catalogue = _repository(Catalogue)
+    mcp_servers = _repository(McpServers)
+    entries = _repository(Entries)
+    ledger = _repository(Ledger)
+    feed = _repository(Feed)
+    recent = _repository(RecentEvents)
+    jobs = _repository(Jobs)
+    pruning = _repository(Pruning)
+    references = _repository(References)
+    rehoming = _repository(Rehoming)
+    forgetting = _repository(Forgetting)
+    webhooks = _repository(Webhooks)
+    records = _repository(PublicRecords)
+    mirroring = _repository(Mirroring)
+    audit = _repository(Audit)
+    statistics = _repository(StatisticsQueries)
+    api_keys = _repository(ApiKeys)
+    workload = _repository(WorkloadCounts)
+    search = _repository(SearchNotes)
+
     def __init__(self, connection: AsyncConnection, opt_out_file: OptOutFile | None = None) -> None:
         self._connection = connection
-        self._opt_out_file = opt_out_file
-
-    @cached_property
-    def domains(self) -> Domains:
-        return Domains(self._connection)
-
-    @cached_property
-    def hosts(self) -> Hosts:
-        return Hosts(self._connection)
-
-    @cached_property
-    def loading(self) -> Loading:
-        return Loading(self._connection)
-
-    @cached_property
-    def candidates(self) -> Candidates:
-        return Candidates(self._connection)
-
-    @cached_property
-    def opt_outs(self) -> OptOuts:
-        return OptOuts(self._connection, self._opt_out_file)
-
-    @cached_property
-    def holds(self) -> Holds:
-        return Holds(self._connection)
-
-    @cached_property
-    def opt_out_requests(self) -> OptOutRequests:
-        return OptOutRequests(self._connection)
-
-    @cached_property
-    def submissions(self) -> Submissions:
-        return Submissions(self._connection)
-
-    @cached_property
-    def turns(self) -> SubmissionTurns:
-        return SubmissionTurns(self._connection)
-
-    @cached_property
-    def submission_lists(self) -> SubmissionLists:
-        return SubmissionLists(self._connection)
-
-    @cached_property
-    def rechecks(self) -> Rechecks:
-        return Rechecks(self._connection)
-
-    @cached_property
-    def reports(self) -> ReportTable:
-        return ReportTable(self._connection)
-
-    @cached_property
-    def blocks(self) -> BlockTable:
-        return BlockTable(self._connection)
-
-    @cached_property
-    def documents(self) -> Documents:
-        return Documents(self._connection)
-
-    @cached_property
-    def history(self) -> History:
-        return History(self._connection)
-
-    @cached_property
-    def services(self) -> Services:
-        return Services(self._connection)
-
-    @cached_property
-    def trust(self) -> Trust:
-        return Trust(self._connection)
-
-    @cached_property
-    def claims(self) -> Claims:
-        return Claims(self._connection)
-
-    @cached_property
-    def owner_settings(self) -> OwnerSettings:
-        return OwnerSettings(self._connection)
-
-    @cached_property
-    def catalogue(self) -> Catalogue:
-        return Catalogue(self._connection)
-
-    @cached_property
-    def mcp_servers(self) -> McpServers:
-        return McpServers(self._connection)
-
-    @cached_property
-    def entries(self) -> Entries:
-        return Entries(self._connection)
-
-    @cached_property
-    def ledger(self) -> Ledger:
-        return Ledger(self._connection)
-
-    @cached_property
-    def feed(self) -> Feed:
-        return Feed(self._connection)
-
-    @cached_property
-    def recent(self) -> RecentEvents:
-        return RecentEvents(self._connection)
-
-    @cached_property
-    def jobs(self) -> Jobs:
-        return Jobs(self._connection)
-
-    @cached_property
-    def pruning(self) -> Pruning:
-        return Pruning(self._connection)
-
-    @cached_property
-    def references(self) -> References:
-        return References(self._connection)
-
-    @cached_property
-    def rehoming(self) -> Rehoming:
-        return Rehoming(self._connection)
-
-    @cached_property
-    def forgetting(self) -> Forgetting:
-        return Forgetting(self._connection)
-
-    @cached_property
-    def webhooks(self) -> Webhooks:
-        return Webhooks(self._connection)
-
-    @cached_property
-    def records(self) -> PublicRecords:
-        return PublicRecords(self._connection)
-
-    @cached_property
-    def mirroring(self) -> Mirroring:
-        return Mirroring(self._connection)
-
-    @cached_property
-    def audit(self) -> Audit:
-        return Audit(self._connection)
-
-    @cached_property
-    def statistics(self) -> StatisticsQueries:
-        return StatisticsQueries(self._connection)
-
-    @cached_property
-    def api_keys(self) -> ApiKeys:
-        return ApiKeys(self._connection)
-
-    @cached_property
-    def workload(self) -> WorkloadCounts:
-        return WorkloadCounts(self._connection)
-
-    @cached_property
-    def search(self) -> SearchNotes:
-        return SearchNotes(self._connection)
+        self.opt_outs = OptOuts(connection, opt_out_file)
 
 
 class Store:
     """The database. `engine` comes from `make_engine` and is closed with the store.
 
-    `cards`, `facets` and `entry_reads` read what an answer shows of services, through the connections of `lane`,
-    outside of any transaction.
+    `cards`, `facets` and `entry_reads` read services for answers through the connections of `lane`, outside of any
+    transaction.
     """
 
     def __init__(self, engine: AsyncEngine, opt_out_file: OptOutFile | None = None) -> None:
-        """`opt_out_file`: where opt-outs are written before they are committed."""
+        """Open the store. `opt_out_file`: where opt-outs are written before they are committed."""
         self.opt_out_file = opt_out_file
         self.engine = engine
         self.lane = QueryPool(libpq(engine.url))
@@ -216,7 +110,7 @@ class Store:
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     def without_file(self) -> "Store":
-        """Return this store with opt-outs written nowhere but to the database: for those that the file has already."""
+        """Return this store with opt-outs written only to the database, because the file already has them."""
         store = copy(self)
         store.opt_out_file = None
         return store
@@ -239,15 +133,15 @@ class Store:
         """
         with translated():
             async with self.engine.connect() as connection:
-                # A connection of its own isolation level: SQLAlchemy resets it before it is used again.
+                # A separate isolation level for this connection: SQLAlchemy resets it before the next use.
                 await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
                 async with connection.begin():
                     yield UnitOfWork(connection)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[UnitOfWork]:
-        """Yield repositories without a transaction: each query sees what is committed when it runs. Saves the two round
-        trips of begin and commit. Raise StoreUnavailable."""
+        """Yield repositories without a transaction: each query sees what is committed when it runs. This saves the two
+        round trips of begin and commit. Raise StoreUnavailable."""
         with translated():
             async with self._autocommit.connect() as connection:
                 yield UnitOfWork(connection)

@@ -14,7 +14,7 @@ _UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 
 
 def clean(text: str, chars: int = TEXT_CHARS) -> str:
-    """Return `text` cut to `chars` characters; characters that a text column cannot hold are replaced."""
+    """Return `text` cut to `chars` characters, with characters replaced that a text column cannot hold."""
     text = text[:chars]
     return text if text.isascii() and "\0" not in text else text.translate(_UNSTORABLE)
 
@@ -24,7 +24,7 @@ def clean_or_none(text: str | None, chars: int = TEXT_CHARS) -> str | None:
 
 
 def clean_json(value: Any, chars: int = TEXT_CHARS) -> Any:
-    """Return a JSON value that the reader did not check with all texts cleaned. Recursive: only for small values."""
+    """Return a JSON value that the reader did not check, with all texts cleaned. Recursive: only for small values."""
     if isinstance(value, str):
         return clean(value, chars)
     if isinstance(value, dict):

@@ -60,7 +60,7 @@ _DICTIONARY: Final = (
 
 
 def pack(host: str, answers: Sequence[ProbeResult]) -> bytes:
-    """Return the packed answers of a visit of `host`, empty for none. Texts are cut and cleaned; never raises."""
+    """Return the packed answers of a visit of `host`, empty if it has no answers. Cut and clean texts; never raise."""
     if not answers:
         return b""
     prefix = f"https://{host}/"
@@ -113,7 +113,7 @@ def unpack(host: str, packed: bytes) -> list[dict[str, Any]]:
 
 
 def media_type(content_type: str | None) -> str | None:
-    """Return the media type in lower case, without parameters; None when there is none."""
+    """Return the media type in lower case, without parameters, or None."""
     if not content_type:
         return None
     return clean(content_type[:_TYPE_CHARS].partition(";")[0].strip().lower()) or None

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registry.store.tables import OwnerSettingRow, WebhookChallengeRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
-MOST_DELIVERIES: Final = 100
+MAX_DELIVERIES: Final = 100
 """Latest attempts of each webhook that are kept."""
 
 _MATCHING = text("""
@@ -41,7 +41,7 @@ FROM webhooks
 
 @dataclass(frozen=True, slots=True)
 class PendingMessage:
-    """`seq`: place in the feed up to which it tells events."""
+    """A stored message. `seq`: place in the feed up to which it contains events."""
 
     id: str
     body: str
@@ -114,8 +114,8 @@ class DeliveryRecord:
 
 @dataclass(frozen=True, slots=True)
 class WebhookCounts:
-    """Numbers of webhooks. `pending`: with a message that is not delivered yet; `failing`: whose last attempt failed,
-    and that are tried again. Both are parts of `active` and `unverified`."""
+    """Numbers of webhooks. `pending`: with an undelivered message. `failing`: retried after a failed attempt. Both are
+    parts of `active` and `unverified`."""
 
     active: int
     unverified: int
@@ -129,7 +129,7 @@ class Webhooks:
         self._connection = connection
 
     async def put(self, webhook: WebhookRecord) -> None:
-        """Insert a webhook, or replace the one with its id, which the caller has locked."""
+        """Insert a webhook, or replace the locked one with its id."""
         values = asdict(webhook)
         statement = insert(WebhookRow).values(values)
         await self._connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
@@ -146,8 +146,8 @@ class Webhooks:
         return [_record(row) for row in await self._connection.execute(statement)]
 
     async def due(self, latest: int, *, limit: int, busy: Collection[str], now: datetime) -> list[WebhookRecord]:
-        """Return webhooks that something may have to be sent to, the longest due first, and lock them. `latest`: place
-        of the latest event. `busy`: webhooks to leave out."""
+        """Return and lock webhooks that may have something to send, the longest due first. `latest`: place of the
+        latest event. `busy`: webhooks to skip."""
         row = WebhookRow
         statement = (
             select(*_COLUMNS)
@@ -164,7 +164,7 @@ class Webhooks:
         return [_record(found) for found in await self._connection.execute(statement)]
 
     async def matching(self, after: int, until: int, kinds: Collection[str] | None, hosts: Collection[str]) -> int:
-        """Return the number of events after one place up to another that pass a filter."""
+        """Return the number of events after one place, up to another, that pass a filter."""
         bound = {
             "after": after, "until": until, "kinds": None if kinds is None else sorted(kinds), "hosts": list(hosts),
         }  # fmt: skip
@@ -176,7 +176,8 @@ class Webhooks:
         return (await self._connection.execute(delete(WebhookRow).where(WebhookRow.id == webhook))).rowcount > 0
 
     async def owner(self, webhook: str) -> str | None:
-        """Return the ownership that set a webhook; None for an operator's. It finds those that an old program added."""
+        """Return the ownership that set a webhook; None if an operator set it. Also finds webhooks that an old program
+        added."""
         row = OwnerSettingRow
         return (await self._connection.execute(select(row.claim).where(row.webhook == webhook).limit(1))).scalar()
 
@@ -187,17 +188,17 @@ class Webhooks:
         return [(host, at) for host, at in await self._connection.execute(statement)]
 
     async def add_challenge(self, domain: str, host: str, *, now: datetime, before: datetime) -> None:
-        """Store a challenge; delete those of all domains that were sent before then."""
+        """Store a challenge; delete all challenges sent before then."""
         await self._connection.execute(delete(WebhookChallengeRow).where(WebhookChallengeRow.at <= before))
         values = {"domain": domain, "host": host, "id": ordered_id(now), "at": now}
         await self._connection.execute(insert(WebhookChallengeRow).values(values))
 
     async def add_delivery(self, delivery: DeliveryRecord) -> None:
-        """Store an attempt; delete those of the webhook that are older than its MOST_DELIVERIES latest ones."""
+        """Store an attempt; delete the attempts of the webhook beyond its MAX_DELIVERIES latest."""
         values = asdict(delivery) | {"id": ordered_id(delivery.at), "reason": clean(delivery.reason, REASON_CHARS)}
         await self._connection.execute(insert(WebhookDeliveryRow).values(values))
         # guard: webhook-deliveries-kept
-        await self._connection.execute(_FORGET_OLD, {"webhook": delivery.webhook, "most": MOST_DELIVERIES})
+        await self._connection.execute(_FORGET_OLD, {"webhook": delivery.webhook, "most": MAX_DELIVERIES})
 
     async def deliveries(self, webhook: str, *, limit: int, message_id: str | None = None) -> Sequence[DeliveryRecord]:
         """Return attempts, the latest first; only those of one message if its id is given."""

@@ -57,20 +57,20 @@ NOT_READY = (EmbeddedUnavailable, OptOutFileUnreadable, OutdatedSchema, StoreUna
 class Waypost:
     """The actions of the registry, grouped by purpose and bound to one database and one search engine.
 
-    frontier      which hosts are to be visited: seed, submit, make due
-    crawl         lease domains to a crawler, record what it found
-    opt_outs      requests not to be visited, and their consequences
-    access        decisions of operators: API keys, holds, the audit log, what waits
-    ownership     claims and proofs that a host is somebody's, and what owners do
+    frontier      hosts to visit: seed, submit, make due
+    crawl         lease domains to a crawler, record the results
+    opt_outs      requests not to be visited, and their effects
+    access        operators: API keys, holds, the audit log, waiting work
+    ownership     claims, proofs, and settings of owners
     feed          the change feed: pages of events, their places, its state
     webhooks      subscriptions to the change feed, and messages to their receivers
-    queries       what the database knows about services, hosts and visits
+    queries       services, hosts and visits from the database
     figures       counts over the whole registry, kept for a minute
     search        discover services; feed, rebuild and verify the index
     maintenance   rescore, prune, refresh reference data, move hosts to another domain
     dumps         write dumps, find them, records of single hosts
-    mirror        what another registry says, if this one is its mirror
-    reports       what clients report about hosts, and the answers
+    mirror        records of the origin, if this registry is a mirror
+    reports       reports of clients about hosts, and the answers
     jobs          locks and the log of the recurring jobs
     compute       work on large documents, in other processes
     """
@@ -83,7 +83,7 @@ class Waypost:
         listener: RecordedListener,
         reference: Reference,
     ) -> None:
-        """`open_search` is called once, when `search` is first used."""
+        """Bind the actions. `open_search` is called once, when `search` is first used."""
         exempt: Collection[str] = frozenset(entry.split(":")[0].lower() for entry in settings.connect_to)
         self.settings = settings
         self.frontier = FrontierActions(store, exempt, listener)
@@ -106,7 +106,7 @@ class Waypost:
 
     @cached_property
     def search(self) -> "SearchActions":
-        """The actions that need the search engine. The first use opens it: a crawler never pays for it.
+        """Return the actions that need the search engine. The first use opens it, so a crawler never pays for it.
 
         Raise one of NOT_READY.
         """
@@ -122,14 +122,14 @@ class Waypost:
         trace_statements(tracer, self._store.engine.sync_engine)
 
     def index_is_fed(self) -> bool:
-        """True when some process is the writer of the index. Does not open the search engine."""
+        """Return whether some process is the writer of the index. Does not open the search engine."""
         from registry.wiring.searching import index_is_fed
 
         return index_is_fed(self.settings)
 
     async def close(self) -> None:
         """End the waits of `feed` and the processes of `compute`, and close the search engine if it was opened. The
-        caller that opened the database closes that."""
+        caller closes the database, which it opened."""
         await self.feed.close()
         await self.compute.close()
         if "search" in vars(self):
@@ -150,7 +150,7 @@ async def migrate_database(settings: Settings) -> str:
 async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
     """Connect to the database and check its schema; the search engine is opened by its first use.
 
-    Raise BadDatabaseUrl or one of NOT_READY; SchemaOutdated when a configured database was not migrated. The embedded
+    Raise BadDatabaseUrl or one of NOT_READY; OutdatedSchema if a configured database was not migrated. The embedded
     database belongs to this program alone, so it is migrated automatically.
     """
     url, release = await asyncio.to_thread(database_url, settings)

@@ -39,15 +39,15 @@ class AccessActions:
         return await access.revoke(self._store, key, now=utc_now())
 
     async def check_key(self, token: Token, scope: Scope) -> ApiKey:
-        """Raise UnknownKey and MissingScope."""
+        """Return the key of a token that has the scope. Raise UnknownKey and MissingScope."""
         return await access.check(self._store, token, scope, now=utc_now())
 
     async def hold(self, name: str, kind: HoldKind, *, actor: str, reason: str) -> holding.HoldResult:
-        """Raise InvalidName."""
+        """Set a hold. Raise InvalidName."""
         return await holding.hold(self._store, name, kind, actor=actor, reason=reason, now=utc_now())
 
     async def release(self, name: str, kind: HoldKind, *, actor: str, reason: str) -> holding.HoldResult:
-        """Raise InvalidName."""
+        """End a hold. Raise InvalidName."""
         return await holding.release(self._store, name, kind, actor=actor, reason=reason, now=utc_now())
 
     async def holds(self, after: tuple[str, str, str], *, limit: int) -> Sequence[Hold]:
@@ -55,28 +55,28 @@ class AccessActions:
         return await holding.holds(self._store, after, BY_OPERATOR, limit=limit)
 
     async def audit(self, *, limit: int, cursor: str | None = None, host: str | None = None) -> access.AuditPage:
-        """Raise BadCursor."""
+        """Return a page of the audit log. Raise BadCursor."""
         return await access.page(self._store, limit=limit, cursor=cursor, host=host)
 
     async def public_audit(self, *, limit: int, cursor: str | None = None) -> access.AuditPage:
-        """Return what everybody may know of the audit log. Raise BadCursor."""
+        """Return a page of the public part of the audit log. Raise BadCursor."""
         return await access.public_page(self._store, limit=limit, cursor=cursor)
 
     async def decisions(self, host: str) -> Sequence[access.AuditRecord]:
-        """Return what everybody may know of decisions about a host."""
+        """Return the public decisions about a host."""
         return await access.decisions(self._store, host)
 
     async def workload(self) -> working.WorkloadFigures:
-        """Opens the search engine, of which one may wait: its index lag is part of it."""
+        """Return the waiting work. Includes the index lag, so the first call opens the search engine (slow)."""
         return await working.workload(self._store, self._search().backend.target, now=utc_now())
 
     async def opt_outs(self) -> tuple[Sequence[replaying.OptOutLine], int]:
-        """Return the lines of the file of opt-outs of this machine, and the number of those that cannot be read."""
+        """Return the lines of this machine's file of opt-outs, and the number of unreadable ones."""
         file = self._store.opt_out_file
         return ([], 0) if file is None else await asyncio.to_thread(file.read)
 
     async def replay(self, path: Path) -> tuple[replaying.ReplayResult, int]:
-        """Apply the file of opt-outs of another machine, and write what is new to the own one; return the number of
-        lines that cannot be read too. Raise OSError."""
+        """Apply another machine's file of opt-outs, and write new lines to the local one; also return the number of
+        unreadable lines. Raise OSError."""
         lines, unreadable = await asyncio.to_thread(OptOutFile(path).read_existing)
         return await replaying.replay(self._store, lines, now=utc_now()), unreadable

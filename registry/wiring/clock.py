@@ -4,5 +4,4 @@ from datetime import UTC, datetime
 
 
 def utc_now() -> datetime:
-    """Return the current time in UTC."""
     return datetime.now(UTC)

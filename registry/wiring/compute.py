@@ -1,6 +1,6 @@
 """Calls functions in other processes, so that work on a large document does not delay the event loop.
 
-A thread would: it takes turns with the event loop by the interpreter lock, some milliseconds each.
+A thread would delay it: both take turns by the interpreter lock, some milliseconds each.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from registry.wiring.turns import Turns
 JOB_SECONDS: Final = 30
 """The largest document takes three seconds on a machine that is otherwise idle, ten on one with other work."""
 TOO_LONG_SECONDS: Final = 600
-"""For so long nothing more is computed from the documents of a host for which a job took too long."""
+"""For so long no more jobs run for a host after one of its jobs took too long."""
 MAX_WAITING: Final = 32
 MAX_WAITING_EACH: Final = 2
 _PROGRAM: Final = f"from registry.wiring.compute_process import main; main({JOB_SECONDS + 5})"
@@ -28,8 +28,8 @@ log = structlog.get_logger(__name__)
 
 
 class JobGivenUp(Exception):
-    """A job was given up: it took too long (`too_long`), or its process ended. Or it was not begun, because another one
-    about the same host took too long a short time ago."""
+    """A job was given up because it took too long (`too_long`) or its process ended; or it was not begun, because
+    another job about the same host took too long recently."""
 
     def __init__(self, *, too_long: bool = False) -> None:
         super().__init__("the job took too long" if too_long else "the job ended without a result")
@@ -37,39 +37,40 @@ class JobGivenUp(Exception):
 
 
 class JobError(Exception):
-    """A job raised an error, which was logged: a fault of the program."""
+    """A job raised an error, which was logged: a bug."""
 
 
 class ComputePool:
-    """At most `processes` jobs at once, each in a process of its own, and one of each client. A process is started by
-    the first job that needs it and used again; one whose job was given up is replaced.
+    """Runs at most `processes` jobs at once, each in a separate process, and one per client. A process is started by
+    the first job that needs it and reused; after a job was given up it is replaced.
 
-    A job about the stored documents of a host shares the processes as `Turns` says.
+    Jobs about the stored documents of a host share the processes as `Turns` says.
     """
 
     def __init__(self, processes: int, deadline: Callable[[], asyncio.Timeout] | None = None) -> None:
-        """`deadline` returns the deadline of a job that begins now; after JOB_SECONDS by default."""
+        """Start no process yet. `deadline` returns the deadline of a job that begins now; after JOB_SECONDS by
+        default."""
         self._turns = Turns(processes, 1, MAX_WAITING, MAX_WAITING_EACH)
         self._deadline = deadline or (lambda: asyncio.timeout(JOB_SECONDS))
         self._idle: list[_Process] = []
         self._running: set[_Process] = set()
         self._closed = False
-        self._too_long: dict[str, float] = {}  # hosts, with the time until when nothing is computed for them
+        self._too_long: dict[str, float] = {}  # hosts, with the time until which no job runs for them
         self.ended: Counter[str] = Counter({"answered": 0, "too_long": 0, "interrupted": 0, "refused": 0})
 
     @property
     def running(self) -> int:
-        """How many jobs are worked on."""
+        """Return how many jobs are running."""
         return self._turns.taken
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait for a process."""
+        """Return how many jobs wait for a process."""
         return self._turns.waits
 
     @property
     def pids(self) -> list[int]:
-        """Process ids of the processes that live."""
+        """Return the ids of the running processes."""
         return [process.pid for process in (*self._running, *self._idle) if process.lives]
 
     async def run(
@@ -80,10 +81,10 @@ class ComputePool:
         raises: type[Exception],
         host: str | None = None,
     ) -> Any:
-        """Return `function(*arguments)`, all of which pickle can carry; the function is found by its name.
+        """Return `function(*arguments)`. All of these must be picklable; the function is found by its name.
 
-        Raise Crowded when too many jobs wait, NotComputed when this one is given up, what the function raises if it is
-        of the class `raises`, and JobFailed if it is of another one. `host`: whose stored documents it works on.
+        Raise QueueFull if too many jobs wait, JobGivenUp if this one is given up, the function's error if it is of the
+        class `raises`, and JobError for other errors. `host`: the host whose stored documents the job reads.
         """
         self._refuse(host)
         try:
@@ -101,7 +102,7 @@ class ComputePool:
                 raise
 
     def _refuse(self, host: str | None) -> None:
-        """Raise NotComputed for a host for which a job took too long a short time ago."""
+        """Raise JobGivenUp for a host with a job that took too long recently."""
         now = asyncio.get_running_loop().time()
         self._too_long = {name: until for name, until in self._too_long.items() if until > now}
         if host in self._too_long:  # guard: compute-remembered
@@ -109,7 +110,7 @@ class ComputePool:
             raise JobGivenUp(too_long=True)
 
     async def close(self) -> None:
-        """End all processes. Jobs that run or wait are given up."""
+        """End all processes and give up all running and waiting jobs."""
         self._closed = True
         processes = [*self._running, *self._idle]
         self._idle.clear()
@@ -190,7 +191,7 @@ class _Process:
         return self._child.returncode is None
 
     async def ask(self, job: bytes) -> tuple[AnswerKind, Any]:
-        """Return the answer. Raise EOFError (IncompleteReadError) or OSError when the process ends instead."""
+        """Return the answer. Raise EOFError (IncompleteReadError) or OSError if the process ends instead."""
         self._jobs.write(job)
         await self._jobs.drain()
         length = int.from_bytes(await self._answers.readexactly(LENGTH_BYTES), "big")

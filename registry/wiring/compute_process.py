@@ -1,10 +1,10 @@
-"""What a process does that calls functions for another one, see `compute`.
+"""The process that calls functions for another one, see `compute`.
 
-It reads jobs from its standard input and writes answers to its standard output, each as its length in eight bytes and
-a pickle of that length. A job is (function, arguments, the class of exceptions that it may raise). An answer is an
-Answer with its value.
+It reads jobs from its standard input and writes answers to its standard output, each as its length in eight bytes and a
+pickle of that length. A job is (function, arguments, the class of exceptions that it may raise). An answer is a pair of
+AnswerKind and value.
 
-It ends when its input does, however its parent ended, and by itself when a job takes longer than its deadline.
+The process ends when its input does, also if its parent was killed, and when a job exceeds its deadline.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from typing import Any, BinaryIO, Final
 
 LENGTH_BYTES: Final = 8
 NICE: Final = 10
-"""Added to the process's nice value: what answers requests goes first."""
+"""Added to the process's nice value, so that answering requests goes first."""
 MEMORY_BYTES: Final = 4 << 30
 """Of address space; thread stacks count too, although most of their memory is never used."""
 
 
 class AnswerKind(Enum):
-    """What the value of an answer is."""
+    """The kind of an answer's value."""
 
     RESULT = auto()
     RAISED = auto()
@@ -36,20 +36,20 @@ class AnswerKind(Enum):
 
 
 def packed(value: object) -> bytes:
-    """Return a value as it is sent."""
+    """Return a value in the format of the pipe."""
     data = pickle.dumps(value)
     return len(data).to_bytes(LENGTH_BYTES, "big") + data
 
 
 def unpacked(data: bytes) -> Any:
-    """Return the value that the process at the other end of the pipe packed."""
-    return pickle.loads(data)  # noqa: S301  (nobody else writes into the pipe)
+    """Return the value packed by the process at the other end of the pipe."""
+    return pickle.loads(data)  # noqa: S301  (the pipe has no other writer)
 
 
 def serve(jobs: BinaryIO, answers: BinaryIO, seconds: int) -> None:
     """Answer one job after the other until the input ends."""
     while len(header := jobs.read(LENGTH_BYTES)) == LENGTH_BYTES:
-        # The default action ends the process, even inside a C function, and also when no parent is left to do it.
+        # The default action ends the process, even inside a C function and without a parent.
         signal.alarm(seconds)  # guard: compute-alarm
         answers.write(packed(_answer(*unpacked(jobs.read(int.from_bytes(header, "big"))))))
         answers.flush()
@@ -68,11 +68,11 @@ def _answer(
 
 
 def main(seconds: int) -> None:
-    """`seconds`: the deadline of a job."""
+    """Serve until the input ends. `seconds`: the deadline of a job."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     os.nice(NICE)  # guard: compute-priority
     with contextlib.suppress(ValueError):  # a smaller limit is in force
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))  # guard: compute-memory
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a function prints is no answer
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # printed output of a function must not become an answer
     serve(sys.stdin.buffer, answers, seconds)

@@ -1,7 +1,4 @@
-"""Dumps: write them, find their files; and the records of single hosts.
-
-Reading the files of a dump, for interfaces, which do not know the store.
-"""
+"""Dumps for interfaces, which do not know the store: write them, find their files, read records of single hosts."""
 
 import asyncio
 from collections.abc import Collection
@@ -35,7 +32,7 @@ class DumpActions:
     async def export(
         self, folder: Path | None = None, *, with_documents: bool = False, without_restricted: bool | None = None
     ) -> dumps.DumpFigures:
-        """Write a dump, by default where `waypost serve` finds it. Raise DumpFailed."""
+        """Write a dump, by default where `waypost serve` finds it. Raise DumpError."""
         settings = self._settings
         return await dumps.export(
             self._store,
@@ -49,11 +46,11 @@ class DumpActions:
         )
 
     async def manifest(self) -> bytes | None:
-        """Return the newest manifest; None when there is no dump."""
+        """Return the newest manifest; None if there is no dump."""
         return await asyncio.to_thread(self._folder.manifest)
 
     async def part(self, name: str) -> tuple[Part, Path] | None:
-        """Return a part of a dump that is kept, and its file; None for any other name."""
+        """Return a part of a kept dump, and its file; None for any other name."""
         part = await asyncio.to_thread(self._folder.part, name)
         return None if part is None else (part, self._folder.path(part))
 

@@ -1,6 +1,6 @@
-"""The database of a data folder: the one that is configured, or the embedded one, which is started and kept running.
+"""The configured or embedded database of a data folder; the embedded one is started and kept running.
 
-The limit of open files of this process.
+Also raises this process's limit of open files.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 def database_url(settings: Settings) -> tuple[str, Callable[[], None]]:
-    """Return the URL of the database and a callable that releases it. The embedded one is started if necessary."""
+    """Return the URL of the database and a callable that releases it. Start the embedded one if necessary."""
     if settings.database_url is not None:
         return settings.database_url.get_secret_value(), lambda: None
     server = embedded.start(settings.data / POSTGRES_FOLDER)
@@ -37,7 +37,7 @@ async def kept_running(settings: Settings) -> AsyncIterator[None]:
     server: embedded.EmbeddedServer | None = None
 
     def start() -> None:
-        """Acquire the new server before releasing the old one: a folder that was recreated has another server."""
+        """Acquire the new server before releasing the old one: a recreated folder has another server."""
         nonlocal server
         older, server = server, embedded.start(settings.data / POSTGRES_FOLDER)
         if older is not None:
@@ -58,8 +58,8 @@ async def kept_running(settings: Settings) -> AsyncIterator[None]:
         yield
     finally:
         checking.cancel()
-        # A thread cannot be cancelled. If it finished after this process released the server, it would acquire or
-        # even start it again, and nothing would release it.
+        # A thread cannot be cancelled. If it finished after this process released the server, it would acquire or even
+        # start it again without a release.
         await asyncio.gather(checking, *([restarting] if restarting else []), return_exceptions=True)
         if server is not None:
             await asyncio.to_thread(server.release)

@@ -14,7 +14,7 @@ from registry.store.engine import StoreUnavailable
 from registry.store.unit_of_work import Store
 
 POLL_SECONDS: Final = 0.5
-"""How often the database is asked for new events while anybody waits: once for all who wait in this process."""
+"""How often the database is asked for new events while readers wait: once for all readers of this process."""
 
 _BACK_OFF_SECONDS: Final = 5.0
 
@@ -35,9 +35,9 @@ class FeedActions:
         return await feed.page(self._store, after, types, limit)
 
     async def shared_page(self, after: feed.Place, types: Types, limit: int) -> feed.EventPage:
-        """As `page`; those who ask the same while the database is at work on it get the same page.
+        """Return `page`; concurrent calls with equal arguments share one query and its page.
 
-        Events wake all who wait at the same time, and most of them at the same place.
+        Events wake all waiting readers at the same time, most of them at the same place.
         """
         key = (after, types, limit)
         task = self._shared.get(key)
@@ -49,7 +49,7 @@ class FeedActions:
     def _forget(self, key: tuple[feed.Place, Types, int], task: asyncio.Task[feed.EventPage]) -> None:
         del self._shared[key]
         if not task.cancelled():
-            task.exception()  # seen, also when everybody who asked has left
+            task.exception()  # mark as seen, even if all callers have left
 
     async def latest(self, types: Types = ALL) -> feed.EventPage:
         return await feed.latest(self._store, types)
@@ -72,11 +72,11 @@ class FeedActions:
         return await feed.recent(self._store, types, below=below, only=only, cursor=cursor, limit=limit)
 
     def place(self, cursor: str, types: Types) -> feed.Place:
-        """Return the place of a cursor. Raise cursors.InvalidCursor."""
+        """Return the place of a cursor. Raise InvalidCursor."""
         return feed.decode(cursor, types)
 
     async def wait(self, after: feed.Place, seconds: float) -> bool:
-        """Return True once there is an event after the place, of whatever kind; False after `seconds`, and at once when
+        """Return True once there is an event of any kind after the place; False after `seconds`, or at once if
         `end_waiting` was called."""
         deadline = asyncio.get_running_loop().time() + seconds
         self._waiting += 1
@@ -94,7 +94,7 @@ class FeedActions:
             self._waiting -= 1
 
     def end_waiting(self) -> None:
-        """End all waits, now and later: the server stops."""
+        """End all waits, now and later, because the server stops."""
         self._ended.set()
         self._news.set()
 
@@ -110,7 +110,6 @@ class FeedActions:
                 await self._poller
 
     async def _poll(self) -> None:
-        """Look for events while anybody waits."""
         while self._waiting and not self._ended.is_set():
             pause = POLL_SECONDS
             try:
@@ -122,7 +121,7 @@ class FeedActions:
         self._poller = None
 
     def _tell(self, latest: int) -> None:
-        if latest != self._latest:  # lower after a restore: those who wait must look again
+        if latest != self._latest:  # lower after a restore, so waiting readers must look again
             self._latest = latest
             self._news.set()
             if not self._ended.is_set():

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class CachedFigure(Generic[T]):
-    """A result that is computed when it is asked for and older than KEPT_SECONDS, once for all that wait for it."""
+    """A result that is computed on request, shared by concurrent callers, and kept for KEPT_SECONDS."""
 
     def __init__(self, compute: Callable[[], Awaitable[T]]) -> None:
         self._compute = compute
@@ -26,7 +26,7 @@ class CachedFigure(Generic[T]):
         self._until = 0.0
 
     async def get(self) -> T:
-        """Return the result. Raise what computing it raises; then nothing is kept."""
+        """Return the result. Raise what computing it raises; then no result is kept."""
         async with self._lock:
             if self._value is None or time.monotonic() >= self._until:  # guard: figures-kept
                 self._value = await self._compute()
@@ -35,7 +35,7 @@ class CachedFigure(Generic[T]):
 
 
 class FigureActions:
-    """`target`: returns the name of the search target; it opens the search engine."""
+    """`target` returns the name of the search target; it opens the search engine."""
 
     def __init__(self, store: Store, settings: Settings, target: Callable[[], str]) -> None:
         async def count_operation() -> counting.OperationFigures:

@@ -1,4 +1,4 @@
-"""The actions on the frontier: add hosts, make them due, count those that wait."""
+"""The actions on the frontier: add hosts, make them due, count waiting ones."""
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -81,5 +81,5 @@ class FrontierActions:
         return [canonical_host(name, exempt=self._exempt) for name in names]
 
     async def waiting(self, hosts: Collection[Host]) -> int:
-        """Return how many of the hosts are due and not recorded yet, those being visited included."""
+        """Return how many of the hosts are due and not recorded yet, including those being visited."""
         return await inspect.waiting(self._store, [host.host for host in hosts], now=utc_now())

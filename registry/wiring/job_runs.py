@@ -29,7 +29,7 @@ class JobActions:
         return RunRecord(job, now, None, jobs.RunOutcome.RUNNING)
 
     async def settle(self, job: str) -> int:
-        """Mark runs whose process died while they were running as lost. Return their number."""
+        """Mark runs as lost whose process died while they were running. Return their number."""
         async with self._store.begin() as uow:
             return await uow.jobs.settle(job, now=utc_now())
 

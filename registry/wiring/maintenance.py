@@ -24,7 +24,7 @@ class MaintenanceActions:
         return await rescoring.rescore(self._store, now=utc_now(), progress=progress, only_outdated=only_outdated)
 
     async def rejudge(self) -> int:
-        """Judge again the services whose trust depends on something that changed; return their number."""
+        """Judge services again after changes on which their trust depends; return their number."""
         return await rejudging.rejudge(self._store, now=utc_now())
 
     async def tell_stale(self) -> int:
@@ -35,8 +35,7 @@ class MaintenanceActions:
         return await pruning.prune(self._store, retention, now=utc_now())
 
     async def refresh(self, urls: Mapping[str, str], fetch: pruning.Fetch) -> pruning.RefreshResult:
-        """Fetch and store reference data. Stored data is in force in this process when this returns or raises
-        RefreshFailed."""
+        """Fetch and store reference data. It is in force in this process when this returns or raises RefreshError."""
         try:
             return await pruning.refresh(self._store, urls, fetch, now=utc_now())
         finally:
@@ -46,5 +45,5 @@ class MaintenanceActions:
         return await pruning.rehome(self._store, now=utc_now())
 
     async def check_schema(self) -> None:
-        """Raise SchemaOutdated unless the database has the schema of this program."""
+        """Raise OutdatedSchema unless the database has the schema of this program."""
         await migrate.check_schema(self._store.engine)

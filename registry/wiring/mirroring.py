@@ -1,4 +1,4 @@
-"""The actions of a mirror: its progress, and what it applies."""
+"""The actions of a mirror: read its progress, and apply the origin's records."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -62,11 +62,13 @@ class MirrorActions:
             return await uow.mirroring.refused(limit=limit)
 
     async def statements(self, lines: Sequence[bytes], sequence: int) -> tuple[list[Statement], int]:
-        """Return what lines of a dump say, and how many name no host. Every line is checked by itself."""
+        """Return the statements in lines of a dump, and how many lines name no host. Every line is checked
+        separately."""
         return await asyncio.to_thread(self._statements, lines, sequence)
 
     async def answered(self, entries: Sequence[bytes], hosts: Sequence[str], sequence: int) -> list[Statement]:
-        """Return what entries of an answer say. `hosts`: those asked for, in the order of unreadable ones."""
+        """Return the statements in entries of an answer. `hosts`: the requested ones, in the order of unreadable
+        entries."""
         return await asyncio.to_thread(self._answered, entries, hosts, sequence)
 
     def _statements(self, lines: Sequence[bytes], sequence: int) -> tuple[list[Statement], int]:

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 class OptOutFileUnreadable(Exception):
-    """The file of opt-outs cannot be read, so nothing may be served or crawled: sites in it may have opted out."""
+    """The file of opt-outs cannot be read, so serving and crawling must not start: sites in it may have opted out."""
 
 
 def opt_out_path(settings: Settings) -> Path:
@@ -24,7 +24,7 @@ def opt_out_path(settings: Settings) -> Path:
 
 
 async def replay_own_file(store: Store) -> None:
-    """Apply the file of opt-outs of this machine, before anything is served or crawled. Raise OptOutFileUnreadable."""
+    """Apply this machine's file of opt-outs, before anything is served or crawled. Raise OptOutFileUnreadable."""
     if store.opt_out_file is None:
         return
     try:
@@ -48,7 +48,7 @@ class OptOutActions:
         self._exempt = exempt
 
     async def hosts(self, domain: str) -> Collection[str]:
-        """Return the hosts of a registrable domain that opted out; each covers all hosts below it too."""
+        """Return the hosts of a registrable domain that opted out; each also covers all hosts below it."""
         async with self._store.begin() as uow:
             return (await uow.opt_outs.of([domain])).get(domain, frozenset())
 
@@ -56,7 +56,7 @@ class OptOutActions:
         return await opting_out.ask(self._store, name, wish, client=client, now=utc_now(), exempt=self._exempt)
 
     async def request_as_operator(self, name: str, wish: opting_out.Wish) -> OptOutRequestRecord:
-        """Register a request that the caller checks at once; no limit on repetitions applies."""
+        """Register a request that the caller checks at once, without limits on repetition."""
         return await opting_out.ask_at_once(self._store, name, wish, now=utc_now(), exempt=self._exempt)
 
     async def status(self, host: str) -> opting_out.OptOutStatus:
@@ -73,7 +73,7 @@ class OptOutActions:
         return await opting_out.readmit(self._store, host, now=utc_now())
 
     async def forget(self, name: str, *, opt_out: bool, reason: str) -> forgetting.ForgetResult:
-        """Delete everything stored about the host; with `opt_out` also bar it from being visited again."""
+        """Delete everything stored about the host; with `opt_out` also never visit it again."""
         declared_by: forgetting.How | None = "operator" if opt_out else None
         return await forgetting.forget(
             self._store, name, now=utc_now(), opt_out=declared_by, evidence=reason, reason=reason

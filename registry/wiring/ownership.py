@@ -9,7 +9,7 @@ from typing import Final
 from registry.actions.frontier.recheck import Recheck
 from registry.actions.maintenance.forget import ForgetResult, HoldResult
 from registry.actions.ownership import claiming, owning
-from registry.core.access.claims import Answer, Method, Scope
+from registry.core.access.claims import CLAIM, OWNER, Answer, Method, Scope
 from registry.core.access.tokens import ID_BYTES, SECRET_BYTES, Token
 from registry.core.changes.kinds import Types
 from registry.settings import Settings
@@ -30,7 +30,7 @@ class OwnershipActions:
 
     async def claim(self, name: str, method: Method, scope: Scope, *, client: str) -> tuple[claiming.ClaimView, Token]:
         """Return the claim and its token, which is not stored."""
-        token = claiming.claim_token(secrets.token_hex(ID_BYTES), _secret())
+        token = Token(CLAIM, secrets.token_hex(ID_BYTES), _secret())
         claimed = await claiming.claim(
             self._store, name, method, scope, token=token, client=client, now=utc_now(), exempt=self._exempt
         )
@@ -40,8 +40,8 @@ class OwnershipActions:
         return await claiming.status(self._store, token, now=utc_now())
 
     async def check_claim(self, token: Token, *, seconds: float) -> tuple[claiming.ClaimView, Token | None]:
-        """Have the claim checked and wait at most `seconds` for it. Return the claim, and the owner's token if it is
-        proven and the token was not handed out before."""
+        """Request a check of the claim and wait at most `seconds` for it. Return the claim, and the owner's token if it
+        is proven and the token was not handed out before."""
         claimed = await claiming.ask(self._store, token, now=utc_now())
         deadline = asyncio.get_running_loop().time() + seconds
         while claimed.record.due_at is not None and claimed.state == "open":
@@ -51,7 +51,7 @@ class OwnershipActions:
             claimed = await claiming.status(self._store, token, now=utc_now())
         if claimed.state != "proven" or claimed.record.owner_digest is not None:
             return claimed, None
-        owner = claiming.owner_token(token.id, _secret())
+        owner = Token(OWNER, token.id, _secret())
         is_new = await claiming.hand_out(self._store, token, owner, now=utc_now())
         return claimed, owner if is_new else None
 
@@ -92,7 +92,7 @@ class OwnershipActions:
 
     async def rotate(self, token: Token, host: str) -> Token:
         """Return the new token of the owner; the old one is no longer valid."""
-        new = claiming.owner_token(token.id, _secret())
+        new = Token(OWNER, token.id, _secret())
         await owning.rotate(self._store, token, host, new, now=utc_now())
         return new
 

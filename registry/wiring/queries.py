@@ -1,4 +1,4 @@
-"""Queries that need only the database; those that need the search engine are in `registry.wiring.searching`."""
+"""Queries that need only the database; `registry.wiring.searching` has the queries that need the search engine."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

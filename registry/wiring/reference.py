@@ -30,7 +30,7 @@ class Reference:
         self._versions: dict[str, bytes] | None = None
 
     async def adopt(self) -> bool:
-        """Adopt stored data; return whether it changed. Refused data (older than the shipped, say) is not adopted."""
+        """Adopt stored data; return whether it changed. Refused data (for example older) is not adopted."""
         async with self._store.begin() as uow:
             versions = await uow.references.versions()
             if versions == self._versions:

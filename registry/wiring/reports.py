@@ -27,9 +27,9 @@ class ReportActions:
         return await reports.reports_of(self._store, host)
 
     async def page(
-        self, states: Sequence[ReportState], *, limit: int = reports.MOST_REPORTS, cursor: str | None = None
+        self, states: Sequence[ReportState], *, limit: int = reports.MAX_REPORTS, cursor: str | None = None
     ) -> reports.ReportPage:
-        """Raise BadCursor."""
+        """Return a page of reports with their texts. Raise BadCursor."""
         return await reports.page(self._store, states, limit=limit, cursor=cursor)
 
     async def resolve(

@@ -1,8 +1,8 @@
 """The recurring jobs: their table, one leader over all processes, and a log of their runs.
 
 The leader holds a session advisory lock. Every run of a job holds another one, so that an operator's `--once` and the
-leader never run the same job at the same time. A process that loses a lock stops at once what it does under it; every
-job can be interrupted and repeated.
+leader never run the same job at once. A process that loses a lock stops the work under it at once; every job can be
+interrupted and repeated.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ LOOK_SECONDS: Final = 30.0
 """Maximum time between two checks for due jobs: runs of other processes (`--once`) move the next run of a job."""
 
 AGAIN_SECONDS: Final = 1.0
-MOST_NAMED: Final = 20
+MAX_NAMED: Final = 20
 
 log = structlog.get_logger(__name__)
 
@@ -45,7 +45,7 @@ class IncompleteJob(Exception):
 
 @dataclass(frozen=True, slots=True)
 class JobTools:
-    """What jobs need from the interfaces. `crawl_pass`: visits everything that is due, once; None when not wanted."""
+    """Tools that interfaces give to jobs. `crawl_pass`: visits everything that is due, once; None if not wanted."""
 
     waypost: Waypost
     settings: Settings
@@ -64,9 +64,9 @@ class Job:
 
 
 async def _recrawl(tools: JobTools) -> Figures:
-    """Maintain the queue, and tell which services became stale.
+    """Maintain the queue, and add events for services that became stale.
 
-    Without a worker, make a crawl pass when `crawl_pass` is given, else log a warning.
+    Without a worker, make a crawl pass if `crawl_pass` is given, else log a warning.
     """
     figures = asdict(await tools.waypost.frontier.recrawl())
     figures["stale"] = await tools.waypost.maintenance.tell_stale()
@@ -80,14 +80,14 @@ async def _recrawl(tools: JobTools) -> Figures:
 
 async def _rescore(tools: JobTools) -> Figures:
     result = await tools.waypost.maintenance.rescore(only_outdated=True)
-    figures = {"hosts": result.hosts, "changed": result.changed, "failed": result.failed[:MOST_NAMED]}
+    figures = {"hosts": result.hosts, "changed": result.changed, "failed": result.failed[:MAX_NAMED]}
     if result.failed:
         raise IncompleteJob(f"{len(result.failed)} hosts could not be scored", figures)
     return figures
 
 
 async def _reindex(tools: JobTools) -> Figures:
-    """Rebuild the index if some process feeds it; without one there is no index to keep."""
+    """Rebuild the index if some process feeds it; otherwise there is no index to keep."""
     if not tools.waypost.index_is_fed():
         return {"skipped": "no process feeds an index in this data folder"}
     return asdict(await tools.waypost.search.reindex())
@@ -130,7 +130,7 @@ async def _refresh(tools: JobTools) -> Figures:
     if moved.failed:
         failed.append(f"{len(moved.failed)} hosts could not be moved")
     figures = asdict(refreshed) | {"hosts": moved.hosts, "moved": len(moved.moved), "leased": len(moved.leased)}
-    figures["moved_hosts"] = moved.moved[:MOST_NAMED]
+    figures["moved_hosts"] = moved.moved[:MAX_NAMED]
     if failed:
         raise IncompleteJob("; ".join(failed), figures)
     return figures
@@ -159,7 +159,7 @@ JOBS: Final = (
     ),
     Job(
         "reindex",
-        "build the search index anew beside the old one, then swap",
+        "rebuild the search index beside the old one, then swap",
         lambda settings: settings.reindex_interval,
         _reindex,
     ),
@@ -177,7 +177,7 @@ JOB_BY_NAME: Final = {job.name: job for job in JOBS}
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """A job as `--list` shows it. `next_at` None: not scheduled; in the past: due."""
+    """A job as `--list` shows it. `next_at`: None if not scheduled; in the past if due."""
 
     job: Job
     interval: timedelta
@@ -207,10 +207,10 @@ class Schedule:
                 await asyncio.wait_for(stop.wait(), AGAIN_SECONDS)
 
     async def once(self, names: Sequence[str] | None, stop: asyncio.Event) -> list[RunRecord] | None:
-        """Run the named jobs, due or not, or those that are due (None), one after another; return their runs.
+        """Run the named jobs, due or not, or all due jobs (None), one after another; return their runs.
 
-        A named job that another process runs is left out. For due jobs, return None when another process leads and so
-        runs them. Raise one of NOT_READY.
+        A named job that another process runs is left out. For due jobs, return None if another process leads and runs
+        them. Raise one of NOT_READY.
         """
         runs: list[RunRecord] = []
         led_elsewhere = await _run_until_stopped(
@@ -277,7 +277,7 @@ class Schedule:
         return due is not None and due <= utc_now()
 
     async def _run(self, job: Job, *, forced: bool = False) -> RunRecord | None:
-        """Run a job; return None when another process runs it, or it is not due after a lost run was recorded."""
+        """Run a job; return None if another process runs it, or it is not due after a lost run was recorded."""
         async with self._waypost.jobs.hold(job.name) as hold:
             if hold is None:
                 return None
@@ -321,7 +321,7 @@ class Schedule:
 
 
 async def _run_until_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, _T]) -> _T | None:
-    """Return the result of the work; None when `stop` was set first, which cancels the work."""
+    """Return the result of the work; None if `stop` was set first, which cancels the work."""
     working, stopping = asyncio.ensure_future(work), asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)

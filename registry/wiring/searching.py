@@ -1,7 +1,7 @@
 """Chooses the search engine, its keys and the sentence vectors, and holds the actions that need them.
 
-Nothing else in the wiring imports an engine: NumPy, the engines and the vectors take some 50 MB, and a process that
-crawls needs none of them.
+Only this module of the wiring imports an engine: NumPy, the engines and the vectors take some 50 MB, and a crawling
+process needs none of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ class SearchActions:
         self._store = store
         self.backend = backend
         self.embedder = embedder
-        self.span: Callable[[str], AbstractContextManager[object]] = nullcontext  # of a trace, where there is one
+        self.span: Callable[[str], AbstractContextManager[object]] = nullcontext  # of a trace, if configured
 
     async def discover(
         self, query: Query, cursor: str | None = None, *, facets: Sequence[str] = ()
@@ -95,7 +95,7 @@ def open_search(settings: Settings, store: Store) -> SearchActions:
 
 
 def index_is_fed(settings: Settings) -> bool:
-    """True when some process is the index's writer. A search server is always taken to have one."""
+    """Return whether some process is the index's writer. A search server always counts as having one."""
     return settings.meili_url is not None or has_writer(settings.data / INDEX_FOLDER)
 
 
@@ -107,7 +107,7 @@ EMBEDDERS: Final[Mapping[str, Callable[[], Embedder]]] = {
 
 
 def embedder_of(settings: Settings) -> Embedder:
-    """Return the configured model of sentence vectors. Raise ModelFileError when it cannot be loaded."""
+    """Return the configured model of sentence vectors. Raise ModelFileError if it cannot be loaded."""
     return EMBEDDERS[settings.embedding]()
 
 
@@ -120,7 +120,7 @@ def search_engine(settings: Settings, embedder: Embedder | None) -> EmbeddedBack
 
 
 def search_keys(settings: Settings) -> Keys:
-    """Return the keys from the settings, else from the folder of keys. Raise OSError when one cannot be read."""
+    """Return the keys from the settings, else from the folder of keys. Raise OSError for an unreadable key."""
     stored = read_keys(settings.meili_keys, settings.meili_index) if settings.meili_keys else Keys()
     return Keys(
         search=_secret(settings.meili_search_key) or stored.search,

@@ -1,7 +1,7 @@
-"""Traces by OpenTelemetry, when they are configured: nothing of it is imported otherwise.
+"""Traces by OpenTelemetry, which is imported only if they are configured.
 
-The spans go to the tracer of this module alone, never to the global one, so that libraries that trace by themselves add
-nothing that was not looked at. No attribute holds a query, a host name, an address or anything else of a client.
+Spans go only to this module's tracer, never to the global one, so that libraries with built-in tracing add no
+unreviewed spans. No attribute holds a query, a host name, an address or other data of a client.
 """
 
 import contextlib
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 SHUTDOWN_SECONDS: Final = 2.0
-"""Time for the last spans to leave at a stop. What a collector does not take by then is lost: it must not hold up the
-stop of the registry, which has a deadline of its own."""
+"""Time to send the last spans at a stop. Unsent spans are then lost: they must not delay the stop of the registry,
+which has a separate deadline."""
 
 _VERBS: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"})
 _SPAN: Final = "waypost_span"
 
 
 class TracesUnavailable(Exception):
-    """Traces are configured, but cannot be made; the text says why."""
+    """Traces are configured but unavailable; the text says why."""
 
 
 @contextlib.contextmanager
@@ -67,8 +67,8 @@ def tracing(settings: Settings) -> Iterator["Tracer | None"]:
 
 
 def trace_statements(tracer: "Tracer", engine: Engine) -> None:
-    """Record each statement of this engine as a span of the request that it is for. Statements of other work, and the
-    texts and parameters of all, are left out."""
+    """Record each statement of this engine as a span of its request. Leave out statements of other work, and all texts
+    and parameters."""
     from opentelemetry.trace import SpanKind, Status, StatusCode, get_current_span
 
     def begin(_: Any, __: Any, statement: str, ___: Any, context: Any, ____: Any) -> None:

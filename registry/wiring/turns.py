@@ -1,7 +1,7 @@
-"""Bounds how much is done at once, in all and for each client; clients that wait take turns.
+"""Bounds concurrent work, in all and per client; waiting clients take turns.
 
-One queue for all would let a client with a hundred requests delay everybody else by a hundred requests. Here it delays
-the others by one. For one event loop.
+In one common queue, a client with a hundred requests would delay all others by a hundred requests. Here it delays them
+by one. For one event loop.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class QueueFull(Exception):
-    """Too much is waiting already: of this client (`by_client`), or of all together."""
+    """Too much work waits already: of this client (`by_client`), or in all."""
 
     def __init__(self, *, by_client: bool) -> None:
         super().__init__("too much of this client is waiting" if by_client else "too much is waiting")
@@ -41,10 +41,10 @@ class _Waiting(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Turns:
-    """`at_once` turns in all and `at_once_each` of one client; `waiting` and `waiting_each` may wait for one.
+    """Grants `at_once` turns in all and `at_once_each` per client; `waiting` and `waiting_each` may wait.
 
-    A turn may be about a host, whose documents decide how long it takes. One at a time is about one host, and such
-    turns leave one turn to others, where there are two or more.
+    A turn may be about a host, whose documents decide how long it takes. Each host has one turn at a time, and such
+    turns leave one free for others if there are at least two.
     """
 
     at_once: int
@@ -57,16 +57,17 @@ class Turns:
 
     @property
     def taken(self) -> int:
-        """How many turns are taken now."""
+        """Return how many turns are taken now."""
         return self._running.total()
 
     @property
     def waits(self) -> int:
-        """How many wait for a turn now."""
+        """Return how many callers wait for a turn now."""
         return sum(map(len, self._queues.values()))
 
     async def take(self, client: str, host: str | None = None) -> Turn:
-        """Return when it is the client's turn, for work about `host` if it is about one. Raise Crowded."""
+        """Wait for the client's turn and return it; `host`: the host that the work is about, if any. Raise
+        QueueFull."""
         if client not in self._queues and self._admits(client, host):
             self._enter(client, host)
             return Turn(self, client, host)

@@ -1,5 +1,5 @@
-"""What a worker does beside crawling: feed the index, order the change feed, judge services again when another host
-changed, turn candidates into hosts, free leases of dead workers, erase which client submitted what."""
+"""Chores of a worker beside crawling: feed the index, order the change feed, judge services again, turn candidates into
+hosts, free leases of dead workers, and erase clients."""
 
 import asyncio
 import contextlib
@@ -62,6 +62,6 @@ async def _forever(chore: Callable[[], Awaitable[object]], pause: float) -> None
             await chore()
             await asyncio.sleep(pause)
         except Exception as error:
-            reason = {"reason": str(error)} if isinstance(error, NOT_READY) else {}  # those texts are our own
+            reason = {"reason": str(error)} if isinstance(error, NOT_READY) else {}  # these texts are our own
             log.warning("upkeep.failed", chore=getattr(chore, "__name__", ""), error=type(error).__name__, **reason)
             await asyncio.sleep(_BACK_OFF_SECONDS)

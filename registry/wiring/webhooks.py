@@ -1,4 +1,4 @@
-"""The actions on webhooks: subscriptions, what is to be sent, and what follows from an attempt."""
+"""The actions on webhooks: subscriptions, messages to send, and effects of attempts."""
 
 import contextlib
 import random

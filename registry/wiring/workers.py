@@ -24,10 +24,10 @@ _HEALTHY_SECONDS = 30.0
 
 
 class Worker:
-    """Keeps one worker process alive until `stop`. A worker that dies is restarted, with a growing delay.
+    """Keeps one worker process alive until `stop`. Restarts a dead worker, with a growing delay.
 
-    The child holds the read end of a pipe as its standard input: when this process dies, however it dies, the pipe
-    closes and the child stops by itself.
+    The child holds the read end of a pipe as its standard input: when this process ends or is killed, the pipe closes
+    and the child stops.
     """
 
     def __init__(self, environment: Mapping[str, str], *arguments: str, log_file: Path | None = None) -> None:
@@ -50,7 +50,7 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the running child; None while none runs."""
+        """Return the process id of the running child, or None."""
         child = self._child
         return child.pid if child is not None and child.poll() is None else None
 
@@ -63,7 +63,7 @@ class Worker:
             _close(self._child)
 
     def stop(self) -> None:
-        """Ask the child to finish, wait, and kill it STOP_SECONDS after the first request. Return when it is gone."""
+        """Ask the child to finish, wait, and kill it STOP_SECONDS after the first request. Return when it has ended."""
         self.request_stop()
         if self._child is not None:
             self._end(self._child)

@@ -9,8 +9,8 @@ import pytest
 from registry.actions.maintenance.forget import forget
 from registry.actions.maintenance.opt_out import (
     CLAIM_FOR,
-    MOST_CLAIMED,
-    MOST_OPEN,
+    MAX_CLAIMED,
+    MAX_OPEN,
     Proof,
     TooManyRequests,
     Wish,
@@ -69,8 +69,8 @@ async def test_a_new_client_is_next_whatever_others_have_queued(store: Store) ->
     assert HONEST in first
     assert max(Counter(map(client_of, first)).values()) == 1, "one of each client"
     rest = await claimed(store, 64)
-    assert len(rest) == 20 * (MOST_CLAIMED - 1), "no client takes more places than that, though some are free"
-    assert max(Counter(map(client_of, first + rest)).values()) == MOST_CLAIMED
+    assert len(rest) == 20 * (MAX_CLAIMED - 1), "no client takes more places than that, though some are free"
+    assert max(Counter(map(client_of, first + rest)).values()) == MAX_CLAIMED
 
 
 async def test_with_more_clients_than_places_those_without_a_check_go_first(store: Store) -> None:
@@ -114,8 +114,8 @@ async def test_two_workers_never_claim_the_same_request(store: Store, database_u
     claims = await asyncio.gather(*(claim(worker, limit=7, now=LATER) for _ in range(6) for worker in (store, other)))
     await other.close()
     hosts = [request.host for requests in claims for request in requests]
-    assert len(hosts) == len(set(hosts)) == 20 * MOST_CLAIMED
-    assert set(Counter(map(client_of, hosts)).values()) == {MOST_CLAIMED}
+    assert len(hosts) == len(set(hosts)) == 20 * MAX_CLAIMED
+    assert set(Counter(map(client_of, hosts)).values()) == {MAX_CLAIMED}
 
 
 async def test_a_claim_expires(store: Store) -> None:
@@ -138,7 +138,7 @@ async def test_the_first_verdict_counts(store: Store) -> None:
 
 
 async def test_open_requests_of_a_client_are_limited(store: Store) -> None:
-    for number in range(MOST_OPEN):
+    for number in range(MAX_OPEN):
         await ask(store, f"a{number}.com", "out", client="198.51.100.1", now=NOW)
     with pytest.raises(TooManyRequests) as refused:
         await ask(store, "one-more.com", "out", client="198.51.100.1", now=NOW)
@@ -147,7 +147,7 @@ async def test_open_requests_of_a_client_are_limited(store: Store) -> None:
     await settle(store, request, Proof(), now=NOW)
     await ask(store, "one-more.com", "out", client="198.51.100.1", now=NOW)
     await ask(store, HONEST, "out", client=OWNER, now=NOW)
-    assert len(await open_requests(store)) == MOST_OPEN + 1
+    assert len(await open_requests(store)) == MAX_OPEN + 1
 
 
 @pytest.mark.parametrize("wish", ["out", "in"])

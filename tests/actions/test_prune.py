@@ -80,8 +80,8 @@ async def test_visits_that_count_for_the_daily_budget_are_always_kept(store: Sto
 
 
 async def test_many_rows_are_pruned_in_small_transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("registry.store.rehoming.MOST", 7)
-    monkeypatch.setattr("registry.actions.maintenance.prune.MOST", 7)
+    monkeypatch.setattr("registry.store.rehoming.MAX_ROWS", 7)
+    monkeypatch.setattr("registry.actions.maintenance.prune.MAX_ROWS", 7)
     await add_visits(store, *(NOW - (100 + days) * DAY for days in range(40)))
     assert await prune(store, KEEP, now=NOW) == {"visits": 37}
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from registry.actions.maintenance.opt_out import MOST_OPEN, Declaration, Proof
+from registry.actions.maintenance.opt_out import MAX_OPEN, Declaration, Proof
 from tests.api.sites import PIGEON
 from tests.support.api import PUBLIC_URL, Api
 
@@ -74,7 +74,7 @@ async def test_names_of_no_public_host_are_refused(own_api: Api, name: str) -> N
 
 
 async def test_a_client_with_many_open_requests_is_told_to_wait(own_api: Api) -> None:
-    for number in range(MOST_OPEN):
+    for number in range(MAX_OPEN):
         assert (await own_api.post("/api/opt-outs", json={"domain": f"a{number}.com"})).status_code == 202
     refused = await own_api.post("/api/opt-outs", json={"domain": "one-more.com"})
     assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")

@@ -62,7 +62,7 @@ def read_records(body: bytes) -> None:
     entries = iter(cut_list(body[: follow.RECORDS_BYTES], "records", max_entries=100))
     is_over = False
     while not is_over:
-        batch, is_over = follow._some(entries)
+        batch, is_over = follow._next_batch(entries)
         for raw in batch:
             with suppress(RefusedRecord):
                 received(raw)
@@ -85,7 +85,7 @@ def read_part(body: bytes) -> None:
             reading = lines_of(path, Part("p", "", path.stat().st_size, len(raw), 500_000, "", ""))
             is_over = False
             while not is_over:
-                batch, is_over = follow._some(reading)
+                batch, is_over = follow._next_batch(reading)
                 for line in batch:
                     with suppress(RefusedRecord):
                         received(line)
@@ -124,8 +124,8 @@ READERS: dict[str, tuple[str, Callable[[bytes], None]]] = {
     "manifest": ("parts", lambda body: void(read_manifest(body[: 4 * 1024 * 1024]))),
     "part": ("records", read_part),
     "waypost": ("data", lambda body: void(waypost._rows(body[: pages.PAGE_CAP], ""))),
-    "ard": ("items", read_seeds("items", lambda entry: list(ard._of_entry(entry)))),
-    "mcp-registry": ("servers", read_seeds("servers", lambda entry: list(mcp_registry._of_server(entry)))),
+    "ard": ("items", read_seeds("items", lambda entry: list(ard._hosts_in_entry(entry)))),
+    "mcp-registry": ("servers", read_seeds("servers", lambda entry: list(mcp_registry._hosts_in_server(entry)))),
     "file": ("servers", read_file),
     "archive": ("", read_archive),
     "sitemap": ("", read_sitemap),

@@ -60,7 +60,7 @@ class Fake:
                 "created_at": "2999-01-01T00:00:00+00:00", "registry": URL, "cursor": "start", "sequence": 5,
                 "restricted": True, "terms": {}, "counts": {}, **changes,
             }  # fmt: skip
-            writer.publish(DumpFileManifest(snapshot, **about).with_parts(writer.finish()), keep=2)
+            writer.publish(DumpFileManifest(snapshot, **about, parts=writer.finish()), keep=2)
         return read_manifest((self.folder / "manifest.json").read_bytes())
 
     async def answer(self, exchange: Exchange) -> None:
@@ -381,7 +381,7 @@ def test_records_are_parsed_a_few_at_a_time() -> None:
     dense = b"[" + b"0," * (follow.VALUES_AT_ONCE // 2)
     large = b"x" * (follow.BYTES_AT_ONCE // 2)
     for lines, count in (([dense] * 4, 2), ([large] * 4, 3), ([b"{}"] * 200, follow.LINES_AT_ONCE)):
-        batch, is_over = follow._some(iter(lines))
+        batch, is_over = follow._next_batch(iter(lines))
         assert (len(batch), is_over) == (count, False)
 
 

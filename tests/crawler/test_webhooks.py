@@ -290,7 +290,7 @@ async def test_messages_to_many_receivers_are_bounded(
         active.append(active[-1] - 1)
         await exchange.send(Reply().encode())
 
-    monkeypatch.setattr(webhooks, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(webhooks, "MAX_AT_ONCE", 1)
     receiver = Receiver([slow, slow, slow])
     async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
         receiver.secret = None  # each webhook has its own

@@ -20,9 +20,9 @@ from typing import Final
 
 import structlog
 
-from crawler.opt_out import MOST_AT_ONCE
+from crawler.opt_out import MAX_AT_ONCE
 from crawler.run import crawl
-from registry.actions.maintenance.opt_out import MOST_CLAIMED
+from registry.actions.maintenance.opt_out import MAX_CLAIMED
 from registry.settings import Settings
 from registry.store.embedded_postgres import server as embedded
 from registry.store.migrate import upgrade
@@ -109,9 +109,9 @@ def main() -> int:
     options = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     taken = asyncio.run(measure(options.clients, options.requests, options.honest, options.pause))
-    held = min(MOST_AT_ONCE, options.clients * MOST_CLAIMED)
+    held = min(MAX_AT_ONCE, options.clients * MAX_CLAIMED)
     print(  # noqa: T201
-        f"{options.requests} hostile requests of {options.clients} clients, {held} of {MOST_AT_ONCE} places held: "
+        f"{options.requests} hostile requests of {options.clients} clients, {held} of {MAX_AT_ONCE} places held: "
         f"an honest opt-out took {sorted(taken)[len(taken) // 2]:.1f} s in the median, {max(taken):.1f} s at most"
     )
     return int(max(taken) > PROMISED)

@@ -33,7 +33,7 @@ def write(folder: Path, snapshot: str = FIRST, *, count: int = 300, keep: int = 
     with DumpWriter(folder, snapshot, **options) as writer:
         for number in range(count):
             writer.add(f"d{number:05} d{number:05}", json.dumps({"number": number, "snapshot": snapshot}).encode())
-        manifest = replace(ABOUT, snapshot=snapshot).with_parts(writer.finish())
+        manifest = replace(ABOUT, snapshot=snapshot, parts=writer.finish())
         writer.publish(manifest, keep=keep)
     return read_manifest((folder / "manifest.json").read_bytes())
 
@@ -232,7 +232,7 @@ def test_a_line_that_is_too_long_is_left_out_alone(tmp_path: Path, monkeypatch: 
 
 def lie(**changes: Any) -> bytes:
     part = Part(f"{FIRST}-00001-{'0' * 16}.ndjson.zst", "0" * 64, 100, 1_000, 1, "a a", "b b")
-    return json.dumps({**ABOUT.with_parts((part,)).to_json(), **changes}).encode()
+    return json.dumps({**replace(ABOUT, parts=(part,)).to_json(), **changes}).encode()
 
 
 def part_lie(**changes: Any) -> bytes:

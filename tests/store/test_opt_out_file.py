@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.store.opt_out_file import MOST_LINE_BYTES, OptOutFile, OptOutLine, encoded, read_lines
+from registry.store.opt_out_file import MAX_LINE_BYTES, OptOutFile, OptOutLine, encoded, read_lines
 from tests.support.builders import NOW
 from tests.support.hang import HANG_SECONDS
 
@@ -48,7 +48,7 @@ def test_a_changed_line_is_not_believed(key: str) -> None:
 
 
 def test_a_line_without_end_is_bounded() -> None:
-    assert read_lines([b'"' * (MOST_LINE_BYTES + 1)]) == ([], 1)
+    assert read_lines([b'"' * (MAX_LINE_BYTES + 1)]) == ([], 1)
 
 
 @given(st.lists(st.binary(max_size=80).map(lambda raw: raw.replace(b"\n", b"") + b"\n")))

@@ -1,8 +1,7 @@
-"""Leases: acquires domains to visit, releases them, and recovers those whose worker has died.
+"""Leases: acquire domains to visit, release them, and recover them when their worker has died.
 
-Counts today's requests to each address block, over all processes.
-
-Applies an opt-out to stored rows: services are hidden, hosts are unscheduled, and events lose what they said.
+Also counts the day's requests per address block over all processes, and applies opt-outs to stored rows: services are
+hidden, hosts unscheduled, and the texts of events redacted.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,8 +27,8 @@ WHOLE_PLAN_EVERY: Final = timedelta(days=14)
 ROBOTS_FOR: Final = timedelta(hours=24)
 BUDGET_WINDOW: Final = timedelta(days=1)
 STRANGE_HOSTS: Final = 5
-"""Hosts of the last two standings that one lease visits: one that is better known and was submitted meanwhile waits
-for no more of them."""
+"""Hosts of the last two standings that one lease visits, so that a better known host submitted meanwhile does not wait
+for more of them."""
 
 ANSWERED: Final = frozenset(
     {
@@ -57,11 +56,11 @@ async def acquire(
     holder: int,
     only: Collection[str] | None = None,
 ) -> Lease | None:
-    """Lease at most `limit` domains, the longest overdue first, new ones before them; None when nothing is due, and
-    always in a mirror, which visits nothing.
+    """Lease at most `limit` domains, new ones first, then the longest overdue; None if nothing is due or this is a
+    mirror.
 
-    `holder`: the id of the worker's `hold_leases`, which lets `recover` detect that the worker is gone. `only`: take
-    only the domains of these hosts.
+    `holder`: id of the worker's `hold_leases`, by which `recover` notices that the worker died. `only`: lease only the
+    domains of these hosts.
     """
     token, until = uuid4(), now + lease_for
     domains = None if only is None else {registrable_domain(host) for host in only}
@@ -83,9 +82,9 @@ async def release(
     now: datetime,
     later: timedelta | None = None,
 ) -> int:
-    """Return domains that were not visited to the queue (None: all that the lease still holds); return their number.
+    """Return unvisited domains to the queue (None: all that the lease still holds); return their number.
 
-    They are due again at once, or after `later`. A released lease does not count as an attempt.
+    They are due at once, or after `later`. A released lease does not count as an attempt.
     """
     async with store.begin() as uow:
         requested = await uow.domains.leased(token) if domains is None else domains
@@ -95,16 +94,16 @@ async def release(
 
 
 async def lost(store: Store, holder: int, tokens: Collection[UUID]) -> list[str]:
-    """Return the domains that a worker's session holds, but under none of these leases: they were removed or opted out
-    since they were leased, so nothing of their visits will be recorded."""
+    """Return domains that the worker's session holds but none of these leases does. They were removed or opted out
+    since, so the results of their visits will be discarded."""
     async with store.read() as uow:
         return await uow.domains.fenced(holder, tokens) if tokens else []
 
 
 async def recover(store: Store, *, now: datetime) -> int:
-    """Free the leases of workers that are gone, without waiting for their expiry; return their number.
+    """Free the leases of dead workers without waiting for their expiry; return their number.
 
-    A domain whose workers died MAX_ATTEMPTS times is set aside: it may be what killed them.
+    A domain whose workers died MAX_ATTEMPTS times is set aside, because it may have killed them.
     """
     async with store.begin() as uow:
         orphans = await uow.domains.orphans()
@@ -115,7 +114,7 @@ async def recover(store: Store, *, now: datetime) -> int:
 
 
 async def next_due(store: Store) -> datetime | None:
-    """Return when the next unleased domain is due, possibly in the past; None when none is scheduled."""
+    """Return when the next unleased domain is due, possibly in the past; None if nothing is scheduled."""
     async with store.begin() as uow:
         return await uow.domains.next_due()
 
@@ -147,10 +146,10 @@ async def _jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple
 
 
 def _in_order(hosts: Iterable[HostRecord]) -> list[HostRecord]:
-    """Return due hosts of one domain in the order of their visits, without those that another lease visits later.
+    """Return the due hosts of one domain in visiting order, without the hosts left to a later lease.
 
-    The best known come first. Among hosts that strangers named, those come first that are the first of their submitter:
-    whoever names many waits longer.
+    Well-known hosts come first. Of hosts that strangers submitted, the first of each submitter come first, so a client
+    who submits many waits longer.
     """
     # guard: lease-order
     ordered = sorted(
@@ -163,10 +162,10 @@ def _in_order(hosts: Iterable[HostRecord]) -> list[HostRecord]:
 def host_job(
     host: HostRecord, documents: Iterable[DocumentRecord], now: datetime, *, closed: Iterable[str] = ()
 ) -> HostJob:
-    """Return the job: to request only known documents, or the whole plan every WHOLE_PLAN_EVERY and if none was found.
+    """Return the job: only known documents, or the whole plan every WHOLE_PLAN_EVERY and if no document is known.
 
-    A host that somebody named (a submission, `waypost crawl HOST`) gets all paths of all formats, a submitted one until
-    each was requested once. `documents`: all current ones of the host. `closed`: hosts of the domain that are never
+    A host that was submitted or named in `waypost crawl HOST` gets all paths of all formats; a submitted one until each
+    path was requested once. `documents`: all current ones of the host. `closed`: hosts of the domain that are never
     visited.
     """
     known = [document for document in documents if document.outcome in _KNOWN and document.alias_of is None]
@@ -174,7 +173,7 @@ def host_job(
     whole_plan = host.whole_plan_at is None or not has_any or now - host.whole_plan_at >= WHOLE_PLAN_EVERY
     is_revisit = not host.pending and host.outcome in ANSWERED
     needs_turns = whole_plan and (is_revisit or host.submitted_at is not None)
-    further = further_steps(host, known, now) if needs_turns else []  # a first bulk visit costs nothing more
+    further = further_steps(host, known, now) if needs_turns else []  # A first bulk visit needs no query for turns.
     was_submitted = host.submitted_at is not None and any(step.path not in host.asked for step in further)
     named = whole_plan and (host.next_visit_why is DueReason.ASKED or was_submitted)
     rotates = is_revisit and not named
@@ -194,7 +193,7 @@ def host_job(
 
 
 def further_steps(host: HostRecord, documents: Iterable[DocumentRecord], now: datetime) -> list[Step]:
-    """Return the steps that a bulk visit leaves out and that may be requested, in the order of their turns."""
+    """Return the steps that a bulk visit skips although they are allowed, in the order of their turns."""
     home = f"https://{host.host}"
     found = {document.url.removeprefix(home) for document in documents if document.outcome is Outcome.FOUND}
     steps = limits.further_steps(host.host, short=is_short(host, bool(found)))
@@ -211,7 +210,7 @@ def _is_tool_list(document: DocumentRecord) -> bool:
 
 
 def _known_document(document: DocumentRecord) -> KnownDocument:
-    """Return the document with validators only when it was readable and not missed: a 304 then confirms it."""
+    """Return the document; with validators only if it was readable and not missed, so that a 304 confirms it."""
     use_validators = document.outcome is not Outcome.MALFORMED and document.missed_at is None
     etag, last_modified = (document.etag, document.last_modified) if use_validators else (None, None)
     return KnownDocument(
@@ -235,10 +234,10 @@ def _robots(host: HostRecord, now: datetime) -> RobotsRecord | None:
 async def count_requests(
     store: Store, requests: Mapping[str, int], blocks: Collection[str], *, now: datetime
 ) -> dict[str, int]:
-    """Add the `requests`, by block, to today's (UTC); return today's sums of those blocks and of `blocks`.
+    """Add `requests`, by block, to today's counts (UTC); return today's counts of these blocks and of `blocks`.
 
-    It runs in a transaction of its own that touches nothing else: `record` never waits for it. Raise StoreUnavailable;
-    then the requests were not counted, or, when only the answer was lost, a retry counts them again.
+    Uses a separate transaction, so `record` never waits for it. Raise StoreUnavailable: nothing was counted, or only
+    the answer was lost and a retry counts twice.
     """
     day = now.astimezone(UTC).date()
     async with store.begin() as uow:
@@ -250,7 +249,7 @@ async def count_requests(
 
 
 async def apply_opt_out(uow: UnitOfWork, domain: str, host: str, *, now: datetime) -> int:
-    """Apply it to the host and every host below it; return the number of services that were shown until now.
+    """Apply an opt-out to the host and every host below it; return the number of services that are now hidden.
 
     The caller has locked the domain and stored the opt-out. Nothing else is deleted; `forget` does that.
     """

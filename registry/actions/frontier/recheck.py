@@ -1,12 +1,10 @@
-"""Visits of known hosts that are asked for: by anybody within small budgets, by the owner of a host at once.
+"""Visits on request of known hosts, and upkeep of the queue.
 
-A repeated visit is queued as a submission is, and it is charged to the daily budgets of the site like any other visit:
-nobody can make the crawler exceed them, the owner included.
+Anyone may request a visit within small budgets; the owner of a host gets one at once. It is queued like a submission
+and charged to the site's daily budgets like any visit, so no request can exceed these, not even the owner's.
 
-Maintains the queue: candidates, orphaned leases, overdue hosts, and opt-outs newer than a restored backup.
-
-No host is visited here. Workers do the first two every few seconds; this job is for registries whose crawls are
-scheduled, and for what no worker does.
+Upkeep covers candidates, orphaned leases, overdue hosts and opt-outs newer than a restored backup. It is a job for
+registries with scheduled crawls; workers do the first two every few seconds.
 """
 
 from collections.abc import Collection
@@ -17,8 +15,8 @@ from typing import Final, Literal
 from registry.actions.frontier.lease import apply_opt_out, recover
 from registry.actions.frontier.seed import fold_candidates
 from registry.actions.frontier.submit import (
+    MAX_REPEAT_AFTER,
     REMEMBERED,
-    REPEAT_MOST,
     Refused,
     SubmissionRefusal,
     bring_forward,
@@ -35,16 +33,16 @@ from registry.store.records import HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 AGAIN_AFTER: Final = timedelta(minutes=1)
-"""Least time between the last visit of a host and one that a stranger asks for."""
+"""Minimum time between the last visit of a host and a visit requested by a stranger."""
 
 MOST_OF_DOMAIN: Final = 8
-"""Visits in REMEMBERED that strangers can ask for on all hosts of a domain."""
+"""Visits in REMEMBERED that strangers can request on all hosts of a domain."""
 
 MOST_OF_CLIENT_AND_DOMAIN: Final = 4
-"""Those that one client can ask for on a domain, so that no client takes them all."""
+"""Visits in REMEMBERED that one client can request on a domain, so that no client takes them all."""
 
 MOST_OF_CLIENT: Final = 40
-"""Those that one client can ask for on all domains."""
+"""Visits in REMEMBERED that one client can request on all domains."""
 
 _MAY_ASK_FOR_TIME: Final = frozenset({Outcome.RATE_LIMITED, Outcome.SERVER_ERROR})
 
@@ -55,10 +53,9 @@ RecheckState = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Recheck:
-    """`state`: queued (a visit waits; `next_visit_at` is never in the past), unknown (never named to this registry),
-    opted_out, blocked; or why it was refused until `retry_at`: too_soon (visited just now), asked_for_time (the host
-    itself asks to be left alone so long), client_budget, domain_budget, or as a submission of a host that was never
-    reached."""
+    """Answer to a request. `state`: queued (`next_visit_at` is never in the past), unknown (never submitted here),
+    opted_out, blocked; or refused until `retry_at`: too_soon (visited just now), asked_for_time (the host sent
+    Retry-After), client_budget, domain_budget, or a submission's refusal if the host was never reached."""
 
     state: RecheckState
     domain: str
@@ -79,8 +76,8 @@ async def recheck(
 ) -> Recheck:
     """Queue a visit of a known host. Raise InvalidName and DecidedAtOrigin.
 
-    `client`: who asks; None: the operator of this registry, or the owner. `by_owner`: the budgets of strangers do not
-    count. `whole_plan`: request all paths and robots.txt again, not only the documents that are known.
+    `client`: the requester; None: this registry's operator, or the owner. `by_owner`: ignore the budgets of strangers.
+    `whole_plan`: request all paths and robots.txt again, not only known documents.
     """
     named = canonical_host(name, exempt=exempt)
     async with store.begin() as uow:
@@ -99,7 +96,7 @@ async def recheck_in(
     by_owner: bool = False,
     whole_plan: bool = True,
 ) -> Recheck:
-    """Do what `recheck` does in a transaction of the caller."""
+    """Do what `recheck` does, in the caller's transaction."""
     await refuse_in_mirror(uow, host)
     limits = (await uow.holds.limits([domain]))[domain]
     if not limits.may_be_visited(host):  # guard: opt-out-recheck
@@ -133,9 +130,9 @@ async def _queue(uow: UnitOfWork, known: HostRecord, client: str | None, *, whol
 async def _refusal(
     uow: UnitOfWork, known: HostRecord, client: str | None, *, by_owner: bool, now: datetime
 ) -> tuple[RecheckState, datetime] | None:
-    """Return why the visit is not made, and until when; None if it may be made."""
+    """Return why the visit is refused, and until when; None if it is allowed."""
     if known.last_visit_at is not None and known.outcome in _MAY_ASK_FOR_TIME:
-        until = min(known.next_visit_at or now, known.last_visit_at + REPEAT_MOST)
+        until = min(known.next_visit_at or now, known.last_visit_at + MAX_REPEAT_AFTER)
         if now < until:  # guard: recheck-retry-after
             return "asked_for_time", until
     if by_owner:  # guard: recheck-owner
@@ -170,8 +167,8 @@ _FOLDS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class RecrawlCounts:
-    """Counts: candidates that became hosts; leases of dead workers that were freed; domains made due for their overdue
-    hosts; services hidden because of an opt-out; domains that are due now; processes that are crawling."""
+    """Counts: candidates made hosts, leases freed from dead workers, domains made due for overdue hosts, services
+    hidden by an opt-out, domains due now, running crawl processes."""
 
     folded: int
     recovered: int
@@ -182,7 +179,7 @@ class RecrawlCounts:
 
 
 async def recrawl(store: Store, *, now: datetime, exempt: Collection[str] = ()) -> RecrawlCounts:
-    """Run all steps once. Raise StoreUnavailable; can be repeated."""
+    """Run all steps once. Safe to repeat. Raise StoreUnavailable."""
     hidden = await _apply_restored_opt_outs(store, now)
     folded = await _fold(store, now, exempt)
     recovered = await recover(store, now=now)
@@ -193,7 +190,7 @@ async def recrawl(store: Store, *, now: datetime, exempt: Collection[str] = ()) 
 
 
 async def _apply_restored_opt_outs(store: Store, now: datetime) -> int:
-    """Apply opt-outs that were restored over an older backup, in which the hosts they cover are shown and due."""
+    """Apply opt-outs that were restored over an older backup, where the hosts they cover are still shown and due."""
     hidden = 0
     while True:
         async with store.begin() as uow:
@@ -217,7 +214,7 @@ async def _fold(store: Store, now: datetime, exempt: Collection[str]) -> int:
 
 
 async def _make_overdue_due(store: Store, now: datetime) -> int:
-    """Make domains with overdue hosts due, page by page: there may be millions, and no lock may last long."""
+    """Make domains with overdue hosts due, page by page: there may be millions, and locks must stay short."""
     count, after = 0, ""
     while True:
         async with store.begin() as uow:

@@ -1,7 +1,7 @@
 """Adds names to the frontier as domains and hosts: from lists of seeds, and from candidates that documents name.
 
-Names are canonicalised first and added in chunks, new rows only. Seeding a list twice, or in two processes at once,
-changes nothing, so an interrupted list is simply seeded again. A source of pages is read on from its last checkpoint.
+Names are canonicalised and added in chunks, new rows only. Seeding a list twice, or in two processes at once, changes
+nothing, so an interrupted list is simply seeded again. A source of pages continues from its last checkpoint.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ async def seed(
     progress: Callable[[SeedReport], None] = lambda _: None,
     on_checkpoint: Callable[[Checkpoint], None] = lambda _: None,
 ) -> SeedReport:
-    """Add hosts by name, due in the order of the names; invalid names are reported, never raised.
+    """Add hosts by name, due in the order of the names; report invalid names, never raise for them.
 
     There is one transaction per CHUNK names, and one before each checkpoint of the source, so that reported progress is
     committed. `exempt`: names of the connect-to table, which may be special-use names. `on_refusal` is called for each
@@ -124,9 +124,9 @@ async def fold_candidates(
     limit: int = FOLD,
     on_refusal: Callable[[Refusal], None] = lambda _: None,
 ) -> SeedReport:
-    """Turn the oldest `limit` candidates into hosts that are due now, after everything that is overdue.
+    """Turn the oldest `limit` candidates into hosts that are due now, after all overdue ones.
 
-    Candidates have no priority, unlike submissions, and one domain gets MAX_HOSTS_NAMED at a time.
+    Candidates have no priority, unlike submissions, and a domain gets at most MAX_HOSTS_NAMED at a time.
     """
     report = SeedReport()
     async with store.begin() as uow:
@@ -178,9 +178,10 @@ async def make_due(store: Store, names: Iterable[str], *, now: datetime, exempt:
 
 
 async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal] | Checkpoint]:
-    """Yield lists of at most CHUNK, and each checkpoint after the names before it.
+    """Yield lists of at most CHUNK names, and each checkpoint after the names before it.
 
-    Files and pipes are read in a thread, so as not to block the event loop."""
+    Files and pipes are read in a thread, so that they do not block the event loop.
+    """
     if isinstance(seeds, AsyncIterable):
         chunk: list[str | Seed | Refusal] = []
         async for entry in seeds:
@@ -202,7 +203,8 @@ async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal] | Ch
 def _canonical(
     chunk: Sequence[str | Seed | Refusal], exempt: Collection[str], first_position: int
 ) -> tuple[Iterable[NamedHost], list[Refusal]]:
-    """Return the canonical hosts of the names, each once, and the refusals. `first_position`: of the first name."""
+    """Return the canonical hosts of the names, each once, and the refusals. `first_position`: position of the first
+    name."""
     hosts: dict[str, NamedHost] = {}
     refusals: list[Refusal] = []
     for position, entry in enumerate(chunk, first_position):

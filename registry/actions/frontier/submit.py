@@ -1,15 +1,9 @@
-"""Submissions: requests to visit a host. Ten thousand submissions of one host cause no more requests than one.
+"""Submissions: requests to visit a host, one at a time or as a list.
 
-Anybody may submit a host of any site. What that can cost the site is bounded by its registrable domain, and what one
-client can take of that by the client, so that no client keeps others from submitting. In the queue of visits clients
-take turns: what one of them submitted delays a submission of another by one visit (`store/turns.py`).
-
-Lists of hosts that are submitted together, once for each Idempotency-Key.
-
-(draft-ietf-httpapi-idempotency-key-header: the same key with the same body gets the same answer, with another body an
-error, and while the first request is being worked on another error.)
-
-Stores the probes that a visit had no budget for until the next visit.
+Ten thousand submissions of a host cause no more requests than one. Anyone may submit any host, so bounds per
+registrable domain protect the site, and bounds per client keep one client from using up what others need. Clients take
+turns in the queue of visits: a submission delays that of another client by one visit at most (`store/turns.py`). Lists
+obey draft-ietf-httpapi-idempotency-key-header. Also reads the stored probes that exceeded a visit's budget.
 """
 
 from collections.abc import Collection, Sequence
@@ -31,7 +25,7 @@ from registry.store.submission_lists import SubmissionListRecord, SubmittedHostR
 from registry.store.unit_of_work import Store, UnitOfWork
 
 REPEAT_AFTER: Final = timedelta(hours=1)
-REPEAT_MOST: Final = timedelta(days=1)
+MAX_REPEAT_AFTER: Final = timedelta(days=1)
 """Minimum and maximum time before a host where nothing was found may be submitted again: its operator may just have
 added a manifest. The time doubles after each visit that ended like the one before, so that submissions cannot make the
 crawler visit a host a hundred times a day."""
@@ -59,12 +53,12 @@ State = Literal["new", "queued", "known", "opted_out", "blocked"] | Refused
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """`state`: new (not known before), queued (a visit waits), known (visited already, schedule unchanged), opted_out,
-    blocked (by an operator of this registry); or why it was refused: too_many (of its domain's hosts wait already),
-    client_domain (this client submitted too many of them), client_unresolved (too many names that it submitted had no
-    address).
+    """Answer to a submission. `state`: new (not known before), queued (a visit waits), known (visited already, schedule
+    unchanged), opted_out, blocked (by this registry's operator); or refused: too_many (hosts of its domain wait
+    already), client_domain (this client submitted too many of them), client_unresolved (too many names submitted by
+    this client had no address).
 
-    `next_visit_at` is never in the past; of a refused one None. `retry_at`: when a refused one may be submitted again.
+    `next_visit_at`: never in the past, None if refused. `retry_at`: when a refused host may be submitted again.
     """
 
     state: State
@@ -89,8 +83,8 @@ _Result = tuple[State, datetime | None] | SubmissionRefusal
 async def submit(
     store: Store, name: str, *, now: datetime, client: str | None = None, exempt: Collection[str] = ()
 ) -> Submission:
-    """Queue the host before everything else that is due. `client`: who asks; None: the operator, whom the bounds per
-    client do not concern. Raise InvalidName and DecidedAtOrigin."""
+    """Queue the host before everything else that is due. `client`: the submitter; None: this registry's operator, who
+    has no client bounds. Raise InvalidName and DecidedAtOrigin."""
     (submission,) = await submit_all(store, [canonical_host(name, exempt=exempt)], client=client, now=now)
     return submission
 
@@ -98,13 +92,13 @@ async def submit(
 async def submit_all(store: Store, hosts: Sequence[Host], *, client: str | None, now: datetime) -> list[Submission]:
     """Queue different hosts in this order, each as `submit` does, in one transaction.
 
-    Nothing is locked or written for those that wait at the client's place already, or cannot be queued. The domains of
+    Hosts that already wait at the client's place, or cannot be queued, are neither locked nor written. The domains of
     the others are locked together until the end, in the order in which every writer locks. Raise DecidedAtOrigin.
     """
     async with store.begin() as uow:
         await refuse_in_mirror(uow, hosts[0].host)
         limits = await uow.holds.limits({host.domain for host in hosts})
-        results = {host: await _unqueued(uow, host, limits[host.domain], client, now) for host in hosts}
+        results = {host: await _without_queueing(uow, host, limits[host.domain], client, now) for host in hosts}
         if queued := [host for host, result in results.items() if result is None]:
             domains = {host.domain for host in queued}
             await uow.domains.add(domains, source="submission", now=now, due=None)
@@ -123,8 +117,8 @@ def _submission(host: Host, result: _Result, now: datetime) -> Submission:
 
 
 async def erase_clients(store: Store, *, now: datetime) -> int:
-    """Delete which client submitted, claimed or asked for what longer ago than REMEMBERED, a bounded number of rows;
-    return their number."""
+    """Delete the clients of submissions, claims and reports older than REMEMBERED, a bounded number of rows; return how
+    many."""
     before = now - REMEMBERED
     async with store.begin() as uow:
         number = await uow.submissions.erase(before=before)
@@ -136,8 +130,10 @@ async def erase_clients(store: Store, *, now: datetime) -> int:
         return number
 
 
-async def _unqueued(uow: UnitOfWork, host: Host, limits: Limits, client: str | None, now: datetime) -> _Result | None:
-    """Return what becomes of a host that cannot be queued, or need not be; None: it has to be."""
+async def _without_queueing(
+    uow: UnitOfWork, host: Host, limits: Limits, client: str | None, now: datetime
+) -> _Result | None:
+    """Return the result for a host that cannot or need not be queued; None if it must be."""
     if not limits.may_be_visited(host.host):  # guard: opt-out-submission
         return "opted_out" if limits.has_opted_out(host.host) else "blocked", None
     verdict = await _verdict(uow, host, await uow.hosts.get(host.domain, host.host), client, now)
@@ -147,7 +143,7 @@ async def _unqueued(uow: UnitOfWork, host: Host, limits: Limits, client: str | N
 async def _verdict(
     uow: UnitOfWork, host: Host, known: HostRecord | None, client: str | None, now: datetime
 ) -> _Result | int:
-    """Return what becomes of a host that cannot be queued, or need not be; else its turn, as `turn_of` does."""
+    """Return the result for a host that cannot or need not be queued; else its turn, as `turn_of` does."""
     if known is None or not is_waiting(known, now):
         return await turn_of(uow, known or _new(host, now), client, now)
     return 0 if await comes_sooner(uow, known, client, now) else ("queued", known.next_visit_at)
@@ -158,7 +154,7 @@ def _new(host: Host, now: datetime) -> HostRecord:
 
 
 async def _queue(uow: UnitOfWork, host: Host, client: str | None, now: datetime) -> _Result:
-    """Queue a host of a locked domain, or return why it cannot be or need not be."""
+    """Queue a host of a locked domain, or return why it cannot or need not be queued."""
     known, new = await uow.hosts.get(host.domain, host.host), _new(host, now)
     verdict = await _verdict(uow, host, known, client, now)
     if not isinstance(verdict, int):
@@ -190,7 +186,7 @@ async def _queue(uow: UnitOfWork, host: Host, client: str | None, now: datetime)
 
 
 async def place_of(uow: UnitOfWork, client: str | None, now: datetime) -> datetime:
-    """Return the place in the queue of a visit that the client asks for now; clients take turns.
+    """Return the place in the queue of a visit that the client requests now; clients take turns.
 
     None: the operator or the host's owner, who has the next turn.
     """
@@ -201,8 +197,8 @@ async def place_of(uow: UnitOfWork, client: str | None, now: datetime) -> dateti
 
 
 async def comes_sooner(uow: UnitOfWork, known: HostRecord, client: str | None, now: datetime) -> bool:
-    """Return whether the client's next turn is before the visit that a waiting host has: a host in somebody's long list
-    must not wait for the end of that list. Postponed visits stay where they are."""
+    """Return whether the client's next turn comes before the queued visit of a waiting host. A host at the end of
+    another client's long list must not wait for all of it. Postponed visits keep their place."""
     if known.next_visit_at is None or known.next_visit_at > now:
         return False
     earliest = now - SUBMISSION_HEAD_START
@@ -218,12 +214,12 @@ async def bring_forward(uow: UnitOfWork, known: HostRecord, client: str | None, 
 
 
 def _last_place(earliest: datetime) -> datetime:
-    """Return the last place of submissions in the queue: half-way to the names of seeds, which come after them."""
+    """Return the last place of submissions in the queue, half-way to the names of seeds."""
     return earliest + (SUBMISSION_HEAD_START - SEED_HEAD_START) / 2
 
 
 def is_waiting(known: HostRecord, now: datetime) -> bool:
-    """Return whether the visit that an earlier submission asked for is due or was postponed."""
+    """Return whether the visit requested by an earlier submission is due or postponed."""
     if known.submitted_at is None or known.next_visit_at is None:
         return False
     if known.last_visit_at is not None and known.submitted_at <= known.last_visit_at:
@@ -234,8 +230,8 @@ def is_waiting(known: HostRecord, now: datetime) -> bool:
 async def turn_of(uow: UnitOfWork, host: HostRecord, client: str | None, now: datetime) -> int | SubmissionRefusal:
     """Return how many other unknown sub-hosts of the domain the client has submitted, or why this one is refused.
 
-    Hosts that were reached before are never refused. The apex, its www, and hosts that the site or the operator named
-    are not strange: only names without an address count against them.
+    Hosts that were reached before are never refused. The apex, its www, and hosts named by the site or the operator do
+    not count as strange: only names without an address count against them.
     """
     if host.was_reached:
         return 0
@@ -254,19 +250,20 @@ async def turn_of(uow: UnitOfWork, host: HostRecord, client: str | None, now: da
 
 
 async def _is_full(uow: UnitOfWork, domain: str, turn: int) -> bool:
-    """Return whether no more sub-hosts may wait: one of a client that submitted fewer takes the place of another's."""
+    """Return whether no more sub-hosts may wait. A client with fewer submissions may replace a host of another
+    client."""
     number, last_turn = await uow.hosts.waiting_submitted(domain)
     return number >= MAX_WAITING and turn >= last_turn  # guard: submitted-hosts
 
 
 async def _may_repeat(uow: UnitOfWork, known: HostRecord, now: datetime) -> bool:
-    """Return whether the host was never visited, or without result a while ago. A Retry-After of the host is obeyed."""
+    """Return whether the host was never visited, or its visit failed long enough ago. Obey its Retry-After."""
     if known.last_visit_at is None:
         return True
     if known.outcome in _MAY_ASK_FOR_TIME:
         scheduled_at = known.next_visit_at or now
-        return now >= min(scheduled_at, known.last_visit_at + REPEAT_MOST)
-    if now - known.last_visit_at < min(REPEAT_AFTER * 2 ** min(max(known.streak - 1, 0), 8), REPEAT_MOST):
+        return now >= min(scheduled_at, known.last_visit_at + MAX_REPEAT_AFTER)
+    if now - known.last_visit_at < min(REPEAT_AFTER * 2 ** min(max(known.streak - 1, 0), 8), MAX_REPEAT_AFTER):
         return False
     return known.host not in await uow.services.of([known.domain])
 
@@ -282,7 +279,7 @@ KEYS_KEPT: Final = REMEMBERED
 LISTS_KEPT: Final = timedelta(days=30)
 
 ABANDONED_AFTER: Final = timedelta(minutes=5)
-"""After this time a list that is not done was left by a process that ended, and the next request with its key does the
+"""After this time an unfinished list counts as abandoned by a dead process, and the next request with its key does the
 rest. A list of MOST_HOSTS takes seconds."""
 
 ACCEPTED: Final = frozenset({"new", "queued", "known"})
@@ -298,8 +295,8 @@ class ListInProgress(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SubmissionList:
-    """`hosts`: the accepted ones, in the order of the list. `refused`: {"index", "code"} of the others, and "retry_at"
-    (ISO 8601) where it can be tried again. `is_repeated`: an earlier request with the same key submitted it."""
+    """Result of a list. `hosts`: accepted, in the order of the list. `refused`: {"index", "code"} of the others, with
+    "retry_at" (ISO 8601) if they can be tried again. `is_repeated`: a request with the same key came before."""
 
     id: UUID
     asked_at: datetime
@@ -318,10 +315,10 @@ async def submit_list(
     now: datetime,
     exempt: Collection[str] = (),
 ) -> SubmissionList:
-    """Queue the hosts, each as `submit` does, and store what became of each. Raise KeyReused, InFlight and
+    """Queue the hosts, each as `submit` does, and store each result. Raise ReusedKey, ListInProgress and
     DecidedAtOrigin.
 
-    `list_id`: random bits that nobody can guess, used unless the key names an earlier list.
+    `list_id`: random, hard to guess; used unless the key names an earlier list.
     """
     record = SubmissionListRecord(list_id, now, None, body_sha256, [])
     async with store.begin() as uow:
@@ -351,7 +348,7 @@ async def submit_list(
 async def _submitted(
     store: Store, names: Sequence[str], list_id: UUID, client: str, now: datetime, exempt: Collection[str]
 ) -> tuple[list[SubmittedHostRecord], list[dict[str, Any]]]:
-    """Submit the hosts, BATCH in a transaction; return the accepted ones and the refusals, in the order of the list."""
+    """Submit the hosts, BATCH per transaction; return the accepted ones and the refusals, in the order of the list."""
     places: dict[Host, int] = {}
     refused: list[dict[str, Any]] = []
     for index, name in enumerate(names):
@@ -382,7 +379,7 @@ def probe_to_json(probe: Probe) -> dict[str, Any]:
 
 
 def probes_from_json(values: Sequence[Any]) -> tuple[Probe, ...]:
-    """Return the probes. Values in the shape of another program version are left out: a plan finds them again."""
+    """Return the probes. Skip values written by another program version: a plan finds them again."""
     return tuple(probe for value in values if (probe := _probe(value)) is not None)
 
 

@@ -1,14 +1,9 @@
-"""Removes a site from the registry: deletes everything stored about a domain, or a host and those below it.
+"""Deletes everything stored about a host or domain, and sets and ends holds (blocks, quarantines, hidden services).
 
-Answers are read from the database, so the commit removes the site from them at once, whatever an index still holds;
-the trigger on services notes it for every index. Every writer checks opt-outs, those made here included: reindexing,
-visits, submissions, seeds and documents of others do not bring it back. Without an opt-out it may be named again.
-
-Sets and ends holds: blocks and quarantines of this registry's operators, and services that their owners hide.
-
-What is stored stays. A hold takes effect with the commit, for every interface; every writer asks `Limits` about it
-(core/access/holds.py), so visits, submissions, seeds, rescoring and mirrors do not undo it. Each change is an entry of
-the audit log in the same transaction.
+Interfaces answer from the database, so the commit takes effect at once, even if an index lags; the trigger on services
+notes the change for every index. Every writer checks opt-outs and `Limits` (core/access/holds.py), so visits,
+submissions, seeds, rescoring and mirrors do not undo it. A hold deletes nothing, and each change is logged in the audit
+log in the same transaction. A site deleted without an opt-out may be submitted again.
 """
 
 import logging
@@ -35,9 +30,9 @@ How = Literal["operator", "file", "dns", "owner"]
 
 @dataclass(frozen=True, slots=True)
 class ForgetResult:
-    """`host` and all below it. `services`: hosts that were shown until now. `rows`: deleted rows, by table.
+    """`host`: it and all hosts below it were deleted. `services`: hosts that were shown. `rows`: deleted rows by table.
 
-    `stays_out`: an opt-out or a block covers it, made now or before.
+    `stays_out`: an opt-out or a block covers the host, made now or before.
     """
 
     domain: str
@@ -58,10 +53,10 @@ async def forget(
     since: datetime | None = None,
     actor: str = OPERATOR,
 ) -> ForgetResult:
-    """Delete, and with `opt_out` store an opt-out too, with who declared it, the evidence and `since` when (None: now).
+    """Delete; with `opt_out`, also store an opt-out: who declared it, the evidence, `since` when (None: now).
 
-    Repeating it is harmless: it completes an interrupted attempt, and an opt-out keeps its first evidence. Raise
-    InvalidName (syntax only: names stored under older rules must be deletable too) and StoreUnavailable.
+    Safe to repeat: that completes an interrupted attempt, and an opt-out keeps its first evidence. Raise InvalidName
+    (syntax only: names stored under older rules must be deletable too) and StoreUnavailable.
     """
     host = host_syntax(name)
     async with store.begin() as uow:
@@ -72,7 +67,7 @@ async def forget(
 
 
 async def forget_candidates(store: Store, forgotten: ForgetResult) -> ForgetResult:
-    """Delete the candidates too, in a transaction of its own (see `Forgetting.candidates`)."""
+    """Delete the candidates too, in a separate transaction (see `Forgetting.candidates`)."""
     async with store.begin() as uow:
         candidates = await uow.forgetting.candidates(forgotten.domain, forgotten.host)
     return replace(forgotten, rows={**forgotten.rows, "candidates": candidates})
@@ -89,7 +84,7 @@ async def forget_locked(
     actor: str,
     since: datetime | None = None,
 ) -> ForgetResult:
-    """Do what `forget` does except for candidates, in a transaction of the caller."""
+    """Do what `forget` does, except for candidates, in the caller's transaction."""
     domain = registrable_domain(host)
     await uow.domains.lock([domain])
     await uow.claims.serialize(domain)
@@ -131,7 +126,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HoldResult:
-    """`changed`: whether the hold is new, or was ended now. `services`: hosts that are hidden by it, or shown again."""
+    """`changed`: the hold is new, or was ended now. `services`: hosts that it hides, or that are shown again."""
 
     domain: str
     host: str
@@ -150,9 +145,9 @@ async def hold(
     now: datetime,
     covers_below: bool = True,
 ) -> HoldResult:
-    """Set a hold on a host, and with `covers_below` on all hosts below it; a block always covers those.
+    """Set a hold on a host; with `covers_below` also on all hosts below it, which a block always covers.
 
-    One that is set already stays as it is. Special-use names may be held: a registry may have stored some under other
+    An existing hold stays unchanged. Special-use names may be held: a registry may have stored some under other
     settings. Raise InvalidName, also for public suffixes, and StoreUnavailable.
     """
     try:
@@ -167,8 +162,9 @@ async def hold(
 
 
 async def release(store: Store, name: str, kind: HoldKind, *, actor: str, reason: str, now: datetime) -> HoldResult:
-    """End the hold of exactly this host. What no other hold and no opt-out covers is shown again at once, as judged
-    from its stored documents; the hosts of an ended block are visited next. Raise InvalidName and StoreUnavailable."""
+    """End the hold of exactly this host. Services not covered by another hold or an opt-out reappear at once, as judged
+    from their stored documents; the hosts of an ended block are visited next. Raise InvalidName and
+    StoreUnavailable."""
     host = host_syntax(name)
     async with store.begin() as uow:
         return await release_locked(uow, host, kind, actor=actor, reason=reason, now=now)
@@ -177,13 +173,13 @@ async def release(store: Store, name: str, kind: HoldKind, *, actor: str, reason
 async def holds(
     store: Store, after: tuple[str, str, str], kinds: Collection[HoldKind], *, limit: int
 ) -> Sequence[Hold]:
-    """Return holds of these kinds after this domain, host and kind, in this order."""
+    """Return the holds of these kinds that come after this domain, host and kind, in this order."""
     async with store.begin() as uow:
         return await uow.holds.page(after, kinds, limit=limit)
 
 
 async def hold_locked(uow: UnitOfWork, new: Hold, *, now: datetime) -> HoldResult:
-    """Set a hold in a transaction of the caller, which has written nothing before."""
+    """Set a hold in the caller's transaction, which has written nothing before."""
     domain, host = new.domain, new.host
     await _lock(uow, domain)
     if not await uow.holds.put(new):
@@ -205,7 +201,7 @@ async def hold_locked(uow: UnitOfWork, new: Hold, *, now: datetime) -> HoldResul
 async def release_locked(
     uow: UnitOfWork, host: str, kind: HoldKind, *, actor: str, reason: str, now: datetime
 ) -> HoldResult:
-    """End a hold in a transaction of the caller, which has written nothing before. `host`: in canonical spelling."""
+    """End a hold in the caller's transaction, which has written nothing before. `host`: in canonical spelling."""
     domain = registrable_domain(host)
     await _lock(uow, domain)
     ended = await uow.holds.remove(domain, host, kind)
@@ -221,7 +217,7 @@ async def release_locked(
 
 
 async def _lock(uow: UnitOfWork, domain: str) -> None:
-    """Have no writer between the hold and its effects: recording locks the domain, a mirror has a lock of its own."""
+    """Lock out writers until the hold has taken effect: recording locks the domain, a mirror has a separate lock."""
     if await uow.mirroring.get() is not None:
         await uow.mirroring.lock()
     await uow.domains.lock([domain])
@@ -238,10 +234,10 @@ async def _visit_again(uow: UnitOfWork, ended: Hold, now: datetime) -> None:
 
 
 async def _show(uow: UnitOfWork, domain: str, hosts: Collection[str], now: datetime) -> list[str]:
-    """Show hidden services that nothing covers any more; return their hosts.
+    """Show hidden services that are no longer covered; return their hosts.
 
     They are judged again, because rules may have changed meanwhile; that also makes their events. A mirror has no
-    bodies to judge. One that cannot be judged stays hidden until its next visit.
+    bodies to judge. A service that cannot be judged stays hidden until its next visit.
     """
     if await uow.mirroring.get() is not None:
         await uow.services.show(domain, hosts)

@@ -1,17 +1,9 @@
 """Opt-outs and their end, declared by the site itself. Anyone may request a check; only the site can declare it.
 
 After a request (`ask`), a worker claims it (`claim`), checks the site (`core/names/opt_out.py`) and reports the result
-(`settle`). Many are checked at once, and clients take turns, so that no number of requests delays those of another
-client. A check does not wait for the lease of the domain: `forget` makes the results of a running visit void.
-
-An opt-out deletes what is stored and stays. It ends by request, when the site declares it in none of the three possible
-ways (robots.txt, file, TXT record). Only an operator can end the opt-out that an operator of this registry made.
-
-Applies lines of a file of opt-outs to a database that may be older than they are.
-
-The last line of each host counts. What the database knows already stays as it is, so a replay may be repeated, and
-several processes may do it at once. The audit log tells when an opt-out ended: the line of an opt-out that ended later,
-at another machine, brings nothing back.
+(`settle`). Clients take turns, so the requests of one do not delay those of another. An opt-out deletes what is stored;
+it ends on request if the site no longer declares it in robots.txt, file or TXT record. An operator's opt-out is ended
+by operators only. `replay` applies a file of opt-outs to an older database.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -47,19 +39,19 @@ Verdict = Literal[
 ]
 
 SITE: Final = system_actor("opt-out-check")
-"""The actor of what a site declares: a worker read it there."""
+"""The actor of the site's declarations, read by a worker."""
 
 AGAIN_AFTER: Final[dict[Wish, timedelta]] = {"out": timedelta(hours=2), "in": timedelta(days=1)}
-"""Minimum time between two checks of a host; a day for one that opted out, because it wants no visits."""
+"""Minimum time between two checks of a host; a day for a host that opted out, because it wants no visits."""
 
-MOST_HOSTS: Final = 3
-"""Hosts of one domain checked per day that nobody has visited: a check costs requests, and invented host names must not
-multiply them. They cannot use up the checks of the apex, of `www.` and of visited hosts, which are not counted."""
+MAX_HOSTS: Final = 3
+"""Unvisited hosts of one domain checked per day: a check costs requests, and invented host names must not multiply
+them. The apex, `www.` and visited hosts are not counted, so invented names cannot use up their checks."""
 
-MOST_OPEN: Final = 50
+MAX_OPEN: Final = 50
 """Open requests of one client."""
 
-MOST_CLAIMED: Final = 3
+MAX_CLAIMED: Final = 3
 """Requests of one client that are checked at once, over all workers."""
 
 CLAIM_FOR: Final = timedelta(seconds=20)
@@ -67,18 +59,18 @@ CLAIM_FOR: Final = timedelta(seconds=20)
 and its settlement take."""
 
 RETRY_AFTER: Final = timedelta(minutes=1)
-"""When a client with MOST_OPEN requests may try again: as many are checked in less than two minutes."""
+"""When a client with MAX_OPEN requests may try again: as many are checked in less than two minutes."""
 
 
 class TooManyRequests(Exception):
-    """The client has MOST_OPEN open requests. `retry_after`: when it may try again."""
+    """The client has MAX_OPEN open requests. `retry_after`: when it may try again."""
 
     retry_after = RETRY_AFTER
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """Where the site declares its opt-out: a URL, or the name of a TXT record."""
+    """Where the site declares its opt-out: a URL or the name of a TXT record."""
 
     how: Literal["robots", "file", "dns"]
     evidence: str
@@ -86,8 +78,8 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The result of a check. `unanswered`: URLs and records that could not be read. `elsewhere`: URLs of other hosts to
-    which redirects led; what they declare does not count."""
+    """The result of a check. `unanswered`: URLs and records that could not be read. `elsewhere`: URLs on other hosts to
+    which redirects led; declarations there do not count."""
 
     declarations: tuple[Declaration, ...] = ()
     unanswered: tuple[str, ...] = ()
@@ -96,7 +88,8 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class OptOutStatus:
-    """The current request, queued while it has no verdict. `opt_out`: the row that covers the host, if any."""
+    """The current request, queued while it has no verdict. `opt_out`: the stored opt-out that covers the host, or
+    None."""
 
     domain: str
     host: str
@@ -107,9 +100,9 @@ class OptOutStatus:
 async def ask(
     store: Store, name: str, wish: Wish, *, client: str, now: datetime, exempt: Collection[str] = ()
 ) -> OptOutStatus:
-    """Queue a check for `client`, unless one is queued, recent or pointless, or MOST_HOSTS were requested today.
+    """Queue a check for `client`, unless one is queued, recent or pointless, or MAX_HOSTS were requested today.
 
-    An open request stays as it is, whoever repeats it. Raise InvalidName and TooManyOpen.
+    A repeated request does not change the open one. Raise InvalidName and TooManyRequests.
     """
     host = canonical_host(name, exempt=exempt).host
     domain = registrable_domain(host)
@@ -118,7 +111,7 @@ async def ask(
         opt_out = await _covering(uow, domain, host)
         is_due = _has_purpose(wish, opt_out) and _may_ask_again(last, wish, now)
         if is_due and (_is_certain(domain, host, opt_out) or await _has_room(uow, domain, host, now)):
-            if await uow.opt_out_requests.open_of(client) >= MOST_OPEN:  # guard: opt-out-open-requests
+            if await uow.opt_out_requests.open_of(client) >= MAX_OPEN:  # guard: opt-out-open-requests
                 raise TooManyRequests
             await uow.opt_out_requests.add(OptOutRequestRecord(domain, host, wish, now), client=client)
             last = await uow.opt_out_requests.get(domain, host)
@@ -128,9 +121,9 @@ async def ask(
 async def ask_at_once(
     store: Store, name: str, wish: Wish, *, now: datetime, exempt: Collection[str] = ()
 ) -> OptOutRequestRecord:
-    """Store and claim a request for an operator of this registry, without these limits. Raise InvalidName.
+    """Store and claim a request of this registry's operator, without these limits. Raise InvalidName.
 
-    The caller checks it now. If it dies, a worker does, before all other requests.
+    The caller checks it now. If the caller dies, a worker does so before all other requests.
     """
     host = canonical_host(name, exempt=exempt).host
     request = OptOutRequestRecord(registrable_domain(host), host, wish, now)
@@ -140,7 +133,7 @@ async def ask_at_once(
 
 
 async def status(store: Store, host: str) -> OptOutStatus:
-    """Return request and opt-out of a host in canonical spelling; nothing is queued."""
+    """Return the request and the opt-out of a host in canonical spelling; queue nothing."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
         return OptOutStatus(
@@ -149,13 +142,12 @@ async def status(store: Store, host: str) -> OptOutStatus:
 
 
 async def claim(store: Store, *, limit: int, now: datetime) -> Sequence[OptOutRequestRecord]:
-    """Return at most `limit` requests for the caller to check and settle; no other worker gets them for CLAIM_FOR.
+    """Return at most `limit` requests for the caller to check and settle; other workers do not get them for CLAIM_FOR.
 
-    The operator's come first, then those of clients for whom the least is being checked, then those of clients whose
-    turn is next, then the oldest.
+    Operators' requests come first. Then come clients with the fewest running checks, then by turn, then the oldest.
     """
     async with store.begin() as uow:
-        return await uow.opt_out_requests.claim(limit=limit, per_client=MOST_CLAIMED, now=now, until=now + CLAIM_FOR)
+        return await uow.opt_out_requests.claim(limit=limit, per_client=MAX_CLAIMED, now=now, until=now + CLAIM_FOR)
 
 
 async def settle(store: Store, request: OptOutRequestRecord, proof: Proof, *, now: datetime) -> Verdict:
@@ -168,7 +160,7 @@ async def settle(store: Store, request: OptOutRequestRecord, proof: Proof, *, no
 
 
 async def readmit(store: Store, host: str, *, now: datetime) -> Verdict:
-    """End the opt-out that covers the host, by an operator of this registry, whatever the site declares."""
+    """End the opt-out that covers the host, for an operator of this registry, even if the site still declares it."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
         await uow.domains.lock([domain])
@@ -218,9 +210,9 @@ async def _end_opt_out(store: Store, host: str, proof: Proof, now: datetime) -> 
 
 
 async def end_opt_out(uow: UnitOfWork, row: OptOutRecord, *, actor: str, now: datetime) -> None:
-    """End an opt-out. Domain before hosts, as in every writer. Known hosts are due with the whole plan, as if new.
+    """End an opt-out and make its known hosts due with the whole plan, as if new.
 
-    The caller has locked the domain.
+    The caller has locked the domain; hosts come after it, as in every writer.
     """
     due = now - SUBMISSION_HEAD_START
     await uow.opt_outs.remove(row.domain, row.host, how=row.how, now=now)
@@ -238,15 +230,15 @@ async def end_opt_out(uow: UnitOfWork, row: OptOutRecord, *, actor: str, now: da
 
 
 async def _covering(uow: UnitOfWork, domain: str, host: str) -> OptOutRecord | None:
-    """Return the opt-out that covers the host; the widest when there are several."""
+    """Return the opt-out that covers the host, the widest if there are several."""
     rows = [row for row in await uow.opt_outs.rows(domain) if is_covered(host, [row.host])]
     return min(rows, key=lambda row: len(row.host), default=None)
 
 
 def _has_purpose(wish: Wish, opt_out: OptOutRecord | None) -> bool:
-    """Return whether a check can change anything: otherwise strangers could use up the checks that the site needs.
+    """Return whether a check can change anything. Strangers must not use up the checks that a site needs.
 
-    An opt-out by robots.txt only hides; one by file or record also deletes.
+    An opt-out by robots.txt only hides; an opt-out by file or record also deletes.
     """
     if wish == "in":
         return opt_out is not None
@@ -254,24 +246,24 @@ def _has_purpose(wish: Wish, opt_out: OptOutRecord | None) -> bool:
 
 
 def _may_ask_again(last: OptOutRequestRecord | None, wish: Wish, now: datetime) -> bool:
-    """Return whether no request of the host is open, and the last check is long enough ago."""
+    """Return whether the host has no open request and its last check was long enough ago."""
     if last is None:
         return True
     return last.checked_at is not None and now - last.checked_at >= AGAIN_AFTER[wish]
 
 
 def _is_certain(domain: str, host: str, opt_out: OptOutRecord | None) -> bool:
-    """Return whether nobody can have invented the host: it is the apex, `www.`, or one that opted out itself."""
+    """Return whether the host cannot be invented: it is the apex, `www.`, or has opted out itself."""
     return host in (domain, f"www.{domain}") or (opt_out is not None and opt_out.host == host)  # guard: opt-out-apex
 
 
 async def _has_room(uow: UnitOfWork, domain: str, host: str, now: datetime) -> bool:
-    """Return whether the host was visited, or fits beside the invented ones that were requested today."""
+    """Return whether the host was visited, or fits beside today's requests for hosts that may be invented."""
     known = await uow.hosts.get(domain, host)
     if known is not None and known.last_visit_at is not None:  # guard: opt-out-visited
         return True
     # guard: opt-out-invented-hosts
-    return await uow.opt_out_requests.invented(domain, but=host, since=now - timedelta(days=1)) < MOST_HOSTS
+    return await uow.opt_out_requests.invented(domain, but=host, since=now - timedelta(days=1)) < MAX_HOSTS
 
 
 ACTOR: Final = system_actor("replay")
@@ -281,8 +273,7 @@ _PAGE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """`opted_out`, `readmitted`: hosts that the database did not know to have opted out, or to be readmitted.
-    `lines`: all that were read."""
+    """`opted_out`, `readmitted`: hosts for which this was new to the database. `lines`: number of lines read."""
 
     lines: int
     opted_out: tuple[str, ...] = ()
@@ -290,12 +281,16 @@ class ReplayResult:
 
 
 async def replay(store: Store, lines: Iterable[OptOutLine], *, now: datetime) -> ReplayResult:
-    """Raise StoreUnavailable; may be repeated."""
+    """Apply the last line of each host that the database does not know yet. Safe to repeat, also in several processes.
+
+    The audit log says when an opt-out ended, so the line of an opt-out that ended later on another machine does not
+    bring it back. Raise StoreUnavailable.
+    """
     lines = sorted(lines, key=lambda line: line.at)
     last = list({line.host: line for line in lines}.values())
     opted_out, readmitted = [], []
     for first in range(0, len(last), _PAGE):
-        for line in await _unknown(store, last[first : first + _PAGE]):
+        for line in await _unapplied(store, last[first : first + _PAGE]):
             if line.action == "in":
                 readmitted.append(line.host)
                 await _end(store, line, now)
@@ -305,8 +300,8 @@ async def replay(store: Store, lines: Iterable[OptOutLine], *, now: datetime) ->
     return ReplayResult(len(lines), tuple(opted_out), tuple(readmitted))
 
 
-async def _unknown(store: Store, lines: list[OptOutLine]) -> list[OptOutLine]:
-    """Return the lines that the database does not follow."""
+async def _unapplied(store: Store, lines: list[OptOutLine]) -> list[OptOutLine]:
+    """Return the lines that are not applied in the database."""
     unknown = []
     async with store.begin() as uow:
         rows = {
@@ -335,7 +330,7 @@ async def _replay_opt_out(store: Store, line: OptOutLine, now: datetime) -> None
             reason="replayed from the file of opt-outs",
         )  # fmt: skip
         return
-    # Declared in robots.txt, or in a way that only a later version knows: hidden and not visited, nothing is deleted.
+    # Declared in robots.txt, or in a way that only a later version knows: hidden and not visited, but kept.
     domain = registrable_domain(line.host)
     async with store.begin() as uow:
         await uow.domains.lock([domain])

@@ -1,16 +1,9 @@
-"""Deletes rows that are too old or orphaned, in short transactions, beside running workers.
+"""Upkeep of stored rows: deletes old and orphaned ones, moves hosts to new domains, and refreshes reference data.
 
-It takes a batch of domains at a time and a bounded number of rows per transaction. It may be interrupted and repeated:
-nothing depends on how far the last run came. `core/scheduling/retention.py` decides what is too old.
-
-Moves hosts whose registrable domain changed with the public suffix list, with all their rows.
-
-One host per transaction, under the locks of both domains in the order of names, as every writer locks. A leased domain
-is left for the next run, because its worker will record visits of it. No site is contacted.
-
-Fetches reference data from its publishers, checks and stores it. Implausible data is reported and not stored.
-
-`believed` also reads stored data back, checked against what the reading program was shipped with.
+Pruning runs beside workers, in short transactions of bounded size, and may be interrupted and repeated;
+`core/scheduling/jobs.py` decides what is too old. Hosts whose registrable domain changed with the public suffix
+list move one per transaction, under the locks of both domains; a leased domain waits for the next run. Reference data
+is fetched from its publishers and stored only if it is plausible.
 """
 
 import hashlib
@@ -32,7 +25,7 @@ from registry.core.names.suffixes import BadReference, SuffixList
 from registry.core.scheduling.jobs import CLIENTS_FORGOTTEN_AFTER, INDEX_FORGOTTEN_AFTER, Horizon, Retention
 from registry.store.engine import StoreUnavailable
 from registry.store.jobs import LAST_RUNS, ReferenceRecord
-from registry.store.rehoming import MOST, OF_DOMAINS, Key
+from registry.store.rehoming import MAX_ROWS, OF_DOMAINS, Key
 from registry.store.unit_of_work import Store, UnitOfWork
 
 BATCH: Final = 200
@@ -45,7 +38,8 @@ LOCKED: Final = 20
 async def prune(
     store: Store, retention: Retention, *, now: datetime, progress: Callable[[int], None] | None = None
 ) -> Mapping[str, int]:
-    """Return deleted rows by table. `progress` gets the domains done. Raise StoreUnavailable; can be repeated."""
+    """Delete; return the deleted rows by table. `progress` gets the domains done. Safe to repeat. Raise
+    StoreUnavailable."""
     pruner = _Pruner(store, retention.horizon(now))
     after, done = "", 0
     while True:
@@ -72,7 +66,7 @@ class _Pruner:
 
     async def of_domains(self, domains: Sequence[str]) -> None:
         for table in OF_DOMAINS:
-            await self._until_done(table, lambda uow, table: uow.pruning.old(table, domains, self._horizon))
+            await self._delete_all(table, lambda uow, table: uow.pruning.old(table, domains, self._horizon))
         async with self._store.begin() as uow:
             suspects = await uow.pruning.with_orphans(domains, self._horizon)
         for table, table_domains in suspects.items():
@@ -82,33 +76,32 @@ class _Pruner:
     async def of_all(self, unseen_since: datetime) -> None:
         """Prune the tables that are not keyed by domain."""
         horizon = self._horizon
-        await sequence(self._store)  # only events that have their place are deleted, in its order
-        await self._until_done("changes", lambda uow, _: uow.feed.prune(horizon.changes, most=MOST))
-        await self._until_done("mcp_servers", lambda uow, _: uow.mcp_servers.prune(horizon.changes, most=MOST))
-        await self._until_done(
-            "claims", lambda uow, _: uow.claims.prune(expired=unseen_since, ended=horizon.changes, most=MOST)
+        await sequence(self._store)  # only events with a place are deleted, in its order
+        await self._delete_all("changes", lambda uow, _: uow.feed.prune(horizon.changes, most=MAX_ROWS))
+        await self._delete_all("mcp_servers", lambda uow, _: uow.mcp_servers.prune(horizon.changes, most=MAX_ROWS))
+        await self._delete_all(
+            "claims", lambda uow, _: uow.claims.prune(expired=unseen_since, ended=horizon.changes, most=MAX_ROWS)
         )
-        await self._until_done("job_runs", lambda uow, _: uow.pruning.job_runs(horizon.job_runs, keep=LAST_RUNS))
+        await self._delete_all("job_runs", lambda uow, _: uow.pruning.job_runs(horizon.job_runs, keep=LAST_RUNS))
         async with self._store.begin() as uow:
             self.deleted["search_target"] += len(await uow.search.forget(unseen_since=unseen_since))
 
     async def _delete_orphans(self, table: str, domains: Sequence[str]) -> None:
         """Delete orphaned rows under the lock that every writer of these domains takes first.
 
-        A visit that is being recorded may be about to refer to an unused body: it finds the row, and so does not
-        write it again.
+        A visit being recorded may refer to an unused body that it found and therefore does not write again.
         """
 
         async def delete(uow: UnitOfWork, table: str) -> int:
             await uow.domains.lock(domains)
             return await uow.pruning.idle(table, domains, self._horizon)
 
-        await self._until_done(table, delete)
+        await self._delete_all(table, delete)
 
-    async def _until_done(self, table: str, delete: Callable[[UnitOfWork, str], Awaitable[int]]) -> None:
-        """Delete in transactions of MOST rows until none is left."""
-        deleted = MOST
-        while deleted >= MOST:
+    async def _delete_all(self, table: str, delete: Callable[[UnitOfWork, str], Awaitable[int]]) -> None:
+        """Delete in transactions of MAX_ROWS rows until no row is left."""
+        deleted = MAX_ROWS
+        while deleted >= MAX_ROWS:
             async with self._store.begin() as uow:
                 deleted = await delete(uow, table)
             self.deleted[table] += deleted
@@ -121,7 +114,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class RehomeCounts:
-    """Number of hosts checked; hosts moved; hosts not moved because a domain is leased, or because of an error."""
+    """Numbers of hosts: checked, moved, not moved because a domain is leased, not moved because of an error."""
 
     hosts: int = 0
     moved: list[str] = field(default_factory=list)
@@ -130,12 +123,14 @@ class RehomeCounts:
 
 
 async def rehome(store: Store, *, now: datetime) -> RehomeCounts:
-    """Move hosts by this process's suffix list. Raise StoreUnavailable; may be interrupted and repeated."""
+    """Move hosts according to this process's suffix list. May be interrupted and repeated. Raise StoreUnavailable."""
     result = RehomeCounts()
     async for old_domain, opted_out_host in _pages(store, table="opt_outs"):
         if (new_domain := registrable_domain(opted_out_host)) != old_domain:
-            async with store.begin() as uow:  # opt-outs outlive their hosts: they move on their own
-                await uow.rehoming.copy_opt_out(opted_out_host, old_domain=old_domain, new_domain=new_domain)
+            async with store.begin() as uow:  # opt-outs outlive their hosts, so they move separately
+                await uow.rehoming.copy_opt_outs(
+                    opted_out_host, old_domain=old_domain, new_domain=new_domain, opted_out=[opted_out_host]
+                )
     async for old_domain, held_host in _pages(store, table="listing_holds"):
         if (new_domain := registrable_domain(held_host)) != old_domain:
             async with store.begin() as uow:
@@ -149,7 +144,7 @@ async def rehome(store: Store, *, now: datetime) -> RehomeCounts:
             moved = await _move(store, host, old_domain, new_domain, now)
         except StoreUnavailable:
             raise
-        except Exception as error:  # one host that cannot be read must not block the others
+        except Exception as error:  # an unreadable host must not block the others
             _log.error("%s cannot be moved to %s", host, new_domain, exc_info=error)
             result.failed.append(host)
             continue
@@ -177,7 +172,7 @@ async def _pages(store: Store, *, table: str) -> AsyncIterator[Key]:
 
 
 async def _move(store: Store, host: str, old_domain: str, new_domain: str, now: datetime) -> bool:
-    """Move a host; return False when one of the domains is leased."""
+    """Move a host; return False if one of the domains is leased."""
     async with store.begin() as uow:
         known = await uow.hosts.get(old_domain, host)
         if known is None:
@@ -210,7 +205,7 @@ CAPS: Final[Mapping[str, int]] = {SUFFIXES: 2 * 1024 * 1024, REGISTRY_V4: 256 * 
 
 
 class Fetch(Protocol):
-    """Fetches one https URL with the crawler's guarded transport. Failures are in the result, never raised."""
+    """Fetches an https URL with the crawler's guarded transport. Returns failures, never raises them."""
 
     def __call__(
         self, url: str, *, cap: int, etag: str | None, last_modified: str | None
@@ -235,7 +230,8 @@ class RefreshResult:
 
 
 async def refresh(store: Store, urls: Mapping[str, str], fetch: Fetch, *, now: datetime) -> RefreshResult:
-    """Refresh all. `urls`: by name of CAPS; an empty one is skipped. Raise RefreshFailed after all were tried."""
+    """Refresh all data. `urls`: by name of CAPS, empty ones are skipped. Try all, then raise RefreshError if any
+    failed."""
     result = RefreshResult()
     for name, url in urls.items():
         if not url:
@@ -303,7 +299,7 @@ def _body(fetched: FetchResult) -> bytes:
 
 
 def _require_not_older(name: str, body: bytes, known: ReferenceRecord | None) -> None:
-    """Raise BadReference for an older list: a lagging mirror, or a replayed old list, must not move hosts back."""
+    """Raise BadReference for an older list: a lagging mirror or a replayed list must not move hosts back."""
     if name != SUFFIXES or known is None:
         return
     newer, stored = suffixes.parse_suffixes(body), suffixes.parse_suffixes(known.body)

@@ -1,15 +1,9 @@
-"""Applies what the origin of a mirror says: a dump at first, then the records of hosts that the feed names.
+"""Applies the statements of a mirror's origin: first a dump, then the records of hosts that the feed names.
 
-Replication is by state, not by difference: what is applied is the whole record of a host with the position of the feed
-that it is as of, and an older state never replaces a newer one. So every step may be repeated. Progress is written in
-the transaction of the records, so a process that dies at any moment loses and repeats nothing.
-
-Opt-outs of this registry itself, and its holds, win over what the origin says, and stay.
-
-A mirror decides nothing about its entries: submissions, claims, owners, reports and repeated visits belong to its
-origin.
-
-Its database is a mirror as a whole (`mirror` has a row, made by `apply.begin`), so this holds for every host.
+Replication is by state: each statement is the whole record of a host as of a feed position, and an older state never
+replaces a newer one. Progress is written in the transaction of the records, so any step may be interrupted and
+repeated. A mirror decides nothing about its entries: submissions, claims, owners, reports and rechecks belong to its
+origin. Its local opt-outs and holds take precedence over the origin.
 """
 
 import logging
@@ -38,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class NotAMirror(Exception):
-    """This database cannot mirror that registry. The message says why."""
+    """This database cannot mirror that registry; the message says why."""
 
 
 class StaleProgress(Exception):
@@ -47,7 +41,7 @@ class StaleProgress(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What the origin says of one host as of a position of its feed. `refused`: why its record cannot be used."""
+    """The origin's record of a host as of a feed position. `refused`: why the record cannot be used."""
 
     host: str
     sequence: int
@@ -57,7 +51,7 @@ class Statement:
 
 @dataclass(slots=True)
 class ApplyCounts:
-    """Hosts by what was done: put, removed, left out, refused; `older`: a newer state was there already."""
+    """Numbers of hosts: put, removed, left out, refused. `older`: a newer state was stored already."""
 
     put: int = 0
     removed: int = 0
@@ -74,15 +68,15 @@ class ApplyCounts:
 
 
 async def progress(store: Store) -> MirrorRecord | None:
-    """Return the progress of the mirror; None when this registry is none."""
+    """Return the progress of the mirror, or None if this registry is not a mirror."""
     async with store.begin() as uow:
         return await uow.mirroring.get()
 
 
 async def begin(store: Store, origin: str) -> MirrorRecord:
-    """Make this database a mirror of `origin`, unless it is one; return its progress.
+    """Make this database a mirror of `origin` unless it already is; return its progress.
 
-    Raise NotAMirror for a database with services or owners of its own, or of another origin.
+    Raise NotAMirror if the database has local services or owners, or mirrors another origin.
     """
     async with store.begin() as uow:
         await uow.mirroring.lock()
@@ -91,14 +85,14 @@ async def begin(store: Store, origin: str) -> MirrorRecord:
             raise NotAMirror("this database mirrors another registry; use another database or data folder")
         if mirror is None:
             if await uow.mirroring.has_own_entries():  # guard: mirror-own-services
-                raise NotAMirror("this registry has services or owners of its own; a mirror needs an empty database")
+                raise NotAMirror("this registry already has services or owners; a mirror needs an empty database")
             mirror = MirrorRecord(origin, "loading")
             await uow.mirroring.put(mirror)
         return mirror
 
 
 async def start_dump(store: Store, manifest: DumpFileManifest, *, forget_cursor: bool = False) -> MirrorRecord:
-    """Begin to load a dump, from its first line, unless it is being loaded; return the progress.
+    """Start to load a dump from its first line, unless it is being loaded; return the progress.
 
     `forget_cursor`: the feed no longer reaches back to where the mirror stopped.
     """
@@ -124,24 +118,24 @@ async def load(
     store: Store, before: MirrorRecord, statements: Sequence[Statement], *, part: int, line: int, nameless: int,
     now: datetime,
 ) -> tuple[MirrorRecord, ApplyCounts]:  # fmt: skip
-    """Apply lines of the dump; afterwards, `part` parts and `line` lines of the next one are loaded.
+    """Apply lines of the dump; afterwards `part` parts, and `line` lines of the next part, are loaded.
 
-    `nameless`: refused lines that name no host. Raise Superseded.
+    `nameless`: refused lines that name no host. Raise StaleProgress.
     """
     after = replace(before, part=part, line=line, refused=before.refused + nameless)
     return after, await _apply(store, before, after, statements, now)
 
 
 async def finish_dump(store: Store, before: MirrorRecord) -> tuple[MirrorRecord, int]:
-    """Remove the hosts that the dump no longer has, then continue with the feed; return how many were removed.
+    """Remove hosts that are not in the dump, then continue with the feed; return how many were removed.
 
-    Raise Superseded.
+    Raise StaleProgress.
     """
     manifest = read_manifest_of(before)
     removed = 0
     while True:
         async with store.begin() as uow:
-            await _expect(uow, before)
+            await _require_progress(uow, before)
             gone = await uow.mirroring.outdated(
                 snapshot=manifest.snapshot, until=manifest.sequence, limit=DROPPED_AT_ONCE
             )
@@ -172,7 +166,7 @@ async def follow(
 ) -> tuple[MirrorRecord, ApplyCounts]:
     """Apply the records of the hosts that a page of the feed names, and move on to `cursor`.
 
-    `nameless`: refused events that name no host. Raise Superseded.
+    `nameless`: refused events that name no host. Raise StaleProgress.
     """
     sequence = max([before.sequence, *(statement.sequence for statement in statements)])
     after = replace(
@@ -187,7 +181,7 @@ async def follow(
 
 
 def read_manifest_of(mirror: MirrorRecord) -> DumpFileManifest:
-    """Return the manifest of the dump that is loaded. It was checked when it was stored."""
+    """Return the manifest of the dump being loaded. It was checked when it was stored."""
     return read_manifest(orjson.dumps(mirror.manifest))
 
 
@@ -196,12 +190,12 @@ async def _apply(
 ) -> ApplyCounts:
     """Apply all statements and the progress in one transaction.
 
-    When the database refuses a value, they are applied one by one to find it; the progress then comes last, which is
-    safe because every statement may be applied twice.
+    If the database refuses a value, apply them one by one to find it. The progress then comes last, which is safe
+    because every statement may be applied twice.
     """
     try:
         async with store.begin() as uow:
-            await _expect(uow, before)
+            await _require_progress(uow, before)
             applied = await _apply_together(uow, before, statements, now)
             await uow.mirroring.put(after)
             return applied
@@ -212,16 +206,16 @@ async def _apply(
     for statement in statements:
         try:
             async with store.begin() as uow:
-                await _expect(uow, before)
+                await _require_progress(uow, before)
                 applied.add(await _apply_together(uow, before, [statement], now))
         except Unstorable:
             _log.warning("a record of %s cannot be stored", statement.host)
             async with store.begin() as uow:
-                await _expect(uow, before)
+                await _require_progress(uow, before)
                 refused = replace(statement, received=None, refused="unstorable")
                 applied.add(await _apply_together(uow, before, [refused], now))
     async with store.begin() as uow:
-        await _expect(uow, before)
+        await _require_progress(uow, before)
         await uow.mirroring.put(after)
     return applied
 
@@ -271,7 +265,7 @@ async def _apply_together(
         else:
             applied.put += 1
             work.ended += [(row.domain, row.host) for row in rows]
-            # A held one is stored too, so that it is shown when the hold ends.
+            # Held services are stored too, so that they can be shown when the hold ends.
             is_held = bool(limits[key[0]].of(host))  # guard: hold-mirror
             work.put.append(replace(received, service=replace(received.service, hidden=is_held)))
             work.note(key, statement, "listed", robots=received.usage.robots)
@@ -281,7 +275,7 @@ async def _apply_together(
 
 @dataclass(slots=True)
 class _Work:
-    """What one transaction writes."""
+    """Rows to write in one transaction."""
 
     snapshot: str
     put: list[ReceivedRecord] = field(default_factory=list)
@@ -309,7 +303,7 @@ async def _write(uow: UnitOfWork, work: _Work, now: datetime) -> None:
         work.cleared += [(domain, below) for below in await uow.mirroring.below(domain, host)]
     services = [received.service for received in work.put if received.service is not None]
     stored = await uow.services.of({service.domain for service in services})
-    # `services.put` keeps when a service was created; one that was removed and listed again meanwhile is a new one.
+    # `services.put` keeps the creation time of a service. A service that was removed and listed again meanwhile is new.
     renewed = [
         (service.domain, service.host)
         for service in services
@@ -330,7 +324,7 @@ async def _write(uow: UnitOfWork, work: _Work, now: datetime) -> None:
 
 
 def _snapshot(mirror: MirrorRecord) -> str:
-    """Return the dump that what is applied now belongs to: newer states than its own are kept by their position."""
+    """Return the dump to which the current statements belong; a newer state keeps its position."""
     return str((mirror.manifest or {}).get("snapshot", ""))
 
 
@@ -342,8 +336,8 @@ async def _locked(uow: UnitOfWork) -> MirrorRecord:
     return mirror
 
 
-async def _expect(uow: UnitOfWork, before: MirrorRecord) -> None:
-    """Raise Superseded unless the progress is still `before`."""
+async def _require_progress(uow: UnitOfWork, before: MirrorRecord) -> None:
+    """Raise StaleProgress unless the progress is still `before`."""
     now = await _locked(uow)
     if (now.phase, now.part, now.line, now.cursor, _snapshot(now)) != (
         before.phase,
@@ -356,8 +350,7 @@ async def _expect(uow: UnitOfWork, before: MirrorRecord) -> None:
 
 
 class DecidedAtOrigin(Exception):
-    """This registry mirrors another one, which decides about the host; without a host, about all of them. `origin`: its
-    base URL."""
+    """This registry mirrors another one, which decides about the host (None: all hosts). `origin`: its base URL."""
 
     code: Final = "mirrored"
 

@@ -1,7 +1,6 @@
 """Reads the record of a service that another registry wrote (`registry/actions/dumps.py`).
 
-Nothing in it is trusted: shapes, sizes, depth and addresses are checked, and whatever can be computed from the rest is
-computed again.
+The record is not trusted: shapes, sizes, depth and addresses are checked, and derived values are computed again.
 """
 
 from collections.abc import Collection, Mapping
@@ -40,7 +39,7 @@ MAX_DEPTH: Final = 64
 """Levels of nesting in a record. Documents have at most 32 (core/reading), and the model adds a few around them."""
 
 MAX_COVERING: Final = 130
-"""Most opt-outs that cover one host: a name has at most 127 labels (RFC 1035 section 2.3.4)."""
+"""Maximum opt-outs that cover one host: a name has at most 127 labels (RFC 1035 section 2.3.4)."""
 
 _KINDS: Final = frozenset({"service", "opted_out", "blocked", "absent"})
 
@@ -56,9 +55,9 @@ class RefusedRecord(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRecord:
-    """What another registry says of a host. Without `service`, `state` says why: opted_out, blocked or absent.
+    """Another registry's record of a host. Without `service`, `state` says why: opted_out, blocked or absent.
 
-    `covering`: all opt-outs that cover it, by host; None where only its own is told, as in dumps.
+    `covering`: all opt-outs that cover it, by host. None in dumps, which list only the host's opt-out.
     """
 
     domain: str
@@ -78,7 +77,7 @@ Short = Annotated[str, Field(max_length=200)]
 Url = Annotated[str, Field(max_length=20_000)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
 Moment = Annotated[AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC))]
-"""A time that every program can read back from the database; one outside would spoil every list it is in."""
+"""A time that every program can read back from the database; any other would spoil every list with it."""
 
 
 class _Shape(BaseModel):
@@ -155,7 +154,7 @@ class _Service(_Shape):
 
 
 def received(raw: bytes, *, exempt: Collection[str] = ()) -> ReceivedRecord:
-    """Return the checked record of one line, or of one entry of an answer. Raise RefusedRecord. CPU-bound.
+    """Check and return the record in a line or in an entry of an answer. CPU-bound. Raise RefusedRecord.
 
     `exempt`: names of the connect-to table, which may be special-use names.
     """
@@ -188,7 +187,7 @@ def received(raw: bytes, *, exempt: Collection[str] = ()) -> ReceivedRecord:
 
 
 def _covering(value: Mapping[str, Any], host: str) -> tuple[tuple[str, OptOutState], ...] | None:
-    """Return the opt-outs that cover the host, its own and those of parents in its domain; None: not told."""
+    """Return the opt-outs of the host and its parents in the domain; None if the record does not list them."""
     told = value.get("covering")
     if told is None:
         return None
@@ -306,7 +305,7 @@ def _document(domain: str, host: str, shape: _Document) -> DocumentRecord:
 
 
 def _visit(domain: str, host: str, shape: _Service) -> HostRecord:
-    """Return the row of a host that is never due: a mirror visits nothing."""
+    """Return the row of a host that is never due, because a mirror visits nothing."""
     visit = shape.visit
     return HostRecord(
         domain,
@@ -325,7 +324,7 @@ def _visit(domain: str, host: str, shape: _Service) -> HostRecord:
 
 
 def _is_storable(value: Any, depth: int) -> bool:
-    """Return whether a JSON value is at most `depth` levels deep, and without what jsonb or JSON encoders refuse."""
+    """Return whether a JSON value is at most `depth` levels deep and jsonb and JSON encoders accept it."""
     if isinstance(value, str):
         return "\0" not in value
     if isinstance(value, dict):

@@ -1,1 +1,1 @@
-"""The life of an ownership: claimed, proven, verified again, used by its owner, ended."""
+"""Ownership of hosts: claim, proof, renewed checks, the owner's settings, end."""

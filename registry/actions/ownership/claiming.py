@@ -1,16 +1,9 @@
-"""Claims of ownership: anybody may claim a host; only who can publish the claim's value there can prove it.
+"""Claims of ownership: anyone may claim a host, but only its site can publish the value that proves the claim.
 
-The claimant gets two things, both once: the value to publish, which is no secret, and the claim token, which is. Only
-the bearer of that token can have the value checked and get the owner's token. A check costs the site one request or
-none, so checks by file are bounded by the hour; the DNS costs the site nothing.
-
-Nobody's claims push out or refuse those of another network (an address, or an IPv6 /48): a network only replaces
-its own claims, and its first checks in an hour are its own (decision 46).
-
-Checks of claims by workers: of open ones when their claimants ask, of proven ones on a schedule.
-
-A proof ends the older ownership of the same host and scope: the latest who can publish a value is the owner. Failed
-verifications end an ownership by the rule of `core/access/claims.py`.
+The claimant gets the value to publish, which is public, and the claim token, which is secret. Only the bearer of the
+token can request checks and get the owner's token. A check by file costs the site one request, so these are bounded per
+hour; checks by DNS cost it nothing. A network (an address, or an IPv6 /48) replaces only its earlier claims, never
+those of others (decision 46). A new proof ends an older ownership of the same host and scope.
 """
 
 from collections import Counter
@@ -23,36 +16,37 @@ from registry.actions import feed
 from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.actions.ownership.ending import end, lock
 from registry.core.access.audit import AuditEvent, owner_actor, system_actor
-from registry.core.access.claims import CLAIM, OPEN_FOR, OWNER, Answer, EndReason, Method, Scope, challenge, place
+from registry.core.access.claims import OPEN_FOR, Answer, EndReason, Method, Scope, challenge, place
 from registry.core.access.clients import NETWORK_FACTOR, network_of
 from registry.core.access.tokens import Token
 from registry.core.names.domains import canonical_host
 from registry.store.claims import ClaimRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
-MOST_OPEN: Final = 20
+MAX_OPEN: Final = 20
 """Open claims of one client. All clients of an IPv6 /48 together may have NETWORK_FACTOR times as many."""
 
-MOST_OPEN_OF_HOST: Final = 3
+MAX_OPEN_PER_HOST: Final = 3
 """Open claims of one client for one host. A further one replaces the newest, so the first keeps its place."""
 
-MOST_OPEN_OF_DOMAIN: Final = 20
-"""Open claims of one network for a domain. A further one replaces the newest one of its client that has most. Other
-networks do not count: a bound over all of them would either refuse the real owner or push out the first claimant."""
+MAX_OPEN_PER_DOMAIN: Final = 20
+"""Open claims of one network for a domain. A further one replaces the newest claim of the network's client with most
+claims. Other networks do not count: a bound over all of them would either refuse the real owner or push out the first
+claimant."""
 
 HOUR: Final = timedelta(hours=1)
 
 OWN_CHECKS: Final = 3
-"""Checks by file in an hour of a domain that a network has to itself."""
+"""Checks by file per hour of a domain that are reserved for each network."""
 
 CHECKS_OF_NETWORK: Final = 10
-"""Checks by file in an hour that one network can ask of a domain."""
+"""Checks by file per hour that one network can request for a domain."""
 
 CHECKS_OF_DOMAIN: Final = 60
 """Checks by file in an hour of all networks together, beyond the OWN_CHECKS of each."""
 
 AGAIN_AFTER: Final = timedelta(seconds=5)
-"""Least time between two checks of a claim."""
+"""Minimum time between two checks of a claim."""
 
 _NO_DIGEST: Final = bytes(32)
 
@@ -60,7 +54,7 @@ State = Literal["open", "proven", "expired", "ended"]
 
 
 class NotTheClaimant(Exception):
-    """The token is unknown, or not that of the claim."""
+    """The token is unknown, or belongs to another claim."""
 
 
 class BadClaim(ValueError):
@@ -68,7 +62,7 @@ class BadClaim(ValueError):
 
 
 class TooMany(Exception):
-    """A bound was reached; `retry_after`: when it may be tried again."""
+    """A limit was reached; `retry_after` says when to try again."""
 
     def __init__(self, message: str, retry_after: timedelta) -> None:
         super().__init__(message)
@@ -114,7 +108,7 @@ async def claim(
         await uow.claims.remove_expired(network, now=now, since=now - HOUR)
         open_claims = await uow.claims.open_of(network, now=now)
         own = sum(known.client == client for known in open_claims)
-        if own >= MOST_OPEN or len(open_claims) >= NETWORK_FACTOR * MOST_OPEN:  # guard: claim-open
+        if own >= MAX_OPEN or len(open_claims) >= NETWORK_FACTOR * MAX_OPEN:  # guard: claim-open
             raise TooMany("You, or others in your network, have too many open claims.", timedelta(days=1))
         await _make_room(uow, record, open_claims, now)
         await uow.claims.put(record)
@@ -128,7 +122,7 @@ async def status(store: Store, token: Token, *, now: datetime) -> ClaimView:
 
 
 async def ask(store: Store, token: Token, *, now: datetime) -> ClaimView:
-    """Have a worker check an open claim, unless one is about to. Raise NotTheClaimant, BadClaim, TooMany and
+    """Request a check of an open claim, unless one is about to start. Raise NotTheClaimant, BadClaim, TooMany and
     DecidedAtOrigin."""
     async with store.begin() as uow:
         found = await _of(uow, token)
@@ -148,8 +142,8 @@ async def ask(store: Store, token: Token, *, now: datetime) -> ClaimView:
 
 
 async def hand_out(store: Store, token: Token, owner: Token, *, now: datetime) -> bool:
-    """Store `owner` as the token of the proven claim of a claim token; return False if it has one already, or is not
-    proven. `owner` has the id of the claim. Raise NotTheClaimant."""
+    """Store `owner` as the owner's token of a proven claim; return False if the claim has a token or is not proven.
+    `owner` has the id of the claim. Raise NotTheClaimant."""
     async with store.begin() as uow:
         record = await _of(uow, token, lock=True)
         if not (record.is_owner and record.owner_digest is None):  # guard: owner-token-once
@@ -160,21 +154,13 @@ async def hand_out(store: Store, token: Token, owner: Token, *, now: datetime) -
         return True
 
 
-def owner_token(claim_id: str, secret: str) -> Token:
-    return Token(OWNER, claim_id, secret)
-
-
-def claim_token(claim_id: str, secret: str) -> Token:
-    return Token(CLAIM, claim_id, secret)
-
-
 def used(record: ClaimRecord, now: datetime) -> int:
-    """Return how many checks or changes were counted for a claim in the current hour."""
+    """Return how many checks or changes the claim has used in the current hour."""
     return record.used if record.hour_at is not None and now - record.hour_at < HOUR else 0
 
 
 def counted(record: ClaimRecord, now: datetime) -> ClaimRecord:
-    """Return a claim with one more check or change."""
+    """Return the claim with one more check or change counted."""
     number = used(record, now)
     return replace(record, used=number + 1, hour_at=record.hour_at if number else now)
 
@@ -194,14 +180,14 @@ async def _refuse_files_of_closed(uow: UnitOfWork, record: ClaimRecord) -> None:
 
 
 async def _make_room(uow: UnitOfWork, new: ClaimRecord, open_claims: Sequence[ClaimRecord], now: datetime) -> None:
-    """Remove the claim that `new` replaces, if any. `open_claims`: those of its network, the oldest first."""
+    """Remove the claim that `new` replaces, if any. `open_claims`: claims of the same network, the oldest first."""
     of_domain = [known for known in open_claims if known.domain == new.domain]
     of_host = [known for known in of_domain if (known.client, known.host) == (new.client, new.host)]
     clients = Counter(known.client for known in of_domain)
     replaced = None
-    if len(of_host) >= MOST_OPEN_OF_HOST:
+    if len(of_host) >= MAX_OPEN_PER_HOST:
         replaced = of_host[-1]  # guard: claim-first-kept
-    elif len(of_domain) >= MOST_OPEN_OF_DOMAIN:
+    elif len(of_domain) >= MAX_OPEN_PER_DOMAIN:
         replaced = max(reversed(of_domain), key=lambda known: clients[known.client])  # guard: claim-replaces-own
     current = None if replaced is None else await uow.claims.get(replaced.id, lock=True)
     if current is None or current.proven_at is not None:  # guard: claim-proof-kept
@@ -213,8 +199,8 @@ async def _make_room(uow: UnitOfWork, new: ClaimRecord, open_claims: Sequence[Cl
 
 
 def _refuse_too_many_checks(record: ClaimRecord, checks: Mapping[str, int]) -> None:
-    """Raise TooMany. `checks`: those of the domain in the hour, by network. What others asked for never refuses the
-    first ones of a network."""
+    """Raise TooMany. `checks`: number of checks of the domain in this hour, by network. The first checks of a network
+    are never refused because of others."""
     own = checks.get(record.network or record.client or record.id, 0)
     beyond = sum(max(0, number - OWN_CHECKS) for number in checks.values())
     # guard: claim-first-checks
@@ -239,11 +225,11 @@ def _state(record: ClaimRecord, now: datetime) -> State:
 TAKEN_FOR: Final = timedelta(seconds=20)
 """Time after which another worker may check a claim, because the first may have died: longer than a check takes."""
 
-MOST_OF_NETWORK: Final = 3
+MAX_PER_NETWORK: Final = 3
 """Claims of the clients of one network that are checked at once, over all workers."""
 
 REVERIFIED_AFTER: Final = timedelta(hours=1)
-"""Least time between the last verification of a host and one because its domain was proven: repeated proofs of a
+"""Minimum time between the last verification of a host and one triggered by a proof of its domain: repeated proofs of a
 domain must not add up to the failures that end the ownerships of its hosts."""
 
 CHECKER: Final = system_actor("claim-check")
@@ -251,7 +237,7 @@ CHECKER: Final = system_actor("claim-check")
 
 @dataclass(frozen=True, slots=True)
 class ClaimCheck:
-    """`may_fetch`: whether the host may be visited; else nothing is requested of it."""
+    """A due check. `may_fetch`: the host may be visited; otherwise request nothing from it."""
 
     claim: str
     host: str
@@ -261,9 +247,9 @@ class ClaimCheck:
 
 
 async def take(store: Store, *, limit: int, now: datetime) -> Sequence[ClaimCheck]:
-    """Return at most `limit` due checks for the caller to make; no other worker gets them for TAKEN_FOR."""
+    """Return at most `limit` due checks for the caller to make; other workers do not get them for TAKEN_FOR."""
     async with store.begin() as uow:
-        claims = await uow.claims.take(limit=limit, per_network=MOST_OF_NETWORK, now=now, until=now + TAKEN_FOR)
+        claims = await uow.claims.take(limit=limit, per_network=MAX_PER_NETWORK, now=now, until=now + TAKEN_FOR)
         limits = await uow.holds.limits({claim.domain for claim in claims}) if claims else {}
     return [
         ClaimCheck(
@@ -278,7 +264,10 @@ async def take(store: Store, *, limit: int, now: datetime) -> Sequence[ClaimChec
 
 
 async def settle(store: Store, claim_id: str, answer: Answer, *, every: timedelta, now: datetime) -> None:
-    """Store the answer of a check, with what follows from it. `every`: time between verifications."""
+    """Store the answer of a check and apply its consequences. `every`: time between verifications.
+
+    Repeated failures end an ownership by the rule of `core/access/claims.py`.
+    """
     async with store.begin() as uow:
         found = await uow.claims.get(claim_id)
         if found is None:

@@ -1,4 +1,4 @@
-"""Ends an ownership. What the owner has set ends with it: hidden hosts, notes, pinned hosts and webhooks."""
+"""Ends an ownership with everything that the owner has set: hidden hosts, notes, pinned hosts and webhooks."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -12,8 +12,8 @@ from registry.store.unit_of_work import UnitOfWork
 
 
 async def lock(uow: UnitOfWork, domain: str) -> None:
-    """Keep all other writers of the domain out, in the order in which holds lock. A domain may be claimed before it
-    has a row to lock."""
+    """Lock out all other writers of the domain, in the order in which holds lock. A domain may be claimed before it has
+    a row to lock."""
     if await uow.mirroring.get() is not None:
         await uow.mirroring.lock()
     await uow.domains.lock([domain])

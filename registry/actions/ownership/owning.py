@@ -1,14 +1,8 @@
-"""What an owner does with a host: hide and show it, leave a note, pin the canonical host, and give tokens back.
+"""What an owner can do with a host, and see of it.
 
-Opt-outs by an owner's token: no further check of the site is needed. Only an owner, or an operator, ends one.
-
-The webhook of an owner: a subscription to the events of the host and of all hosts below it.
-
-A visit at once, asked for by the owner of a host.
-
-What the owner of a host sees: the ownership, what is set, the webhook, and who changed what.
-
-Whether the bearer of a token may change a host: the ownership is proven, has not ended, and covers the host.
+Owners hide and show hosts, set a note, pin the canonical host, request a visit, set a webhook, opt out and come back,
+and give the token back. The token must belong to a proven ownership that has not ended and covers the host. An opt-out
+by token needs no further check of the site; only an owner or an operator ends it.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -44,8 +38,8 @@ from registry.store.reports import ReportRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 from registry.store.webhooks import WebhookRecord
 
-MOST_CHANGES: Final = 60
-"""Changes in an hour by one owner. What protects an owner is never refused for it (`changing`)."""
+MAX_CHANGES: Final = 60
+"""Changes per hour by one owner. Changes that protect an owner are never refused for it (`changing`)."""
 
 _NO_DIGEST: Final = bytes(32)
 
@@ -74,7 +68,7 @@ class Owner:
         return owner_actor(self.claim.id)
 
     async def settings(self) -> OwnerSettingRecord:
-        """Return what is set for the host, as set by this owner from now on."""
+        """Return the settings of the host, marked as set by this owner."""
         known = await self.uow.owner_settings.get(self.domain, self.host)
         if known is None:
             return OwnerSettingRecord(self.domain, self.host, self.claim.id, self.now)
@@ -85,7 +79,7 @@ class Owner:
 
 
 async def reader(uow: UnitOfWork, token: Token, host: str) -> ClaimRecord:
-    """Return the ownership of a token, which covers the host. Raise NotAnOwner and OtherHost."""
+    """Return the ownership of a token if it covers the host. Raise NotAnOwner and OtherHost."""
     claim = await uow.claims.get(token.id)
     digest = claim.owner_digest if claim is not None and claim.is_owner else None
     is_right = token.matches(digest or _NO_DIGEST)  # guard: owner-token
@@ -100,9 +94,9 @@ async def reader(uow: UnitOfWork, token: Token, host: str) -> ClaimRecord:
 async def changing(
     store: Store, token: Token, host: str, *, now: datetime, is_bounded: bool = True
 ) -> AsyncIterator[Owner]:
-    """Yield the owner for one change of a host in canonical spelling. Without `is_bounded` the change is never refused
-    for a limit: hiding, leaving, and replacing or giving back the token. Raise NotAnOwner, OtherHost, TooMany and
-    DecidedAtOrigin."""
+    """Yield the owner for one change of a host in canonical spelling. With `is_bounded` False the change is never
+    refused for a limit: hiding, leaving, and replacing or giving back the token. Raise NotAnOwner, OtherHost, TooMany
+    and DecidedAtOrigin."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
         await refuse_in_mirror(uow, host)
@@ -110,7 +104,7 @@ async def changing(
         claims = await uow.claims.owners(domain, lock=True)
         claim = await reader(uow, token, host)
         # guard: owner-protection-unbounded
-        if is_bounded and used(claim, now) >= MOST_CHANGES:  # guard: owner-changes
+        if is_bounded and used(claim, now) >= MAX_CHANGES:  # guard: owner-changes
             raise TooMany("Too many changes by this owner within an hour.", HOUR)
         claim = counted(claim, now)
         await uow.claims.put(claim)
@@ -125,8 +119,8 @@ class BadSetting(ValueError):
 
 
 async def hide(store: Store, token: Token, host: str, *, now: datetime) -> HoldResult:
-    """Hide a host, and none below it: it leaves every answer, and is visited and judged as before. Repeating it
-    changes nothing. Raise what `changing` raises."""
+    """Hide exactly this host in every answer; it is still visited and judged. Safe to repeat. Raise what `changing`
+    raises."""
     async with changing(store, token, host, now=now, is_bounded=False) as owner:
         hold = Hold(owner.domain, host, "hidden", False, owner.actor, "hidden by its owner", now)
         return await hold_locked(owner.uow, hold, now=now)
@@ -139,8 +133,8 @@ async def show(store: Store, token: Token, host: str, *, now: datetime) -> HoldR
 
 
 async def set_note(store: Store, token: Token, host: str, note: str, *, now: datetime) -> str:
-    """Store a public note, or delete it if it is empty; return it as it is shown. Raise what `changing` raises, and
-    BadSetting."""
+    """Store a public note, or delete it if empty; return the note as shown. Raise BadSetting and what `changing`
+    raises."""
     if len(note) > NOTE_CHARS:  # guard: owner-note
         raise BadSetting(f"a note has at most {NOTE_CHARS} characters")
     text = plain(note, NOTE_CHARS)
@@ -155,7 +149,8 @@ async def set_note(store: Store, token: Token, host: str, note: str, *, now: dat
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """What an owner wants to stand for its host, and what does: `canonical` is None while the pin has no effect."""
+    """`wanted`: canonical host that the owner wants. `canonical`: the one in effect, or None while the pin has no
+    effect."""
 
     wanted: str | None
     canonical: str | None
@@ -164,7 +159,7 @@ class Pinned:
 async def pin(
     store: Store, token: Token, host: str, canonical: str | None, consent: Token | None = None, *, now: datetime
 ) -> Pinned:
-    """Have another host of the domain stand for this one, or end that with None or the host itself.
+    """Make another host of the domain canonical for this one; None or the host itself ends that.
 
     It takes effect once an owner of the other host agrees: with the same ownership, or with its token as `consent`
     (core/access/canonical_hosts.py). Raise what `changing` raises, and BadSetting.
@@ -184,8 +179,8 @@ async def pin(
 
 
 async def rotate(store: Store, token: Token, host: str, new: Token, *, now: datetime) -> None:
-    """Replace the owner's token by `new`, which has the same id. What the old one agreed to for other owners ends with
-    it. Raise what `changing` raises."""
+    """Replace the owner's token by `new`, which has the same id. Consents given with the old token end. Raise what
+    `changing` raises."""
     async with changing(store, token, host, now=now, is_bounded=False) as owner:
         await owner.uow.claims.put(replace(owner.claim, owner_digest=new.digest))
         await owner.uow.owner_settings.end_consents(owner.claim)  # guard: pin-consent-ends
@@ -209,7 +204,7 @@ async def _consent(owner: Owner, target: str, token: Token | None) -> str | None
     if registrable_domain(target) != owner.domain:
         raise BadSetting("the canonical host is one of the same registrable domain")
     if not any(claim.covers(target) for claim in owner.claims):  # guard: owner-pin
-        raise BadSetting("nobody has proven to own the canonical host")
+        raise BadSetting("the canonical host has no proven owner")
     if (await owner.uow.holds.limits([owner.domain]))[owner.domain].has_opted_out(target):
         raise BadSetting("the canonical host opted out")
     if owner.claim.covers(target):
@@ -226,7 +221,7 @@ _NAMED: Final = 3
 
 
 async def opt_out(store: Store, token: Token, host: str, *, now: datetime) -> ForgetResult:
-    """Delete everything stored about the host and all below it, the ownership included, and never visit it again.
+    """Delete everything stored about the host and all below it, also the ownership, and never visit it again.
 
     Raise NotAnOwner, OtherHost, and BadSetting if a host below has an owner that the token does not cover.
     """
@@ -240,7 +235,7 @@ async def opt_out(store: Store, token: Token, host: str, *, now: datetime) -> Fo
 
 
 async def come_back(store: Store, token: Token, host: str, *, now: datetime) -> None:
-    """End the opt-out of exactly this host that an owner made. Raise NotAnOwner, OtherHost, TooMany and BadSetting."""
+    """End the opt-out of exactly this host, made by an owner. Raise NotAnOwner, OtherHost, TooMany and BadSetting."""
     async with changing(store, token, host, now=now) as owner:
         row = next((row for row in await owner.uow.opt_outs.rows(owner.domain) if row.host == host), None)
         if row is None or row.how != "owner":
@@ -249,8 +244,8 @@ async def come_back(store: Store, token: Token, host: str, *, now: datetime) -> 
 
 
 def _refuse_for_others(owner: Owner) -> None:
-    """Raise BadSetting if the opt-out would delete hosts of other owners. A proof of one host says nothing about the
-    hosts below it, which may belong to customers of a platform."""
+    """Raise BadSetting if the opt-out would delete hosts of other owners. The proof of a host does not cover the hosts
+    below it, which may belong to customers of a platform."""
     others = {
         claim.host
         for claim in owner.claims
@@ -275,13 +270,13 @@ async def set_webhook(
     now: datetime,
     exempt: Collection[str],
 ) -> WebhookRecord:
-    """Subscribe a receiver, in place of an earlier one, and return the subscription with a new secret.
+    """Subscribe a receiver, replacing an earlier one; return the subscription with a new secret.
 
-    The receiver is on the owned host or below it; or `receiver_token` is the owner's token of its host. Nothing is told
-    before it has answered a challenge, at an address that a visit could use. Setting the same address again sends no
-    challenge unless the webhook was disabled; messages are then signed with the earlier secret too, for `OVERLAP`.
+    The receiver is on the owned host or below it, or `receiver_token` is the owner's token of its host. No event is
+    sent before it has answered a challenge, at an address that a visit could use. Setting the same address again sends
+    no challenge unless the webhook was disabled; messages are then signed with the earlier secret too, for `OVERLAP`.
 
-    Raise NotAnOwner, OtherHost, TooMany, InvalidName and subscribing.BadReceiver.
+    Raise NotAnOwner, OtherHost, TooMany, InvalidName and BadReceiver.
     """
     canonical = webhooks.receiver_url(url, exempt=exempt)
     seq = await feed.pulse(store)
@@ -308,7 +303,7 @@ async def set_webhook(
 
 
 async def _receiver_claim(owner: Owner, token: Token, url: str) -> ClaimRecord:
-    """Return the ownership of the receiver's host. Raise subscribing.ForeignReceiver."""
+    """Return the ownership of the receiver's host. Raise ForeignReceiver."""
     try:
         return await reader(owner.uow, token, host_of(url) or "")
     except (NotAnOwner, OtherHost):
@@ -316,7 +311,7 @@ async def _receiver_claim(owner: Owner, token: Token, url: str) -> ClaimRecord:
 
 
 async def _refuse_challenge(owner: Owner, url: str) -> None:
-    """Raise TooMany when the receiver's host, or its domain, got all challenges of a day."""
+    """Raise TooMany if the receiver's host or domain has had all its challenges of the day."""
     at = await webhooks.next_challenge_at(owner.uow, url, owner.now)
     if at > owner.now:
         raise TooMany("Too many challenges were sent to the receiver within a day.", at - owner.now)
@@ -335,8 +330,8 @@ async def remove_webhook(store: Store, token: Token, host: str, *, now: datetime
 
 
 async def recheck(store: Store, token: Token, host: str, *, now: datetime) -> Recheck:
-    """Queue a visit of the host with the whole plan, whatever strangers asked for. Raise NotAnOwner, OtherHost and
-    TooMany. The daily budgets of the site apply, as to every visit."""
+    """Queue a visit of the host with the whole plan, within the site's daily budgets but not those of strangers. Raise
+    NotAnOwner, OtherHost and TooMany."""
     async with changing(store, token, host, now=now) as owner:
         asked = await recheck_in(owner.uow, owner.domain, host, now=now, by_owner=True)
         if asked.state == "queued":
@@ -350,8 +345,8 @@ ENTRIES: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class OwnershipOverview:
-    """`holds`: those that cover the host. `setting`: None where nothing is set. `reports`: the latest about it, without
-    who filed them."""
+    """`holds`: the holds that cover the host. `setting`: None if the owner has set nothing. `reports`: the latest about
+    the host, without their authors."""
 
     host: str
     claim: ClaimRecord
@@ -363,7 +358,7 @@ class OwnershipOverview:
 
 
 async def overview(store: Store, token: Token, host: str) -> OwnershipOverview:
-    """Raise NotAnOwner and OtherHost."""
+    """Return the ownership and everything the owner may see. Raise NotAnOwner and OtherHost."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
         claim = await reader(uow, token, host)

@@ -1,15 +1,9 @@
 """Answers an agent's question: ranks the engine's candidates and returns them as cards from the database.
 
-Cards come from the database and not from the index, so that a lagging index cannot show a service that was changed,
-hidden or removed; the next hit takes the place of a removed one.
-
-Pages are slices of one ranked pool (discover_cursors.py).
-
-Cursors of the pages of an answer, which are slices of one ranked pool.
-
-A cursor holds the build of the index, the query and the host shown last, and continues after that host wherever it
-ranks by then. It survives ordinary commits of the index, but not a rebuild, which may change the whole order: then
-StaleCursor tells the client to start again.
+A lagging index therefore cannot show a service that was changed, hidden or removed. Pages are slices of one ranked
+pool. A cursor holds the index build, the query and the last host shown, and continues after that host at its current
+rank. It survives commits of the index but not a rebuild, which may change the order: StaleCursor then tells the client
+to start again.
 """
 
 import base64
@@ -46,7 +40,7 @@ from registry.store.unit_of_work import Store
 
 
 def digest_of(question: ParsedQuery, query: Query) -> str:
-    """Return a digest of the question: its terms, in any case and spelling, its filters and its order."""
+    """Return a digest of the question: its terms regardless of case and spelling, its filters and its order."""
     text = f"({sorted(question.terms)!r}, {_filters_text(query.filters)}, {query.sort!r})"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -63,8 +57,8 @@ def cursor_at(generation: str, digest: str, ranking: Ranking, position: int) -> 
 
 
 def place_after(cursor: str, generation: str, digest: str, ranking: Ranking, *, most: int) -> int:
-    """Return the place after the host shown last; when that host is gone, the place stored in the cursor, at most
-    `most`. Raise StaleCursor.
+    """Return the place after the host shown last; if that host has gone, the place in the cursor, at most `most`. Raise
+    StaleCursor.
 
     Cursors are not signed: a forged one can only request another page of the same answer.
     """
@@ -99,9 +93,9 @@ _CARDS_AT_ONCE: Final = 10
 
 
 class FoundCapability(NamedTuple):
-    """`detail_url` is the absolute URL of the host's own document, `cover` the share of the query that the capability
-    covers, 0 to 1, and `similarity` its cosine with the query. `side_effects` is None when they are not declared;
-    `confirmation` is services.Confirmation as JSON, without defaults."""
+    """A matched capability. `detail_url`: absolute URL of the host's own document. `cover`: share of the query that the
+    capability covers, 0 to 1. `similarity`: its cosine with the query. `side_effects`: None if not declared.
+    `confirmation`: services.Confirmation as JSON, without defaults."""
 
     name: str
     description: str
@@ -115,12 +109,11 @@ class FoundCapability(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """One result. `hit` explains it. No capabilities when only the service's own text matched, and when browsing.
+    """One result. `hit` explains it. No capabilities if only the service's own text matched, or when browsing.
 
-    `alike` are shown hosts without a row of their own: those that this one stands for by its owner's will, copies, and
-    those of the same owner with nearly the same text.
-    `hit.alike_total` counts all of them that the index holds and that pass the filters. `cursor` continues at this
-    result, which then comes first; DiscoverPage.next_cursor continues after the last one.
+    `alike`: shown hosts without a row: hosts for which this one is canonical, copies, and services of the same owner
+    with nearly the same text. `hit.alike_total` counts all of them in the index that pass the filters. `cursor` begins
+    a page with this result; DiscoverPage.next_cursor continues after the last one.
     """
 
     card: Card
@@ -131,7 +124,7 @@ class SearchResult(NamedTuple):
 
     @property
     def alike_of_others(self) -> tuple[str, ...]:
-        """The hosts of `alike` on other registrable domains than the service itself."""
+        """Return the hosts of `alike` on other registrable domains than the service itself."""
         return tuple(host for host in self.alike if registrable_domain(host) != self.card.domain)
 
     @property
@@ -145,8 +138,8 @@ class SearchResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """`counts`: facet -> value -> number of services, over the `services` that answer and are shown: those that
-    `total` counts, but for services that were hidden since the index was written."""
+    """`counts`: facet -> value -> number of services. `services`: number of services counted, which is `total` without
+    services hidden since the index was written."""
 
     services: int
     counts: Mapping[str, Mapping[str, int]]
@@ -154,11 +147,11 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class DiscoverPage:
-    """`total` counts the services that answer, those far below the first one left out; without a question, all in the
+    """One page. `total`: services that answer, without those far below the first one; without a question, all in the
     index that pass the filters. Folded services do not count. Pages end where the answers end, or at MAX_DEPTH.
 
-    `generation` identifies the state of the index that answered, its last commit included. `stems` are those of the
-    question's words. `corrected`: as in SearchAnswer. `suggestions` are given when the answer is not `confident`.
+    `generation`: the state of the index that answered, with its last commit. `stems`: of the question's words.
+    `corrected`: as in SearchAnswer. `suggestions`: given if the answer is not `confident`.
     """
 
     hits: tuple[SearchResult, ...]
@@ -176,8 +169,7 @@ class DiscoverPage:
 class SearchAnswer:
     """A question, the engine's candidate pool for it, and the ranking of the pool.
 
-    `corrected`: word as asked -> the word that was searched instead, for misspelt words; `question` is the corrected
-    one.
+    `corrected`: word as asked -> word searched instead, for misspelt words. `question` is the corrected one.
     """
 
     question: ParsedQuery
@@ -193,10 +185,10 @@ class SearchAnswer:
 async def ranked(
     backend: Backend, query: Query, embedder: Embedder | None = None, question: ParsedQuery | None = None
 ) -> SearchAnswer:
-    """Return the answer without the database's part, by relevance; blank text browses by score. `question`: the text
-    as parsed, if it was already.
+    """Return the answer before cards are read, by relevance; blank text browses by score. `question`: the parsed text,
+    if already parsed.
 
-    Raise SearchUnavailable when there is no index to query.
+    Raise SearchUnavailable if there is no index to query.
     """
     has_text = bool(query.text.strip())
     question = question or parse_query(query.text, embedder)
@@ -214,7 +206,7 @@ async def ranked(
 
 
 def is_confident(ranking: Ranking) -> bool:
-    """Return whether the first answer is one: what comes after it does not make it right."""
+    """Return whether the top hit alone is confident."""
     return bool(ranking.order) and evidence(ranking.features, ranking.order[0]).is_confident
 
 
@@ -229,7 +221,7 @@ async def discover(
 ) -> DiscoverPage:
     """Return the services that answer the query best. A cursor replaces the offset. `facets`: facets to count.
 
-    Raise SearchUnavailable when there is no index to query, StaleCursor, StoreUnavailable.
+    Raise SearchUnavailable if there is no index to query, StaleCursor, StoreUnavailable.
     """
     question = await _with_canonical_hosts(store, parse_query(query.text, embedder))
     answer = await ranked(backend, query, embedder, question)
@@ -255,17 +247,16 @@ async def discover(
 
 
 async def _with_canonical_hosts(store: Store, question: ParsedQuery) -> ParsedQuery:
-    """Return the question so that it also names the canonical hosts of the hosts that it names: these are not in the
-    index themselves."""
+    """Return the question with the canonical hosts of the hosts that it names, because only those are in the index."""
     hosts = [name for name in question.names if "." in name]
     canonical = await store.cards.canonical(_keys(hosts)) if hosts else ()
     return replace(question, names=(*question.names, *canonical)) if canonical else question
 
 
 async def _sorted(store: Store, ranking: Ranking, query: Query) -> Ranking:
-    """Sort as requested: confident hits first in the requested order, the rest after them by relevance.
+    """Sort as requested: confident hits first in the requested order, then the rest by relevance.
 
-    Otherwise the best scored of services that hardly match the question would come first.
+    Otherwise well-scored services that hardly match the question would come first.
     """
     if query.sort == "relevance":
         return ranking
@@ -283,10 +274,10 @@ async def _sorted(store: Store, ranking: Ranking, query: Query) -> Ranking:
 
 
 async def _owners_first(store: Store, ranking: Ranking, answer: SearchAnswer, text: str) -> Ranking:
-    """Move services that use a well-known name of somebody else behind the confident hits that do not.
+    """Move services that use another owner's well-known name behind the confident hits that do not.
 
-    Only for questions that contain the name, as asked or as corrected: a stranger must not be the answer to it before
-    its owner is.
+    Only for questions that contain the name, as asked or as corrected: a stranger must not be the answer before the
+    owner of the name.
     """
     asked = asked_for(" ".join((text, *answer.corrected.values())))
     users = await store.cards.resembling(_keys(ranking.hosts), {known.name for known in asked}) if asked else ()
@@ -322,7 +313,7 @@ async def _fill(
 
 
 async def _results_at(store: Store, ranking: Ranking, positions: range, filters: Filters) -> list[SearchResult | None]:
-    """Return the result at each place; None when it is no longer shown."""
+    """Return the result at each place; None if it is no longer shown."""
     hosts = [_host(ranking, position) for position in positions]
     allowed = await _allowed(store, hosts, filters) if filters.narrows_capabilities else None
     hits = [
@@ -359,7 +350,7 @@ async def _allowed(store: Store, hosts: Collection[str], filters: Filters) -> di
 
 
 def _passes(card: Card, filters: Filters, levels: Collection[TrustLevel]) -> bool:
-    """Return whether the card passes the filters: the index may lag behind. `levels`: empty means all."""
+    """Return whether the card passes the filters, because the index may lag behind. `levels`: empty means all."""
     return (
         (not levels or card.trust_level in levels)
         and (not filters.formats or not set(filters.formats).isdisjoint(card.formats))
@@ -373,7 +364,7 @@ def _passes(card: Card, filters: Filters, levels: Collection[TrustLevel]) -> boo
 
 
 def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[FoundCapability, ...]:
-    """Return those of the matched capabilities that the service still has."""
+    """Return the matched capabilities that the service still has."""
     current = {capability.name: capability for capability in card.capabilities}
     return tuple(
         FoundCapability(
@@ -395,7 +386,7 @@ def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[Found
 async def _suggestions(backend: Backend, answer: SearchAnswer, query: Query, embedder: Embedder | None) -> Suggestions:
     """Return suggestions, with at most one more query of the engine, which tests whether the filters exclude answers.
 
-    A failure of that query must not fail the answer.
+    If that query fails, the answer does not.
     """
     filters = query.filters
     unfiltered, without_filters = Filters(include_unverified=filters.include_unverified, unique=filters.unique), False

@@ -1,11 +1,8 @@
-"""Services as entries of catalogues (ARD): list, look-up and counts; `entry_search` finds them by a question.
+"""Services as entries of ARD catalogues: list, look-up, search and counts.
 
-A service has one entry for each of its formats that is an artifact of its own (`artifact_types.TYPE_OF`). What is
-found, in which order and what is hidden is decided where `/api/discover` and `/api/services` decide it; here services
-only become entries. A page counts entries, so it may end within a service: its token names the service that comes first
-on the next page, and the entry of it that was shown last.
-
-Entries of catalogues that answer a question (ARD): those of the services that `discover` finds, in its order.
+A service has one entry for each of its formats that is a separate artifact (`artifact_types.TYPE_OF`). Selection, order
+and hiding are those of `/api/discover` and `/api/services`. A page counts entries, so it may end within a service; its
+token names the first service of the next page and the entry of it that was shown last.
 """
 
 import base64
@@ -42,7 +39,7 @@ _MAX_TOKEN: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One format of one service. `url` is the host's own document of that format."""
+    """One format of one service. `url`: the host's own document of that format."""
 
     card: Card
     slug: str
@@ -52,7 +49,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EntryList:
-    """`total` counts all entries that match; it is None on later pages."""
+    """A page of entries. `total`: all matching entries on the first page, None on later pages."""
 
     entries: tuple[Entry, ...]
     total: int | None
@@ -61,7 +58,7 @@ class EntryList:
 
 @dataclass(frozen=True, slots=True)
 class CountedValues:
-    """The most frequent values with the number of their entries, and the number of entries with other values."""
+    """The most frequent values with their numbers of entries, and the number of entries with other values."""
 
     counts: Mapping[str, int]
     others: int
@@ -73,7 +70,7 @@ class EntryCounts:
 
 
 async def entry(store: Store, name: AirName) -> Entry | None:
-    """Return the entry of a shown service; None when the host or the format is unknown. Raise StoreUnavailable."""
+    """Return the entry of a shown service; None if the host or the format is unknown. Raise StoreUnavailable."""
     keys = [(registrable_domain(name.host), name.host)]
     card = (await store.cards.of(keys)).get(name.host)
     if card is None or name.slug not in artifact_formats(card.formats):
@@ -116,9 +113,9 @@ async def list_entries(
 async def entry_counts(
     store: Store, filters: Filters, facets: Mapping[str, int], keys: Collection[Key] | None = None
 ) -> EntryCounts:
-    """Return the numbers of entries by facet and value: of these services, or of all that pass the filters.
+    """Return the numbers of entries by facet and value, for these services or for all that pass the filters.
 
-    `facets`: name of a facet -> most values. Raise StoreUnavailable.
+    `facets`: name of a facet -> maximum number of values. Raise StoreUnavailable.
     """
     slugs = artifact_formats(filters.formats or ARTIFACTS)
     if not slugs:
@@ -135,7 +132,7 @@ async def entry_counts(
 def entries_of(
     card: Card, parts: EntryParts | None, slugs: Sequence[str], shown: tuple[str, str] | None = None
 ) -> Iterator[Entry]:
-    """Yield the entries of a service, after the one that was `shown` last (host and slug)."""
+    """Yield the entries of a service, after the entry that was `shown` last (host and slug)."""
     own = [slug for slug in artifact_formats(card.formats) if slug in slugs]
     if shown is not None and shown[0] == card.host and shown[1] in own:
         own = own[own.index(shown[1]) + 1 :]
@@ -147,8 +144,8 @@ def entries_of(
 def _document_url(card: Card, slug: str, urls: Sequence[str]) -> str:
     """Return the document at the most preferred path of the format, else the shortest address.
 
-    Documents that are carried by another one have a fragment and come last. A host without a document of the format,
-    as while a visit is recorded, is named by its best document.
+    Documents inside another one have a fragment and come last. A host without a document of the format, such as during
+    the recording of a visit, gets its best document.
     """
     paths = {f"https://{card.host}{path}": place for place, path in enumerate(FORMAT_BY_SLUG[slug].paths)}
     return min(urls, key=lambda url: (url not in paths, "#" in url, paths.get(url, 0)), default=card.well_known_url)
@@ -193,7 +190,7 @@ def _read_list_token(token: str, digest: str, order: EntryOrder) -> tuple[tuple[
 
 @dataclass(frozen=True, slots=True)
 class MatchedEntry:
-    """An entry that answers a question. `found` says how well its service does."""
+    """An entry that answers a question. `found`: the search result of its service."""
 
     entry: Entry
     found: SearchResult
@@ -217,7 +214,7 @@ async def search_entries(
 ) -> EntryPage:
     """Return the entries of the services that answer the text best, in the order of `discover`.
 
-    `filters.formats` choose entries as well as services. Raise StaleCursor, SearchUnavailable, StoreUnavailable.
+    `filters.formats` select both services and entries. Raise StaleCursor, SearchUnavailable, StoreUnavailable.
     """
     slugs = artifact_formats(filters.formats or ARTIFACTS)
     if not slugs:
@@ -248,7 +245,7 @@ async def count_found(
 ) -> EntryCounts:
     """Return the numbers by facet and value of the entries that `search_entries` pages through.
 
-    `facets`: name of a facet -> most values. Raise SearchUnavailable, StoreUnavailable.
+    `facets`: name of a facet -> maximum number of values. Raise SearchUnavailable, StoreUnavailable.
     """
     slugs = artifact_formats(filters.formats or ARTIFACTS)
     answer = await ranked(backend, _query(text, 0, filters, slugs), embedder)
@@ -257,7 +254,7 @@ async def count_found(
 
 
 def _query(text: str, limit: int, filters: Filters, slugs: tuple[str, ...]) -> Query:
-    """Return the query for services with an entry in one of the formats; without a filter that is every service."""
+    """Return the query for services with an entry in one of the formats, or for all services if no format is given."""
     return Query(text, limit, 0, replace(filters, formats=slugs) if filters.formats else filters)
 
 

@@ -1,11 +1,8 @@
-"""What this registry saw of a host: its current documents with their bytes, and the history of them.
+"""Evidence about a host: its current documents with their bytes, their history, and the service at an earlier time.
 
-Nothing is shown of a host that opted out, is blocked, or whose service is hidden.
-
-A service as its documents said it at an earlier time.
-
-The documents are those that were current then, read by the rules of today: the states of services are not stored. The
-score is the one that was computed then, where it is kept.
+Hosts that opted out or are blocked, and hidden services, have no evidence. An earlier service is made from the
+documents of that time by today's rules, because past states are not stored; its score is the stored one, if it was
+kept.
 """
 
 import base64
@@ -66,7 +63,7 @@ class InvalidHistoryCursor(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CurrentDocument:
-    """A current document. `id`: the SHA-256 of its URL. `bytes_state`: whether its bytes are there to be read."""
+    """A current document. `id`: the SHA-256 of its URL. `bytes_state`: whether its bytes can be read."""
 
     id: str
     record: DocumentRecord
@@ -75,7 +72,7 @@ class CurrentDocument:
 
 @dataclass(frozen=True, slots=True)
 class HostEvidence:
-    """`usage`: what the site says about further use of its texts."""
+    """Current documents of a host. `usage`: the site's terms for further use of its texts."""
 
     documents: Sequence[CurrentDocument]
     total: int
@@ -84,7 +81,7 @@ class HostEvidence:
 
 @dataclass(frozen=True, slots=True)
 class HistoryItem:
-    """A version, and the one that it replaced. `why_not`: why the two cannot be compared; None: `bodies` has both."""
+    """A version and the version it replaced. `why_not`: why the two cannot be compared; None if `bodies` has both."""
 
     version: VersionRecord
     earlier: EarlierVersion | None
@@ -93,7 +90,7 @@ class HistoryItem:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """`bodies`: by SHA-256, of the versions to compare. `cursor`: of the next page; None: this is the last."""
+    """A page of history. `bodies`: by SHA-256, of the versions to compare. `cursor`: of the next page, or None."""
 
     items: Sequence[HistoryItem]
     bodies: Mapping[bytes, bytes]
@@ -101,13 +98,13 @@ class HistoryPage:
 
     @property
     def size(self) -> int:
-        """Bytes to compare."""
+        """Return the number of bytes to compare."""
         return sum(map(len, self.bodies.values()))
 
 
 async def evidence(store: Store, host: str) -> HostEvidence | None:
-    """Return the current documents of a host by URL, at most MAX_DOCUMENTS; None when nothing of it may be shown, or it
-    is unknown. Raise OptedOut."""
+    """Return the current documents of a host by URL, at most MAX_DOCUMENTS; None if the host is unknown or hidden.
+    Raise OptedOut."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
         policies = await visible(uow, domain, host)
@@ -122,7 +119,7 @@ async def evidence(store: Store, host: str) -> HostEvidence | None:
 
 
 async def document_bytes(store: Store, host: str, document: CurrentDocument) -> bytes | None:
-    """Return the bytes of a document as they came; None when they are not there any more."""
+    """Return the bytes of a document as received; None if they are no longer stored."""
     key = (registrable_domain(host), document.record.sha256)
     if document.bytes_state != "kept":
         return None
@@ -131,7 +128,8 @@ async def document_bytes(store: Store, host: str, document: CurrentDocument) -> 
 
 
 async def history(store: Store, host: str, *, cursor: str | None, limit: int) -> HistoryPage | None:
-    """Return versions of the host's documents, the latest first; None as `evidence`. Raise OptedOut, InvalidCursor."""
+    """Return versions of the host's documents, the latest first; None as `evidence` does. Raise OptedOut and
+    InvalidHistoryCursor."""
     domain = registrable_domain(host)
     before = None if cursor is None else _place(cursor, host)
     async with store.begin() as uow:
@@ -157,7 +155,7 @@ async def history(store: Store, host: str, *, cursor: str | None, limit: int) ->
 
 
 async def uptime(store: Store, host: str, *, days: int, now: datetime) -> list[Day] | None:
-    """Return each of the last `days` days in UTC, the earliest first; None when no service is listed there."""
+    """Return each of the last `days` days in UTC, the earliest first; None if no service is listed there."""
     domain, today = registrable_domain(host), now.astimezone(UTC).date()
     async with store.begin() as uow:
         if await uow.catalogue.name(domain, host) is None:
@@ -169,8 +167,8 @@ async def uptime(store: Store, host: str, *, days: int, now: datetime) -> list[D
 
 
 async def visible(uow: UnitOfWork, domain: str, host: str) -> Policies | None:
-    """Return the policies of the host's service (empty when it has none); None when nothing of the host may be shown,
-    or it is unknown. Raise OptedOut."""
+    """Return the policies of the host's service (empty if it has no service); None if the host is unknown or hidden.
+    Raise OptedOut."""
     if is_covered(host, (await uow.opt_outs.of([domain])).get(domain, frozenset())):  # guard: evidence-opt-out
         raise OptedOut
     service = (await uow.services.of([domain])).get(host)
@@ -182,7 +180,8 @@ async def visible(uow: UnitOfWork, domain: str, host: str) -> Policies | None:
 
 
 def difference_of(item: HistoryItem, bodies: Mapping[bytes, bytes]) -> tuple[list[dict[str, object]], bool] | WhyNot:
-    """Return the operations that make a version of the one before, and whether some are missing; or why not."""
+    """Return the operations that turn the earlier version into this one and whether some are missing, or why there are
+    none."""
     if item.why_not is not None or item.earlier is None:
         return item.why_not or "first"
     result = compared(bodies[item.earlier.sha256], bodies[item.version.sha256])
@@ -219,7 +218,7 @@ def _with_bodies(item: HistoryItem, bodies: Mapping[bytes, bytes]) -> HistoryIte
 def _check(visit: VisitRecord) -> UptimeCheck | None:
     try:
         times = [entry["ms"] for entry in visit.vector if "status" in entry and "ms" in entry]
-    except ValueError:  # a vector of another version: what the visit met is known, how fast it was is not
+    except ValueError:  # a vector of another program version: the outcome of the visit is known, its speed is not
         times = []
     ms = round(median(times)) if times else None
     status = status_of(visit.outcome, ms)
@@ -255,9 +254,8 @@ MAX_BYTES: Final = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class EarlierState:
-    """What is stored of a host at an earlier time. `missing`: URLs of documents whose bytes are not kept any more, or
-    for which there is no room. `first`: the earliest version that is kept of any document of the host. Pickle can
-    carry it."""
+    """Stored facts about a host at an earlier time. `missing`: URLs of documents whose bytes are not kept or did not
+    fit. `first`: the earliest version kept of any document of the host. Can be pickled."""
 
     domain: str
     host: str
@@ -273,7 +271,7 @@ class EarlierState:
         return sum(map(len, self.bodies.values()))
 
     def view(self) -> ServiceView | None:
-        """Return the service that these documents describe; None: they describe none."""
+        """Return the service that these documents describe, or None."""
         standing = ListingFacts(max((item.seen_at for item in self.documents), default=self.at), 0, False, False)
         held = held_documents([Current(record) for record in self.documents], self.bodies)
         shown = present(self.domain, self.host, held, None, standing, self.at)
@@ -303,9 +301,9 @@ class EarlierState:
 
 
 async def stored_then(store: Store, host: str, at: datetime) -> EarlierState | None:
-    """Return what is stored of the host as of this time; None when it is unknown or must not be shown. Raise OptedOut.
+    """Return the stored facts about a host at this time; None if the host is unknown or hidden. Raise OptedOut.
 
-    `documents` is empty when nothing is known of that time.
+    `documents` is empty if there is no data for that time.
     """
     domain = registrable_domain(host)
     async with store.begin() as uow:
@@ -334,8 +332,8 @@ async def stored_then(store: Store, host: str, at: datetime) -> EarlierState | N
 
 
 def _record(domain: str, host: str, version: VersionRecord, current: DocumentRecord | None) -> DocumentRecord:
-    """Return the document as it was then. What the history does not keep (where redirects led, what named it) is taken
-    from the current document of the URL; findings are made again."""
+    """Return the document as it was then. Facts that the history does not keep (where redirects led, what named it)
+    come from the current document of the URL; findings are made again."""
     if current is None:
         current = DocumentRecord(
             domain, host, version.url, version.url, "manifest", version.outcome, version.reason, version.sha256,

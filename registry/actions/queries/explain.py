@@ -17,10 +17,10 @@ from registry.store.unit_of_work import Store
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What is known of a host and its domain. `host` is None when only other hosts of the domain are known.
+    """Facts about a host and its domain. `host`: None if only other hosts of the domain are known.
 
     `hosts`: the other hosts of the domain. `visits`: of the host, latest first. `spent`: requests sent to the domain in
-    the last 24 hours. `opted_out`: whether an opt-out covers the host. `unasked`: what was not requested of it yet.
+    the last 24 hours. `opted_out`: an opt-out covers the host. `unasked`: paths not requested yet.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Explanation:
 
 
 async def explain(store: Store, host: str, *, visits: int, now: datetime) -> Explanation | None:
-    """Return the account with the last `visits` visits; None when the domain is unknown."""
+    """Return the explanation with the last `visits` visits; None if the domain is unknown."""
     name = registrable_domain(host)
     async with store.begin() as uow:
         domain = await uow.domains.get(name)
@@ -61,6 +61,6 @@ async def explain(store: Store, host: str, *, visits: int, now: datetime) -> Exp
 
 
 def why_next(host: HostRecord) -> str:
-    """Return why the next visit of the host is when it is, in one sentence."""
+    """Return one sentence that explains the time of the host's next visit."""
     interval = None if host.interval_s is None else timedelta(seconds=host.interval_s)
     return sentence(host.next_visit_why, host.outcome, host.reason, host.streak, interval)

@@ -1,17 +1,9 @@
-"""Read-only queries for the interfaces: a service, a capability, the status of a host, lists and summaries.
+"""Read-only queries for the interfaces: services, capabilities, host status, submitted lists, lists and summaries.
 
-Hosts are given in their canonical spelling (`domains.host_syntax`).
-
-What was not requested from a host yet, of all that the plan promises, and in which visit it will be.
-
-What became of a list of submitted hosts, state by state.
-
-The stored documents of a host with their bodies, against which a translation of its service is compared.
-
-What the registry would say of a host after a visit that is not stored: the reasons of its status.
-
-The visit goes through the same functions as one that is recorded, on an empty registry, so that `waypost check` and the
-status of the host agree.
+Hosts are given in their canonical spelling (`domains.host_syntax`). `unasked` lists the paths of the plan that were not
+requested yet. `sources` returns the stored documents against which a translation is compared. `reasons_after` passes an
+unrecorded visit through the functions that record one, on an empty registry, so that `waypost check` and the host's
+status agree.
 """
 
 from collections import defaultdict
@@ -62,7 +54,7 @@ LOG_READ: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class UnprobedPath:
-    """`visit`: which of the coming visits with the whole plan requests it, from 1; earlier if the host is named."""
+    """`visit`: number of the coming whole-plan visit that requests it, from 1; earlier if the host is submitted."""
 
     path: str
     format: str | None
@@ -71,8 +63,8 @@ class UnprobedPath:
 
 @dataclass(frozen=True, slots=True)
 class UnprobedPaths:
-    """`next_whole_plan_at`: the time of the first of those visits, never in the past; None: the host is not visited by
-    itself, and the paths wait for somebody who names it."""
+    """`next_whole_plan_at`: time of the first of those visits, never in the past; None if no visit is scheduled, so
+    that the paths wait until the host is submitted."""
 
     paths: tuple[UnprobedPath, ...] = ()
     next_whole_plan_at: datetime | None = None
@@ -83,8 +75,8 @@ def unasked(
 ) -> UnprobedPaths:
     """Return the paths of the plan that were not requested according to the host's record and the `log`, in order.
 
-    The log is read because the record does not say how far a visit came that the host did not answer. `documents`: the
-    current ones of the domain. A path that is only a fallback of a document found is left out.
+    The log is needed because the record does not say how far a visit came that the host did not answer. `documents`:
+    the current ones of the domain. A path that is only a fallback of a document found is left out.
     """
     if opted_out or host.alias_of is not None:
         return UnprobedPaths()
@@ -115,19 +107,18 @@ def _steps(host: HostRecord, *, has_documents: bool) -> Iterator[Step]:
 
 
 def _first_steps(host: HostRecord, *, has_documents: bool) -> Sequence[Step]:
-    """Return the steps that a first visit makes."""
     return limits.short_list(host.host) if is_short(host, has_documents) else probes.STEPS
 
 
 def _turns(job: HostJob, pending: Collection[str], further: Sequence[Step]) -> dict[str, int]:
-    """Return the number of the visit that requests each further path; all other paths are requested by the first."""
+    """Return the number of the visit that requests each further path; the first visit requests all others."""
     first = {*job.further, *pending} | ({step.path for step in further} if job.named else set())
     later = [step.path for step in further if step.path not in first]
     return dict.fromkeys(first, 1) | {path: 2 + index // limits.PER_VISIT for index, path in enumerate(later)}
 
 
 def _requested(visit: VisitRecord) -> Iterator[str]:
-    """Yield the paths of a visit's requests; none when its vector cannot be read."""
+    """Yield the requested paths of a visit; nothing if its vector cannot be read."""
     try:
         entries = visit.vector
     except ValueError:
@@ -192,13 +183,13 @@ class CapabilityView:
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """`state`: queued (not visited yet, or not since it was submitted again), listed, not_listed, opted_out,
-    blocked (by an operator of this registry).
+    """`state`: queued (not visited yet, or not since its last submission), listed, not_listed, opted_out, blocked (by
+    this registry's operator).
 
-    `reasons`: sentences that say why it is not listed or what is wrong. `next_visit_at` is never in the past; None: not
-    scheduled. `unasked`: paths of the plan that were not requested yet. `injection_flags`: codes of the patterns of
-    prompt injection found in its documents. `seen_at`: when its documents were last seen, if it is listed. `findings`:
-    of its documents; none if it opted out.
+    `reasons`: sentences that say why it is not listed or which problems it has. `next_visit_at`: never in the past;
+    None if not scheduled. `unasked`: paths of the plan that were not requested yet. `injection_flags`: codes of the
+    patterns of prompt injection found in its documents. `seen_at`: when its documents were last seen, if listed.
+    `findings`: of its documents; empty if it opted out.
     """
 
     domain: str
@@ -222,8 +213,6 @@ class HostReport:
 
 @dataclass(frozen=True, slots=True)
 class ServicePage:
-    """One page of services, and the total."""
-
     items: tuple[Card, ...]
     total: int
 
@@ -245,7 +234,7 @@ class RegistryOverview:
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """The state of the frontier. `domains`: number by state. `age`: how long the longest due domain has waited.
+    """The state of the frontier. `domains`: number by state. `age`: waiting time of the longest due domain.
 
     `index_lag`: services whose entry in the queried index is out of date.
     """
@@ -257,13 +246,13 @@ class QueueState:
 
 
 async def service(store: Store, host: str, *, include_details: bool = False) -> ServiceView | None:
-    """Return the service with its current documents; None when there is none or it is hidden."""
+    """Return the service with its current documents; None if it is unknown or hidden."""
     stored = await stored_service(store, host, include_details=include_details)
     return None if stored is None else stored.view()
 
 
 async def stored_service(store: Store, host: str, *, include_details: bool = False) -> StoredService | None:
-    """As `service`, undecoded."""
+    """Do what `service` does, but leave the result undecoded."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
         stored = await uow.catalogue.service(domain, host, include_details=include_details)
@@ -279,26 +268,26 @@ async def capability(store: Store, host: str, name: str) -> CapabilityView | Non
 
 
 async def stored_capability(store: Store, host: str, name: str) -> StoredService | None:
-    """As `capability`, undecoded: the service with this capability alone."""
+    """Return the service with only this capability, undecoded; None if either is unknown or hidden."""
     async with store.begin() as uow:
         return await uow.catalogue.capability(registrable_domain(host), host, name)
 
 
 def capability_view(stored: StoredService) -> CapabilityView:
-    """Raise ValueError for a capability that cannot be decoded."""
+    """Decode a capability and its service. Raise ValueError if it cannot be decoded."""
     view = stored.view()
     (found,) = view.service.capabilities
     return CapabilityView(view.record, view.service, found, view.example_of(found.name))
 
 
 async def service_name(store: Store, host: str) -> str | None:
-    """Return the name of a service; None when there is none or it is hidden."""
+    """Return the name of a service; None if it is unknown or hidden."""
     async with store.begin() as uow:
         return await uow.catalogue.name(registrable_domain(host), host)
 
 
 async def status(store: Store, host: str, *, now: datetime) -> HostReport | None:
-    """Return the status of a host; None when it is unknown."""
+    """Return the status of a host; None if it is unknown."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
         limits = (await uow.holds.limits([domain]))[domain]
@@ -350,8 +339,8 @@ def reasons_of(
     findings: Sequence[FindingRecord],
     last: Sequence[VisitRecord],
 ) -> tuple[str, ...]:
-    """Return sentences that say why a host is not listed or what is wrong. `holds`: those that cover it. `last`: its
-    last visit, if there is one."""
+    """Return sentences that say why a host is not listed or which problems it has. `holds`: the holds that cover it.
+    `last`: its last visit, or None."""
     closed = ("The site opted out.",) if opted_out else (_HELD["blocked"],) if "blocked" in holds else ()
     if closed:
         return closed
@@ -360,12 +349,12 @@ def reasons_of(
 
 
 def why_not_visited(visit: VisitRecord) -> str | None:
-    """Return why nothing was requested in a visit, in one sentence; None when something was."""
+    """Return one sentence that says why a visit requested nothing; None if it requested something."""
     return SKIPPED_TEXTS.get(visit.reason) if visit.outcome is Outcome.SKIPPED else None
 
 
 def alias_reason(target: str) -> str:
-    """Return why a host is not listed for which another host of its domain answers."""
+    """Return why a host is not listed if another host of its domain answers for it."""
     return f"{target} answers for this host."
 
 
@@ -389,7 +378,7 @@ async def visits(store: Store, host: str, *, limit: int = 20) -> list[VisitRecor
 
 
 async def waiting(store: Store, hosts: Sequence[str], *, now: datetime) -> int:
-    """Return how many of these hosts are due and not recorded yet, those being visited now included."""
+    """Return how many of these hosts are due and not recorded yet, including those being visited."""
     keys = [(registrable_domain(host), host) for host in hosts]
     async with store.begin() as uow:
         return await uow.hosts.count_due(keys, now=now)
@@ -470,7 +459,7 @@ _SILENT: Final = frozenset({Outcome.ABSENT, Outcome.FOUND, Outcome.SKIPPED})
 
 
 def _unread_answers(host: str, vector: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield the answers in place of a manifest, plain absences excepted; one line for the same answer on many paths."""
+    """Yield answers other than manifests and plain absences; one line for the same answer on many paths."""
     paths_by_answer: dict[str, list[str]] = defaultdict(list)
     for entry in vector:
         if entry["purpose"] in ("manifest", "pointer") and entry["outcome"] not in _SILENT:
@@ -493,7 +482,7 @@ def _path(host: str, url: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedHostStatus:
-    """`status`: None when nothing is known of the host any more, or its site opted out."""
+    """`status`: None if the host is no longer known, or its site opted out."""
 
     now: HostState
     status: HostReport | None
@@ -501,8 +490,8 @@ class SubmittedHostStatus:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionListStatus:
-    """`counts`: number of accepted hosts by state. `refused`: as in `submit_list.SubmittedList`. `next_index`: where
-    the next page begins; None for the last one."""
+    """`counts`: number of accepted hosts by state. `refused`: as in `submit.SubmissionList`. `next_index`: where the
+    next page begins, or None."""
 
     id: UUID
     asked_at: datetime
@@ -516,7 +505,7 @@ class SubmissionListStatus:
 async def list_status(
     store: Store, list_id: UUID, *, after: int, limit: int, now: datetime
 ) -> SubmissionListStatus | None:
-    """Return a page of the list, from the host at place `after` on; None when there is no such list."""
+    """Return a page of the list, from the host at place `after` on; None if the list is unknown."""
     async with store.begin() as uow:
         record = await uow.submission_lists.get(list_id)
         if record is None:
@@ -541,8 +530,8 @@ MAX_BYTES: Final = 4_000_000  # of all bodies together
 
 
 async def sources(store: Store, host: str) -> tuple[SourceDocument, ...]:
-    """Return the found documents of the host that describe its service, copies left out; the smallest if there are more
-    than MAX_DOCUMENTS, or more bytes than MAX_BYTES."""
+    """Return the documents that describe the host's service, without copies; the smallest if there are more than
+    MAX_DOCUMENTS, or more bytes than MAX_BYTES."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
         found = [
@@ -570,7 +559,7 @@ async def sources(store: Store, host: str) -> tuple[SourceDocument, ...]:
 
 
 def reasons_after(visit: Visit, *, now: datetime) -> tuple[str, ...]:
-    """Return `HostStatus.reasons` as they were if the registry knew the host from this visit only."""
+    """Return the `HostReport.reasons` of a host that the registry knows only from this visit."""
     domain = registrable_domain(visit.host)
     nothing = StoredDomains({}, (), {}, {})
     writes = conclude(compare([FinishedDomain(domain, (visit,))], nothing, now), nothing, {}, now)

@@ -1,4 +1,4 @@
-"""Read the records of the MCP registry's API: pages by name, the versions of a server, and what was left out."""
+"""Reads the records of the MCP registry's API: pages by name, versions of a server, and services without a record."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +11,13 @@ from registry.store.unit_of_work import Store
 __all__ = ["ListedMcpServer", "McpServerCounts", "McpServerPage", "McpServerQuery", "counts", "page", "versions"]
 
 SLACK: Final = timedelta(minutes=5)
-"""How much older rows are returned than was asked for: a row is dated when its transaction begins, and a reader that
-asks for everything since its last visit would never see one that was committed after that visit with an older date."""
+"""How much older the returned rows may be than requested. A row is dated when its transaction begins, so a reader that
+requests changes since its last visit would miss a row committed after that visit with an older date."""
 
 
 @dataclass(frozen=True, slots=True)
 class McpServerPage:
-    """One page, and whether there are more rows behind it."""
+    """One page, and whether more rows follow."""
 
     rows: Sequence[ListedMcpServer]
     has_more: bool
@@ -42,7 +42,7 @@ async def page(store: Store, query: McpServerQuery) -> McpServerPage:
 
 
 async def versions(store: Store, name: str, *, include_deleted: bool = False) -> Sequence[ListedMcpServer]:
-    """Return the versions of a server, the one published last first; none for an unknown one."""
+    """Return the versions of a server, the latest published first; empty if it is unknown."""
     async with store.read() as uow:
         return await uow.mcp_servers.versions(name, include_deleted=include_deleted)
 

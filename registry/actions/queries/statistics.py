@@ -1,9 +1,4 @@
-"""What the registry holds and how it is doing, in numbers: for its statistics and status pages.
-
-The health of the listed services, the worst first, with what is known of each.
-
-What waits, for this registry's operators: visits, submissions, checks of opt-outs, the index and the feed.
-"""
+"""Figures of the registry: what is listed, how it is doing, the health of services (worst first), and the workload."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +23,7 @@ HOUR: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class RegistryStatistics:
-    """Counts of what is listed; `services.seen`: in the last 24 hours. `document_sizes`: found documents by size, see
+    """Counts of listed services. `services.seen`: in the last 24 hours. `document_sizes`: found documents by size, see
     store.statistics.SIZE_BINS."""
 
     at: datetime
@@ -38,7 +33,7 @@ class RegistryStatistics:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The latest run of a recurring job; `finished_at` is None while it runs."""
+    """The latest run of a recurring job. `finished_at`: None while it runs."""
 
     job: str
     started_at: datetime
@@ -48,10 +43,10 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class OperationFigures:
-    """How the registry is doing. `visited`: hosts whose last visit was in the last 24 hours, by its outcome.
+    """How the registry is doing. `visited`: hosts whose last visit was in the last 24 hours, by outcome.
 
-    `crawlers`: processes that crawl now. `feed_waits`: how long the oldest event has waited for its place in the
-    feed. `incidents`: see core/scheduling/incidents.py.
+    `crawlers`: processes that crawl now. `feed_waits`: how long the oldest event has waited for its place in the feed.
+    `incidents`: see core/scheduling/jobs.py.
     """
 
     at: datetime
@@ -111,7 +106,7 @@ UPTIME_OF: Final = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class OverallLine:
-    """`uptime`: the percentage of the checks of UPTIME_OF in which it was not down; None if there were none."""
+    """`uptime`: percentage of the checks of UPTIME_OF in which the host was not down; None without checks."""
 
     health: HealthRow
     trust_level: TrustLevel
@@ -122,7 +117,7 @@ class OverallLine:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """`health`: the numbers, of all listed services; `lines`: the worst ones."""
+    """`health`: counts over all listed services. `lines`: the services with the worst health."""
 
     health: HealthReport
     lines: Sequence[OverallLine]
@@ -151,10 +146,9 @@ CLIENTS_SHOWN: Final = 10
 @dataclass(frozen=True, slots=True)
 class WorkloadFigures:
     """`domains`: number by state: due, leased, waiting, never. `submissions`: submitted hosts that are due and not
-    visited since. `postponed`: submitted hosts whose visit was put off. `by_client`: hosts that clients submitted in
-    the last day and that were not visited yet, the largest numbers first; who they are is personal data and not told.
-    `index_lag`: services whose index entry is out of date. `feed_lag`: events without a place in the feed yet.
-    """
+    visited since. `postponed`: submitted hosts whose visit was put off. `by_client`: hosts submitted per client in the
+    last day and not visited yet, the largest numbers first, without the clients' addresses, which are personal data.
+    `index_lag`: services whose index entry is out of date. `feed_lag`: events without a place in the feed."""
 
     domains: dict[str, int]
     submissions: int
@@ -170,8 +164,8 @@ class WorkloadFigures:
 
 
 async def workload(store: Store, target: str, *, now: datetime) -> WorkloadFigures:
-    """`target`: name of the search target that is queried."""
-    # Only domains that are due as early as submissions are: otherwise all hosts would be read.
+    """Return the workload. `target`: name of the search target that is queried. Raise StoreUnavailable."""
+    # Read only domains that are due as early as submissions are; otherwise all hosts would be read.
     head_start = (SEED_HEAD_START + SUBMISSION_HEAD_START) / 2
     async with store.begin() as uow:
         submitted = await uow.workload.submitted(now=now, due_before=now - head_start)

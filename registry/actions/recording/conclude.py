@@ -1,6 +1,6 @@
-"""Turns finished visits into rows to write, given what is stored of their hosts. Pure, from `Before` to `Writes`.
+"""Turns finished visits into rows to write, given what is stored of their hosts. Pure, from StoredDomains to Writes.
 
-Long because every kind of row that a visit changes is decided here, in the order in which one depends on another.
+The module is long because it decides every kind of row that a visit changes, in the order of their dependence.
 """
 
 import re
@@ -83,7 +83,7 @@ _ENDED_BY_HOST: Final = _SOFT | _INCONCLUSIVE
 
 @dataclass(slots=True)
 class StoredDomains:
-    """What was stored about the domains before the visits. `capabilities`: of the services that are merged again."""
+    """Stored rows of the domains before the visits. `capabilities`: of the services that are merged again."""
 
     hosts: Mapping[Key, HostRecord]
     documents: Sequence[DocumentRecord]
@@ -94,7 +94,7 @@ class StoredDomains:
 
 @dataclass(slots=True)
 class VisitComparison:
-    """One visit, compared with what was stored. `is_merged_again`: the service is recomputed."""
+    """One visit compared with the stored rows. `is_merged_again`: the service is recomputed."""
 
     visit: Visit
     host: HostRecord  # after the visit, not yet rescheduled
@@ -106,7 +106,7 @@ class VisitComparison:
     may_be_visited: bool
     opt_out: OptOutRecord | None = None
     previous: Outcome | None = None  # of the visit before
-    is_slow: bool = False  # its robots.txt demands long pauses: visits are split, days apart
+    is_slow: bool = False  # its robots.txt asks for long pauses, so visits are split over days
 
 
 @dataclass(slots=True)
@@ -131,7 +131,7 @@ class Writes:
     candidates: list[CandidateRecord] = field(default_factory=list)
     opt_outs: list[OptOutRecord] = field(default_factory=list)
     awaited: list[str] = field(default_factory=list)  # submitted hosts, whose submitters may be waiting
-    resolved: list[tuple[str, str, bool]] = field(default_factory=list)  # submitted: may it have an address
+    resolved: list[tuple[str, str, bool]] = field(default_factory=list)  # submitted hosts: may it have an address
 
 
 def compare(finished: Sequence[FinishedDomain], before: StoredDomains, now: datetime) -> list[VisitComparison]:
@@ -147,7 +147,7 @@ def compare(finished: Sequence[FinishedDomain], before: StoredDomains, now: date
         declared = {opt_out.host: opt_out.how for opt_out in opt_outs.values() if opt_out}
         limits = Limits({**declared, **limits.opted_out}, limits.holds)
         for visit in domain.visits:
-            # Not with the suffix list, which may have changed since the lease was taken, in this process or another.
+            # Do not use the suffix list, which may have changed since the lease, in this process or another.
             if not is_covered(visit.host, {domain.domain}):
                 raise ValueError("a visit of a host that is not of its domain")
             key = (domain.domain, visit.host)
@@ -168,7 +168,7 @@ def conclude(
     known: Known = NOTHING_KNOWN,
 ) -> Writes:
     """Return everything to write. `bodies`: stored bodies of documents that the visits did not fetch or replaced;
-    `known`: of the hosts on which the trust of the services depends. It can be repeated."""
+    `known`: hosts on which the trust of the services depends. Safe to repeat."""
     writes = Writes()
     for compared in comparisons:
         domain, host = compared.host.domain, compared.host.host
@@ -248,9 +248,9 @@ def _is_outdated(service: ServiceRecord | None, documents: DocumentChanges, is_f
 
 
 def _after_visit(host: HostRecord, visit: Visit, documents: DocumentChanges, now: datetime) -> HostRecord:
-    """Return the host after the visit. Any answer ends a run of soft failures, but a refusal does not.
+    """Return the host after the visit. Any answer ends a run of soft failures, except a refusal.
 
-    When a spent budget prevented every request, the host was not visited and is returned unchanged.
+    If a spent budget prevented every request, the host was not visited and is returned unchanged.
     """
     if _is_untouched(visit):
         return host
@@ -322,10 +322,10 @@ def _history(compared: VisitComparison) -> VisitHistory:
 
 
 def _max_age(compared: VisitComparison) -> timedelta | None:
-    """Return the longest freshness lifetime of the host's documents; None when none declares one.
+    """Return the longest freshness lifetime of the host's documents; None if no document declares one.
 
-    Header fields of this visit, also of a 304, take precedence over stored ones (RFC 9111 section 3.2). Details are
-    left out: they are not requested by themselves.
+    Header fields of this visit, also of a 304, take precedence over stored ones (RFC 9111 section 3.2). Details do not
+    count, because they are not requested separately.
     """
     fetched = {answer.probe.url: answer.fetched for answer in compared.visit.answers if answer.fetched.failure is None}
     ages = []
@@ -373,7 +373,7 @@ def _add_shown(
 
 
 def may_be_mcp_server(previous: ServiceRecord | None, shown: Presentation) -> bool:
-    """Return whether a service is or was one for which the MCP registry's API has records, or a reason for none."""
+    """Return whether the MCP registry's API has records for the service, before or now, or a reason for having none."""
     was_one = previous is not None and ("mcp" in previous.protocols or bool(previous.model.get("packages")))
     return was_one or shown.servers != NO_SERVERS
 
@@ -387,7 +387,7 @@ def _seen_again(compared: VisitComparison, previous: ServiceRecord) -> ServiceRe
 
 
 def _robots(visit: Visit) -> Robots:
-    """Return the rules of robots.txt. It is parsed only when it names our product or a crawl delay: most do neither."""
+    """Return the rules of robots.txt. Parse it only if it names our product or a crawl delay, which is rare."""
     if visit.robots is None or not _NEEDS_PARSING.search(visit.robots.body):
         return Robots()
     return rules_of(visit.robots)
@@ -415,7 +415,7 @@ def _candidates(compared: VisitComparison, now: datetime) -> list[CandidateRecor
 
 
 def _alias_target(compared: VisitComparison, host: str, now: datetime) -> HostRecord:
-    """Return the host that this one is an alias of, to be visited in its place."""
+    """Return the target of this alias, to be visited in its place."""
     due, alias = now - SEED_HEAD_START, compared.host
     why = DueReason.ASKED if alias.next_visit_why is DueReason.ASKED else DueReason.NEW
     return HostRecord(alias.domain, host, "alias", now, due, alias.host, alias.submitted_at, next_visit_why=why)

@@ -1,4 +1,4 @@
-"""Reads what the trust of services depends on beyond their own documents (`speaking.depends_on`)."""
+"""Reads facts outside a service's own documents on which its trust depends (`speaking.depends_on`)."""
 
 from collections.abc import Collection, Iterable
 
@@ -14,7 +14,7 @@ def names_of(services: Iterable[ServiceRecord]) -> frozenset[str]:
 
 
 async def known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
-    """Return what is stored about the names now."""
+    """Return the stored facts about the names."""
     if not names:
         return NOTHING_KNOWN
     sites = {name.removeprefix(SITE_MARK) for name in names if name.startswith(SITE_MARK)}
@@ -34,6 +34,6 @@ async def known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
 
 
 def _owner(claims: Iterable[ClaimRecord], host: str) -> str | None:
-    """Return the proven claim of a host: its own before that of the whole domain, the latest of several."""
+    """Return the proven claim of a host: its own before its domain's, the latest of several."""
     covering = [(claim.host == host, claim.proven_at, claim.id) for claim in claims if claim.covers(host)]
     return max(covering)[-1] if covering else None

@@ -1,4 +1,4 @@
-"""Compare the MCP registry's records of a service with those that are stored. Pure; for record and rescore."""
+"""Compares the MCP registry's records of a service with the stored ones. Pure; for record and rescore."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,17 +18,17 @@ DELETED: Final = "deleted"
 
 @dataclass(slots=True)
 class McpWrites:
-    """Rows to write, and by host why it has no record (None: it has one, or needs none)."""
+    """Rows to write, and by host why it has no record (None if it has one or needs none)."""
 
     rows: list[McpServerRecord] = field(default_factory=list)
     left_out: dict[Key, str | None] = field(default_factory=dict)
 
 
 async def write_mcp_servers(uow: UnitOfWork, made: Mapping[Key, ServerRecords], now: datetime) -> None:
-    """Write what changed of the records of these hosts. Their domains are locked.
+    """Write the changed records of these hosts, whose domains are locked.
 
-    Call it before their services are written: the trigger on services deletes the records of those that are gone or
-    hidden by the clock of the database.
+    Call this before writing their services: the trigger on services deletes the records of hidden or deleted services
+    by the clock of the database.
     """
     if not made:
         return
@@ -66,7 +66,7 @@ def compare(
 
 
 def _row(key: Key, record: ServerRecord, version: str, known: McpServerRecord | None, now: datetime) -> McpServerRecord:
-    """Return the row of a record with its dates: those of the same version that is stored, where nothing changed."""
+    """Return the row of a record. Dates are kept from the stored row of the same version if nothing else changed."""
     server = {**record.server, "version": version}
     notes = dict(record.notes)
     if record.version is None:
@@ -86,7 +86,7 @@ def _row(key: Key, record: ServerRecord, version: str, known: McpServerRecord | 
 
 
 def _dated(record: ServerRecord, known: Collection[McpServerRecord], now: datetime) -> str:
-    """Return the version of a record whose documents state none: the day since which it says the same."""
+    """Return the version of a record whose documents state none: the day since which it is unchanged."""
     for row in known:
         if row.name == record.name and row.status != DELETED and row.server is not None:
             server = {member: value for member, value in row.server.items() if member != "version"}

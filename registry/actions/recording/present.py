@@ -1,8 +1,7 @@
 """Computes what is shown of a host from its current documents: merged, scored, listed. Pure; for record and rescore.
 
-Notes which documents changed incompatibly without a new version: for formats that say when a change is one. Pure.
-
-Makes the events of a recorded or recomputed service. Pure; the difference itself is made in `core/changes`.
+Also finds incompatible changes without a new version, and makes the events of a recorded or recomputed service; the
+difference itself is made in `core/changes`.
 """
 
 from collections import defaultdict
@@ -46,9 +45,9 @@ MAX_CAPABILITIES: Final = 30_000  # smallint; documents are capped far below
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """`service` is None when no current document makes the host a service; the findings explain why.
+    """`service`: None if no current document makes the host a service; the findings explain why.
 
-    `servers`: its records in the MCP registry's API; none of a hidden service.
+    `servers`: its records in the MCP registry's API; empty for a hidden service.
     """
 
     service: ServiceRecord | None
@@ -60,7 +59,7 @@ class Presentation:
 
 @dataclass(frozen=True, slots=True)
 class ListingFacts:
-    """The facts about a host, other than its documents, that decide how it is shown. `known`: of other hosts."""
+    """Facts other than a host's documents that decide how it is shown. `known`: facts about other hosts."""
 
     seen_at: datetime
     crawl_failures: int
@@ -77,7 +76,7 @@ def present(
     standing: ListingFacts,
     now: datetime,
 ) -> Presentation:
-    """Merge, score and list; never raises on assessed documents. `previous` supplies dates of what did not change."""
+    """Merge, score and list; never raise on assessed documents. `previous`: source of dates for unchanged facts."""
     merged = merge(host, documents)
     findings = tuple(_finding(located) for located in merged.findings)
     if merged.service is None:
@@ -94,9 +93,9 @@ def present(
 
 
 def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes], bytes]) -> list[HeldDocument]:
-    """Return the documents as input of merge. Those without a new assessment are assessed from their stored body.
+    """Return the documents as input of merge. Documents without a new assessment are assessed from their stored body.
 
-    A copy at another path is left out: it is not requested again, so it would outlive changes of the original.
+    Copies at another path are left out: they are not requested again, so they would outlive changes of the original.
     """
     current = list(current)
     copies: dict[str, list[str]] = defaultdict(list)
@@ -141,7 +140,7 @@ def _served_with(record: DocumentRecord) -> dict[str, str]:
 
 
 def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:
-    """Return whether everything shown of a service is the same, except when it was seen and changed."""
+    """Return whether two records of a service differ at most in when it was seen and changed."""
     known = service.listing
     listing = replace(other.listing, seen_on=known.seen_on, offered_since=known.offered_since)
     return (
@@ -215,15 +214,15 @@ def _trust(record: ServiceRecord) -> Facts:
 
 
 def _offered_since(listing: Listing, previous: ServiceRecord | None, now: datetime) -> datetime:
-    """Return since when the host offers what it offers now; a host that changes what it offers does not keep its age,
-    or an old domain could become the copy of a younger service and seem to be the original."""
+    """Return since when the host has had its current offer. A changed offer starts a new age; otherwise an old domain
+    could copy a younger service and appear to be the original."""
     if previous is None or fingerprint(previous.listing) != fingerprint(listing):  # guard: age-of-an-offer
         return now
     return previous.listing.offered_since or previous.created_at
 
 
 def _capability_records(service: Service) -> tuple[CapabilityRecord, ...]:
-    """Return the capabilities as they are stored, with the arguments of their example calls."""
+    """Return the capabilities as stored, with the arguments of their example calls."""
     records = []
     stored = to_json(service).get("capabilities", ())
     for value, example in zip(stored, examples_of(service), strict=True):
@@ -238,7 +237,7 @@ def _finding(located: LocatedFinding) -> FindingRecord:
 
 
 def _findings(record: DocumentRecord) -> tuple[Finding, ...]:
-    """Return the stored findings; those whose rule no longer exists are left out."""
+    """Return the stored findings, except findings of rules that no longer exist."""
     return tuple(
         Finding(rule, finding["pointer"], finding["evidence"])
         for finding in record.findings
@@ -293,8 +292,8 @@ def change_of(
     cause: Literal["visit", "rescore"],
     hidden_as: State | None = None,
 ) -> list[ChangeRecord]:
-    """Return the event of a recomputed service; for a hidden one only that it was hidden, with the state `hidden_as`.
-    `capabilities`: those of `previous`. Nothing when only dates differ."""
+    """Return the event of a recomputed service; if hidden, only that it was hidden, with the state `hidden_as`.
+    `capabilities`: of `previous`. Return nothing if only dates differ."""
     service = shown.service
     if service is None:
         return []
@@ -314,7 +313,7 @@ def change_of(
 
 
 def freshened(previous: ServiceRecord, seen: ServiceRecord, now: datetime) -> list[ChangeRecord]:
-    """Return the event of a service that has the same content and another state: it was stale and is fresh again."""
+    """Return the event of a service that was stale and is fresh again with unchanged content."""
     before, after = _state(previous, now), _state(seen, now)
     if seen.hidden or before == after:
         return []
@@ -322,7 +321,7 @@ def freshened(previous: ServiceRecord, seen: ServiceRecord, now: datetime) -> li
 
 
 def state_changed(service: ServiceRecord, before: str, now: datetime) -> ChangeRecord:
-    """Return the event of a service of which nothing changed but its state, which was `before`."""
+    """Return the event of a service whose state alone changed, from `before`."""
     facts = _facts(service, now)
     told = {"op": "replace", "path": "/state", "value": facts["state"], "old": before}
     data = {**facts, "cause": "time", "changed": ["state"], "difference": [told], "truncated": False}
@@ -350,7 +349,7 @@ def _state(service: ServiceRecord, now: datetime) -> str:
 
 
 def _facts(service: ServiceRecord, now: datetime) -> dict[str, Any]:
-    """Return what every event of a service that is shown says of it."""
+    """Return the facts that every event of a shown service contains."""
     return {
         "state": _state(service, now),
         "name": service.name,

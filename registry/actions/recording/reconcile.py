@@ -1,8 +1,8 @@
-"""Works out what a visit changes about the documents of its host. Pure, so that rules are tested without a database.
+"""Works out how a visit changes the documents of its host. Pure, so that rules are tested without a database.
 
 A document stays listed until its absence is confirmed. A 410 confirms it at once; any other negative answer needs a
-second one at least SECOND_LOOK later; refusals, failures and spent budgets leave it unchanged
-(docs/crawler.md, "Outcomes").
+second one at least SECOND_LOOK later; refusals, failures and spent budgets leave it unchanged (docs/crawler.md,
+"Outcomes").
 """
 
 from collections.abc import Collection, Sequence
@@ -43,13 +43,13 @@ _DOCUMENTS: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER, Purpose.DETAIL
 _OF_THE_SITE: Final = frozenset({Purpose.DETAIL, Purpose.TOOLS})
 _BODIES: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 _SAYS_NO: Final = ABSENCE | {Outcome.MALFORMED}
-# What findings and later assessments can depend on; other headers, such as cookies, are never stored.
+# Headers on which findings and later assessments depend; others, such as cookies, are never stored.
 _HEADERS: Final = ("link", "content-type", "content-language", "cache-control", "access-control-allow-origin")
 
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """A current document. `assessment` is None when it must be made from the stored body (nothing new was fetched)."""
+    """A current document. `assessment`: None if nothing new was fetched, so it must be made from the stored body."""
 
     record: DocumentRecord
     assessment: Assessment | None = None
@@ -59,8 +59,8 @@ class Current:
 class DocumentChanges:
     """The documents of one host after a visit, and the rows to write for them, by URL.
 
-    `has_news`: something that the merged service depends on changed. `second_look_at`: when to check again a document
-    that was found before and not now. `replaced`: SHA-256 of the previous version of documents that changed.
+    `has_news`: an input of the merged service changed. `second_look_at`: when to look again for a missing document.
+    `replaced`: SHA-256 of the previous version of documents that changed.
     """
 
     current: dict[str, Current] = field(default_factory=dict)
@@ -79,7 +79,7 @@ def reconcile(domain: str, visit: Visit, stored: Sequence[DocumentRecord], now: 
     documents = DocumentChanges({record.url: Current(record) for record in stored})
     for answer in visit.answers:
         if answer.probe.purpose not in _DOCUMENTS or not (documents.current or _is_worth_keeping(answer)):
-            continue  # nearly every answer of nearly every host
+            continue  # the usual case, for nearly every answer
         if _belongs_to(answer, visit.host):
             _apply_answer(documents, domain, visit.host, answer, now)
     if not documents.current:
@@ -93,7 +93,7 @@ def reconcile(domain: str, visit: Visit, stored: Sequence[DocumentRecord], now: 
 
 
 def lose_all(documents: DocumentChanges, reason: str, now: datetime) -> None:
-    """Mark every found document as gone, because the host itself is gone."""
+    """Mark every found document as gone, because the host itself has gone."""
     for current in list(documents.current.values()):
         if current.record.outcome is Outcome.FOUND:
             _mark_lost(documents, current.record, Outcome.GONE, reason, now)
@@ -151,7 +151,7 @@ def document_record(
 
 
 def transport_json(fetched: FetchResult) -> bytes:
-    """Return how it was fetched, as JSON: `at`, `address`, `ms`, `hops` (URLs that redirected, in order), `headers`."""
+    """Return the transport facts as JSON: `at`, `address`, `ms`, `hops` (URLs that redirected, in order), `headers`."""
     headers = {name: fetched.headers[name][:SHOWN_CHARS] for name in SHOWN_HEADERS if name in fetched.headers}
     facts = {"at": fetched.at.isoformat(), "address": fetched.address, "ms": fetched.elapsed_ms}
     return orjson.dumps(clean_json(facts | {"hops": fetched.hops, "headers": headers}))
@@ -182,7 +182,7 @@ def _apply_answer(documents: DocumentChanges, domain: str, host: str, answer: Pr
 
 
 def _update(documents: DocumentChanges, new: DocumentRecord, old: DocumentRecord, answer: ProbeResult) -> None:
-    """Stamp an unchanged document, rewrite one that is served differently, add history for changed content."""
+    """Stamp an unchanged document, rewrite a document that is served differently, add history for changed content."""
     same_content = (new.outcome, new.format, new.dialect) == (old.outcome, old.format, old.dialect) and (
         new.sha256 == old.sha256 if new.has_body else new.reason == old.reason
     )
@@ -224,7 +224,7 @@ def _stamp(documents: DocumentChanges, record: DocumentRecord, assessment: Asses
 
 
 def _with_seen_time(old: DocumentRecord, fetched: FetchResult) -> DocumentRecord:
-    """Return it as seen, with new validators: a 304 carries the current ones (RFC 9110 section 15.4.5)."""
+    """Return the document as seen, with new validators: a 304 carries the current ones (RFC 9110 section 15.4.5)."""
     return replace(
         old,
         seen_at=fetched.at,
@@ -252,7 +252,7 @@ def _mark_lost(documents: DocumentChanges, old: DocumentRecord, outcome: Outcome
 
 
 def _miss_all(documents: DocumentChanges, now: datetime) -> None:
-    """Miss every document because the host is an alias; a second look decides, as for single documents."""
+    """Count every document as missed because the host is an alias; a second look decides, as for single documents."""
     for current in list(documents.current.values()):
         old = current.record
         if old.outcome is not Outcome.FOUND:
@@ -309,7 +309,7 @@ def _observed(old: DocumentRecord | None) -> dict[str, str]:
 
 
 def _note_observations(documents: DocumentChanges, visit: Visit) -> None:
-    """Store what this visit showed about documents whose formats have rules about that. A change is news."""
+    """Store facts of this visit about documents whose formats have rules about them. A change is news."""
     for current in list(documents.current.values()):
         record = current.record
         form = FORMAT_BY_SLUG.get(record.format or "")
@@ -336,8 +336,8 @@ def _preference(current: Current) -> tuple[int, int, str]:
 
 
 def _belongs_to(answer: ProbeResult, host: str) -> bool:
-    """Return whether the host itself answered. Details and lists of tools may come from another host of the site, if
-    the documents name it: not from one to which a redirect leads."""
+    """Return whether the host itself answered. Details and lists of tools may be on another host of the site if the
+    documents name it, but not on a host reached by a redirect."""
     fetched = answer.fetched
     if answer.probe.purpose not in _OF_THE_SITE:
         return served_here(answer, host)
@@ -351,7 +351,7 @@ def _is_worth_keeping(answer: ProbeResult) -> bool:
 
 
 def _is_inconclusive(old: DocumentRecord, assessment: Assessment) -> bool:
-    """Return whether the answer neither confirms nor denies a known document, which then stays."""
+    """Return whether the answer neither confirms nor denies a known document, which is then kept."""
     return old.outcome in _BODIES and assessment.outcome is not Outcome.FOUND and assessment.outcome not in _SAYS_NO
 
 
@@ -364,7 +364,7 @@ def _is_confirmed(old: DocumentRecord, assessment: Assessment, now: datetime) ->
 
 
 def _via(probe: Probe, old: DocumentRecord | None) -> Via | None:
-    """Return the pointer that first led to the document when it is requested now only because it is known."""
+    """Return the pointer that first led to a document that is now requested only because it is known."""
     if old is not None and (probe.via is None or probe.via.rel == "known"):
         return old.via
     return probe.via

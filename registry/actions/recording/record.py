@@ -1,9 +1,8 @@
 """Records finished visits: documents, history, the merged service, its score, changes and the next visit.
 
-One transaction per batch: lock the domains that the lease still owns, drop those it lost, write everything, release
-the domains. One bad domain does not lose the others of its batch: a batch that fails is retried in halves.
-
-Tells in the change feed which services became stale: that happens by time alone, so no visit tells it.
+One transaction per batch: lock the domains that the lease still owns, drop those it lost, write everything, release the
+domains. A batch that fails is retried in halves, so one bad domain does not lose the others. Also adds events for
+services that became stale, which happens by time alone, without a visit.
 """
 
 import asyncio
@@ -37,7 +36,7 @@ _VISIT: Final = system_actor("visit")
 
 
 Leased: TypeAlias = tuple[UUID, FinishedDomain]
-"""A finished domain with the token of the lease that it was visited under."""
+"""A finished domain with the token of the lease under which it was visited."""
 
 
 @dataclass(slots=True)
@@ -60,10 +59,10 @@ async def record(store: Store, token: UUID, finished: Sequence[FinishedDomain], 
 async def record_all(store: Store, finished: Sequence[Leased], *, now: datetime) -> RecordCounts:
     """Write the visits of finished domains, each with the token of its lease, and release the domains.
 
-    Leases may be mixed: all domains share the cost of a transaction, and with thousands in flight those that finish
-    at the same time come from many leases. Recording the same visits twice changes nothing.
+    Leases may be mixed: all domains share the cost of a transaction, and with thousands in flight the domains of a
+    batch come from many leases. Recording the same visits twice changes nothing.
 
-    Raise StoreUnavailable; then all or part of the call may not have been stored, and it can be repeated.
+    Raise StoreUnavailable; then all or part of the call may be missing in the store, and the call can be repeated.
     """
     recorded = RecordCounts()
     batches = Bisection(finished)
@@ -72,7 +71,7 @@ async def record_all(store: Store, finished: Sequence[Leased], *, now: datetime)
             part = await _record_together(store, batch, now)
         except StoreUnavailable:
             raise
-        except Exception as error:  # of one domain: a value that the database refuses, a document that breaks a rule
+        except Exception as error:  # of one domain: a value that the database refuses, or a document that breaks a rule
             if not batches.split(batch):  # guard: batch-halved
                 recorded.failed[batch[0][1].domain] = await _set_aside(store, batch[0], error, now)
             continue
@@ -93,7 +92,7 @@ async def _record_together(store: Store, finished: Sequence[Leased], now: dateti
         before.capabilities = await uow.services.capabilities(_compared_with(comparisons, before))
         names = names_of(before.services.values())
         writes = await asyncio.to_thread(conclude, comparisons, before, bodies, now, await known_of(uow, names))
-        if not (needed := names_of(writes.services)) <= names:  # what the documents say of others is new
+        if not (needed := names_of(writes.services)) <= names:  # the documents name hosts that are not loaded yet
             writes = await asyncio.to_thread(conclude, comparisons, before, bodies, now, await known_of(uow, needed))
         await _write(uow, writes, now)
         await uow.domains.end_lease(leases)
@@ -116,8 +115,8 @@ async def _read(uow: UnitOfWork, domains: Collection[str]) -> StoredDomains:
 
 
 def _bodies_needed(comparisons: Sequence[VisitComparison]) -> set[tuple[str, bytes]]:
-    """Return the stored bodies to load: of hosts that are merged again, the documents this visit did not fetch, and the
-    previous versions of those that are compared with them."""
+    """Return the stored bodies to load for hosts that are merged again: documents that this visit did not fetch, and
+    the previous versions of compared documents."""
     needed = {
         (current.record.domain, current.record.sha256)
         for compared in comparisons
@@ -134,7 +133,7 @@ def _bodies_needed(comparisons: Sequence[VisitComparison]) -> set[tuple[str, byt
 
 
 def _compared_with(comparisons: Sequence[VisitComparison], before: StoredDomains) -> set[tuple[str, str]]:
-    """Return the services whose capabilities are compared with those they will have."""
+    """Return the services whose current capabilities are compared with the new ones."""
     return {
         (compared.host.domain, compared.host.host)
         for compared in comparisons

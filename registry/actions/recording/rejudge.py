@@ -1,4 +1,4 @@
-"""Judges services again when something changed elsewhere that their trust depends on: a listing, an ownership."""
+"""Judges services again after changes elsewhere on which their trust depends: a listing, an ownership."""
 
 from datetime import datetime
 from typing import Final
@@ -11,7 +11,7 @@ CAUSES: Final = 500
 
 
 async def rejudge(store: Store, *, now: datetime) -> int:
-    """Rescore the services that depend on noted changes; return how many were judged. Interrupted, it begins again.
+    """Rescore the services that depend on noted changes; return how many were judged. If interrupted, start again.
 
     Two processes may do it at once: the second changes nothing. Raise StoreUnavailable.
     """

@@ -59,11 +59,10 @@ async def rescore(
     progress: Callable[[int, int], None] | None = None,
     only_outdated: bool = False,
 ) -> RescoreCounts:
-    """Rescore all hosts. `progress` gets the hosts done and the hosts in all. Raise StoreUnavailable; can be repeated.
+    """Rescore all hosts. `progress` gets the hosts done and the hosts in all. Safe to repeat. Raise StoreUnavailable.
 
-    A mirror has no bodies to judge: its scores are those of its origin, and nothing is done.
-
-    `only_outdated`: only hosts with anything that was judged by another version of the rubric.
+    `only_outdated`: only hosts with something judged by another version of the rubric. A mirror keeps the scores of its
+    origin, because it has no bodies to judge.
     """
     result, current_version = RescoreCounts(), VERSION if only_outdated else None
     async with store.begin() as uow:
@@ -84,7 +83,7 @@ async def rescore(
 
 
 async def _rescore_all(store: Store, keys: Sequence[Key], now: datetime, result: RescoreCounts) -> None:
-    """Rescore a batch, in halves when it fails: one host that cannot be scored must not block the others."""
+    """Rescore a batch, in halves if it fails: one host that cannot be scored must not block the others."""
     batches = Bisection(keys)
     for batch in batches:
         try:
@@ -166,7 +165,7 @@ def _compute(
 
 
 def _rejudged(current: Current) -> DocumentRecord:
-    """Return the document as judged by the current rules; unchanged when it has no body or is a copy."""
+    """Return the document as judged by the current rules; unchanged if it has no body or is a copy."""
     assessment = current.assessment
     if assessment is None or not current.record.has_body or current.record.alias_of is not None:
         return current.record
@@ -176,7 +175,7 @@ def _rejudged(current: Current) -> DocumentRecord:
         outcome=assessment.outcome,
         reason=current.record.reason
         if is_same_outcome
-        else assessment.reason,  # "echo_host" is about the host, not the body
+        else assessment.reason,  # "echo_host" is a reason of the host, not of the body
         format=assessment.format,
         dialect=assessment.dialect,
         findings=findings_json(assessment),

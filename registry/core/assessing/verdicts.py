@@ -1,6 +1,6 @@
 """Decide outcomes by status or challenge, and recognise denials and foreign schemes at the paths of known formats.
 
-For manifests the status decides first: a 404 with a JSON body is a 404 (docs/probe-plan.md, "Controls", "Outcomes").
+For manifests the status decides first: a 404 with a JSON body is a 404 (docs/crawler.md, "Controls", "Outcomes").
 Denials are files that declare a protocol absent, published because scanners ask for the path. The test of a foreign
 scheme returns "" for a document of the scheme, else None.
 """

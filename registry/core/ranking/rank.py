@@ -39,7 +39,7 @@ _REVERSED: Final = 0.5
 """Factor for a service whose texts name the direction of the question ("X to Y") only the other way round."""
 
 _MIN_SHARE: Final = 0.2
-"""Least share of the first one's relevance. docs/search-lab.md has the figures for other shares."""
+"""Least share of the first one's relevance. benchmarks/search-lab.md has the figures for other shares."""
 
 _DECIMALS = 9
 """Rounding keeps equal texts equal: sums in another order may differ after the fifteenth decimal."""
@@ -157,7 +157,7 @@ def _order(relevance: Numbers, candidates: CandidateSet) -> tuple[int, ...]:
 _BOTH_WEIGHT: Final = 0.4
 _TOPIC_WEIGHT: Final = 0.35
 _NEED_WEIGHT: Final = 0.25
-"""Weights, proportional to the weights of a logistic regression on the questions in docs/search-lab.md."""
+"""Weights, proportional to the weights of a logistic regression on the questions in benchmarks/search-lab.md."""
 
 THRESHOLD: Final = 0.44
 _COVER_THRESHOLD: Final = 0.45

@@ -1,4 +1,4 @@
-"""Decide when a visit ends (docs/probe-plan.md, "Budgets", "Stop rules"), and which paths it leaves for later visits.
+"""Decide when a visit ends (docs/crawler.md, "Budgets", "Stop rules"), and which paths it leaves for later visits.
 
 A name that does not resolve, a failed connection, a bad certificate and a bot check end a visit at once; timeouts and
 429 end it after a few in a row. A host that asks for long pauses gets several short visits. A first bulk visit

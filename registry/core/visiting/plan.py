@@ -1,6 +1,6 @@
 """The visit of one host as a pure state machine: the next URL, the effect of its answer, the end of the visit.
 
-The order of requests is docs/probe-plan.md, "Stages". It is written as one generator that yields probes and is sent
+The order of requests is docs/crawler.md, "Stages". It is written as one generator that yields probes and is sent
 answers, so that the code reads in the order of the requests. The state is in its parts: `RequestBudget` and
 `StopPolicy` (limits.py), `VisitResults`, `RobotsCache`, `PointerQueue` and `CandidateHosts`.
 """
@@ -255,7 +255,7 @@ class HostPlan:
                 yield from self._request(results.probe_for(self._job.host, document))
 
     def _request_conditional(self) -> _Walk:
-        """Run stage S4 (docs/probe-plan.md, "Conditions")."""
+        """Run stage S4 (docs/crawler.md, "Conditions")."""
         requested = 0
         facts = host_facts(self._job.host, self._results.answers, self._results.home_topics)
         for step, is_met in probes.CONDITIONAL:
@@ -266,7 +266,7 @@ class HostPlan:
                 facts = host_facts(self._job.host, self._results.answers, self._results.home_topics)
 
     def _list_tools(self) -> _Walk:
-        """Run stage S6 (docs/probe-plan.md, "Tools")."""
+        """Run stage S6 (docs/crawler.md, "Tools")."""
         for url, via in tool_lists.endpoints(self._job.host, find_served(self._results.answers, self._job.host)):
             if url in self._visited:
                 continue
@@ -346,7 +346,7 @@ class HostPlan:
         self._robots.add(host, self._host(fetched.final_url) or host, fetched)
 
     def _request_control_like(self, probe: Probe, answer: ProbeResult, fetched: FetchResult) -> _Walk:
-        """Request a second or third control when the verdict depends on it (docs/probe-plan.md, "Controls")."""
+        """Request a second or third control when the verdict depends on it (docs/crawler.md, "Controls")."""
         if self._results.known.get(probe.url) and not self._job.whole_plan:
             return  # it was compared with a control when it was found
         if not served_here(answer, self._job.host):

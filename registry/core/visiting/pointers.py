@@ -1,7 +1,7 @@
 """Decide which pointers and redirects a visit follows, and which other hosts are seeded later.
 
-A pointer is requested now, seeds another host, or is ignored (docs/probe-plan.md, "Pointers"). The target of a redirect
-is judged at every hop (docs/probe-plan.md, "Redirects").
+A pointer is requested now, seeds another host, or is ignored (docs/crawler.md, "Pointers"). The target of a redirect
+is judged at every hop (docs/crawler.md, "Redirects").
 """
 
 import json

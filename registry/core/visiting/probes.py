@@ -1,4 +1,4 @@
-"""The probe plan as data: the requests to a host, their order and their conditions (docs/probe-plan.md).
+"""The probe plan as data: the requests to a host, their order and their conditions (docs/crawler.md).
 
 A request URL is always a canonical host with one of these paths, or a pointer that passed `parse_https`. `plan.py`
 walks through this table.
@@ -57,7 +57,7 @@ SHORT: Final[Mapping[str, tuple[Step, ...]]] = MappingProxyType(
 CONDITIONAL: Final[tuple[tuple[Step, Callable[[HostFacts], bool]], ...]] = tuple(
     (step, path.when) for step, path in _steps(None, conditional=True) if path.when is not None
 )
-"""Requested only where something was found, each under its own condition (docs/probe-plan.md, "Conditions")."""
+"""Requested only where something was found, each under its own condition (docs/crawler.md, "Conditions")."""
 
 MAX_CONDITIONAL: Final = 9
 

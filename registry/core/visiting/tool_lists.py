@@ -1,4 +1,4 @@
-"""Stage S6: ask MCP servers of a host's cards for their tools, by `tools/list` (docs/probe-plan.md, "Tools").
+"""Stage S6: ask MCP servers of a host's cards for their tools, by `tools/list` (docs/crawler.md, "Tools").
 
 A conversation with one endpoint is a generator: it yields requests and is sent the answers, None for a request that
 was not made. It ends with a document that holds the tools, or with the reason why it has no tools. Requests are

@@ -2,14 +2,12 @@
 
     backend.py       the interface to the registry: `registry.search.backend.Backend`
     query_client.py  the query path: pooled asynchronous calls with a deadline, a concurrency limit, a circuit breaker
-    queries.py       translate a parsed query into queries of the engine
-    responses.py     the shape of the engine's responses
+    queries.py       translates a parsed query into queries of the engine
     hits.py          the services in a response, as candidates of the ranker
     layout.py        an index: its settings, its documents, the statistics of the collection
-    admin.py         indexes, documents and tasks through the official client
+    admin.py         indexes, documents and tasks through the official client; responses; keys and their files
     index_writer.py  changes written batch by batch, each with the statistics that result
     index_build.py   an index built beside the live one, then swapped
-    keys.py          the least privileged keys and their files
 
 Reasons and measurements: docs/adr/0012-how-meilisearch-is-asked.md, benchmarks/search-lab.md.
 """

@@ -1,19 +1,9 @@
-"""Indexes, documents and tasks, through the official client. Blocking: called in threads.
+"""Indexes, documents, tasks, keys and responses of the engine. Blocking: called in threads.
 
-The official client shares one set of headers between calls, so each thread has its own client. It has no default
-timeout, so one is set. Its own wait for tasks has no back-off, so `Admin.wait` polls instead.
-
-The least-privileged keys, made once with the master key, and the folder through which processes receive them.
-
-    <folder>/search/key       for processes that serve searches: may search the live index only
-    <folder>/feeding/indexer  for writers: documents, settings and swaps of the registry's index names
-    <folder>/feeding/tasks    for writers: outcome of tasks, including swaps, and the version; no documents, no search
-
-The engine derives a key from the master key and the key's uid, so making the keys again returns the same ones.
-
-The response of POST /multi-search, parsed in one step, with base64 records decoded to bytes.
-
-The standard library needs several times as long for the base64 alone.
+The official client shares one set of headers between calls, so each thread has a separate client. It has no default
+timeout, so one is set; its wait for tasks has no back-off, so `Admin.wait` polls instead. The keys have least
+privileges and are made once with the master key (see `key_roles`). Responses of POST /multi-search are parsed in one
+step, with base64 records decoded: the standard library needs several times as long for the base64 alone.
 """
 
 import os
@@ -25,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import orjson
 from meilisearch import Client
 from meilisearch.errors import MeilisearchApiError, MeilisearchError
 from pydantic import BaseModel, ConfigDict, Field
@@ -56,7 +45,7 @@ class KeyMissing(SearchUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """`search` may search; `indexer` may write documents and the registry's indexes; `tasks` may read the outcome of
+    """`search` may search; `indexer` may write documents and the registry's indexes; `tasks` may read the results of
     tasks, including swaps, which no key limited to indexes may read. One unlimited key can serve as all three."""
 
     search: str | None = None
@@ -72,7 +61,7 @@ class TaskFailure(Exception):
 
     @property
     def is_the_documents(self) -> bool:
-        """True when the error code concerns a single document, so that a task without it might succeed."""
+        """Return whether the error code concerns a single document, so that a task without it might succeed."""
         return self.code not in _NOT_THE_DOCUMENTS
 
     def __str__(self) -> str:
@@ -80,7 +69,8 @@ class TaskFailure(Exception):
 
 
 class Admin:
-    """Raise SearchUnavailable when the engine does not answer or refuses; decisions use error codes, never messages."""
+    """Calls the engine. Raises SearchUnavailable if it does not answer or refuses; decides by error codes, never
+    messages."""
 
     def __init__(self, url: str, keys: Keys) -> None:
         self._url = url
@@ -118,7 +108,7 @@ class Admin:
         return int(self._call(lambda: self._client().delete_index(index)).task_uid)
 
     def swap(self, fresh: str, live: str, *, first: bool) -> None:
-        """Atomically swap the two indexes. With `first` there is no live index yet, so `fresh` is renamed to `live`."""
+        """Swap the two indexes atomically. With `first` there is no live index yet, so `fresh` is renamed to `live`."""
         swapped = self._call(lambda: self._client().swap_indexes([{"indexes": [fresh, live], "rename": first}]))
         try:
             self.wait(swapped.task_uid)
@@ -153,7 +143,8 @@ class Admin:
         return int(self._call(lambda: self._client().index(index).get_stats()).number_of_documents)
 
     def is_busy(self, index: str) -> bool:
-        """True when a task of this index, or a swap, is pending; a process that has since died may have sent it."""
+        """Return whether a task of this index, or a swap, is pending, possibly sent by a process that has since
+        died."""
         return any(self._pending(**{name: value}) for name, value in (("indexUids", index), ("types", "indexSwap")))
 
     def _pending(self, **conditions: str) -> int:
@@ -210,10 +201,6 @@ class Admin:
             raise _unavailable(error) from error
 
 
-def line(document: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(document)
-
-
 def _unavailable(error: MeilisearchError) -> SearchUnavailable:
     if isinstance(error, MeilisearchApiError):
         return SearchUnavailable(f"the search engine refused a call: {error.code or error.status_code}")
@@ -230,7 +217,7 @@ INDEXER_ACTIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class KeyRole:
-    """One key: its actions, its indexes, and the file it is written to."""
+    """One key: its actions, its indexes, and its file."""
 
     file: str
     actions: Sequence[str]
@@ -258,7 +245,10 @@ def key_roles(index: str) -> Mapping[str, KeyRole]:
 
 
 def make_keys(url: str, master: str, index: str) -> Keys:
-    """Return the keys. Idempotent: existing keys with the right permissions are kept. Raise SearchUnavailable."""
+    """Return the keys; existing keys with the right permissions are kept. Raise SearchUnavailable.
+
+    The engine derives a key from the master key and the key's uid, so making the keys again returns the same ones.
+    """
     client = Client(url, master, timeout=CALL_SECONDS)
     try:
         return Keys(**{role: _ensure(client, key_role.payload(index)) for role, key_role in key_roles(index).items()})
@@ -269,7 +259,7 @@ def make_keys(url: str, master: str, index: str) -> Keys:
 
 
 def _ensure(client: Client, payload: dict[str, Any]) -> str:
-    """Return the key. A key's permissions cannot be changed, so one with other permissions is replaced."""
+    """Return the key. Permissions of a key cannot be changed, so a key with other permissions is replaced."""
     path = f"keys/{payload['uid']}"
     try:
         known = client.http.get(path)
@@ -298,7 +288,7 @@ def write_keys(keys: Keys, index: str, folder: Path) -> list[Path]:
 
 
 def read_keys(folder: Path, index: str) -> Keys:
-    """Return the keys in the folder that this process may read; the others are None."""
+    """Return the keys in the folder that this process may read; None for the others."""
     key_by_role = {}
     for role, key_role in key_roles(index).items():
         path = folder / key_role.file

@@ -1,4 +1,4 @@
-"""The Meilisearch engine: see `registry.search.backend.Backend`.
+"""The Meilisearch engine: implements `registry.search.backend.Backend`.
 
 Searching needs only the search key and goes through `query_client`. Writing and building need the other two keys and go
 through the official client, in threads.
@@ -54,7 +54,7 @@ class _Known:
 
     @property
     def redundant(self) -> int:
-        """Number of services that repeat another one."""
+        """Return the number of services that repeat another one."""
         return sum(self.copied.values()) - len(self.copied)
 
 
@@ -77,7 +77,8 @@ class MeiliBackend:
 
     @property
     def target(self) -> str:
-        """`meilisearch:<host>/<index>`, so all processes of one registry must use the same host name for the engine."""
+        """Return `meilisearch:<host>/<index>`: all processes of a registry must use the same host name for the
+        engine."""
         return f"meilisearch:{urlsplit(self._url).netloc.rpartition('@')[2]}/{self._index}"
 
     def claim(self) -> bool:
@@ -132,7 +133,7 @@ class MeiliBackend:
         return read() if limit <= _AT_ONCE else await asyncio.to_thread(read)
 
     async def _ask(self, parts: Sequence[Sequence[queries.Json]], until: float) -> list[list[QueryResult]]:
-        """Ask all queries in one call. Return the results in the same parts."""
+        """Send all queries in one call. Return the results in the same parts."""
         results = iter(await self._query_client.multi_search(list(chain.from_iterable(parts)), until))
         return [list(islice(results, len(part))) for part in parts]
 
@@ -252,7 +253,7 @@ class MeiliBackend:
 
 
 class _ThreadedBuild:
-    """See `registry.search.backend.Build`."""
+    """Implements `registry.search.backend.Build`."""
 
     def __init__(self, build: IndexBuild, on_swap: Callable[[], None]) -> None:
         self._build = build
@@ -267,7 +268,7 @@ class _ThreadedBuild:
 
 
 def _generation(result: QueryResult) -> str:
-    """Return the generation of the index. Raise SearchUnavailable when this version of waypost did not build it."""
+    """Return the generation of the index. Raise SearchUnavailable if another version of waypost built it."""
     if not result.hits or result.hits[0].h != layout.LAYOUT:
         raise SearchUnavailable("the index has to be built again") from OutdatedIndex("another layout")
     return result.hits[0].g

@@ -1,7 +1,6 @@
-"""Convert the engine's results for the ranker: merge the hits of several queries into one pool of candidates.
+"""Converts the engine's results for the ranker: merges the hits of several queries into one pool of candidates.
 
-A service that several queries found is decoded once, and only as far as needed: its capabilities are decoded only
-when it is shown.
+A service found by several queries is decoded once; its capabilities are decoded only when it is shown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,8 +24,8 @@ _NOT_COPIED: Final = FoldedHosts()
 
 
 class Answers(NamedTuple):
-    """The results of the queries by words and by vector, and of the one for named services. Of those found that have
-    copies: the results of the queries for the oldest ones, and of the one for all copies of each fingerprint."""
+    """Results of the queries by words and by vector, and of the query for named services. For found services with
+    copies: results of the queries for the oldest ones, and of the query for all copies of each fingerprint."""
 
     found: Sequence[QueryResult]
     named: Sequence[QueryResult]
@@ -35,7 +34,7 @@ class Answers(NamedTuple):
 
 
 def distinct(counted: QueryResult) -> int:
-    """Return how many services without copies a counting query found; if more than MAX_FACET_VALUES, only that."""
+    """Return how many services without copies a counting query found; above MAX_FACET_VALUES, return that number."""
     services_by_copy = counted.facets.get("copy", {})
     return counted.total - sum(services_by_copy.values()) + len(services_by_copy)
 
@@ -46,9 +45,9 @@ def offers_in(results: Iterable[QueryResult]) -> set[int]:
 
 
 def pool(generation: str, stats: CorpusStats, answers: Answers, question: ParsedQuery, limit: int) -> Pool:
-    """Return the services found by words, at most the `limit` best, all those found by vector, and those named.
+    """Return the services found by words, at most the `limit` best, all found by vector, and the named ones.
 
-    Services in front stand for their copies, whichever of them were found.
+    Services in front stand for their copies, even if only copies were found.
     """
     word_results = [result for result in answers.found if result.near is None]
     by_words = _by_host(word_results)
@@ -58,7 +57,7 @@ def pool(generation: str, stats: CorpusStats, answers: Answers, question: Parsed
     behind: dict[str, FoldedHosts] = {}
     if answers.oldest:  # guard: copies-are-folded-by-meilisearch
         fronts = _fronts(list(_by_host(answers.oldest).values()))
-        folded, nearest = _in_front(by_words, fronts), _in_front(nearest, fronts)
+        folded, nearest = _replace_copies(by_words, fronts), _replace_copies(nearest, fronts)
         matching = max(len(folded), matching + len(folded) - len(by_words))
         by_words = folded
         behind = {of[0].host: _behind(of, answers.copies[offer], named) for offer, of in fronts.items()}
@@ -76,7 +75,7 @@ def pool(generation: str, stats: CorpusStats, answers: Answers, question: Parsed
 def _best(
     found: Mapping[str, ResponseHit], question: ParsedQuery, stats: CorpusStats, limit: int
 ) -> dict[str, ResponseHit]:
-    """Return the `limit` best of the services found by words; of those found without a question, the best scored."""
+    """Return the `limit` best of the services found by words; without a question, the best scored."""
     candidates = read(found.values())
     ranking = (
         rank(ParsedQuery(question.text, question.terms), candidates, stats)
@@ -87,7 +86,7 @@ def _best(
 
 
 def _named(found: Mapping[str, ResponseHit], question: ParsedQuery) -> dict[str, ResponseHit]:
-    """Return the best proven and oldest of the named services, one that is named in full before others."""
+    """Return the best proven and oldest of the named services, those named in full first."""
     order = sorted(
         found.values(),
         key=lambda hit: (hit.host not in question.names, _standing(hit).level, hit.offered, hit.host),
@@ -109,8 +108,10 @@ def _fronts(oldest: Sequence[ResponseHit]) -> dict[int, list[ResponseHit]]:
     return fronts
 
 
-def _in_front(found: Mapping[str, ResponseHit], fronts: Mapping[int, Sequence[ResponseHit]]) -> dict[str, ResponseHit]:
-    """Return the services found, and of copies those in front instead."""
+def _replace_copies(
+    found: Mapping[str, ResponseHit], fronts: Mapping[int, Sequence[ResponseHit]]
+) -> dict[str, ResponseHit]:
+    """Return the services found, with copies replaced by those in front."""
     return {front.host: front for hit in found.values() for front in fronts.get(_offer(hit), [hit])}
 
 
@@ -134,7 +135,7 @@ def _standing(hit: ResponseHit) -> CopyStanding:
 
 
 def read(hits: Iterable[ResponseHit], model: str = "") -> CandidateSet:
-    """Return the hits as candidates. Skip vectors of another model than `model` and all records of another version:
+    """Return the hits as candidates. Skip vectors of other models than `model` and all records of another version:
     during a swap, some queries may answer from the old index and some from the new one."""
     decoded_hits: list[ResponseHit] = []
     records: list[Parts] = []

@@ -1,4 +1,4 @@
-"""Build a new index beside the live one. It is not read before the swap; the next build drops an abandoned one.
+"""Builds a new index beside the live one. It is not read before the swap; the next build drops an abandoned one.
 
 A bounded number of batches is sent before earlier tasks are done, so that the server can process several at once.
 """
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
+import orjson
 import structlog
 
 from registry.core.model.listing import SearchUnavailable
@@ -16,7 +17,7 @@ from registry.core.scheduling.jobs import Bisection
 from registry.search.backend import SearchDocument
 from registry.search.column_store import CorpusCounts
 from registry.search.meilisearch import layout
-from registry.search.meilisearch.admin import Admin, TaskFailure, line
+from registry.search.meilisearch.admin import Admin, TaskFailure
 from registry.search.meilisearch.index_writer import BATCH, BATCH_BYTES, MAX_QUARANTINED
 
 log = structlog.get_logger(__name__)
@@ -28,7 +29,7 @@ _Lines = list[tuple[SearchDocument, bytes]]
 
 
 class IndexBuild:
-    """See `registry.search.backend.Build`, in one thread at a time."""
+    """Implements `registry.search.backend.Build`, in one thread at a time."""
 
     def __init__(self, admin: Admin, live: str, build: str, model: str, dims: int) -> None:
         for left_over in admin.indexes(f"{live}_b"):
@@ -50,7 +51,7 @@ class IndexBuild:
 
     def add(self, documents: Sequence[SearchDocument]) -> None:
         for document in documents:
-            raw = line(layout.service_document(document, self._model))
+            raw = orjson.dumps(layout.service_document(document, self._model))
             self._batch.append((document, raw))
             self._batch_bytes += len(raw)
             if len(self._batch) == BATCH or self._batch_bytes > BATCH_BYTES:
@@ -71,7 +72,7 @@ class IndexBuild:
         statistics = layout.statistics_document(
             f"{self._build}.1", self._corpus_counts.encode(layout.LAYOUT), copied, self._model
         )
-        self._admin.wait(self._admin.add(self._new_index, [line(statistics)], layout.PRIMARY_KEY))
+        self._admin.wait(self._admin.add(self._new_index, [orjson.dumps(statistics)], layout.PRIMARY_KEY))
         if self._admin.count(self._new_index) != self._corpus_counts.services + 1:
             raise SearchUnavailable("the new index does not hold what was sent to it")
         self._admin.wait_idle(self._live)
@@ -82,7 +83,7 @@ class IndexBuild:
             self._admin.drop(self._new_index)
 
     def drop(self) -> None:
-        """Remove the unfinished index; a no-op after a swap. If the engine is away, the next build removes it."""
+        """Remove the unfinished index; do nothing after a swap. If the engine is away, the next build removes it."""
         if not self._swapped:
             with suppress(SearchUnavailable):
                 self._admin.drop(self._new_index)

@@ -1,7 +1,7 @@
-"""Write changes to the live index: each batch is one task with its documents, tombstones and new statistics.
+"""Writes changes to the live index: each batch is one task with its documents, tombstones and new statistics.
 
-A task is applied completely or not at all, so documents and statistics always agree, whatever process dies. A later
-task removes the tombstones; nothing waits for it.
+A task is applied completely or not at all, so documents and statistics agree even if a process dies. A later task
+removes the tombstones; nothing waits for it.
 
 Blocking, in one thread at a time. The caller ensures a single writer per index (a lock in the database).
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import orjson
 import structlog
 
 from registry.core.model.listing import SearchUnavailable
@@ -21,7 +22,7 @@ from registry.core.scheduling.jobs import Bisection
 from registry.search.backend import SearchDocument
 from registry.search.column_store import CorpusCounts, OutdatedIndex
 from registry.search.meilisearch import layout, queries
-from registry.search.meilisearch.admin import Admin, TaskFailure, line
+from registry.search.meilisearch.admin import Admin, TaskFailure
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +36,7 @@ MAX_QUARANTINED: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class _StoredService:
-    """What the index stores for a service."""
+    """The stored index entry of a service."""
 
     hash: bytes
     record: Record
@@ -44,7 +45,7 @@ class _StoredService:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The pending change of one service; it is removed when `document` is None."""
+    """The pending change of one service. `document`: None removes it."""
 
     host: str
     before: _StoredService | None
@@ -55,7 +56,7 @@ class IndexWriter:
     """The writer of the live index. After any error it must be discarded and a new one opened."""
 
     def __init__(self, admin: Admin, index: str, model: str) -> None:
-        """Read the counts. Raise SearchUnavailable without an index, IndexOutdated for another layout or model."""
+        """Read the counts. Raise SearchUnavailable without an index, OutdatedIndex for another layout or model."""
         admin.wait_idle(index)
         self._admin = admin
         self._index = index
@@ -64,9 +65,9 @@ class IndexWriter:
         self._changes: dict[str, _Change] = {}
 
     def is_current(self) -> bool:
-        """True when no other process has written to or rebuilt the index since.
+        """Return whether the index is unchanged by other processes.
 
-        While changes are pending this is not checked here but by `commit`.
+        With pending changes this is checked by `commit`, not here.
         """
         return bool(self._changes) or self._is_unchanged()
 
@@ -104,7 +105,7 @@ class IndexWriter:
         return removed
 
     def commit(self) -> None:
-        """Write the pending changes. Raise SearchUnavailable; the next writer then retries what was not written."""
+        """Write the pending changes. Raise SearchUnavailable; the next writer then retries the unwritten ones."""
         changes = [change for change in self._changes.values() if change.before or change.document]
         if changes and not self._is_unchanged():
             raise SearchUnavailable("the index was changed by another process")
@@ -124,7 +125,7 @@ class IndexWriter:
         self._changes.clear()
 
     def _stored(self, hosts: Sequence[str]) -> Mapping[str, _StoredService]:
-        """Return what the index stores for those of the hosts that have no pending change."""
+        """Return the stored entries of the hosts that have no pending change."""
         host_by_id = {layout.id_of(host): host for host in hosts if host not in self._changes}
         if not host_by_id:
             return {}
@@ -144,9 +145,11 @@ class IndexWriter:
         copied = self._copied_after(changes)
         self._count(changes)
         generation = f"{self.generation.partition('.')[0]}.{self._corpus_counts.commit}"
-        lines = [line(self._document(change)) for change in changes]
+        lines = [orjson.dumps(self._document(change)) for change in changes]
         lines.append(
-            line(layout.statistics_document(generation, self._corpus_counts.encode(layout.LAYOUT), copied, self._model))
+            orjson.dumps(
+                layout.statistics_document(generation, self._corpus_counts.encode(layout.LAYOUT), copied, self._model)
+            )
         )
         try:
             self._admin.wait(self._admin.add(self._index, lines, layout.PRIMARY_KEY))
@@ -157,10 +160,10 @@ class IndexWriter:
         return None
 
     def _copied_after(self, changes: Sequence[_Change]) -> dict[int, int]:
-        """Return how many services have each fingerprint that is not one service's own, after the changes."""
+        """Return how many services have each fingerprint that several share, after the changes."""
         before = Counter(change.before.offer for change in changes if change.before)
         after = Counter(standing_of(change.document.listing).offer for change in changes if change.document)
-        unknown = [offer for offer in after if offer and offer not in self._copied]  # one service has it, or none
+        unknown = [offer for offer in after if offer and offer not in self._copied]  # at most one service has it
         counts = Counter(self._copied)
         if unknown:
             condition = queries.is_one_of("copy", queries.copy_keys(unknown))
@@ -193,7 +196,7 @@ class IndexWriter:
 
 
 def read_corpus_counts(admin: Admin, index: str, model: str) -> tuple[str, CorpusCounts, dict[int, int]]:
-    """Return (generation, counts, `copied` of the statistics document). Raise SearchUnavailable, or IndexOutdated for
+    """Return (generation, counts, `copied` of the statistics document). Raise SearchUnavailable, or OutdatedIndex for
     another layout or model."""
     fields = ["h", "g", "model", "copied", "r"]
     found = list(admin.documents(index, fields, ids=[layout.STATISTICS_ID]))
@@ -204,7 +207,7 @@ def read_corpus_counts(admin: Admin, index: str, model: str) -> tuple[str, Corpu
 
 
 def _batches(changes: Sequence[_Change]) -> Iterator[Sequence[_Change]]:
-    """Yield batches of at most BATCH changes and about BATCH_BYTES; a sent document is some three times its record."""
+    """Yield batches of at most BATCH changes and about BATCH_BYTES; a sent document is about three times its record."""
     batch: list[_Change] = []
     size = 0
     for change in changes:

@@ -49,14 +49,14 @@ Json = dict[str, Any]
 class DocumentKind(StrEnum):
     SERVICE = "service"
     STATISTICS = "tally"
-    TOMBSTONE = "gone"  # replaces a removed service; never in results, and deleted by a later task
+    TOMBSTONE = "gone"  # marks a removed service; never in results, and deleted by a later task
 
 
 def index_settings(model: str, dims: int) -> Json:
     """Return all settings that matter, explicitly, because a release may change its defaults.
 
-    The engine's own order is not used, so its ranking rules are minimal. Typo tolerance is off, because words are
-    numbers; typing errors are left to the vectors.
+    The engine's order is not used, so its ranking rules are minimal. Typo tolerance is off, because words are numbers;
+    typing errors are left to the vectors.
     """
     return {
         "searchableAttributes": ["words"],
@@ -85,8 +85,8 @@ def _filterable(names: list[str], *, comparison: bool = True) -> Json:
 
 
 def id_of(host: str) -> str:
-    """Return the document id of a host: its name with underscores for dots, which ids may not contain; the hash of an
-    unusual name. No host contains an underscore."""
+    """Return the document id of a host: its name with underscores for dots, which ids may not contain, or the hash of
+    an unusual name. No host contains an underscore."""
     if _PLAIN_HOST.fullmatch(host):
         return host.replace(".", "_")
     return "x_" + hashlib.sha256(host.encode("utf-8", "surrogatepass")).hexdigest()
@@ -97,19 +97,19 @@ def words_of(terms: NDArray[np.uint32]) -> list[str]:
 
 
 def copy_key(offer: int, level: int) -> str:
-    """Return what equally proven copies have in common: the engine can return one of these only."""
+    """Return the key shared by equally proven copies: the engine can return one of these only."""
     return f"{offer:016x}-{level}"
 
 
 def standing_from(copy: str | None, offered: int, listed: int) -> CopyStanding:
-    """Return the standing in a document. Raise ValueError for another `copy` than `copy_key` or nothing."""
+    """Return the standing in a document. Raise ValueError for a `copy` not made by `copy_key`."""
     offer, _, level = (copy or "").partition("-")
     return CopyStanding(int(offer, 16), int(level), offered, listed) if copy else CopyStanding(0, 0, offered, listed)
 
 
 def service_document(document: SearchDocument, model: str) -> Json:
-    """Return the document of a service. A POST replaces a document except vectors it omits, so they are always sent, if
-    only as null."""
+    """Return the document of a service. A POST replaces a document except omitted vectors, so vectors are always sent,
+    if only as null."""
     listing, record = document.listing, document.record
     standing = standing_of(listing)
     return {
@@ -123,7 +123,7 @@ def service_document(document: SearchDocument, model: str) -> Json:
         "listed": standing.listed,
         **{name: sorted(set(read(listing))) for name, read in (*FACETS.items(), *NAMES.items())},
         **{name: read(listing) for name, read in NUMBERS.items()},
-        "host": listing.host,  # a text, not a list as the other names: it is read back
+        "host": listing.host,  # text, not a list like the other names, because it is read back
         **_vectors(model, _service_vector(record, model)),
     }
 
@@ -133,7 +133,7 @@ def tombstone(host: str, model: str) -> Json:
 
 
 def statistics_document(generation: str, encoded: bytes, copied: Mapping[int, int], model: str) -> Json:
-    """`copied`: fingerprint -> number of services that have it, two or more."""
+    """Return the statistics document. `copied`: fingerprint -> number of services that share it, two or more."""
     groups = np.array(sorted(copied.items()), _GROUP)
     return {
         "id": STATISTICS_ID,
@@ -154,7 +154,7 @@ def copied_from(raw: bytes) -> dict[int, int]:
 
 
 def _service_vector(record: Record, model: str) -> list[float] | None:
-    """Return the whole service's vector; None for a zero one, which the engine would rank nearest to every query."""
+    """Return the whole service's vector; None for a zero vector, which the engine would rank nearest to every query."""
     if not len(record.vectors) or record.model != model or not record.vectors[0].any():
         return None
     row = record.vectors[0].astype(np.float32)

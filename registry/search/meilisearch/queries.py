@@ -1,12 +1,12 @@
-"""Translate a question into candidate queries: one by vector, several by words, all with the filter inside.
+"""Translates a question into candidate queries: one by vector, several by words, all with the filter inside.
 
-The engine has no "any of these words": a query demands all words and drops words from its end. But the statistics hold
-how many services have each word. Rare words are queried one by one, rarest first, as long as all their services
-together fit into the pool; that is exact. The remaining words are common: one query for the rarest words together, and
-the vector query, find the relevant services among them (benchmarks/search-lab.md has the figures).
+The engine has no "any of these words": a query requires all words and drops words from its end. But the statistics know
+how many services have each word. Rare words are queried one by one, rarest first, while all their services fit into the
+pool; that is exact. For the remaining, common words, one query for the rarest of them together, and the vector query,
+find the relevant services (benchmarks/search-lab.md has the figures).
 
 Copies count in the statistics, but must take no place in the pool and make no rare word common. So the engine returns
-one of equally proven copies only, and counts what is left of a word that seems common (docs/adr/0026).
+one of equally proven copies only, and counts the rest of a word that seems common (docs/adr/0026).
 """
 
 import re
@@ -32,11 +32,11 @@ RARE_LIMIT: Final = 120
 MAX_COUNTED: Final = 24
 """Maximum words of one question that seem common and are counted without copies."""
 
-MOST_HITS: Final = 1_000
-"""The engine returns no more for one query."""
+MAX_HITS: Final = 1_000
+"""Maximum hits that the engine returns for one query."""
 
 _LISTED_COPIES: Final = SHOWN_COPIES + len(LEVELS) + MOST_NAMED
-"""Those in front and those that the question names are not listed among the copies."""
+"""Copies in front, and named ones, are not listed among the copies."""
 
 _NAMED_LIMIT: Final = 50
 
@@ -88,7 +88,8 @@ def count_query(index: str) -> Json:
 
 
 def vector_queries(index: str, question: ParsedQuery, filters: Filters) -> list[Json]:
-    """Return the query by vector, or none: the engine would rank every service as nearest to a zero vector."""
+    """Return the query by vector; no query for a zero vector, to which the engine would rank every service as
+    nearest."""
     if question.whole is None or not question.whole.any():
         return []
     return [
@@ -105,7 +106,8 @@ def vector_queries(index: str, question: ParsedQuery, filters: Filters) -> list[
 
 
 def word_queries(index: str, question: ParsedQuery, filters: Filters, stats: CorpusStats) -> list[Json]:
-    """Return the queries by words, or none when no service holds any of them: an empty query would match everything."""
+    """Return the queries by words; no query if no service contains any of them: an empty query would match
+    everything."""
     services_by_word = _rarest_first(question, stats)
     queries = rare_queries(index, services_by_word, filters)
     if len(queries) < len(services_by_word):
@@ -119,7 +121,7 @@ def rare_queries(index: str, services_by_word: Mapping[str, int], filters: Filte
 
 
 def seemingly_common(question: ParsedQuery, stats: CorpusStats, redundant: int) -> list[str]:
-    """Return the words that are not rare by the statistics, but may be so without copies. `redundant`: number of
+    """Return the words that are not rare by the statistics, but may be rare without copies. `redundant`: number of
     services in the index that repeat another one."""
     services_by_word = _rarest_first(question, stats)
     rare = _rare(services_by_word)
@@ -148,12 +150,12 @@ def _rare(services_by_word: Mapping[str, int]) -> list[str]:
 
 
 def counting_query(index: str, word: str, filters: Filters) -> Json:
-    """Return the query for the number of services that hold the word, and for how many of these share a `copy`."""
+    """Return the query for the number of services that contain the word, and for how many of these share a `copy`."""
     return _words(index, [word], 0, filters) | {"facets": ["copy"]}
 
 
 def _rarest_first(question: ParsedQuery, stats: CorpusStats) -> dict[str, int]:
-    """Return the words of the question that services hold, and by how many."""
+    """Return the words of the question that services contain, with the number of services."""
     terms = term_ids(list(question.terms))
     df = stats.document_frequency(terms)
     order = np.argsort(df, kind="stable")
@@ -181,17 +183,17 @@ def copies_query(index: str, offer: int, filters: Filters) -> Json:
 
 def oldest_queries(index: str, offers: Sequence[int], filters: Filters) -> list[Json]:
     """Return the queries for the first of all equally proven services with each of the fingerprints."""
-    at_once = MOST_HITS // len(LEVELS)
+    at_once = MAX_HITS // len(LEVELS)
     parts = [offers[start : start + at_once] for start in range(0, len(offers), at_once)]
-    carried = {"limit": MOST_HITS, "attributesToRetrieve": _CARRIED}
+    carried = {"limit": MAX_HITS, "attributesToRetrieve": _CARRIED}
     return without_copies(_having(index, part, filters) | carried for part in parts)
 
 
 def without_copies(asked: Iterable[Json]) -> list[Json]:
-    """Return the queries with one hit for equally proven copies, so that they take no place of others. Which one does
-    not matter: `oldest_queries` find the oldest.
+    """Return the queries with one hit for equally proven copies, so that they take no place of others. Any of them will
+    do: `oldest_queries` find the oldest.
 
-    Of equal hits the engine compares all, however few are wanted. Sorting those by words leaves few equal ones.
+    The engine compares all equal hits, even if few are requested. Sorting those by words leaves few equal ones.
     """
     by_age = {"sort": ["offered:asc"]}
     return [(by_age if "q" in query else {}) | query | {"distinct": "copy"} for query in asked]
@@ -218,7 +220,7 @@ def _words(index: str, words: Sequence[str], limit: int, filters: Filters) -> Js
 
 
 def _filter(filters: Filters) -> Json:
-    """Return the filter parameter, or nothing when there are no filters."""
+    """Return the filter parameter; empty without filters."""
     clauses = _clauses(filters)
     return {"filter": _all_of(clauses)} if clauses else {}
 
@@ -230,7 +232,7 @@ def _clauses(filters: Filters) -> list[str]:
 
 
 def is_one_of(name: str, values: Iterable[str]) -> str:
-    """Return an IN expression; drop values that no document can have, and match nothing when none is left."""
+    """Return an IN expression; drop values that no document can have, and match nothing if no value is left."""
     if name != "copy" and name not in FACETS and name not in NAMES:
         raise ValueError("not an attribute that can be filtered by")
     plain = sorted({f'"{value}"' for value in values if _VALUE.fullmatch(value)})

@@ -1,4 +1,4 @@
-"""The query path: POST /multi-search over pooled connections, with results or SearchUnavailable within one second.
+"""Runs queries: POST /multi-search over pooled connections, with results or SearchUnavailable within one second.
 
 The official client opens a connection per call and blocks a thread meanwhile; docs/adr/0012 has the figures.
 """
@@ -51,12 +51,12 @@ socket left when the HTTP client asks for its address (anyio 4.16)."""
 
 _HEADERS: Final = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 """No compression: responses are mostly base64 numbers, some hundred kilobytes, and the server is usually near.
-Compressing costs more than sending, and makes the server send chunks, the last of which waits 40 ms for a delayed ACK.
-"""
+Compressing costs more than sending. It also makes the server send chunks, and the last one waits 40 ms for a delayed
+ACK."""
 
 
 def deadline() -> float:
-    """Return the monotonic time by which a search that starts now must be answered."""
+    """Return the monotonic deadline of a search that starts now."""
     return time.monotonic() + BUDGET_SECONDS
 
 
@@ -100,7 +100,7 @@ class QueryClient:
             base_url=url,
             headers=_HEADERS | ({"Authorization": f"Bearer {key}"} if key else {}),
             limits=httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once, keepalive_expiry=30),
-            timeout=None,  # each call has its own deadline, see in_time
+            timeout=None,  # each call has a separate deadline, see in_time
             trust_env=False,
             follow_redirects=False,
         )
@@ -130,7 +130,7 @@ class QueryClient:
 
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:
-        """Wait for a slot. Raise SearchUnavailable at once when the queue is too long to get one in time."""
+        """Wait for a slot. Raise SearchUnavailable at once if the queue is too long."""
         if self._waiting * self._mean_seconds / self._at_once > WAIT_SECONDS:
             raise SearchUnavailable("too many searches at the moment")
         self._waiting += 1
@@ -198,7 +198,7 @@ class QueryClient:
 
 @asynccontextmanager
 async def in_time(until: float) -> AsyncIterator[None]:
-    """Raise TimeoutError at this monotonic time. When the event loop itself was late, allow GRACE_SECONDS more."""
+    """Raise TimeoutError at this monotonic time. If the event loop itself was late, allow GRACE_SECONDS more."""
     loop = asyncio.get_running_loop()
     expires_at = loop.time() + until - time.monotonic()
 

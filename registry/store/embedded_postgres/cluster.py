@@ -1,7 +1,7 @@
-"""One PostgreSQL cluster: creates it, starts it, and brings it back after a crash.
+"""One PostgreSQL cluster: creates it, starts it, and restarts it after a crash.
 
-Nothing here trusts what a killed process left behind. A cluster is complete when its directory has its final name, a
-server is up when it accepts a login, and a pid file is valid when its process serves this data directory.
+The leftovers of a killed process are not trusted. A cluster is complete when its directory has its final name, a server
+is up when it accepts a login, and a pid file is valid when its process serves this data directory.
 """
 
 import os
@@ -61,7 +61,7 @@ log_timezone = 'UTC'
 log_checkpoints = off
 log_min_error_statement = panic
 """
-# Statements stay out of the log (last line): they carry text that sites published, of any length.
+# Statements stay out of the log (last line): they contain texts of sites, of any length.
 
 CREATE_DATABASE = """\
 SELECT 'CREATE ROLE waypost LOGIN CREATEDB'
@@ -83,7 +83,7 @@ class PingResult(Enum):
 def ask(server_home: ServerHome) -> PingResult:
     """Log in once over the wire protocol (PostgreSQL documentation, "Message Flow", start-up) and return the answer.
 
-    A pid file, `pg_ctl status` or an accepted connection is no proof: the server can be dead or unusable all the same.
+    A pid file, `pg_ctl status` or an accepted connection proves nothing: the server can still be dead or unusable.
     """
     parameters = f"user\0{NAME}\0database\0{NAME}\0\0".encode()
     with socket.socket(socket.AF_UNIX) as connection:
@@ -99,9 +99,9 @@ def ask(server_home: ServerHome) -> PingResult:
 
 
 def bring_up(server_home: ServerHome, start_lock: int) -> None:
-    """Bring the server from any state to one that accepts logins. Call it only under start.lock.
+    """Bring the server from any state to accepting logins. Call this only while holding start.lock.
 
-    Raise EmbeddedUnavailable with the server's last output when it does not start.
+    Raise EmbeddedUnavailable with the server's last output if it does not start.
     """
     programs, version = find_binaries(server_home)
     if not (server_home.data / "PG_VERSION").exists():
@@ -124,11 +124,11 @@ def bring_up(server_home: ServerHome, start_lock: int) -> None:
 
 
 def detach(script: str, command: list[str], output: Path, **options: Any) -> None:
-    """Start a program in the background, orphaned and in a session of its own, so that the terminal cannot end it.
+    """Start a program in the background, orphaned and in a new session, so that the terminal cannot end it.
 
-    `script` begins with IN_BACKGROUND; the first of `command` is its `$0`, the rest the program and its arguments.
-    All output goes to a new file `output`. The shell in between ends before this returns, so that the program
-    never becomes a zombie of this process. (`pg_ctl start` does the same, but lets the shell interpret the paths.)
+    `script` begins with IN_BACKGROUND; the first of `command` is its `$0`, the rest the program and its arguments. All
+    output goes to a new file `output`. The intermediate shell ends before this returns, so that the program never
+    becomes a zombie of this process. (`pg_ctl start` does the same, but lets the shell interpret the paths.)
     """
     log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
@@ -156,7 +156,7 @@ def _read_refusal(body: bytes) -> PingResult:
     match fields.get(b"C"):
         case "53300":  # too many connections: it runs, and others are using the database
             return PingResult.READY
-        case "57P03":  # cannot connect now
+        case "57P03":  # not yet ready to connect
             return PingResult.NOT_YET
         case "28000" | "3D000":  # no such role, no such database
             return PingResult.NO_DATABASE
@@ -171,14 +171,14 @@ def _is_running(server_home: ServerHome) -> bool:
 def _initialise(server_home: ServerHome, programs: Path, version: int, start_lock: int) -> None:
     """Create the cluster under a temporary name and rename it when it is complete.
 
-    initdb inherits the starter's lock: if the starter is killed, the next one waits until initdb has ended too,
-    instead of deleting the directory that it is writing.
+    initdb inherits the starter's lock: if the starter is killed, the next one waits until initdb has ended too, instead
+    of deleting the directory that it is writing.
     """
     new_data = server_home.home / "data.new"
     if new_data.exists():
         shutil.rmtree(new_data)
     make_directory(new_data, 0o700, server_home.account)
-    if version >= 17:  # the same sort order on every machine, whatever its C library
+    if version >= 17:  # the same sort order on every machine, with any C library
         locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
         if sys.platform == "linux":
             locale.append("--lc-ctype=C.UTF-8")  # defines what pg_trgm treats as letters
@@ -210,7 +210,7 @@ def _initialise(server_home: ServerHome, programs: Path, version: int, start_loc
 def _launch(server_home: ServerHome, programs: Path, start_lock: int) -> None:
     """Start the server; return when its pid file exists or its process has ended.
 
-    Until then the shell holds the starter's lock too, as its standard input: if the starter is killed, the watchdog
+    Until then the shell holds the starter's lock too, as its standard input. So if the starter is killed, the watchdog
     finds a server that it can stop.
     """
     make_directory(server_home.sockets, 0o700, server_home.account)
@@ -231,7 +231,7 @@ def _launch(server_home: ServerHome, programs: Path, start_lock: int) -> None:
 def _clear_stale(server_home: ServerHome) -> None:
     """Remove lock files whose pid belongs to a zombie or, after a reboot, to an unrelated process.
 
-    PostgreSQL refuses to start because of those. It handles the files of processes that are gone by itself.
+    PostgreSQL refuses to start because of those. It handles the files of ended processes itself.
     """
     for path in (server_home.data / watchdog.PID_FILE, server_home.sockets / f"{SOCKET_FILE}.lock"):
         pid = watchdog.pid_in(str(path))
@@ -257,7 +257,7 @@ def _prune_logs(directory: Path) -> None:
 
 
 def _create_database(server_home: ServerHome, programs: Path) -> None:
-    """Create the role and its database. The role is no superuser, so an injected statement has few rights."""
+    """Create the role and its database. The role is not a superuser, so an injected statement has few rights."""
     command = [str(programs / "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", str(server_home.sockets),
                "-U", "postgres", "-d", "postgres"]  # fmt: skip
     completed = subprocess.run(

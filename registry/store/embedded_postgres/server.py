@@ -1,11 +1,9 @@
-"""The embedded PostgreSQL: one server per folder, shared by any number of processes and stopped after the last.
+"""The embedded PostgreSQL: one server per folder, shared by any number of processes and stopped after the last one.
 
-A process needs only `start`. An exclusive `flock` on `start.lock` serialises starters. Every process that uses the
-server holds a shared `flock` on `users.lock` until it ends, however it ends; `watchdog.py` stops the server when that
-lock has no holder. `home.py` finds the directories and binaries, `cluster.py` starts the server.
-
-POSIX only; elsewhere set DATABASE_URL. Standard library only, so that a further process finds the running server in
-milliseconds.
+A process needs only `start`. An exclusive `flock` on `start.lock` serialises starters. Every user process holds a
+shared `flock` on `users.lock`, which the kernel releases when it ends; `watchdog.py` stops the server when that lock
+has no holder. `home.py` finds the directories and binaries, `cluster.py` starts the server. POSIX only; elsewhere set
+DATABASE_URL. Standard library only, so that a process finds a running server in milliseconds.
 """
 
 import contextlib
@@ -47,7 +45,7 @@ class EmbeddedServer:
     _hold: _Hold | None = field(repr=False)
 
     def release(self) -> None:
-        """Release this reference; others in this process stay valid. Does nothing when repeated or in a fork."""
+        """Release this reference; others in this process stay valid. Does nothing if repeated or in a fork."""
         with _mutex:
             hold, self._hold = self._hold, None
             if hold is not None:
@@ -57,12 +55,12 @@ class EmbeddedServer:
 def start(folder: Path) -> EmbeddedServer:
     """Start the server of `folder` unless it runs, and hold it for this process; block until it answers.
 
-    Call it from any thread and any number of processes, and again whenever the server was lost: everything that was
-    committed is kept. Each call returns a reference of its own. The folder is created when missing. Log files: `log/`,
-    and `start.log` for output from before logging began.
+    Call it from any thread and any number of processes, and again after the server was lost: committed data is kept.
+    Each call returns a separate reference. The folder is created if missing. Log files: `log/`, and `start.log` for
+    output from before logging began.
 
-    Raise EmbeddedUnavailable when PostgreSQL is missing or cannot run, or the folder belongs to another user; OSError
-    when the folder cannot be written.
+    Raise EmbeddedUnavailable if PostgreSQL is missing or cannot run, or the folder belongs to another user; OSError if
+    the folder cannot be written.
     """
     with _mutex:
         server_home = find_home(folder)
@@ -79,7 +77,7 @@ def start(folder: Path) -> EmbeddedServer:
         return EmbeddedServer(dsn, hold)
 
 
-# The locks of this process. A forked child must not share those of its parent: it takes its own.
+# The locks of this process. A forked child must not use its parent's locks, so it takes new ones.
 
 _mutex = threading.Lock()
 _holds: dict[Path, _Hold] = {}
@@ -87,7 +85,7 @@ _holds: dict[Path, _Hold] = {}
 
 def _forget() -> None:
     for hold in _holds.values():
-        os.close(hold.lock)  # close only: unlocking would release the parent's lock too
+        os.close(hold.lock)  # close only, because unlocking would release the parent's lock too
     _holds.clear()
     _mutex.release()
 
@@ -106,7 +104,7 @@ def _exclusive(home: Path) -> Iterator[int]:
 
 
 def _hold(home: Path) -> _Hold:
-    """Add a user to this process's shared lock, which is taken for the first one."""
+    """Add a user to this process's shared lock, which is taken for the first user."""
     hold = _holds.get(home)
     if hold is not None and not watchdog.is_current(hold.lock, str(home), watchdog.USERS_LOCK):
         os.close(_holds.pop(home).lock)

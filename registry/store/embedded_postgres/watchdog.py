@@ -1,13 +1,13 @@
 # ruff: noqa: PTH106, PTH116, PTH118, PTH123
-"""The process that stops an embedded PostgreSQL server when its last user process has ended, however it ended.
+"""Stops an embedded PostgreSQL server when its last user process has ended for any reason.
 
 Every user process holds a shared `flock` on `users.lock`, which the kernel releases with the process, also after
 SIGKILL. The watchdog blocks on the exclusive lock, so that it wakes when the last holder has ended. New users join
 under `start.lock`, and the server is stopped under it: a new user finds it either running or stopped.
 
 Started by `registry.store.embedded_postgres.server` as `python -I -S watchdog.py HOME SOCKETS FD`, where FD is
-`watchdog.lock`, already locked: the lock passes to the watchdog without a gap. The file runs on its own and imports
-little (no pathlib: it would double the time and the memory of a process that sleeps for days).
+`watchdog.lock`, already locked: the lock passes to the watchdog without a gap. The file imports little (no pathlib: it
+would double the time and the memory of a process that sleeps for days).
 """
 
 import contextlib
@@ -27,7 +27,7 @@ IMMEDIATE_STOP_SECONDS = 10.0
 
 
 def open_lock(home: str, name: str) -> int:
-    """Return a descriptor of the lock file `name` in `home`, created when missing; child programs do not inherit it.
+    """Return a descriptor of the lock file `name` in `home`, created if missing; child programs do not inherit it.
 
     Raise OSError, also for a symbolic link: root must not be redirected out of the folder.
     """
@@ -43,7 +43,7 @@ def is_current(lock: int, home: str, name: str) -> bool:
 
 
 def arguments(pid: int) -> bytes:
-    """Return the command line of a process; empty when it is gone or a zombie."""
+    """Return the command line of a process; empty if it has ended or is a zombie."""
     if sys.platform == "linux":
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
@@ -56,7 +56,7 @@ def arguments(pid: int) -> bytes:
 
 
 def pid_in(pid_file: str) -> int | None:
-    """Return the pid in the first line of a PostgreSQL pid or socket lock file; None when there is none."""
+    """Return the pid in the first line of a PostgreSQL pid or socket lock file, or None."""
     try:
         with open(pid_file, "rb") as file:
             return abs(int(file.readline(32)))
@@ -75,7 +75,7 @@ def serves(pid: int | None, home: str) -> bool:
 
 
 def stop(home: str) -> None:
-    """Stop the server of this home: fast, and immediately when that takes too long (its log is then replayed)."""
+    """Stop the server of this home: fast, then immediately if that takes too long (its log is then replayed)."""
     pid = pid_in(os.path.join(home, DATA, PID_FILE))
     for number, seconds in ((signal.SIGINT, FAST_STOP_SECONDS), (signal.SIGQUIT, IMMEDIATE_STOP_SECONDS)):
         if pid is None or not serves(pid, home):
@@ -93,7 +93,7 @@ def watch(home: str, sockets: str, watchdog_lock: int) -> None:
     users, start = open_lock(home, USERS_LOCK), open_lock(home, START_LOCK)
     while True:
         fcntl.flock(users, fcntl.LOCK_EX)
-        fcntl.flock(users, fcntl.LOCK_UN)  # never wait for start.lock while holding this one: a starter needs both
+        fcntl.flock(users, fcntl.LOCK_UN)  # never wait for start.lock with this held: a starter needs both
         fcntl.flock(start, fcntl.LOCK_EX)
         try:
             fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -102,7 +102,7 @@ def watch(home: str, sockets: str, watchdog_lock: int) -> None:
             fcntl.flock(start, fcntl.LOCK_UN)
     if is_current(users, home, USERS_LOCK):
         stop(home)
-        with contextlib.suppress(OSError):  # it is not empty after a crash
+        with contextlib.suppress(OSError):  # not empty after a crash
             os.rmdir(sockets)
     os.close(watchdog_lock)  # before start.lock is released, or the next starter would rely on this process
     os.close(start)

@@ -1,4 +1,4 @@
-"""The declarative base and the column types all tables share."""
+"""The declarative base, and the column types that all tables share."""
 
 from datetime import datetime
 from typing import Annotated, Any

@@ -25,12 +25,12 @@ class DomainRow(Base):
     lease_token: Mapped[UUID | None] = mapped_column(PgUUID(as_uuid=True))
     lease_holder: Mapped[int | None] = mapped_column(Integer)  # second key of its process's advisory lock
     attempts: Mapped[Small] = mapped_column(server_default=text("0"))  # leases since the last completed one
-    source: Mapped[str]  # what named it first
+    source: Mapped[str]  # the first source that named it
     created_at: Mapped[Moment]
 
     __table_args__ = (
         Index(None, "next_visit_at"),
-        # For recovery, which reads all leases: a few thousand at most, whatever the size of the table.
+        # For recovery, which reads all leases: a few thousand at most, in a table of any size.
         Index("ix_domains_leased", "lease_holder", postgresql_where=text("lease_token IS NOT NULL")),
         {"postgresql_with": _BUSY},
     )
@@ -59,14 +59,14 @@ class HostRow(Base):
     last_found_at: Mapped[Moment | None]
     last_changed_at: Mapped[Moment | None]
     whole_plan_at: Mapped[Moment | None]
-    alias_of: Mapped[str | None]  # the host of the domain that this one is an alias of
+    alias_of: Mapped[str | None]  # this host is an alias of it; in the same domain
     address: Mapped[str | None]
     response_ms: Mapped[int | None]  # median of the last visit that reached the host
     robots_status: Mapped[Small | None]
     robots_body: Mapped[Bytes | None]
     robots_at: Mapped[Moment | None]
     pending: Mapped[JsonB] = mapped_column(server_default=text("'[]'"))  # probes left over when a visit's budget ended
-    # Path -> day (ISO 8601) of its last request, of the paths that a first bulk visit leaves out.
+    # Path -> day (ISO 8601) of its last request, for the paths that a first bulk visit leaves out.
     asked: Mapped[JsonB] = mapped_column(server_default=text("'{}'"))
     turn: Mapped[Small] = mapped_column(server_default=text("0"))  # hosts of the domain its submitter named before it
 
@@ -74,7 +74,7 @@ class HostRow(Base):
 
 
 class CandidateRow(Base):
-    """A host that a document of another host names. It becomes a host by `seed.fold_candidates`."""
+    """A host named by a document of another host. `seed.fold_candidates` makes it a host."""
 
     __tablename__ = "candidates"
 
@@ -108,8 +108,8 @@ class OptOutRow(Base):
 class OptOutRequestRow(Base):
     """A request to check whether a host opts out, or no longer does. One row per host: its latest request.
 
-    `verdict`: the result (see registry/actions/maintenance/opt_out.py); NULL while the request is open, that is, while
-    it waits for a worker or a worker checks it.
+    `verdict`: the result (see registry/actions/maintenance/opt_out.py); NULL while the request waits or is being
+    checked.
     """
 
     __tablename__ = "opt_out_requests"
@@ -120,9 +120,9 @@ class OptOutRequestRow(Base):
     asked_at: Mapped[Moment]
     checked_at: Mapped[Moment | None]
     verdict: Mapped[str | None]
-    client: Mapped[str | None]  # who made it: personal data, erased with the verdict or after a day
+    client: Mapped[str | None]  # the requester: personal data, erased with the verdict or after a day
     claimed_until: Mapped[Moment | None]  # a worker checks it; after this time another one may
-    # Rounds are checked in order. The requests of one client are in consecutive ones, so that each round has one of
+    # Rounds are checked in order. The requests of a client are in consecutive rounds, so that each round has one of
     # each client, and the first request of a new client is in the current round.
     round: Mapped[int] = mapped_column(Integer, server_default=text("0"))
 

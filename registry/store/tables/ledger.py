@@ -1,8 +1,6 @@
-"""The ledger: one row per visit. The change feed: one row per event, and its head.
+"""The ledger of visits, the change feed with its head, a mirror's state, job runs, and reference data.
 
-What a mirror knows of its origin. Empty in a registry that crawls.
-
-Runs of the recurring jobs, and the reference data that one of them fetches.
+The tables of a mirror are empty in a registry that crawls.
 """
 
 from uuid import UUID
@@ -15,7 +13,7 @@ from registry.store.tables.base import Base, Bytes, DomainKey, HostKey, JsonB, M
 
 
 class VisitRow(Base):
-    """One visit of one host. Its vector holds all requests and answers, from which the outcome can be explained."""
+    """One visit of one host. Its vector holds all requests and answers, which explain the outcome."""
 
     __tablename__ = "visits"
 
@@ -26,24 +24,26 @@ class VisitRow(Base):
     outcome: Mapped[str]
     reason: Mapped[str]
     whole_plan: Mapped[bool]
-    requests: Mapped[int] = mapped_column(Integer)  # that the plan asked for
-    sent: Mapped[int | None] = mapped_column(Integer)  # that were dialled; NULL: by a program that did not count them
+    requests: Mapped[int] = mapped_column(Integer)  # planned requests
+    sent: Mapped[int | None] = mapped_column(
+        Integer
+    )  # requests that were dialled; NULL: by a program that did not count them
     standing: Mapped[Small | None]  # shares.Standing: whose part of the daily budget was spent; NULL as above
     address: Mapped[str | None]
     vector: Mapped[Bytes]  # see registry/store/visit_log_encoding.py; never read in SQL
 
 
-# The order of insertion. Changes of one host are inserted under the lock of its domain, so theirs is their true order,
-# which the clocks of several processes are not.
+# The order of insertion. Changes of a host are inserted under the lock of its domain, so this is their true order; the
+# clocks of several processes do not give it.
 ARRIVALS = Sequence("changes_arrival", metadata=Base.metadata, data_type=BigInteger)
 
 
 class ChangeRow(Base):
-    """An event of the append-only change feed, written in the transaction of what it tells. Not sharded by domain.
+    """An event of the append-only change feed, written in the transaction of the change. Not sharded by domain.
 
     `id` is made before the commit, so readers must not order by it. The sequencer (registry/store/feed.py) gives every
-    committed row its place: `seq`, without gaps, and `event_id`, which rises with it. Readers see only rows that have
-    a place. `data` of a host that opted out or was forgotten is emptied; the row stays as its tombstone.
+    committed row its place: `seq`, without gaps, and `event_id`, which rises with it. Readers see only rows with a
+    place. `data` of a host that opted out or was forgotten is emptied; the row stays as its tombstone.
     """
 
     __tablename__ = "changes"
@@ -54,7 +54,9 @@ class ChangeRow(Base):
     kind: Mapped[str]
     at: Mapped[Moment]
     data: Mapped[JsonB]
-    arrival: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))  # of ARRIVALS; 0: older than the column
+    arrival: Mapped[int] = mapped_column(
+        BigInteger, server_default=text("0")
+    )  # from ARRIVALS; 0: older than the column
     seq: Mapped[int | None] = mapped_column(BigInteger)
     event_id: Mapped[UUID | None] = mapped_column(PgUUID(as_uuid=True))  # RFC 9562, version 7
 
@@ -68,41 +70,42 @@ class ChangeRow(Base):
 class FeedHeadRow(Base):
     """The ends of the change feed: one row (key 1), made by the first run of the sequencer.
 
-    It outlives the events, so that a reader whose place was pruned is told so, and no place is ever given twice.
+    It outlives the events, so that a reader whose place was pruned gets an error, and no place is ever given twice.
     """
 
     __tablename__ = "feed_head"
 
     key: Mapped[Small] = mapped_column(primary_key=True, autoincrement=False)
-    mark: Mapped[str]  # nine hexadecimal digits of this feed's own, in every event_id
+    mark: Mapped[str]  # nine hexadecimal digits unique to this feed, in every event_id
     latest_seq: Mapped[int] = mapped_column(BigInteger)  # 0: no event yet
     latest_id: Mapped[UUID] = mapped_column(PgUUID(as_uuid=True))  # the nil UUID: no event yet
     latest_at: Mapped[Moment | None]  # when the latest event happened
-    pruned_seq: Mapped[int] = mapped_column(BigInteger)  # the last place that was deleted; 0: none yet
+    pruned_seq: Mapped[int] = mapped_column(BigInteger)  # the last deleted place; 0: none yet
     pruned_id: Mapped[UUID] = mapped_column(PgUUID(as_uuid=True))  # the nil UUID: none yet
 
 
 class MirrorRow(Base):
-    """The only row (`id` is 1) makes this database a mirror. Progress is written with the records that it is about."""
+    """The only row (`id` is 1) makes this database a mirror. Progress is written with the records that it counts."""
 
     __tablename__ = "mirror"
 
     id: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
     origin: Mapped[str]  # URL of the registry
     phase: Mapped[str]  # "loading" a dump, "following" the feed
-    manifest: Mapped[JsonB | None]  # of the dump that is loaded, or was loaded last
+    manifest: Mapped[JsonB | None]  # of the current or latest dump
     part: Mapped[int] = mapped_column(Integer)  # parts of it that are loaded
     line: Mapped[int] = mapped_column(Integer)  # lines of the next part that are loaded
-    cursor: Mapped[str | None]  # of the feed: what follows it is not applied yet
-    sequence: Mapped[int] = mapped_column(BigInteger)  # the latest position that is known to be applied
+    cursor: Mapped[str | None]  # of the feed: later events are not applied yet
+    sequence: Mapped[int] = mapped_column(BigInteger)  # the latest position known to be applied
     without_restricted: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
     refused: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))  # lines without a valid host
-    behind_s: Mapped[int | None] = mapped_column(Integer)  # age of the first event that is not applied; 0: none
+    behind_s: Mapped[int | None] = mapped_column(Integer)  # age of the first event that is not applied; 0: up to date
     contact_at: Mapped[Moment | None]  # last answer of the origin
 
 
 class MirroredRow(Base):
-    """What the origin said last of a host. `snapshot`: the dump that named it last, or the one before the event."""
+    """The origin's latest statement about a host. `snapshot`: the dump that last contained it, or the dump before the
+    event."""
 
     __tablename__ = "mirrored"
 
@@ -110,9 +113,9 @@ class MirroredRow(Base):
     host: Mapped[HostKey]
     state: Mapped[str]  # "listed", "opted_out", "blocked", "absent", "refused", "left_out"
     reason: Mapped[str] = mapped_column(server_default="")  # why it was refused or left out
-    sequence: Mapped[int] = mapped_column(BigInteger)  # position of the feed that the state is as of
+    sequence: Mapped[int] = mapped_column(BigInteger)  # feed position of the state
     snapshot: Mapped[str]
-    robots: Mapped[str | None]  # what robots.txt of the host says about training (core/merging/usage.py)
+    robots: Mapped[str | None]  # robots.txt of the host about training (core/merging/merge.py)
 
 
 class JobRunRow(Base):
@@ -129,7 +132,7 @@ class JobRunRow(Base):
 
 
 class ReferenceRow(Base):
-    """Reference data newer than the copy that this program was shipped with. Every process reads it."""
+    """Reference data newer than the copy shipped with this program. Every process reads it."""
 
     __tablename__ = "reference_data"
 

@@ -1,16 +1,7 @@
-"""What clients ask about hosts: places in the queue, lists of submitted hosts, repeated visits, and reports.
+"""Tables of requests by clients and of decisions by operators and owners.
 
-API keys of this registry's operators.
-
-The audit log.
-
-Requests per address block and day, over all processes.
-
-Holds: decisions of this registry's operators, and of owners, that hosts are not listed.
-
-Claims of ownership, and what owners have set for their hosts.
-
-Receivers of webhooks, and the attempts to deliver messages to them.
+Clients: places in the visit queue, submission lists, rechecks, reports, requests per address block and day. Operators
+and owners: API keys, audit log, holds, claims, owner settings, webhooks and their deliveries.
 """
 
 from datetime import date
@@ -25,7 +16,7 @@ from registry.store.tables.base import Base, Bytes, DomainKey, HostKey, JsonB, M
 
 
 class TurnRow(Base):
-    """The place in the queue of visits that a client's last submission has. Personal data: deleted after a day."""
+    """The place of a client's last submission in the visit queue. Personal data: deleted after a day."""
 
     __tablename__ = "turns"
 
@@ -37,7 +28,7 @@ class TurnRow(Base):
 
 
 class SubmissionListRow(Base):
-    """Hosts that were submitted together. Its id is the secret of its status address."""
+    """Hosts that were submitted together. The id is the secret of the list's status address."""
 
     __tablename__ = "submission_lists"
 
@@ -58,7 +49,7 @@ class SubmissionListRow(Base):
 
 
 class SubmittedHostRow(Base):
-    """A host of a list that was accepted."""
+    """An accepted host of a list."""
 
     __tablename__ = "submitted_hosts"
 
@@ -66,13 +57,13 @@ class SubmittedHostRow(Base):
     host: Mapped[HostKey]
     list: Mapped[UUID] = mapped_column(PgUUID(as_uuid=True), primary_key=True)
     index: Mapped[int]  # its place in the list, from 0
-    state: Mapped[str]  # what the submission caused: new, queued, known
+    state: Mapped[str]  # result of the submission: new, queued, known
 
     __table_args__ = (Index(None, "list", "index"),)
 
 
 class RecheckRow(Base):
-    """A repeated visit that was asked for. `client` is personal data: rows are deleted after a day."""
+    """A requested repeated visit. `client` is personal data: rows are deleted after a day."""
 
     __tablename__ = "rechecks"
 
@@ -85,7 +76,7 @@ class RecheckRow(Base):
 
 
 class ReportRow(Base):
-    """A report about a host: what several clients filed for the same reason while it was open."""
+    """A report about a host: filings of several clients for the same reason while it was open."""
 
     __tablename__ = "reports"
 
@@ -94,8 +85,8 @@ class ReportRow(Base):
     id: Mapped[UUID] = mapped_column(PgUUID(as_uuid=True), primary_key=True)  # RFC 9562, version 7
     code: Mapped[str]
     state: Mapped[str]  # open, in_review, accepted, rejected
-    answer: Mapped[str]  # of the operator of this registry; empty: none yet
-    further_filings: Mapped[int] = mapped_column(server_default=text("0"))  # counted, and not stored
+    answer: Mapped[str]  # by this registry's operator; empty: none yet
+    further_filings: Mapped[int] = mapped_column(server_default=text("0"))  # counted but not stored
     filed_at: Mapped[Moment]
     updated_at: Mapped[Moment]
 
@@ -103,13 +94,13 @@ class ReportRow(Base):
 
 
 class FilingRow(Base):
-    """One client's words of a report, and the secret of the address at which it reads the answer."""
+    """One client's text of a report, and the secret of the address at which it reads the answer."""
 
     __tablename__ = "report_filings"
 
     domain: Mapped[DomainKey]
     host: Mapped[HostKey]
-    id: Mapped[str] = mapped_column(primary_key=True)  # of the token
+    id: Mapped[str] = mapped_column(primary_key=True)  # same as the token's
     digest: Mapped[Bytes]  # SHA-256 of its secret
     report: Mapped[UUID] = mapped_column(PgUUID(as_uuid=True))
     reason: Mapped[str]
@@ -159,7 +150,7 @@ class AuditRow(Base):
 
 
 class BlockDayRow(Base):
-    """The key begins with the day: rows of earlier days are deleted by it."""
+    """Requests per address block and day. The key begins with the day, by which old rows are deleted."""
 
     __tablename__ = "block_days"
 
@@ -185,34 +176,34 @@ class ListingHoldRow(Base):
 class ClaimRow(Base):
     """A claim of ownership. Once proven it is the ownership, until it ends.
 
-    Open: `proven_at` is NULL. Proven: `proven_at` is set and `ended_at` is NULL. Of the tokens only digests are stored.
+    Open: `proven_at` is NULL. Proven: `proven_at` is set and `ended_at` is NULL. Only digests of the tokens are stored.
     """
 
     __tablename__ = "claims"
 
     domain: Mapped[DomainKey]
     host: Mapped[HostKey]
-    id: Mapped[str] = mapped_column(primary_key=True)  # that of the tokens, too
+    id: Mapped[str] = mapped_column(primary_key=True)  # same as the tokens'
     method: Mapped[str]  # "dns", "file"
     scope: Mapped[str]  # "host", "domain"
     digest: Mapped[Bytes]  # of the claim token
-    client: Mapped[str | None]  # who made it: personal data, erased with the proof or after a day
-    network: Mapped[str | None]  # that of the client (core/access/clients.py), erased with it
+    client: Mapped[str | None]  # the claimant: personal data, erased with the proof or after a day
+    network: Mapped[str | None]  # of the client (core/access/clients.py), erased with it
     created_at: Mapped[Moment]
-    expires_at: Mapped[Moment]  # an open claim can be proven until then
-    due_at: Mapped[Moment | None]  # when a worker checks it next; NULL: nobody asked
+    expires_at: Mapped[Moment]  # deadline for the proof of an open claim
+    due_at: Mapped[Moment | None]  # when a worker checks it next; NULL: no check requested
     claimed_until: Mapped[Moment | None]  # a worker checks it; after this time another one may
     checked_at: Mapped[Moment | None]
     answer: Mapped[str | None]  # of the last check: "published", "missing", "unanswered"
-    failures: Mapped[Small] = mapped_column(server_default=text("0"))  # counted ones in a row
+    failures: Mapped[Small] = mapped_column(server_default=text("0"))  # consecutive, as far as they count
     unanswered_since: Mapped[Moment | None]
     proven_at: Mapped[Moment | None]
-    verified_at: Mapped[Moment | None]  # last time that the value was read
-    owner_digest: Mapped[Bytes | None]  # of the owner token; NULL: it was not handed out yet
+    verified_at: Mapped[Moment | None]  # last time the value was read
+    owner_digest: Mapped[Bytes | None]  # of the owner token; NULL: not handed out yet
     ended_at: Mapped[Moment | None]
     end_reason: Mapped[str | None]
     hour_at: Mapped[Moment | None]  # beginning of the hour in which `used` is counted
-    used: Mapped[int] = mapped_column(Integer, server_default=text("0"))  # checks asked for, or changes by the owner
+    used: Mapped[int] = mapped_column(Integer, server_default=text("0"))  # checks requested, or changes by the owner
 
     __table_args__ = (
         Index(None, "id"),
@@ -225,23 +216,23 @@ class ClaimRow(Base):
 
 
 class OwnerSettingRow(Base):
-    """What the owner of a host has set, besides hiding it (`listing_holds`). It ends with the ownership."""
+    """Settings of a host's owner, except hiding (`listing_holds`). They end with the ownership."""
 
     __tablename__ = "owner_settings"
 
     domain: Mapped[DomainKey]
     host: Mapped[HostKey]
-    claim: Mapped[str]  # whose owner has set it last
+    claim: Mapped[str]  # the claim whose owner set it last
     note: Mapped[str] = mapped_column(server_default="")
-    canonical: Mapped[str | None]  # another host of the domain, which stands for this one: the pin in effect
-    pinned: Mapped[str | None]  # the host that the owner wants to stand for this one
+    canonical: Mapped[str | None]  # another host of the domain: the pin in effect
+    pinned: Mapped[str | None]  # the canonical host that the owner wants
     consent: Mapped[str | None]  # id of the claim of `pinned` whose owner agreed
     webhook: Mapped[str | None]  # id of the subscription
     changed_at: Mapped[Moment]
 
 
 class WebhookRow(Base):
-    """A subscription. At most one message is pending: it stays as it is, with its id, until it is delivered.
+    """A subscription. At most one message is pending; its content and id stay the same until it is delivered.
 
     Not sharded: an operator makes each row.
     """
@@ -253,24 +244,24 @@ class WebhookRow(Base):
     types: Mapped[list[str]] = mapped_column(ARRAY(Text))  # patterns of kinds.Types; empty: all
     hosts: Mapped[list[str]] = mapped_column(ARRAY(Text))  # events of these and of all below them; empty: all
     secret: Mapped[str]  # in clear text: a signature needs it (docs/adr/0031)
-    previous_secret: Mapped[str | None]  # signs too, until `previous_until`
+    previous_secret: Mapped[str | None]  # also signs, until `previous_until`
     previous_until: Mapped[Moment | None]
     created_at: Mapped[Moment]
     verified_at: Mapped[Moment | None]  # NULL: a challenge has to be answered first
     disabled_at: Mapped[Moment | None]
     disabled_reason: Mapped[str | None]
-    seq: Mapped[int] = mapped_column(BigInteger)  # place in the feed up to which events were told
+    seq: Mapped[int] = mapped_column(BigInteger)  # place in the feed up to which events were sent
     due_at: Mapped[Moment]  # when the next attempt, or the next message, may be made
     failures: Mapped[Small]  # failed attempts in a row
     first_failure_at: Mapped[Moment | None]
     message_id: Mapped[str | None]  # the pending message; NULL: none
     message_body: Mapped[str | None]
-    message_seq: Mapped[int | None] = mapped_column(BigInteger)  # place up to which it tells events
+    message_seq: Mapped[int | None] = mapped_column(BigInteger)  # place up to which it contains events
     claim: Mapped[str | None]  # the ownership that covers the receiver; NULL: an operator named it, or an old program
 
 
 class WebhookChallengeRow(Base):
-    """A challenge that was sent in the last day. It outlives its webhook, which owners may replace at any time."""
+    """A challenge sent in the last day. It outlives its webhook, which owners may replace at any time."""
 
     __tablename__ = "webhook_challenges"
 
@@ -281,7 +272,7 @@ class WebhookChallengeRow(Base):
 
 
 class WebhookDeliveryRow(Base):
-    """An attempt. The latest ones of each webhook are kept, with the message, so that it can be sent again."""
+    """An attempt. The latest ones of each webhook are kept with the message, so that it can be sent again."""
 
     __tablename__ = "webhook_deliveries"
 
@@ -291,7 +282,7 @@ class WebhookDeliveryRow(Base):
     purpose: Mapped[str]  # messages.Purpose
     body: Mapped[str]
     at: Mapped[Moment]
-    status: Mapped[Small | None]  # of the answer; NULL: none came
+    status: Mapped[Small | None]  # of the answer; NULL: no answer
     reason: Mapped[str]  # schedule.Attempt.reason; empty: delivered
     duration_ms: Mapped[int] = mapped_column(Integer)
 

@@ -1,13 +1,8 @@
-"""Services as merged from the current documents of their hosts, with capabilities, findings and scores.
+"""Services, documents as served, search indexes, and records of the MCP registry's API.
 
-What hosts served: each body once per domain, the current answer of each URL, and every change of it.
-
-Search targets (indexes), and the services that each has yet to index again.
-
-Triggers on `services` and on the canonical hosts of `owner_settings` write the rows of `search_dirty` (see the first
-migration and 2c7e95b0d4a1), so that no code path can forget it.
-
-Records of the MCP registry's API, made of services when these are recorded.
+Services are merged from the current documents of their hosts, with capabilities, findings and scores. A body is stored
+once per domain; a URL has its current answer and a history. Triggers on `services` and on the canonical hosts of
+`owner_settings` write `search_dirty` (see the first migration and 2c7e95b0d4a1), so that no code path can forget it.
 """
 
 from sqlalchemy import BigInteger, Identity, Index, Integer, Sequence, Text, text
@@ -30,7 +25,7 @@ class ServiceRow(Base):
     well_known_url: Mapped[str]  # the document with the highest precedence
     trust_level: Mapped[str]
     trust: Mapped[JsonB | None]  # reasons and resemblance of the listing; null: recorded before they were known
-    trust_since: Mapped[JsonB | None]  # when the level and each reason began, see core/merging/trust_dates.py
+    trust_since: Mapped[JsonB | None]  # when the level and each reason began, see core/merging/trust.py
     score: Mapped[Small]
     auth_type: Mapped[str]
     pricing_type: Mapped[str]
@@ -46,7 +41,7 @@ class ServiceRow(Base):
     listing_hash: Mapped[Bytes]
     rubric_version: Mapped[str]
     created_at: Mapped[Moment]
-    updated_at: Mapped[Moment]  # last change of anything shown, dates excepted
+    updated_at: Mapped[Moment]  # last change of anything shown, except dates
     seen_at: Mapped[Moment]
     # see core/merging/speaking.py
     trust_depends_on: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
@@ -60,7 +55,7 @@ class ServiceRow(Base):
 
 
 class TrustCauseRow(Base):
-    """A change on which the trust of services may depend: of a listing, or of an ownership. Triggers write it."""
+    """A change on which the trust of services may depend: of a listing, or of an ownership. Written by triggers."""
 
     __tablename__ = "trust_causes"
 
@@ -79,11 +74,11 @@ class CapabilityRow(Base):
     position: Mapped[Small]
     data: Mapped[JsonB]
     detail: Mapped[JsonB | None]  # ADP: the detail document as served
-    # Arguments of the example call, made from the schema in `data` when it was recorded; NULL: there are none, or the
-    # program that wrote the row did not make them.
+    # Arguments of the example call, made from the schema in `data` when it was recorded; NULL: it has no example, or an
+    # older program wrote the row.
     example: Mapped[JsonB | None]
     fingerprint: Mapped[Bytes | None]  # as in the change feed; NULL: written before it was stored
-    # NULL in rows of programs that did not write them. `changed_at`: when the fingerprint became what it is.
+    # NULL in rows of programs that did not write them. `changed_at`: when it got this fingerprint.
     first_seen_at: Mapped[Moment | None]
     changed_at: Mapped[Moment | None]
 
@@ -101,7 +96,7 @@ class FindingRow(Base):
 
 
 class ScoreRow(Base):
-    """One score of a host, with the facts and lines that it was computed from."""
+    """One score of a host, with the facts and lines from which it was computed."""
 
     __tablename__ = "scores"
 
@@ -153,8 +148,8 @@ class DocumentRow(Base):
     first_seen_at: Mapped[Moment]
     changed_at: Mapped[Moment]
     seen_at: Mapped[Moment]
-    missed_at: Mapped[Moment | None]  # first visit that did not find it again; a second one decides
-    transport: Mapped[JsonB | None]  # how it was fetched when this row was written whole; see core/evidence
+    missed_at: Mapped[Moment | None]  # first visit that missed it; a second one decides
+    transport: Mapped[JsonB | None]  # transport facts of the fetch when this row was written whole; see core/evidence
 
 
 class DocumentHistoryRow(Base):
@@ -189,7 +184,8 @@ class SearchTargetRow(Base):
 
 
 class SearchDirtyRow(Base):
-    """No foreign key to services: a deleted service must be removed from the index as well."""
+    """A note that a target must index a service again. No foreign key to services: deleted services must be removed
+    too."""
 
     __tablename__ = "search_dirty"
 

@@ -9,10 +9,10 @@ from registry.actions.ownership import claiming
 from registry.actions.ownership.claiming import (
     CHECKS_OF_DOMAIN,
     CHECKS_OF_NETWORK,
-    MOST_OF_NETWORK,
-    MOST_OPEN,
-    MOST_OPEN_OF_DOMAIN,
-    MOST_OPEN_OF_HOST,
+    MAX_OPEN,
+    MAX_OPEN_PER_DOMAIN,
+    MAX_OPEN_PER_HOST,
+    MAX_PER_NETWORK,
     OWN_CHECKS,
     TooMany,
 )
@@ -47,20 +47,20 @@ async def test_a_flood_keeps_out_neither_the_first_nor_the_late_claimant(store: 
 
 async def test_a_network_replaces_only_its_own_newest_claims(store: Store) -> None:
     _, first = await claimed(store, client="2001:db8:1::/64")
-    for number in range(1, 3 * MOST_OPEN_OF_DOMAIN):
+    for number in range(1, 3 * MAX_OPEN_PER_DOMAIN):
         await claimed(store, client=f"2001:db8:1:{number:x}::/64", now=NOW + number * MINUTE)
-    assert await rows(store, "SELECT count(*) FROM claims") == [(MOST_OPEN_OF_DOMAIN,)]
+    assert await rows(store, "SELECT count(*) FROM claims") == [(MAX_OPEN_PER_DOMAIN,)]
     assert (await claiming.status(store, first, now=NOW)).state == "open"
 
 
 async def test_further_claims_of_a_client_for_a_host_replace_its_newest(store: Store) -> None:
     made = [(await claimed(store, now=NOW + number * MINUTE))[0].record.id for number in range(6)]
     kept = [claim for (claim,) in await rows(store, "SELECT id FROM claims ORDER BY created_at")]
-    assert kept == [*made[: MOST_OPEN_OF_HOST - 1], made[-1]]
+    assert kept == [*made[: MAX_OPEN_PER_HOST - 1], made[-1]]
 
 
 async def test_a_claim_that_is_proven_meanwhile_is_not_replaced(store: Store) -> None:
-    made = [await claimed(store, now=NOW + number * MINUTE) for number in range(MOST_OPEN_OF_HOST)]
+    made = [await claimed(store, now=NOW + number * MINUTE) for number in range(MAX_OPEN_PER_HOST)]
     stale = [claim.record for claim, _ in made]
     newest = made[-1][1]
     await checked(store, newest, "published", NOW + HOUR)
@@ -71,11 +71,11 @@ async def test_a_claim_that_is_proven_meanwhile_is_not_replaced(store: Store) ->
 
 async def test_claims_of_a_client_at_once_are_bounded_too(store: Store) -> None:
     await asyncio.gather(*(claimed(store) for _ in range(12)))
-    assert await rows(store, "SELECT count(*) FROM claims") == [(MOST_OPEN_OF_HOST,)]
+    assert await rows(store, "SELECT count(*) FROM claims") == [(MAX_OPEN_PER_HOST,)]
 
 
 async def test_open_claims_of_a_network_are_bounded(store: Store) -> None:
-    for number in range(NETWORK_FACTOR * MOST_OPEN):
+    for number in range(NETWORK_FACTOR * MAX_OPEN):
         await claimed(store, f"a{number}.com", client=f"2001:db8:1:{number // 2:x}::/64")
     with pytest.raises(TooMany):
         await claimed(store, "one-more.com", client="2001:db8:1:ffff::/64")
@@ -106,7 +106,7 @@ async def test_a_replaced_claim_still_counts_its_checks(store: Store) -> None:
     with pytest.raises(TooMany):
         await claiming.ask(store, token, now=NOW + 20 * MINUTE)
     await claimed(store, HOST, "file", now=NOW + 2 * HOUR)
-    assert (await rows(store, "SELECT count(*) FROM claims"))[0][0] <= MOST_OPEN_OF_HOST + 1, "no remains"
+    assert (await rows(store, "SELECT count(*) FROM claims"))[0][0] <= MAX_OPEN_PER_HOST + 1, "no remains"
 
 
 async def test_networks_take_turns(store: Store) -> None:
@@ -117,4 +117,4 @@ async def test_networks_take_turns(store: Store) -> None:
     await claiming.ask(store, mine, now=NOW + MINUTE)
     taken = await claiming.take(store, limit=2, now=NOW + MINUTE)
     assert mine.id in {check.claim for check in taken}, "a /48 is one network"
-    assert len(await claiming.take(store, limit=100, now=NOW + MINUTE)) == MOST_OF_NETWORK - 1
+    assert len(await claiming.take(store, limit=100, now=NOW + MINUTE)) == MAX_PER_NETWORK - 1

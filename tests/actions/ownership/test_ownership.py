@@ -15,18 +15,16 @@ from registry.actions.maintenance.prune import prune
 from registry.actions.ownership import claiming, owning
 from registry.actions.ownership.claiming import (
     CHECKS_OF_NETWORK,
-    MOST_OPEN,
+    MAX_OPEN,
     BadClaim,
     NotTheClaimant,
     TooMany,
-    claim_token,
-    owner_token,
 )
-from registry.actions.ownership.owning import MOST_CHANGES, NotAnOwner, OtherHost, overview
+from registry.actions.ownership.owning import MAX_CHANGES, NotAnOwner, OtherHost, overview
 from registry.actions.queries import inspect
 from registry.actions.recording.rescore import rescore
 from registry.actions.webhooks import BadReceiver
-from registry.core.access.claims import OPEN_FOR, Answer, Method, Scope
+from registry.core.access.claims import CLAIM, OPEN_FOR, OWNER, Answer, Method, Scope
 from registry.core.access.tokens import Token
 from registry.core.changes.kinds import ALL, payload_of
 from registry.core.model.listing import Filters
@@ -57,7 +55,7 @@ async def claimed(
     client: str = "203.0.113.7",
     now: datetime = NOW,
 ) -> tuple[claiming.ClaimView, Token]:
-    token = claim_token(f"{next(_numbers):016x}", secret())
+    token = Token(CLAIM, f"{next(_numbers):016x}", secret())
     claim = await claiming.claim(store, host, method, scope, token=token, client=client, now=now, exempt={host})
     return claim, token
 
@@ -73,7 +71,7 @@ async def owner_of(
 ) -> Token:
     _, token = await claimed(store, host, "dns", scope, client=client, now=now)
     await checked(store, token, "published", now)
-    owner = owner_token(token.id, secret())
+    owner = Token(OWNER, token.id, secret())
     assert await claiming.hand_out(store, token, owner, now=now)
     return owner
 
@@ -95,12 +93,12 @@ async def audit(store: Store) -> list[str]:
 async def test_a_proof_makes_an_owner_whose_token_is_handed_out_once(store: Store) -> None:
     await crawl(store, SITES)
     _, token = await claimed(store)
-    owner = owner_token(token.id, secret())
+    owner = Token(OWNER, token.id, secret())
     assert not await claiming.hand_out(store, token, owner, now=NOW), "not proven"
     await checked(store, token, "published")
     assert (await claiming.status(store, token, now=NOW)).state == "proven"
     assert await claiming.hand_out(store, token, owner, now=NOW)
-    assert not await claiming.hand_out(store, token, owner_token(token.id, secret()), now=NOW)
+    assert not await claiming.hand_out(store, token, Token(OWNER, token.id, secret()), now=NOW)
     assert (await overview(store, owner, HOST)).claim.verified_at == NOW
     service = await inspect.service(store, HOST)
     assert service is not None
@@ -122,10 +120,10 @@ async def test_only_the_claimant_can_finish_a_claim(store: Store) -> None:
     others, other_token = await claimed(store, client="203.0.113.8")
     assert mine.publish != others.publish
     with pytest.raises(NotTheClaimant):
-        await claiming.ask(store, Token("claim", token.id, other_token.secret), now=NOW)
+        await claiming.ask(store, Token(CLAIM, token.id, other_token.secret), now=NOW)
     await checked(store, token, "published")
     with pytest.raises(NotTheClaimant):
-        await claiming.hand_out(store, Token("claim", token.id, secret()), owner_token(token.id, secret()), now=NOW)
+        await claiming.hand_out(store, Token(CLAIM, token.id, secret()), Token(OWNER, token.id, secret()), now=NOW)
 
 
 async def test_a_claim_expires(store: Store) -> None:
@@ -151,7 +149,7 @@ async def test_a_host_that_opted_out_gets_no_request_by_a_claim(store: Store) ->
 
 
 async def test_open_claims_of_a_client_are_bounded(store: Store) -> None:
-    for number in range(MOST_OPEN):
+    for number in range(MAX_OPEN):
         await claimed(store, f"a{number}.com")
     with pytest.raises(TooMany):
         await claimed(store, "one-more.com")
@@ -282,7 +280,7 @@ async def test_a_note_is_cleaned_and_bounded(store: Store) -> None:
 
 async def test_changes_are_bounded_per_owner(store: Store) -> None:
     owner, other = await owner_of(store), await owner_of(store, API)
-    for _ in range(MOST_CHANGES):
+    for _ in range(MAX_CHANGES):
         await owning.show(store, owner, HOST, now=NOW)
     with pytest.raises(TooMany):
         await owning.show(store, owner, HOST, now=NOW)
@@ -292,7 +290,7 @@ async def test_changes_are_bounded_per_owner(store: Store) -> None:
 
 async def test_a_replaced_token_is_no_longer_valid(store: Store) -> None:
     owner = await owner_of(store)
-    new = owner_token(owner.id, secret())
+    new = Token(OWNER, owner.id, secret())
     await owning.rotate(store, owner, HOST, new, now=NOW)
     with pytest.raises(NotAnOwner):
         await overview(store, owner, HOST)

@@ -4,8 +4,8 @@ import pytest
 
 from registry.actions.maintenance.forget import forget
 from registry.actions.ownership import owning
-from registry.actions.ownership.claiming import owner_token
 from registry.actions.ownership.owning import Pinned
+from registry.core.access.claims import OWNER
 from registry.core.access.tokens import Token
 from registry.store.unit_of_work import Store
 from tests.actions.ownership.test_ownership import API, HOST, OTHER, SITES, owner_of, secret
@@ -49,7 +49,7 @@ async def test_a_host_and_its_www_are_one(store: Store) -> None:
 async def test_only_a_token_of_the_canonical_host_is_its_consent(store: Store) -> None:
     shop, api = await owners(store, SHOP, API)
     other = await owner_of(store, OTHER)
-    for consent in (shop, other, owner_token(api.id, secret())):
+    for consent in (shop, other, Token(OWNER, api.id, secret())):
         with pytest.raises(owning.BadSetting):
             await owning.pin(store, shop, SHOP, API, consent, now=NOW)
     assert await canonical(store) == {}
@@ -58,7 +58,7 @@ async def test_only_a_token_of_the_canonical_host_is_its_consent(store: Store) -
 async def test_consent_ends_with_the_token_that_gave_it(store: Store) -> None:
     shop, api = await owners(store, SHOP, API)
     await owning.pin(store, shop, SHOP, API, api, now=NOW)
-    new = owner_token(api.id, secret())
+    new = Token(OWNER, api.id, secret())
     await owning.rotate(store, api, API, new, now=NOW)
     assert await canonical(store) == {}
     assert await owning.pin(store, shop, SHOP, API, new, now=NOW) == Pinned(API, API)

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from registry.actions.ownership import owning
-from registry.actions.ownership.claiming import owner_token
-from registry.actions.ownership.owning import MOST_CHANGES, NotAnOwner, overview
-from registry.core.access.claims import MAX_FAILURES
+from registry.actions.ownership.owning import MAX_CHANGES, NotAnOwner, overview
+from registry.core.access.claims import MAX_FAILURES, OWNER
+from registry.core.access.tokens import Token
 from registry.store.unit_of_work import Store
 from tests.actions.ownership.test_ownership import API, HOST, OTHER, SITES, audit, listed, owner_of, secret, verified
 from tests.support.builders import HOUR, NOW, crawl
@@ -18,18 +18,18 @@ pytestmark = pytest.mark.slow  # seconds of PostgreSQL
 async def test_what_protects_an_owner_is_never_refused_for_a_limit(store: Store) -> None:
     await crawl(store, SITES)
     owner = await owner_of(store)
-    for _ in range(MOST_CHANGES):
+    for _ in range(MAX_CHANGES):
         await owning.show(store, owner, HOST, now=NOW)
     assert (await owning.hide(store, owner, HOST, now=NOW)).changed
     entries = len(await audit(store))
     assert not (await owning.hide(store, owner, HOST, now=NOW)).changed
     assert len(await audit(store)) == entries, "repeating it costs nothing"
-    new = owner_token(owner.id, secret())
+    new = Token(OWNER, owner.id, secret())
     await owning.rotate(store, owner, HOST, new, now=NOW)
     await owning.opt_out(store, new, HOST, now=NOW)
     assert HOST not in await listed(store)
     other = await owner_of(store, OTHER)
-    for _ in range(MOST_CHANGES):
+    for _ in range(MAX_CHANGES):
         await owning.show(store, other, OTHER, now=NOW)
     await owning.give_up(store, other, OTHER, now=NOW)
 

@@ -17,7 +17,7 @@ from registry.core.names.domains import InvalidName
 from registry.core.webhooks import DELAYS, GATHER, Attempt, DeliveryState, Disable, Retry, Verdict
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store
-from registry.store.webhooks import MOST_DELIVERIES, WebhookCounts, WebhookRecord
+from registry.store.webhooks import MAX_DELIVERIES, WebhookCounts, WebhookRecord
 from tests.actions.test_prune import KEEP
 from tests.support.builders import NOW
 
@@ -209,11 +209,11 @@ async def test_attempts_are_listed_and_a_message_can_be_sent_again(store: Store)
 async def test_only_the_latest_attempts_are_kept(store: Store) -> None:
     webhook, other = await subscribe(store), await subscribe(store)
     outgoing = await due(store)
-    for number in range(MOST_DELIVERIES + 5):
+    for number in range(MAX_DELIVERIES + 5):
         for one in outgoing if number < 2 else [one for one in outgoing if one.webhook == webhook]:
             await record(store, one, replace(FAILED, duration_ms=number), NOW + timedelta(seconds=number))
     kept = await webhooks.deliveries(store, webhook, limit=1_000)
-    assert [one.duration_ms for one in kept] == list(range(MOST_DELIVERIES + 4, 4, -1))
+    assert [one.duration_ms for one in kept] == list(range(MAX_DELIVERIES + 4, 4, -1))
     assert len(await webhooks.deliveries(store, other, limit=1_000)) == 2
 
 

@@ -201,6 +201,6 @@ def test_any_value_is_read(value: Any) -> None:
     except ReadError:
         return
     found = list(entries)
-    assert all(isinstance(name, Seed | Refusal) for name in ard._hosts(ard._with_inner(found, 3)))
-    assert all(ard._child(one, BASE, HOST) is None for one in found if not isinstance(one, dict))
+    assert all(isinstance(name, Seed | Refusal) for name in ard._hosts(ard._flatten(found, 3)))
+    assert all(ard._inner_catalogue(one, BASE, HOST) is None for one in found if not isinstance(one, dict))
     assert isinstance(ard._token(value), str)

@@ -111,7 +111,7 @@ _JSON = st.recursive(
 @given(_JSON)
 @settings(max_examples=200)
 def test_any_value_is_read(value: Any) -> None:
-    assert all(isinstance(entry, Seed | Refusal) for entry in mcp_registry._of_server(value))
+    assert all(isinstance(entry, Seed | Refusal) for entry in mcp_registry._hosts_in_server(value))
     assert isinstance(mcp_registry._next(value), str)
 
 

@@ -25,7 +25,7 @@ GUARDS: Final = (
     Guard(
         "pointer-depth",
         "depth of pointers",
-        Edit(r"if \w+ <= [\w.]+ and", "if"),
+        Edit(r"\w+ <= [\w.]+ and ", ""),
         (f"{_PLAN}test_pointers.py::test_catalogues_that_name_catalogues_end_at_depth_four",),
     ),
     Guard(

@@ -70,7 +70,7 @@ GUARDS: Final = (
     Guard(
         "webhooks-at-once",
         "webhooks: messages at once",
-        Edit(r"MOST_AT_ONCE - len\(running\)", "MOST_AT_ONCE"),
+        Edit(r"MAX_AT_ONCE - len\(running\)", "MAX_AT_ONCE"),
         (f"{_SENDS}test_messages_to_many_receivers_are_bounded",),
     ),
     Guard(

@@ -372,7 +372,7 @@ def _is_same_site(url: str, other: str) -> bool:
 
 
 def _read_detail_pointers(capabilities: tuple[Capability, ...], document: Document) -> Iterator[Pointer]:
-    """Yield pointers to details on the site that serves the manifest only (docs/probe-plan.md, "Pointers")."""
+    """Yield pointers to details on the site that serves the manifest only (docs/crawler.md, "Pointers")."""
     for capability in capabilities:
         url = link(capability.detail_url, document.url)
         origin = capability.invocations[0].origin
