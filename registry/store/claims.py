@@ -18,6 +18,7 @@ from registry.store.values import clean
 # Networks of clients take turns: the first due claim of each network goes before the second of any. Ownerships have no
 # client, and each counts as a separate network. Conditions are checked again when a row is locked, because another
 # worker may have taken it.
+# guard: claim-turns
 _TAKE = text("""
 WITH queued AS (
     SELECT domain, host, id, due_at, row_number() OVER (

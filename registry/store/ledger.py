@@ -22,6 +22,7 @@ from registry.store.values import REASON_CHARS, clean, ordered_id
 # Exact, and as cheap for a host with a thousand visits as for a new one: only hosts visited since then are looked up,
 # each by the primary key. Rows of programs that did not count sent requests count the planned requests against the
 # whole budget.
+# guard: spent-sent
 _SPENT = """
 SELECT h.domain, v.standing, sum(v.sent), sum(v.look_ups) FROM hosts h
 CROSS JOIN LATERAL (

@@ -29,6 +29,7 @@ SELECT greatest(
 # `place`: in the queue of its client, after the requests that are being checked. Requests whose client was erased share
 # one queue. The second condition is checked again when the row is locked, because another worker may have claimed it
 # since the first check.
+# guard: opt-out-turns
 _CLAIM = text("""
 WITH queued AS (
     SELECT domain, host, row_number() OVER (
