@@ -1,7 +1,7 @@
 """Stop long-running commands on a signal, always within ten seconds.
 
 Normally work in progress is finished or released. Two cases exit immediately, which is as safe as a kill
-(docs/crash-safety.md): the parent process died before any work began, or a shutdown takes too long.
+(docs/operations.md, "When processes die"): the parent process died before any work began, or a shutdown takes too long.
 
 Standard library only: a worker watches its parent before its other imports, which take ten seconds on a busy machine.
 """
