@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.core.calling.http import http_call
+from registry.core.calling.effort import Effort
+from registry.core.calling.http import arguments_of, http_call
 from registry.core.calling.request import FORM
-from registry.core.calling.schemas import Effort
 from registry.core.model.services import Capability, Invocation, Service
 
 SHELLS: Final = {
@@ -64,7 +64,10 @@ def call_with(texts: dict[str, str], media_type: str) -> dict[str, Any]:
     address = f"https://api.ferry.example/v1{texts.get('url', '')}" + ("/{p}" if "path" in texts else "")
     invocation = Invocation("http", address, places=tuple(places), headers=headers, media_type=media_type)
     capability = Capability("x", "x", params=schema, invocations=(invocation,))
-    return http_call(Service(), capability, invocation, texts.get("method", "POST"), Effort())
+    method = texts.get("method", "POST")
+    return http_call(
+        Service(), capability, invocation, method, lambda params, given: arguments_of(params, Effort(), given)
+    )
 
 
 def words_of(example: dict[str, Any]) -> list[str]:
