@@ -73,7 +73,7 @@ def saved(source: OpenList) -> Iterator[Seed | Refusal]:
     """Return the hosts of a saved list. Raise BadSource if it is not a list."""
     body = source.all(FILE_CAP)
     if not any(isinstance(entry, bytes) for entry in _saved_entries(body)):
-        raise BadSource(f"{source.name}: no servers are listed in it")
+        raise BadSource(f"{source.name}: not JSON, or no servers are listed in it")
     return _hosts(_saved_entries(body))
 
 

@@ -11,7 +11,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from registry.actions.queries.entries import Entry, MatchedEntry
+from registry.actions.queries.entries import Entry
+from registry.actions.queries.entry_search import MatchedEntry
 from registry.ard import bodies
 from registry.ard.errors import members
 from registry.core.changes.kinds import state_of

@@ -100,9 +100,9 @@ def demo(
 
     The sites are served over TLS on loopback. The demo needs no internet, and uses a separate data folder.
     """
-    from registry.cli.common import console, errors
     from registry.cli.demo import run_demo
     from registry.cli.shutdown import exit_process
+    from registry.cli.terminal import console, errors
 
     settings = read_settings()
     folder = data or demo_folder(settings)
@@ -121,8 +121,8 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Search the registry. Exit code 1 when nothing was found."""
-    from registry.cli.common import console
     from registry.cli.show import show_search
+    from registry.cli.terminal import console
     from registry.core.model.listing import Filters, Query
 
     asked = Query(query, limit=limit, filters=Filters(unique=not copies))
@@ -187,7 +187,7 @@ def _known_format(slug: str | None) -> str | None:
 
 def _show_checked(result: "CheckResult | Unread", *, as_json: bool) -> None:
     from registry.cli.check_result import Unread, print_checked
-    from registry.cli.common import console
+    from registry.cli.terminal import console
 
     if as_json:
         print_json(result.to_json())
@@ -200,7 +200,7 @@ def _show_checked(result: "CheckResult | Unread", *, as_json: bool) -> None:
 @contextlib.contextmanager
 def _visiting_status(target: str, number: int, total: int) -> Iterator[None]:
     """Show on a terminal which target is being visited: a visit may take half a minute. Print nothing elsewhere."""
-    from registry.cli.common import errors, escaped
+    from registry.cli.terminal import errors, escaped
 
     if not errors.is_terminal:
         yield
@@ -232,15 +232,15 @@ def crawl(
     if bool(names) == (source is not None):
         fail("name hosts to visit, or a list of them with --from, not both; see `waypost crawl --help`", USAGE)
     settings = read_settings(connect_to, data)
-    from registry.cli.common import console
     from registry.cli.shutdown import exit_process
+    from registry.cli.terminal import console
 
     if source is None:
         from registry.cli.crawling import run_crawl
 
         exit_process(run_async(run_crawl(settings, names or (), console=console, as_json=as_json)))
     from crawler.seeds.opened import opened as opened_list
-    from registry.cli.crawling import run_from
+    from registry.cli.onepass import run_from
 
     with exit_on_error(), opened_list(source) as name_list:
         work = run_from(settings, name_list, urls=urls, console=console, as_json=as_json, summary=summary)
@@ -306,8 +306,8 @@ def inspect(
     Prints the reasons why it is not listed, the requests and answers of each visit, and the reason for the next visit.
     Exit code 1 when the host is unknown.
     """
-    from registry.cli.common import console
     from registry.cli.inspection import show_account
+    from registry.cli.terminal import console
 
     raise typer.Exit(
         run_async(with_registry(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json), data))
@@ -328,7 +328,7 @@ def changes(
 ) -> None:
     """Print what changed, from the oldest event that is kept."""
     from registry.cli.changes import show_changes, types_of
-    from registry.cli.common import console
+    from registry.cli.terminal import console
 
     wanted = types_of(types)
     raise typer.Exit(
@@ -360,7 +360,7 @@ def translate(
     Exit code 1 when the format cannot describe the service without inventing facts.
     """
     from registry.cli.check import CheckOptions, is_file
-    from registry.cli.common import errors
+    from registry.cli.terminal import errors
     from registry.cli.translate import show, translate_file, translate_host
     from registry.core.translating import TARGETS
 
@@ -385,8 +385,8 @@ def submit(
     as_json: AsJson = False,
 ) -> None:
     """Queue hosts for a visit. Exit code 1 when a name is refused."""
-    from registry.cli.common import console
     from registry.cli.show import show_submissions
+    from registry.cli.terminal import console
 
     raise typer.Exit(
         run_async(with_registry(lambda waypost: show_submissions(waypost, names, console, as_json=as_json), data))
@@ -433,7 +433,7 @@ def schedule(
     With --once, for cron and timers: exit code 1 when a job failed or is running in another process.
     """
     from registry.cli import scheduling
-    from registry.cli.common import console, errors
+    from registry.cli.terminal import console, errors
     from registry.wiring.schedule import JOB_BY_NAME
 
     if unknown := sorted(set(names or ()) - set(JOB_BY_NAME)):
@@ -468,8 +468,8 @@ def export(
     Parts of compressed NDJSON and a manifest, as of one moment; earlier dumps stay until newer ones exist. Exit code 3
     when it cannot be written, for instance because the disk is full: then nothing has changed.
     """
-    from registry.cli.common import console
     from registry.cli.copying import show_export
+    from registry.cli.terminal import console
 
     restricted = True if without_restricted else None
     work = with_registry(
@@ -502,8 +502,8 @@ def mirror(
     Loads its newest dump, then follows its change feed until stopped. Needs an empty database; a mirror visits no
     sites. It can be killed at any moment and goes on where it was. `waypost serve` answers from the copy meanwhile.
     """
-    from registry.cli.common import console
     from registry.cli.copying import run_mirror, show_mirror
+    from registry.cli.terminal import console
 
     if (url is None) != status:
         fail("name the registry to copy, or ask for --status", USAGE)
@@ -527,8 +527,8 @@ def forget(
     It disappears from all answers at once. Asks first; exit code 1 when nothing was stored. Without --opt-out it can be
     named, submitted and visited again. An existing opt-out is kept.
     """
-    from registry.cli.common import console
     from registry.cli.removal import confirm_forgetting, show_forgotten
+    from registry.cli.terminal import console
 
     settings = read_settings(data=data)
     registry = "the configured database" if settings.database_url else f"the registry in {settings.data}"
@@ -555,8 +555,8 @@ def optout(
     Reads its opt-out file and TXT record (see /bot). Exit code 1 when nothing changed because the site does not declare
     it, or could not be read.
     """
-    from registry.cli.common import console
     from registry.cli.removal import show_opt_out
+    from registry.cli.terminal import console
 
     settings = read_settings(connect_to, data)
     work = with_registry(
@@ -572,8 +572,8 @@ def reindex(data: DataFolder = None, as_json: AsJson = False) -> None:
 
     The new one is built beside the current one, which then is replaced.
     """
-    from registry.cli.common import console
     from registry.cli.show import show_reindex
+    from registry.cli.terminal import console
 
     run_async(with_registry(lambda waypost: show_reindex(waypost, console, as_json=as_json), data))
 
@@ -584,8 +584,8 @@ def rescore(data: DataFolder = None, as_json: AsJson = False) -> None:
 
     Makes no requests. Exit code 1 when a host fails.
     """
-    from registry.cli.common import console
     from registry.cli.show import show_rescore
+    from registry.cli.terminal import console
 
     raise typer.Exit(run_async(with_registry(lambda waypost: show_rescore(waypost, console, as_json=as_json), data)))
 
@@ -593,7 +593,7 @@ def rescore(data: DataFolder = None, as_json: AsJson = False) -> None:
 @app.command()
 def migrate(data: DataFolder = None) -> None:
     """Upgrade the database schema to the version of this program."""
-    from registry.cli.common import console
+    from registry.cli.terminal import console
     from registry.wiring import migrate_database
 
     revision = run_async(migrate_database(read_settings(data=data)))

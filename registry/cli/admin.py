@@ -346,7 +346,7 @@ def _time(at: datetime | None) -> str:
 
 
 def _print(text: str) -> None:
-    from registry.cli.common import console, escaped
+    from registry.cli.terminal import console, escaped
 
     console.print(escaped(text), soft_wrap=True)
 

@@ -80,7 +80,7 @@ def resolve(
 
 
 def _show(report: "ReportRecord", texts: Sequence[str]) -> None:
-    from registry.cli.common import console, escaped
+    from registry.cli.terminal import console, escaped
 
     times = f", reported {report.filings} times" if report.filings > 1 else ""
     console.print(escaped(f"{report.id}: {report.host} {report.code}, {report.state}{times}"), soft_wrap=True)

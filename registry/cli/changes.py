@@ -8,7 +8,8 @@ from rich.console import Console
 from registry.actions.feed import EventPage, ExpiredCursor, FeedRow, InvalidCursor
 from registry.api.feed import event_row
 from registry.cli.clean import print_json
-from registry.cli.common import DONE, NO, USAGE, escaped, fail, print_error
+from registry.cli.common import DONE, NO, USAGE, fail, print_error
+from registry.cli.terminal import escaped
 from registry.core.changes.kinds import ALL, Types, UnknownKind, payload_of
 from registry.wiring import Waypost
 

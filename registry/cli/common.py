@@ -5,16 +5,13 @@ characters except line feeds and Rich's styles.
 """
 
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.markup import escape
-from rich.segment import Segment
 
-from registry.cli.clean import visible, visible_lines
+from registry.cli.clean import visible
 
 if TYPE_CHECKING:
     from registry.settings import Settings
@@ -163,29 +160,3 @@ def fail(message: str, code: int) -> NoReturn:
 def print_error(message: str) -> None:
     """Print a message on standard error as plain text. It may contain text of the user or of a site."""
     typer.echo(f"{typer.style('waypost:', fg='red')} {visible(message)}", err=True)
-
-
-class CleanConsole(Console):
-    """A console that cleans every text that it renders, in tables, progress bars and statuses too.
-
-    Highlighting and emoji codes are off, because they would change texts of sites.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"highlight": False, "emoji": False, **options})
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        for segment in super().render(renderable, options):
-            if segment.control or segment.text.isprintable():
-                yield segment
-            else:
-                yield Segment(visible_lines(segment.text), segment.style)
-
-
-def escaped(text: str) -> str:
-    """Return untrusted text for a string with Rich's markup: printable characters, without any markup."""
-    return escape(visible(text))
-
-
-console = CleanConsole()
-errors = CleanConsole(stderr=True)

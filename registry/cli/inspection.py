@@ -12,8 +12,9 @@ from rich.table import Table
 from registry.actions.queries.explain import Explanation, HostRecord, VisitRecord, why_next
 from registry.actions.queries.inspect import HostReport, ServiceView, UnprobedPaths
 from registry.cli.clean import print_json
-from registry.cli.common import DONE, NO, escaped
+from registry.cli.common import DONE, NO
 from registry.cli.show import trust_lines
+from registry.cli.terminal import escaped
 from registry.core.merging.trust import explained_listing
 from registry.core.names.domains import host_syntax
 from registry.core.scheduling.policy import in_words, shown_time

@@ -8,7 +8,8 @@ from rich.console import Console
 
 from registry.actions.maintenance.opt_out import Verdict, Wish
 from registry.cli.clean import print_json, visible
-from registry.cli.common import DONE, NO, USAGE, escaped, fail, print_error
+from registry.cli.common import DONE, NO, USAGE, fail, print_error
+from registry.cli.terminal import escaped
 from registry.core.names.domains import host_syntax, registrable_domain
 from registry.settings import Settings
 from registry.wiring import Waypost

@@ -13,8 +13,9 @@ from rich.table import Table
 from crawler.handler import download
 from crawler.run import crawl
 from registry.cli.clean import print_json
-from registry.cli.common import DONE, INTERRUPTED, NO, escaped
+from registry.cli.common import DONE, INTERRUPTED, NO
 from registry.cli.shutdown import stop_on_signals
+from registry.cli.terminal import escaped
 from registry.core.scheduling.jobs import RunOutcome
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost

@@ -15,7 +15,7 @@ def search_keys(
 
     Needs its master key; repeatable.
     """
-    from registry.cli.common import console
+    from registry.cli.terminal import console
     from registry.wiring.searching import hand_out_search_keys
 
     with exit_on_error():

@@ -261,7 +261,7 @@ def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = 
     from crawler.seeds.source import LINKS, fold
 
     async def seed_links() -> int:
-        from registry.cli.common import errors
+        from registry.cli.terminal import errors
         from registry.wiring import open_waypost
 
         async with open_waypost(read_settings(data=data)) as waypost:
@@ -304,7 +304,7 @@ def _read_pages(
     @contextlib.asynccontextmanager
     async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
         from crawler.seeds.online import reading
-        from registry.cli.common import errors
+        from registry.cli.terminal import errors
 
         if start:
             what = "reading what is new" if progress.is_complete else "continuing the interrupted run"
@@ -323,7 +323,7 @@ async def _seed(
     kept: "Progress | None" = None,
 ) -> int:
     """Seed, show the report, return the exit code. `kept`: stores the position in a paged source."""
-    from registry.cli.common import errors
+    from registry.cli.terminal import errors
     from registry.wiring import open_waypost
 
     is_update = kept is not None and kept.is_complete  # a complete run without new names is a success
@@ -371,7 +371,7 @@ def summary(slug: str, report: "SeedReport") -> dict[str, Any]:
 
 def show(slug: str, report: "SeedReport", *, as_json: bool) -> None:
     """Print the report on standard output, with control characters in names escaped."""
-    from registry.cli.common import console
+    from registry.cli.terminal import console
 
     if as_json:
         print_json(summary(slug, report))

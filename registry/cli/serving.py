@@ -12,9 +12,9 @@ from rich.console import Console
 from starlette.types import ASGIApp
 
 from registry.api.app import settled
-from registry.cli.common import errors
 from registry.cli.interfaces import interfaces_of
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
+from registry.cli.terminal import errors
 from registry.edge.connections import IDLE_SECONDS, ConnectionLimits, ConnectionTable, limited_protocol, sweeping
 from registry.edge.interfaces import Interface, compose, running
 from registry.edge.limiter import ClientIdentifier

@@ -12,7 +12,8 @@ from rich.table import Table
 from registry.actions.mirroring.apply import DecidedAtOrigin
 from registry.actions.queries.inspect import HostReport, ServiceView
 from registry.cli.clean import print_json
-from registry.cli.common import DONE, NO, demo_folder, escaped, print_error
+from registry.cli.common import DONE, NO, demo_folder, print_error
+from registry.cli.terminal import escaped
 from registry.core.merging.trust import LEVELS, REASONS, explained_listing, shown
 from registry.core.model.listing import Query, TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable

@@ -26,7 +26,7 @@ def verify_index(
 
     Every service is compared; exit code 1 when they differ.
     """
-    from registry.cli.common import console
+    from registry.cli.terminal import console
 
     raise typer.Exit(
         run_async(with_registry(lambda waypost: _show(waypost, console, repair=repair, as_json=as_json), data))
@@ -35,7 +35,7 @@ def verify_index(
 
 async def _show(waypost: "Waypost", console: "Console", *, repair: bool, as_json: bool) -> int:
     from registry.cli.clean import print_json
-    from registry.cli.common import escaped
+    from registry.cli.terminal import escaped
 
     comparison = await waypost.search.verify_index(repair=repair)
     if as_json:

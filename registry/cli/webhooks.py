@@ -140,7 +140,7 @@ def deliveries(
                      "status": attempt.status, "duration_ms": attempt.duration_ms, "reason": attempt.reason}
                 )  # fmt: skip
             return DONE if attempts else NO
-        from registry.cli.common import console, escaped
+        from registry.cli.terminal import console, escaped
 
         for attempt in attempts:
             status = attempt.status if attempt.status is not None else "no answer"
@@ -212,7 +212,7 @@ def _send(
 
     async def work(waypost: "Waypost") -> int:
         from crawler.webhooks import WebhookSender, deliver
-        from registry.cli.common import console, escaped
+        from registry.cli.terminal import console, escaped
 
         outgoing = await choose(waypost)
         if outgoing is None:
@@ -253,7 +253,7 @@ def _unknown() -> int:
 
 
 def _show_secret(webhook: "WebhookRecord", *, as_json: bool) -> None:
-    from registry.cli.common import console
+    from registry.cli.terminal import console
 
     if as_json:
         print_json(_summary(webhook) | {"secret": webhook.secret})
@@ -263,7 +263,7 @@ def _show_secret(webhook: "WebhookRecord", *, as_json: bool) -> None:
 
 
 def _show_summary(webhook: "WebhookRecord", *, as_json: bool) -> None:
-    from registry.cli.common import console, escaped
+    from registry.cli.terminal import console, escaped
 
     if as_json:
         print_json(_summary(webhook))

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from registry.actions import indexing
 from registry.actions.queries import discover as discovering
-from registry.actions.queries import entries, inspect
+from registry.actions.queries import entry_search, inspect
 from registry.actions.queries.entries import EntryCounts
 from registry.core.model.listing import Filters, Query, SearchUnavailable
 from registry.core.ranking import Embedder
@@ -49,13 +49,13 @@ class SearchActions:
 
     async def search_entries(
         self, text: str, filters: Filters, *, limit: int, token: str | None = None
-    ) -> entries.EntryPage:
-        return await entries.search_entries(
+    ) -> entry_search.EntryPage:
+        return await entry_search.search_entries(
             self._store, self.backend, text, filters, limit=limit, token=token, embedder=self.embedder
         )
 
     async def entry_counts(self, text: str, filters: Filters, facets: Mapping[str, int]) -> EntryCounts:
-        return await entries.count_found(self._store, self.backend, text, filters, facets, embedder=self.embedder)
+        return await entry_search.count_found(self._store, self.backend, text, filters, facets, embedder=self.embedder)
 
     async def drain(self) -> indexing.DrainCounts | None:
         return await indexing.drain(self._store, self.backend, now=utc_now(), embedder=self.embedder)

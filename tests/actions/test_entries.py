@@ -5,15 +5,8 @@ from pathlib import Path
 import pytest
 
 from registry.actions.indexing import drain
-from registry.actions.queries.entries import (
-    EntryOrder,
-    ListConditions,
-    count_found,
-    entry,
-    entry_counts,
-    list_entries,
-    search_entries,
-)
+from registry.actions.queries.entries import EntryOrder, ListConditions, entry, entry_counts, list_entries
+from registry.actions.queries.entry_search import count_found, search_entries
 from registry.core.model.listing import Filters, Listing, StaleCursor
 from registry.core.names.air import AirName
 from registry.search.embedded import EmbeddedBackend

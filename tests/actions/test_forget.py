@@ -56,6 +56,7 @@ KEPT = {
     "visits",
     "search_target",
     "search_dirty",
+    "trust_causes",  # notes, like those of search: removed once the services that depend on the host were judged again
     "opt_out_requests",
     "audit",
 }

@@ -13,9 +13,9 @@ import pytest_asyncio
 
 from registry.actions.frontier.seed import seed
 from registry.api.params import FACETS
-from registry.cli.common import CleanConsole
 from registry.cli.inspection import show_account
 from registry.cli.show import show_search, show_visited
+from registry.cli.terminal import CleanConsole
 from registry.core.access.audit import OPERATOR
 from registry.core.formats import FORMATS
 from registry.core.model.listing import Query

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from registry.cli.changes import show_changes, types_of
-from registry.cli.common import DONE, USAGE, CleanConsole
+from registry.cli.common import DONE, USAGE
+from registry.cli.terminal import CleanConsole
 from registry.core.changes.kinds import ALL
 from tests.support.api import Api
 from tests.support.database import until_true

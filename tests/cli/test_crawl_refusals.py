@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from registry.actions.frontier.seed import KEPT
-from registry.cli.common import NO, CleanConsole
+from registry.cli.common import NO
 from registry.cli.crawling import run_crawl
+from registry.cli.terminal import CleanConsole
 from registry.settings import Settings
 from tests.support.builders import ADP, adp_manifest
 from tests.support.sites import Reply, Sites

@@ -59,7 +59,7 @@ def test_the_api_starts_without_the_crawler() -> None:
     assert _loaded_with("registry.cli.serving", "crawler", "scrapy", "pyreqwest", "pycares", "registry.demo") == ""
 
 
-@pytest.mark.parametrize("module", ["registry.cli.crawling", "registry.cli.crawling"])
+@pytest.mark.parametrize("module", ["registry.cli.crawling", "registry.cli.onepass"])
 def test_a_crawl_starts_without_the_api_and_the_search_engine(module: str) -> None:
     """Engines and vectors take as much memory as a thousand hosts in flight, and are not needed before its end."""
     heavy = ("numpy", "tantivy", "usearch", "tokenizers", "meilisearch", "alembic", "fastapi", "uvicorn", "starlette")

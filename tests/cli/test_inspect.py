@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from registry.cli.common import CleanConsole
 from registry.cli.inspection import show_account
+from registry.cli.terminal import CleanConsole
 from registry.store.unit_of_work import Store
 from registry.wiring.queries import QueryActions
 from tests.support.builders import ADP, Page, adp_detail, adp_manifest, crawl

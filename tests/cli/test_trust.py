@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from registry.cli import app
-from registry.cli.common import CleanConsole
 from registry.cli.inspection import show_account
 from registry.cli.show import show_search, show_submissions, show_visited
+from registry.cli.terminal import CleanConsole
 from registry.core.merging.trust import LEVELS, REASONS
 from registry.core.model.listing import Query, TrustLevel
 from registry.search.embedded import EmbeddedBackend

@@ -323,22 +323,21 @@ CLUSTER = "https://kubernetes.default.svc/api"
 
 
 @pytest.mark.parametrize(
-    ("spelling", "is_scanned"),
+    "spelling",
     [
-        (CLUSTER.replace("/", "\\/"), True),
-        (CLUSTER.replace("default", "def\\u200bault"), True),
-        (CLUSTER.replace("kube", "\\u006bube"), False),
-        (CLUSTER.replace("//", "\\u002f/"), False),
-        (CLUSTER.replace("//", "/\\u200b/"), False),
-        (CLUSTER.replace("https", "http\\u200bs").replace("//", "/\\u200b/"), False),
+        CLUSTER.replace("/", "\\/"),
+        CLUSTER.replace("default", "def\\u200bault"),
+        CLUSTER.replace("kube", "\\u006bube"),
+        CLUSTER.replace("//", "\\u002f/"),
+        CLUSTER.replace("//", "/\\u200b/"),
+        CLUSTER.replace("https", "http\\u200bs").replace("//", "/\\u200b/"),
     ],
 )
-def test_escapes_and_hidden_characters_do_not_help(spelling: str, is_scanned: bool) -> None:
-    """What the scan of a document does not see, the gate behind the merge leaves out, also with a finding."""
+def test_escapes_and_hidden_characters_do_not_help(spelling: str) -> None:
     body = json.dumps(adp(support={"page": "HERE"})).replace("HERE", spelling)
     result = merge(SHOP, [held(SHOP, "/.well-known/agent", body)])
     assert "kubernetes" not in json.dumps(to_json(result.service or Service()))
-    place = (f"https://{SHOP}/.well-known/agent", "/support/page") if is_scanned else (None, "")
+    place = (f"https://{SHOP}/.well-known/agent", "/support/page")
     assert findings_of(result, ADDRESS_NOT_PUBLIC) == [(*place, CLUSTER)]
 
 

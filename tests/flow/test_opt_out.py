@@ -17,8 +17,8 @@ from crawler import opt_out
 from crawler.opt_out import OptOutChecks, check_continuously
 from crawler.run import crawl
 from crawler.stats import CrawlCounts, OnProgress
-from registry.cli.common import console
 from registry.cli.removal import show_forgotten, show_opt_out
+from registry.cli.terminal import console
 from registry.core.model.documents import Outcome
 from registry.settings import Settings
 from registry.store.records import VisitRecord
