@@ -18,7 +18,7 @@ from registry.core.model.documents import Outcome
 from registry.core.translating import TARGETS, Loss, SourceDocument, Translation, Untranslatable, translate
 from registry.edge.limiter import charge_stored
 from registry.edge.problems import BUSY, INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, Problem
-from registry.edge.requests import MAX_INLINE_DOCUMENT, base_url, computed, registry_of
+from registry.edge.requests import MAX_INLINE_TRANSLATION, base_url, computed, registry_of
 from registry.edge.responses import capability_url, encoded_response
 from registry.edge.routing import strict_router
 
@@ -78,7 +78,7 @@ async def manifest(
     size = stored.size + sum(len(source.raw) for source in sources)
     charge_stored(request, size)
     wanted = (stored, sources, format, base_url(request), version, raw)
-    body, media_type = await computed(request, size, MAX_INLINE_DOCUMENT, _encoded_translation, *wanted, host=host)
+    body, media_type = await computed(request, size, MAX_INLINE_TRANSLATION, _encoded_translation, *wanted, host=host)
     return encoded_response(request, body, media_type=media_type)
 
 
