@@ -24,10 +24,10 @@ demo: .venv/.done        ## crawl the sample web over TLS, search it, serve the 
 	.venv/bin/waypost demo --port $(PORT)
 
 test: .venv/.done        ## every test
-	.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs
+	.venv/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -rs
 
 test-fast: .venv/.done   ## without the tests marked slow
-	.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs -m "not slow"
+	.venv/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -rs -m "not slow"
 
 torture: .venv/.done     ## hostile servers, one by one and two hundred at once: outcomes, memory, honest hosts beside them
 	.venv/bin/python -m tests.crawler.torture
