@@ -120,7 +120,8 @@ def read_archive(_: bytes) -> None:
 
 
 def read_sitemap(body: bytes) -> None:
-    for raw in (body, b"a\n" * 20_000_000, b"<urlset>" + b"<url><loc>x</loc></url>" * 2_000_000):
+    many = 100_000 if DEPTH == 1 else 2_000_000
+    for raw in (body, b"a\n" * 10 * many, b"<urlset>" + b"<url><loc>x</loc></url>" * many):
         assert all(isinstance(refusal, Refusal) for refusal in sitemap.read(raw, "https://a.example/").refused)
 
 
