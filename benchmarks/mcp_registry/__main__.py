@@ -26,7 +26,7 @@ from registry.store.migrate import upgrade
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost, database_url
-from registry.wiring.upkeep import Reference
+from registry.wiring.reference import Reference
 from tests.mcp_registry.sites import PARCELS, SITES
 from tests.support.builders import crawl
 

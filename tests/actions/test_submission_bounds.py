@@ -224,7 +224,9 @@ async def test_a_postponed_host_is_not_queued_anew_by_submissions(store: Store) 
     assert again_submitted.next_visit_at is not None and again_submitted.next_visit_at > NOW + 5 * HOUR
     assert await take(store, now=NOW + MINUTE) is None
     status = await status_of(store, name, NOW + MINUTE)
-    assert status.state == "queued" and status.reasons[0].startswith("Not visited: the little-known hosts of this domain")
+    assert status.state == "queued" and status.reasons[0].startswith(
+        "Not visited: the little-known hosts of this domain"
+    )
     assert await visited(store, {}, NOW + 8 * HOUR) == [name]
 
 

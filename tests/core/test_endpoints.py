@@ -112,8 +112,10 @@ def test_links_cause_no_findings() -> None:
 @pytest.mark.parametrize(
     ("domain", "warned"),
     [
-        ("shop.example", False),
-        ("https://www.shop.example/x", False),
+        ("api.shop.example", False),
+        ("https://v2.api.shop.example/x", False),
+        ("shop.example", True),
+        ("https://www.shop.example/x", True),
         ("other.com", True),
         ("https://shop.example.other.com/", True),
         ("not a host", False),

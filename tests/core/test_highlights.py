@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.ranking.parsed_query import MOST, highlights
+from registry.core.ranking.parsed_query import MAX_HIGHLIGHTS, highlights
 from registry.core.wording.text import query_terms
 
 
@@ -28,7 +28,7 @@ def test_words_are_marked_in_every_form(query: str, text: str, expected: list[st
 def test_spans_rise_and_lie_inside(query: str, text: str) -> None:
     previous_end = 0
     spans = highlights(text, query_terms(query))
-    assert len(spans) <= MOST
+    assert len(spans) <= MAX_HIGHLIGHTS
     for start, end in spans:
         assert previous_end <= start < end <= len(text)
         previous_end = end

@@ -3,7 +3,7 @@
 import pytest
 
 from registry.core.assessing.assess import assess_body
-from registry.core.reading.plain_text import MOST, declared_languages
+from registry.core.reading.plain_text import MAX_LANGUAGES, declared_languages
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_tags_are_read_and_the_rest_is_left_out(header: str, expected: tuple[str
 
 def test_a_long_list_is_cut() -> None:
     many = ",".join(f"a{chr(97 + n % 26)}" for n in range(26))
-    assert len(declared_languages({"content-language": many})) == MOST
+    assert len(declared_languages({"content-language": many})) == MAX_LANGUAGES
 
 
 def test_without_a_header_there_is_no_language() -> None:

@@ -171,7 +171,7 @@ def test_every_match_of_role_markup_has_one_of_its_parts(pattern: re.Pattern[str
 @given(text(alphabet=characters(codec="utf-8")) | text(alphabet="aA e\u0301\u0338\u3099ｱﾞ\u1100\u1161ﬁİß—\u200b"))
 def test_folding_each_run_of_other_characters_folds_the_whole_text(raw: str) -> None:
     decomposed = injection._DROPPED.sub("", unicodedata.normalize("NFKD", raw))
-    assert injection._visible(raw) == unicodedata.normalize("NFC", decomposed)
+    assert injection._make_visible(raw) == unicodedata.normalize("NFC", decomposed)
 
 
 def test_a_long_run_is_found_wherever_it_begins() -> None:
