@@ -312,7 +312,7 @@ class Slow:
 
 async def test_a_client_that_reads_slowly_does_not_hold_up_its_next_request() -> None:
     slow = Slow()
-    app = RequestMiddleware(slow, Rules(), read_rate=100, submit_rate=1, trusted_proxies=())
+    app = RequestMiddleware(slow, Rules(), public_url="", read_rate=100, submit_rate=1, trusted_proxies=())
 
     async def receive() -> Message:
         return {"type": "http.request", "body": b""}
@@ -335,7 +335,7 @@ async def test_too_many_waiting_reads_are_refused() -> None:
         await release.wait()
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    limited_app = RequestMiddleware(app, Rules(), read_rate=10_000, submit_rate=1, trusted_proxies=())
+    limited_app = RequestMiddleware(app, Rules(), public_url="", read_rate=10_000, submit_rate=1, trusted_proxies=())
     statuses: list[int] = []
 
     async def receive() -> Message:
