@@ -28,8 +28,8 @@ def main(seconds: float, command: list[str]) -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     signal.signal(signal.SIGALRM, raise_timeout)
-    started = subprocess.Popen(command)  # kept: a forgotten one would take its own exit status when it is collected
     try:
+        started = subprocess.Popen(command)  # kept: a forgotten one would take its own exit status when collected
         signal.setitimer(signal.ITIMER_REAL, seconds)
         while True:
             process, status = os.waitpid(-1, 0)
