@@ -90,6 +90,7 @@ async def test_json_of_pages_of_other_sites_is_refused_where_it_writes(api: Api)
                 assert (answer.status_code, slug(answer)) == (403, "foreign-origin"), (method, path, answer.text)
 
 
+@pytest.mark.slow
 async def test_writes_of_programs_and_of_own_pages_are_taken(api: Api) -> None:
     own = ({}, {"Sec-Fetch-Site": "same-origin", "Origin": PUBLIC_URL}, {"Origin": PUBLIC_URL})
     for method, path, is_form in all_writes(api):

@@ -148,6 +148,7 @@ def test_hostile_texts_stay_in_their_words(shell: str) -> None:
     assert sum("curl" in call for call in calls) > len(calls) * 2 // 3
 
 
+@pytest.mark.slow
 @settings(
     max_examples=12,
     deadline=None,
