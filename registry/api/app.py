@@ -37,6 +37,7 @@ from registry.api import (
     validate,
 )
 from registry.api.response_cache import NAME, ResponseCache
+from registry.api.response_cache import PATH as CACHED_PATH
 from registry.edge import problems
 from registry.edge.interfaces import Interface, compose
 from registry.edge.metrics import Figure, gauge, labelled
@@ -75,7 +76,9 @@ def interface(waypost: Waypost, settings: Settings, routes: FastAPI | None = Non
     routes = make_routes() if routes is None else routes
     provide(routes.state, waypost, settings)
     cache = ResponseCache(routes)
-    rules = Rules(open=_OPEN, submissions=_SUBMISSIONS, searches=_SEARCHES, tokens=_TOKENS, kept=cache.kept)
+    rules = Rules(
+        open=_OPEN, submissions=_SUBMISSIONS, searches=_SEARCHES, tokens=_TOKENS, kept={CACHED_PATH: cache.kept}
+    )
     return Interface(cache, rules, name=NAME, figures=lambda: _figures(cache))
 
 

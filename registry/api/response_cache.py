@@ -20,7 +20,7 @@ LIFETIME_SECONDS: Final = 1.0
 MAX_ANSWERS: Final = 5_000
 MAX_BYTES: Final = 64_000_000
 _MAX_QUERY_BYTES: Final = 4_000
-_PATH: Final = "/api/discover"
+PATH: Final = "/api/discover"
 
 NAME: Final = "api"
 """Label of this interface in metrics."""
@@ -54,13 +54,13 @@ class ResponseCache:
         return len(self._responses)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_cacheable = scope["type"] == "http" and scope["path"] == _PATH and scope["method"] == "GET"
+        is_cacheable = scope["type"] == "http" and scope["path"] == PATH and scope["method"] == "GET"
         if not is_cacheable or len(scope["query_string"]) > _MAX_QUERY_BYTES:
             await self._app(scope, receive, send)
             return
         query: bytes = scope["query_string"]
         cached = self._current(query)
-        scope[ROUTE] = _PATH
+        scope[ROUTE] = PATH
         if cached is None:
             self.served["miss"] += 1
             await self._forward(scope, receive, send, query)
@@ -72,11 +72,11 @@ class ResponseCache:
 
     def kept(self, scope: Scope, coding: str) -> Form | None:
         """Return the cached response to a GET request in this coding, or None."""
-        cached = self._current(scope["query_string"]) if scope["path"] == _PATH else None
+        cached = self._current(scope["query_string"])
         form = None if cached is None else cached.forms.get(coding)
         if form is not None:
             self.served["hit"] += 1
-            scope[INTERFACE], scope[ROUTE] = NAME, _PATH
+            scope[INTERFACE], scope[ROUTE] = NAME, PATH
         return form
 
     def _current(self, query: bytes) -> _CachedResponse | None:

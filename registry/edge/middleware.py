@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registry.core.reading.reader import MAX_BYTES
 from registry.edge.compression import Compressing, Form, coding_for
+from registry.edge.compression import Headers as HeaderFields
 from registry.edge.cross_site import has_bearer, refuse_other_media_types, refuse_other_sites
 from registry.edge.error_pages import ErrorPage
 from registry.edge.limiter import ClientIdentifier, RateLimiter, Spending, of_bytes
@@ -89,9 +90,9 @@ class Rules:
     `open`: prefixes of the paths that browsers may read from anywhere (CORS). `submissions`: paths whose POST takes
     from the limit of submissions. `searches`: paths whose POST only reads, so that a client's turns limit it as they do
     GET, and pages of other sites may send it. `tokens`: prefixes of the paths that need a token. `members`: prefix of
-    paths -> a function that returns further members of a problem, for protocols with their own errors. `kept` returns
-    headers and body, in a coding, of the cached 200 for a GET request. `error_page` makes the page about a problem for
-    clients that prefer HTML; at most one interface has one.
+    paths -> a function that returns further members of a problem, for protocols with their own errors. `kept`: path ->
+    a function that returns headers and body, in a coding, of the cached 200 for a GET request. `error_page` makes the
+    page about a problem for clients that prefer HTML; at most one interface has one.
     """
 
     open: tuple[str, ...] = ()
@@ -99,7 +100,7 @@ class Rules:
     searches: frozenset[str] = frozenset()
     tokens: tuple[str, ...] = ()
     members: Mapping[str, ProblemMembers] = field(default_factory=dict)
-    kept: KeptResponse | None = None
+    kept: Mapping[str, KeptResponse] = field(default_factory=dict)
     error_page: ErrorPage | None = None
 
     @classmethod
@@ -111,7 +112,7 @@ class Rules:
             frozenset().union(*(one.searches for one in every)),
             tuple(path for one in every for path in one.tokens),
             {path: members for one in every for path, members in one.members.items()},
-            next((one.kept for one in every if one.kept is not None), None),
+            {path: kept for one in every for path, kept in one.kept.items()},
             next((one.error_page for one in every if one.error_page is not None), None),
         )
 
@@ -193,7 +194,8 @@ class RequestMiddleware:
         Return None when the request must take the ordinary way, which costs several times as much: nothing is cached
         for it, or it is conditional, has a body, is traced or must be refused.
         """
-        if self._rules.kept is None or self._spans is not None or scope["method"] != "GET":
+        kept = self._rules.kept.get(scope["path"])
+        if kept is None or self._spans is not None or scope["method"] != "GET":
             return None
         accepted, forwarded_for, client_id = b"", b"", None
         for name, value in scope["headers"]:
@@ -205,7 +207,7 @@ class RequestMiddleware:
                 forwarded_for = forwarded_for + b"," + value if forwarded_for else value
             elif name == b"x-request-id":
                 client_id = value.decode("latin-1")
-        form = self._rules.kept(scope, coding_for(accepted) if accepted else "")
+        form = kept(scope, coding_for(accepted) if accepted else "")
         if form is None:
             return None
         allowance = self._work.take(self._clients.key(_peer(scope), forwarded_for.decode("latin-1")))
@@ -214,8 +216,8 @@ class RequestMiddleware:
         if self._metrics is not None:
             self._metrics.record(scope, "GET", 200, 0.0, None)
         headers, body = form
-        request_id = (b"x-request-id", _request_id(client_id).encode())
-        return [*headers, request_id, *_ON_OPEN, _POLICY, *limit_fields((allowance,))], body
+        is_open = scope["path"].startswith(self._rules.open)
+        return _complete(headers, _request_id(client_id), limit_fields((allowance,)), is_open=is_open), body
 
     async def _traced(self, scope: Scope, method: str, headers: Headers, receive: Receive, sender: "_Sender") -> None:
         if self._spans is None:
@@ -340,24 +342,27 @@ class _Sender:
                 self.counting.record(self.status, self.spending)
             if self.turn is not None:
                 self.turn.close()  # the work is done, and a client that reads slowly must not hold up its next request
-            headers = [
-                *message.get("headers", ()),
-                (b"x-request-id", self._request_id.encode()),
-                *(_ON_OPEN if self._is_open else _ON_CLOSED),
-            ]
-            for name, _ in headers:
-                if name == _POLICY[0]:
-                    break
-            else:
-                headers.append(_POLICY)  # guard: content-policy
-            if self.spending:
-                headers += self.spending.fields()
+            limits = self.spending.fields() if self.spending else ()
+            headers = _complete(message.get("headers", ()), self._request_id, limits, is_open=self._is_open)
             message = {**message, "headers": headers}
         elif self._is_head and message["type"] == "http.response.body":
             if message.get("more_body"):
                 return
             message = {**message, "body": b""}
         await self._send(message)
+
+
+def _complete(
+    headers: HeaderFields, request_id: str, limits: HeaderFields, *, is_open: bool
+) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a response with those that every response has. `limits`: what the request met."""
+    complete = [*headers, (b"x-request-id", request_id.encode()), *(_ON_OPEN if is_open else _ON_CLOSED)]
+    for name, _ in complete:
+        if name == _POLICY[0]:
+            break
+    else:
+        complete.append(_POLICY)  # guard: content-policy
+    return [*complete, *limits]
 
 
 def _declared_length(headers: Headers) -> int:
