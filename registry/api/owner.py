@@ -177,9 +177,9 @@ async def canonical(request: Request, domain: DomainPath) -> Response:
     name, agreed = body.get("canonical"), body.get("consent")
     if "canonical" not in body or not (name is None or (isinstance(name, str) and len(name) <= MAX_NAME_CHARS)):
         raise Problem(INVALID_BODY, "The body must be an object with `canonical` (a host name, or null).")
-    consent = parse_token(agreed, OWNER) if isinstance(agreed, str) else None
-    if agreed is not None and consent is None:
-        raise Problem(INVALID_BODY, "`consent` must be the owner's token of the canonical host.")
+    consent = (
+        None if agreed is None else _other_token(agreed, "`consent` must be the owner's token of the canonical host.")
+    )
     with _refusals():
         target = None if name is None else host_syntax(name.strip())
     pinned = await owner.run(OwnershipActions.pin, target, consent)
@@ -215,10 +215,8 @@ async def webhook(request: Request, domain: DomainPath) -> Response:
         raise Problem(INVALID_BODY, "`types` must be a list of kinds of events.")
     receiver_token = None
     if "receiver_token" in body:
-        text = body["receiver_token"]
-        receiver_token = parse_token(text, OWNER) if isinstance(text, str) else None
-        if receiver_token is None:
-            raise Problem(INVALID_BODY, "`receiver_token` must be the owner's token of the receiver's host.")
+        needed = "`receiver_token` must be the owner's token of the receiver's host."
+        receiver_token = _other_token(body["receiver_token"], needed)
     with _refusals():
         wanted = Types.of(types)
     record = await owner.run(OwnershipActions.set_webhook, url, wanted, receiver_token)
@@ -286,6 +284,14 @@ async def _body(request: Request, known: set[str]) -> dict[str, Any]:
     if not isinstance(body, dict) or set(body) - known:
         raise Problem(INVALID_BODY, f"The body must be an object with {', '.join(sorted(known))}.")
     return body
+
+
+def _other_token(text: object, needed: str) -> Token:
+    """Return the owner's token of another host. Raise Problem, which says what is `needed`, for anything else."""
+    token = parse_token(text, OWNER) if isinstance(text, str) else None
+    if token is None:
+        raise Problem(INVALID_BODY, needed)
+    return token
 
 
 @contextlib.contextmanager
