@@ -1,6 +1,8 @@
 """Reads facts outside a service's own documents on which its trust depends (`speaking.depends_on`)."""
 
-from collections.abc import Collection, Iterable
+import asyncio
+from collections.abc import Callable, Collection, Iterable
+from typing import TypeVar
 
 from registry.core.merging.speaking import NOTHING_KNOWN, OWNER_MARK, SITE_MARK, Known
 from registry.core.names.domains import registrable_domain
@@ -8,12 +10,32 @@ from registry.store.claims import ClaimRecord
 from registry.store.records import ServiceRecord
 from registry.store.unit_of_work import UnitOfWork
 
+_Result = TypeVar("_Result")
 
-def names_of(services: Iterable[ServiceRecord]) -> frozenset[str]:
+
+async def compute_with_known(
+    uow: UnitOfWork,
+    before: Iterable[ServiceRecord],
+    compute: Callable[[Known], _Result],
+    services: Callable[[_Result], Iterable[ServiceRecord]],
+) -> _Result:
+    """Return what `compute` makes, in a thread, of the stored facts on which its services depend.
+
+    These are known only afterwards: it runs with the facts that the services needed `before`, and again if they need
+    others now.
+    """
+    names = _names_of(before)
+    result = await asyncio.to_thread(compute, await _known_of(uow, names))
+    if not (needed := _names_of(services(result))) <= names:
+        result = await asyncio.to_thread(compute, await _known_of(uow, needed))
+    return result
+
+
+def _names_of(services: Iterable[ServiceRecord]) -> frozenset[str]:
     return frozenset(name for service in services for name in service.trust_depends_on)
 
 
-async def known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
+async def _known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
     """Return the stored facts about the names."""
     if not names:
         return NOTHING_KNOWN

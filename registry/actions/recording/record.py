@@ -10,13 +10,14 @@ import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from itertools import groupby
 from typing import Final, TypeAlias
 from uuid import UUID
 
 from registry.actions.frontier.lease import apply_opt_out
 from registry.actions.recording.conclude import StoredDomains, VisitComparison, Writes, compare, conclude
-from registry.actions.recording.known import known_of, names_of
+from registry.actions.recording.known import compute_with_known
 from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import has_versions, needs_body, state_changed
 from registry.core.access.audit import AuditEvent, system_actor
@@ -90,10 +91,8 @@ async def _record_together(store: Store, finished: Sequence[Leased], now: dateti
         comparisons = await asyncio.to_thread(compare, still_leased, before, now)
         bodies = await uow.documents.bodies(_bodies_needed(comparisons))
         before.capabilities = await uow.services.capabilities(_compared_with(comparisons, before))
-        names = names_of(before.services.values())
-        writes = await asyncio.to_thread(conclude, comparisons, before, bodies, now, await known_of(uow, names))
-        if not (needed := names_of(writes.services)) <= names:  # the documents name hosts that are not loaded yet
-            writes = await asyncio.to_thread(conclude, comparisons, before, bodies, now, await known_of(uow, needed))
+        concluding = partial(conclude, comparisons, before, bodies, now)
+        writes = await compute_with_known(uow, before.services.values(), concluding, lambda made: made.services)
         await _write(uow, writes, now)
         await uow.domains.end_lease(leases)
         await uow.ledger.announce(writes.awaited)

@@ -8,11 +8,12 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import groupby
 from typing import Final
 
 from registry.actions.recording.conclude import may_be_mcp_server
-from registry.actions.recording.known import known_of, names_of
+from registry.actions.recording.known import compute_with_known
 from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import (
     Capabilities,
@@ -121,12 +122,13 @@ async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> 
             if needs_body(document)
         }
     )
-    names = names_of(services.values())
-    computed = await asyncio.to_thread(_compute, selected, bodies, services, limits, now, await known_of(uow, names))
-    needed = names_of(shown.service for _, shown in computed.values() if shown.service is not None)
-    if not needed <= names:
-        known = await known_of(uow, needed)
-        computed = await asyncio.to_thread(_compute, selected, bodies, services, limits, now, known)
+    computing = partial(_compute, selected, bodies, services, limits, now)
+    computed = await compute_with_known(
+        uow,
+        services.values(),
+        computing,
+        lambda made: [shown.service for _, shown in made.values() if shown.service is not None],
+    )
     capabilities = await uow.services.capabilities([key for key in selected if key[1] in services])
     changed = 0
     for key, (rejudged, shown) in computed.items():
