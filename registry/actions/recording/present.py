@@ -82,10 +82,12 @@ def present(
     if merged.service is None:
         return Presentation(None, (), findings, None)
     graded = score(merged.service, merged.findings)
-    record = _service(domain, host, merged, merged.service, graded, standing, now)
+    model = to_json(merged.service)
+    capabilities = model.pop("capabilities", ())
+    record = _service(domain, host, merged, merged.service, model, graded, standing, now)
     return Presentation(
         _with_dates(record, previous, now),
-        _capability_records(merged.service),
+        _capability_records(merged.service, capabilities),
         findings,
         ScoreRecord(domain, host, now, graded.value, VERSION, graded.to_json()),
         NO_SERVERS if standing.is_hidden else server_records(host, merged.service),
@@ -159,13 +161,23 @@ def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:
 
 
 def _service(
-    domain: str, host: str, merged: MergeResult, service: Service, graded: Score, standing: ListingFacts, now: datetime
+    domain: str,
+    host: str,
+    merged: MergeResult,
+    service: Service,
+    model: dict[str, Any],
+    graded: Score,
+    standing: ListingFacts,
+    now: datetime,
 ) -> ServiceRecord:
-    trust = trust_of(host, service, merged.findings, is_failing=standing.is_failing, known=standing.known)
+    """Return the row of a service. `model`: the service as JSON without its capabilities."""
+    spoken = spoken_of(host, service, merged.findings)
+    trust = trust_of(
+        host, service, merged.findings, is_failing=standing.is_failing, known=standing.known, spoken=spoken
+    )
     listing = make_listing(
         domain, host, service, graded.value, trust.level, merged.formats, standing.seen_at.date(), trust.reasons
     )
-    model = {key: value for key, value in to_json(service).items() if key != "capabilities"}
     return ServiceRecord(
         domain=domain,
         host=host,
@@ -190,7 +202,7 @@ def _service(
         created_at=now,
         updated_at=now,
         seen_at=standing.seen_at,
-        trust_depends_on=depends_on(host, spoken_of(host, service, merged.findings)),
+        trust_depends_on=depends_on(host, spoken),
         named_hosts=named_hosts(host, service),
     )
 
@@ -221,10 +233,9 @@ def _offered_since(listing: Listing, previous: ServiceRecord | None, now: dateti
     return previous.listing.offered_since or previous.created_at
 
 
-def _capability_records(service: Service) -> tuple[CapabilityRecord, ...]:
-    """Return the capabilities as stored, with the arguments of their example calls."""
+def _capability_records(service: Service, stored: Iterable[Mapping[str, Any]]) -> tuple[CapabilityRecord, ...]:
+    """Return the capabilities, which are `stored` as JSON, with the arguments of their example calls."""
     records = []
-    stored = to_json(service).get("capabilities", ())
     for value, example in zip(stored, examples_of(service), strict=True):
         data = {key: item for key, item in value.items() if key != "detail"}
         digest = capability_fingerprint(data)

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 from registry.core.format_support import common_rules
 from registry.core.merging import rules
 from registry.core.merging.held import LocatedFinding
-from registry.core.merging.speaking import NOTHING_KNOWN, Known, speaks_for_site, spoken_of, takes_tokens
+from registry.core.merging.speaking import NOTHING_KNOWN, Known, Spoken, speaks_for_site, spoken_of, takes_tokens
 from registry.core.model.findings import Severity
 from registry.core.model.listing import Listing, Resemblance, TrustLevel
 from registry.core.model.services import Service
@@ -164,16 +164,18 @@ def trust_of(
     *,
     is_failing: bool = False,
     known: Known = NOTHING_KNOWN,
+    spoken: Spoken | None = None,
 ) -> Trust:
     """Return the trust of a host that served its documents over valid TLS.
 
     `findings`: all of the merged service. `is_failing`: its last visits failed so often and for so long that it may be
-    gone (decided by the store; age alone is no reason). `known`: of the hosts in `speaking.depends_on`.
+    gone (decided by the store; age alone is no reason). `known`: of the hosts in `speaking.depends_on`. `spoken`: what
+    `spoken_of` returns, if it was called already.
     """
     found = {_BY_RULE.get(located.finding.rule) for located in findings}  # guard: trust-findings
     if any(located.finding.rule.severity is Severity.ERROR for located in findings):
         found.add(DOCUMENT_ERROR)
-    spoken = spoken_of(host, service, findings)
+    spoken = spoken or spoken_of(host, service, findings)
     if any(not same_site(host, other) for other in spoken.called):
         found.add(CALLS_OTHER_SITE)
     if speaks_for_site(host, spoken, known):  # guard: speaks-for-site
