@@ -121,20 +121,17 @@ def _next(value: Any) -> str:
 
 def _hosts(entries: Iterable[bytes | Refusal]) -> Iterator[Seed | Refusal]:
     for raw in entries:
-        if isinstance(raw, Refusal):
-            yield raw
-            continue
-        for entry in readable_entries([raw], None):
+        for entry in [raw] if isinstance(raw, Refusal) else readable_entries([raw], None):
             yield from _hosts_in_server(entry)
 
 
 def _hosts_in_server(entry: Any) -> Iterator[Seed | Refusal]:
     """Yield the hosts of an entry. v0.1 wraps the document in `server`, beside the registry's metadata; v0 does not."""
-    wrapped = entry.get("server") if isinstance(entry, dict) else None
-    server = wrapped if isinstance(wrapped, dict) else entry
     if isinstance(entry, Refusal):
         yield entry
         return
+    wrapped = entry.get("server") if isinstance(entry, dict) else None
+    server = wrapped if isinstance(wrapped, dict) else entry
     if not isinstance(server, dict):
         yield Refusal(str(entry)[:_MAX_NAME], "no_server", "this entry of the list is no server")
         return
