@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-import jiter
-
 from registry.core.model.documents import Json
 from registry.core.reading import rules
-from registry.core.reading.reader import BOM, Unreadable, check_caps
+from registry.core.reading.reader import Unreadable, check_caps, parse_strict
 
 RECORD_VALUES: Final = 250_000
 """Most members and items in one record of a service."""
@@ -64,12 +62,10 @@ def parse_bounded(raw: bytes, *, max_bytes: int, max_values: int) -> Json:
     if count_values(raw) > max_values:  # guard: foreign-values
         raise Unreadable(rules.TOO_MANY, f"more than {max_values} members and items")
     try:
-        # guard: foreign-strict
-        value: Json = jiter.from_json(raw.removeprefix(BOM), allow_inf_nan=False, catch_duplicate_keys=True)
+        return parse_strict(raw)
     except ValueError as error:
         is_repeated = "duplicate key" in str(error)
         raise Unreadable(rules.DUPLICATE_KEY if is_repeated else rules.NOT_JSON, str(error)) from None
-    return value
 
 
 def read_entry(raw: bytes) -> Json:

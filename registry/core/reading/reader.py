@@ -68,11 +68,17 @@ def read_json(raw: bytes) -> Json:
     """Return the body as one JSON value within the caps above. Raise Unreadable."""
     text = read_text(raw)
     try:
-        # guard: json-strict
-        value: Json = jiter.from_json(raw.removeprefix(BOM), allow_inf_nan=False, catch_duplicate_keys=True)
+        value = parse_strict(raw)
     except ValueError as error:
         _explain(str(error), text)
     check_caps(value)
+    return value
+
+
+def parse_strict(raw: bytes) -> Json:
+    """Return the one JSON value of some bytes; repeated keys, NaN and infinities are errors. Raise ValueError."""
+    # guard: json-strict
+    value: Json = jiter.from_json(raw.removeprefix(BOM), allow_inf_nan=False, catch_duplicate_keys=True)
     return value
 
 

@@ -59,7 +59,7 @@ GUARDS: Final = (
     Guard("foreign-values", "values of an entry", NEVER, (f"{_LISTS}test_an_entry_over_a_bound_is_refused",)),
     Guard("foreign-entries", "entries of a list", NEVER, (f"{_LISTS}test_an_answer_over_a_bound_is_refused",)),
     Guard(
-        "foreign-strict",
+        "json-strict",
         "repeated keys of an entry",
         Edit("catch_duplicate_keys=True", "catch_duplicate_keys=False"),
         (f"{_LISTS}test_an_entry_over_a_bound_is_refused",),
