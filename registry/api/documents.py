@@ -27,11 +27,9 @@ it: keys joined by dots, arrays passed through, and each path stands for all bel
 object. Names of hosts are not listed: they are checked and consist of letters, digits, hyphens and dots.
 `injection_flags` names known patterns of prompt injection in the texts. Every GET has an ETag; HEAD mirrors it.
 """
-_EVERYWHERE: Final = (problems.UNKNOWN_PARAMETER, problems.RATE_LIMITED, problems.INTERNAL, problems.UNAVAILABLE)
 _EXAMPLE_OF: Final = "x-example-of"
 _SHAPES: Final[dict[str, Any]] = {}
 _BEARER: Final = "bearer"
-_SAMPLE_ID: Final = "urn:uuid:0b8f4e9a-6f0e-4a51-9c51-3f6b1f6f4d11"
 
 
 def errors(*kinds: ProblemType, own: dict[str, dict[str, Any]] | None = None) -> dict[int | str, dict[str, Any]]:
@@ -39,15 +37,7 @@ def errors(*kinds: ProblemType, own: dict[str, dict[str, Any]] | None = None) ->
 
     `own`: further members of the examples, by slug of the problem type.
     """
-    by_status: dict[int | str, dict[str, Any]] = {}
-    for kind in (*kinds, *_EVERYWHERE):
-        entry = by_status.setdefault(kind.status, {"description": "", "content": {MEDIA_TYPE: {"examples": {}}}})
-        entry["description"] = " ".join(filter(None, [entry["description"], kind.means]))
-        media = entry["content"][MEDIA_TYPE]
-        media["schema"] = {"$ref": "#/components/schemas/Problem"}
-        sample = problems.body(kind, kind.title, _SAMPLE_ID, (own or {}).get(kind.slug))
-        media["examples"][kind.slug] = {"summary": kind.title, "value": sample}
-    return by_status
+    return problems.documented(kinds, lambda kind: (own or {}).get(kind.slug))
 
 
 def example(shape: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ false` and `error`, which clients of ADP registries read. `type` is the URL of a
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Final
@@ -226,6 +226,10 @@ PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
 )  # fmt: skip
 
 
+_EVERYWHERE: Final = (UNKNOWN_PARAMETER, RATE_LIMITED, INTERNAL, UNAVAILABLE)
+_SAMPLE_ID: Final = "urn:uuid:0b8f4e9a-6f0e-4a51-9c51-3f6b1f6f4d11"
+
+
 class Problem(Exception):
     """An error to be answered. `detail` describes this occurrence, without client input; `members` are extensions."""
 
@@ -260,6 +264,24 @@ def body(kind: ProblemType, detail: str, instance: str, members: Mapping[str, An
         "error": detail,
         **(members or {}),
     }
+
+
+def documented(
+    kinds: Iterable[ProblemType], members: Callable[[ProblemType], Mapping[str, Any] | None]
+) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI `responses` of an operation for its own problems and those of every operation.
+
+    `members` returns further members of the example of a problem type.
+    """
+    by_status: dict[int | str, dict[str, Any]] = {}
+    for kind in (*kinds, *_EVERYWHERE):
+        entry = by_status.setdefault(kind.status, {"description": "", "content": {MEDIA_TYPE: {"examples": {}}}})
+        entry["description"] = " ".join(filter(None, [entry["description"], kind.means]))
+        media = entry["content"][MEDIA_TYPE]
+        media["schema"] = {"$ref": "#/components/schemas/Problem"}
+        sample = body(kind, kind.title, _SAMPLE_ID, members(kind))
+        media["examples"][kind.slug] = {"summary": kind.title, "value": sample}
+    return by_status
 
 
 def render(problem: Problem, instance: str) -> Response:
