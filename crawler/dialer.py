@@ -12,8 +12,8 @@ from crawler.guards import AddressGuard, Pin
 from crawler.outcomes import HOST_DEADLINE, OPTED_OUT, FetchFailure, failure_of
 from crawler.resources import VisitDeadlines
 from crawler.transport import ClientPool, PinnedClient
-from registry.core.names.authority import is_covered
 from registry.core.names.domains import host_of
+from registry.core.names.opt_out import is_covered
 
 _NO_LATEST: Final[tuple[str, Pin | FetchFailure]] = ("no URL begins like this", HOST_DEADLINE)
 

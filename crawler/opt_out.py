@@ -24,7 +24,8 @@ from crawler.resources import CrawlResources
 from crawler.session import FetchSession
 from registry.actions.maintenance.opt_out import Declaration, OptOutRequestRecord, Proof
 from registry.core.model.documents import FetchResult, Probe, Purpose
-from registry.core.names.authority import FILE_PATH, TXT_LABEL, file_opts_out, is_own_answer, record_opts_out
+from registry.core.names.authority import is_own_answer
+from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, file_opts_out, record_opts_out
 from registry.core.visiting.probes import robots_probe
 from registry.core.visiting.robots import CAP as ROBOTS_CAP
 from registry.core.visiting.robots import Robots

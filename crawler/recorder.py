@@ -18,7 +18,7 @@ from crawler.handler import describe
 from crawler.items import VisitedDomain
 from crawler.lease_holder import InFlight
 from crawler.stats import CrawlStats
-from registry.core.scheduling.jobs import Bisection
+from registry.core.scheduling.bisection import Bisection
 from registry.core.visiting.visits import Visit
 from registry.wiring import NOT_READY, Waypost
 

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from registry.core.access.audit import OPERATOR, PUBLIC_SUBJECTS, AuditEvent, concerns_below, shown_reason
 from registry.core.access.tokens import KEY, MOST_NAME_CHARS, SCOPES, ApiKey, Scope, Token
-from registry.core.names.authority import names_above
 from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import names_above
 from registry.store.api_keys import AuditRecord as AuditRecord  # interfaces name it
 from registry.store.unit_of_work import Store, UnitOfWork
 

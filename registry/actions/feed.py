@@ -15,8 +15,8 @@ from uuid import UUID
 
 from registry.core.access.claims import EndReason
 from registry.core.changes.kinds import ALL, Types
-from registry.core.names.authority import is_covered
 from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
 from registry.store.claims import ClaimRecord
 from registry.store.feed import BEGINNING as BEGINNING  # interfaces name it
 from registry.store.feed import SEQUENCED_AT_ONCE, Ends, Stretch

@@ -17,9 +17,9 @@ from registry.actions.access import before, page_of
 from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.core.access.audit import ANONYMOUS, AuditEvent
 from registry.core.access.tokens import Token
-from registry.core.model.listing import ANSWER_CHARS, Code, ReportState
-from registry.core.names.authority import is_covered
+from registry.core.model.reports import ANSWER_CHARS, Code, ReportState
 from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
 from registry.store.reports import FilingRecord as FilingRecord  # interfaces name it
 from registry.store.reports import ReportRecord as ReportRecord  # interfaces name it
 from registry.store.unit_of_work import Store

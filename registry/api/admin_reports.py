@@ -11,7 +11,7 @@ from registry.api.documents import errors, example, keyed, not_modified
 from registry.api.schemas import admin as schemas
 from registry.api.schemas.base import example_of
 from registry.core.access.audit import key_actor
-from registry.core.model.listing import ANSWER_CHARS, OPEN_STATES, STATES, ReportState
+from registry.core.model.reports import ANSWER_CHARS, OPEN_STATES, STATES, ReportState
 from registry.edge import parsers
 from registry.edge.problems import (
     BODY_TOO_LARGE,

@@ -6,7 +6,7 @@ from typing import Final
 from fastapi import Request, Response
 
 from registry.actions.frontier.recheck import MOST_OF_DOMAIN
-from registry.core.names.authority import FILE_PATH, TXT_LABEL
+from registry.core.names.opt_out import FILE_PATH, TXT_LABEL
 from registry.core.visiting.robots import PRODUCT
 from registry.edge.requests import base_url
 from registry.edge.routing import strict_router

@@ -17,7 +17,7 @@ from registry.api.schemas import admin as schemas
 from registry.api.schemas.base import example_of
 from registry.api.submit import pasted_host
 from registry.core.access.tokens import parse_token
-from registry.core.model.listing import CODES, LEAST_REASON_CHARS, REASON_CHARS, Code
+from registry.core.model.reports import CODES, LEAST_REASON_CHARS, REASON_CHARS, Code
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.reading.plain_text import plain
 from registry.edge.problems import (

@@ -11,8 +11,9 @@ from urllib.parse import quote, unquote_to_bytes
 from fastapi import FastAPI, Query, Request, Response
 
 from registry.actions.queries.entries import ARTIFACTS, CountedValues
-from registry.ard import bodies, entries
-from registry.ard.entries import described, errors, full_entry, result
+from registry.ard import bodies, description
+from registry.ard.description import described, errors
+from registry.ard.entries import full_entry, result
 from registry.ard.errors import install, invalid, members
 from registry.ard.filters import facet_of, read_context, read_filter, read_list_filter, read_order
 from registry.core.format_support.artifact_types import AI_REGISTRY, TYPE_OF
@@ -66,7 +67,7 @@ def make_routes() -> FastAPI:
     """Return the application without middleware and registry, which is enough for the OpenAPI document."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=NO_TELEMETRY)
     app.include_router(router)
-    app.openapi = lambda: entries.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way
+    app.openapi = lambda: description.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way
     install(app)
     return app
 
@@ -74,7 +75,7 @@ def make_routes() -> FastAPI:
 @router.get(
     ROOT,
     summary="What this interface offers",
-    responses={**described(entries.ABOUT, "The addresses of the operations."), **errors()},
+    responses={**described(description.ABOUT, "The addresses of the operations."), **errors()},
 )
 @router.get(f"{ROOT}/", include_in_schema=False)
 async def about(request: Request) -> Response:
@@ -106,10 +107,10 @@ async def openapi(request: Request) -> Response:
     "`waypost:confident` is false is only the nearest match. Services that offer the same, word for word, are folded "
     "into one.",
     responses={
-        **described(entries.FOUND, "Entries, the best first."),
+        **described(description.FOUND, "Entries, the best first."),
         **errors(INVALID_BODY, UNREADABLE_BODY, INVALID_CURSOR),
     },
-    openapi_extra=entries.body_of(bodies.SearchRequest),
+    openapi_extra=description.body_of(bodies.SearchRequest),
 )
 @router.post(SEARCH_TWICE, include_in_schema=False)
 async def search(request: Request) -> Response:
@@ -141,10 +142,10 @@ async def search(request: Request) -> Response:
     description="Over all entries that `/ard/search` would page through; without a text over the whole registry. "
     "Of a text at most the first 1,000 services are counted, as many as can be paged through.",
     responses={
-        **described(entries.COUNTED, "The most frequent values of each term."),
+        **described(description.COUNTED, "The most frequent values of each term."),
         **errors(INVALID_BODY, UNREADABLE_BODY),
     },
-    openapi_extra=entries.body_of(bodies.ExploreRequest),
+    openapi_extra=description.body_of(bodies.ExploreRequest),
 )
 async def explore(request: Request) -> Response:
     body = await bodies.read(request, bodies.ExploreRequest)
@@ -196,7 +197,7 @@ def _buckets(counted: CountedValues, asked: bodies.FacetRequest, *, is_type: boo
     "(part of it, in any case), `type`, `publisherId` (alternatives separated by commas), `createdAfter`, "
     "`updatedAfter`, joined by AND.",
     responses={
-        **described(entries.LISTED, "A page of entries, and the number of all."),
+        **described(description.LISTED, "A page of entries, and the number of all."),
         **errors(INVALID_PARAMETER, INVALID_CURSOR),
         304: {"description": "The client's copy (If-None-Match) is current; no body."},
     },
@@ -241,7 +242,7 @@ async def list_agents(
     summary="One entry by its identifier",
     description="The identifier is one percent-encoded segment, decoded once and compared exactly.",
     responses={
-        **described(entries.ENTRY, "The entry."),
+        **described(description.ENTRY, "The entry."),
         **errors(INVALID_PARAMETER, NO_SUCH_ADDRESS),
         304: {"description": "The client's copy (If-None-Match) is current; no body."},
     },

@@ -11,7 +11,7 @@ from registry.cli.common import DONE, NO, USAGE, AsJson, DataFolder, fail, print
 
 if TYPE_CHECKING:
     from registry.actions.reports import ReportRecord
-    from registry.core.model.listing import ReportState
+    from registry.core.model.reports import ReportState
     from registry.wiring import Waypost
 
 reports = typer.Typer(
@@ -56,7 +56,7 @@ def resolve(
 ) -> None:
     """Decide a report, and answer it."""
     from registry.core.access.audit import OPERATOR
-    from registry.core.model.listing import STATES
+    from registry.core.model.reports import STATES
 
     if state not in STATES:
         fail(f"STATE must be one of {', '.join(STATES)}", USAGE)

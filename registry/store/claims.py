@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.access.canonical_hosts import CanonicalWish, in_effect
 from registry.core.access.claims import Answer, EndReason, Method, Ownership, ProofStanding, Scope, covers
-from registry.core.names.authority import is_covered
+from registry.core.names.opt_out import is_covered
 from registry.store.tables import ClaimRow, MirrorRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import clean
 

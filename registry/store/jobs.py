@@ -1,7 +1,4 @@
-"""Repositories of job runs, with repairs of the frontier that the schedule needs, and of reference data.
-
-Reference data is fetched from its publishers and is newer than the copies shipped with the program.
-"""
+"""Repository of job runs, with repairs of the frontier that the schedule needs."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registry.core.scheduling.jobs import JobRun, RunOutcome
 from registry.store.domains import LEASE_LOCKS, MAX_ATTEMPTS
 from registry.store.engine import decode
-from registry.store.tables import JobRunRow, ReferenceRow
+from registry.store.tables import JobRunRow
 from registry.store.values import REASON_CHARS, clean_json, clean_or_none
 
 LAST_RUNS: Final = 20
@@ -127,43 +124,3 @@ class Jobs:
 
 def _run(values: Mapping[Any, Any]) -> RunRecord:
     return RunRecord(**{**values, "outcome": RunOutcome(values["outcome"]), "figures": decode(values["figures"])})
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceRecord:
-    """A row of `reference_data`. `body` is stored as served, after it was checked."""
-
-    name: str
-    body: bytes
-    sha256: bytes
-    url: str
-    etag: str | None
-    last_modified: str | None
-    fetched_at: datetime
-    checked_at: datetime
-
-
-class References:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def versions(self) -> dict[str, bytes]:
-        """Return the sha256 of each stored body, by name."""
-        rows = await self._connection.execute(select(ReferenceRow.name, ReferenceRow.sha256))
-        return dict(rows.all())
-
-    async def get(self, name: str) -> ReferenceRecord | None:
-        statement = select(ReferenceRow.__table__).where(ReferenceRow.name == name)
-        row = (await self._connection.execute(statement)).mappings().first()
-        return ReferenceRecord(**row) if row else None
-
-    async def put(self, record: ReferenceRecord) -> None:
-        row = {name: getattr(record, name) for name in ReferenceRecord.__dataclass_fields__}
-        row |= {"etag": clean_or_none(record.etag), "last_modified": clean_or_none(record.last_modified)}
-        await self._connection.execute(
-            insert(ReferenceRow).on_conflict_do_update(index_elements=["name"], set_=row), row
-        )
-
-    async def checked(self, name: str, *, now: datetime) -> None:
-        """Record that the publisher confirmed the stored body as current."""
-        await self._connection.execute(update(ReferenceRow).where(ReferenceRow.name == name).values(checked_at=now))

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.model.listing import ANSWER_CHARS, OPEN_STATES, REASON_CHARS
+from registry.core.model.reports import ANSWER_CHARS, OPEN_STATES, REASON_CHARS
 from registry.store.submissions import SubmissionCount
 from registry.store.tables import FilingRow, ReportRow
 from registry.store.values import clean

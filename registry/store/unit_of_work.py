@@ -18,10 +18,11 @@ from registry.store.domains import Domains
 from registry.store.engine import libpq, translated
 from registry.store.entries import Entries, EntryReads
 from registry.store.feed import Feed
+from registry.store.forgetting import Forgetting
 from registry.store.history import History, RecentEvents
 from registry.store.holds import BlockTable, Holds
 from registry.store.hosts import Hosts
-from registry.store.jobs import Jobs, References
+from registry.store.jobs import Jobs
 from registry.store.lane import QueryPool
 from registry.store.ledger import Ledger
 from registry.store.loading import Loading
@@ -29,8 +30,10 @@ from registry.store.mcp_servers import McpServers
 from registry.store.mirroring import Mirroring
 from registry.store.opt_out_file import OptOutFile
 from registry.store.opt_out_requests import OptOutRequests
+from registry.store.pruning import Pruning
 from registry.store.public_records import PublicRecords
-from registry.store.rehoming import Forgetting, Pruning, Rehoming
+from registry.store.reference import References
+from registry.store.rehoming import Rehoming
 from registry.store.reports import ReportTable
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services

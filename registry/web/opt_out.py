@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from registry.core.names.authority import FILE_PATH, TXT_LABEL, WORD
+from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, WORD
 from registry.core.visiting.robots import PRODUCT
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import ask

@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from registry.actions.frontier.recheck import AGAIN_AFTER, MOST_OF_CLIENT_AND_DOMAIN, MOST_OF_DOMAIN
-from registry.core.model.listing import CODE_MEANS, REASON_CHARS
+from registry.core.model.reports import CODE_MEANS, REASON_CHARS
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import as_problem, ask
 from registry.web.forms import as_written, pass_on, sent

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from registry.actions.maintenance import prune as pruning
+from registry.actions.maintenance import refresh as refreshing
+from registry.actions.maintenance import rehome as rehoming
 from registry.actions.recording import record
 from registry.actions.recording import rejudge as rejudging
 from registry.actions.recording import rescore as rescoring
@@ -34,15 +36,15 @@ class MaintenanceActions:
     async def prune(self, retention: Retention) -> Mapping[str, int]:
         return await pruning.prune(self._store, retention, now=utc_now())
 
-    async def refresh(self, urls: Mapping[str, str], fetch: pruning.Fetch) -> pruning.RefreshResult:
+    async def refresh(self, urls: Mapping[str, str], fetch: refreshing.Fetch) -> refreshing.RefreshResult:
         """Fetch and store reference data. It is in force in this process when this returns or raises RefreshError."""
         try:
-            return await pruning.refresh(self._store, urls, fetch, now=utc_now())
+            return await refreshing.refresh(self._store, urls, fetch, now=utc_now())
         finally:
             await self._reference.adopt()
 
-    async def rehome(self) -> pruning.RehomeCounts:
-        return await pruning.rehome(self._store, now=utc_now())
+    async def rehome(self) -> rehoming.RehomeCounts:
+        return await rehoming.rehome(self._store, now=utc_now())
 
     async def check_schema(self) -> None:
         """Raise OutdatedSchema unless the database has the schema of this program."""

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from registry.actions import reports
 from registry.core.access.tokens import ID_BYTES, SECRET_BYTES, Token
-from registry.core.model.listing import Code, ReportState
+from registry.core.model.reports import Code, ReportState
 from registry.store.reports import ReportRecord
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from registry.actions.maintenance.prune import SUFFIXES, Fetch, RefreshError
+from registry.actions.maintenance.refresh import SUFFIXES, Fetch, RefreshError
 from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6
 from registry.core.scheduling.jobs import Retention, RunOutcome, next_run
 from registry.settings import Settings

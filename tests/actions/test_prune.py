@@ -13,7 +13,7 @@ from registry.actions.reports import KIND, file_report, filed, resolve_report
 from registry.core.access.audit import OPERATOR
 from registry.core.access.tokens import Token
 from registry.core.model.documents import Outcome
-from registry.core.model.listing import CODES, Code, ReportState
+from registry.core.model.reports import CODES, Code, ReportState
 from registry.core.model.services import to_json
 from registry.core.scheduling.jobs import MIN_LEDGER_AGE, Retention
 from registry.store.records import CandidateRecord, ChangeRecord, VisitRecord
@@ -80,7 +80,7 @@ async def test_visits_that_count_for_the_daily_budget_are_always_kept(store: Sto
 
 
 async def test_many_rows_are_pruned_in_small_transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("registry.store.rehoming.MAX_ROWS", 7)
+    monkeypatch.setattr("registry.store.pruning.MAX_ROWS", 7)
     monkeypatch.setattr("registry.actions.maintenance.prune.MAX_ROWS", 7)
     await add_visits(store, *(NOW - (100 + days) * DAY for days in range(40)))
     assert await prune(store, KEEP, now=NOW) == {"visits": 37}

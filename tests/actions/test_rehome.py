@@ -9,7 +9,7 @@ from sqlalchemy import text
 from registry.actions.frontier.lease import release
 from registry.actions.frontier.seed import seed
 from registry.actions.maintenance.forget import hold
-from registry.actions.maintenance.prune import rehome
+from registry.actions.maintenance.rehome import rehome
 from registry.actions.queries import inspect
 from registry.actions.recording.record import record
 from registry.core.model.services import to_json

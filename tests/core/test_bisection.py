@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from registry.core.scheduling.jobs import Bisection
+from registry.core.scheduling.bisection import Bisection
 
 
 def run(items: Sequence[int], bad: frozenset[int]) -> tuple[list[int], list[int], int]:

@@ -3,7 +3,7 @@
 import pytest
 
 from registry.core.assessing.assess import assess_body
-from registry.core.reading.plain_text import MAX_LANGUAGES, declared_languages
+from registry.core.reading.languages import MAX_LANGUAGES, declared_languages
 
 
 @pytest.mark.parametrize(

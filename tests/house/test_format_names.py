@@ -22,7 +22,7 @@ ALLOWED = {
     "registry/api/services.py": "serves the capability details that ADP defines",
     "registry/api/validate.py": _EXAMPLES,
     "registry/ard/app.py": "the document that describes the interface",
-    "registry/ard/entries.py": "the document that describes the interface",
+    "registry/ard/description.py": "the document that describes the interface",
     "registry/core/assessing/drafts.py": "documents that are found at paths of their publisher's own choice",
     "registry/core/assessing/recognise.py": "the ordered table by which content is told apart",
     "registry/core/calling/a2a.py": "the protocol's identifier, which other formats can carry",

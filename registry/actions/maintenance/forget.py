@@ -19,8 +19,8 @@ from registry.actions.frontier.seed import SUBMISSION_HEAD_START
 from registry.actions.recording.rescore import BATCH, rescore_hosts
 from registry.core.access.audit import OPERATOR, AuditEvent
 from registry.core.access.holds import Hold, HoldKind
-from registry.core.names.authority import is_covered
 from registry.core.names.domains import InvalidName, canonical_host, host_syntax, registrable_domain
+from registry.core.names.opt_out import is_covered
 from registry.core.scheduling.policy import DueReason
 from registry.store.records import ChangeRecord, OptOutRecord
 from registry.store.unit_of_work import Store, UnitOfWork

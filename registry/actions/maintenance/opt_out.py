@@ -15,8 +15,8 @@ from registry.actions.frontier.lease import apply_opt_out
 from registry.actions.frontier.seed import SUBMISSION_HEAD_START
 from registry.actions.maintenance.forget import How, forget
 from registry.core.access.audit import OPERATOR, AuditEvent, system_actor
-from registry.core.names.authority import covered_host, is_covered
 from registry.core.names.domains import canonical_host, registrable_domain
+from registry.core.names.opt_out import covered_host, is_covered
 from registry.core.scheduling.policy import DueReason
 from registry.store.candidates import REPORTED
 from registry.store.opt_out_file import OptOutLine as OptOutLine  # wiring names it

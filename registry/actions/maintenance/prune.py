@@ -1,31 +1,19 @@
-"""Upkeep of stored rows: deletes old and orphaned ones, moves hosts to new domains, and refreshes reference data.
+"""Delete old and orphaned rows.
 
 Pruning runs beside workers, in short transactions of bounded size, and may be interrupted and repeated;
-`core/scheduling/jobs.py` decides what is too old. Hosts whose registrable domain changed with the public suffix
-list move one per transaction, under the locks of both domains; a leased domain waits for the next run. Reference data
-is fetched from its publishers and stored only if it is plausible.
+`core/scheduling/jobs.py` decides what is too old.
 """
 
-import hashlib
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
 
 from registry.actions.feed import sequence
-from registry.actions.recording.rescore import rescore_hosts
-from registry.core.model.documents import FetchResult
-from registry.core.names import addresses, suffixes
-from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6, RegistryRow
-from registry.core.names.authority import is_covered
-from registry.core.names.domains import registrable_domain
-from registry.core.names.suffixes import BadReference, SuffixList
 from registry.core.scheduling.jobs import CLIENTS_FORGOTTEN_AFTER, INDEX_FORGOTTEN_AFTER, Horizon, Retention
-from registry.store.engine import StoreUnavailable
-from registry.store.jobs import LAST_RUNS, ReferenceRecord
-from registry.store.rehoming import MAX_ROWS, OF_DOMAINS, Key
+from registry.store.jobs import LAST_RUNS
+from registry.store.pruning import MAX_ROWS, OF_DOMAINS
 from registry.store.unit_of_work import Store, UnitOfWork
 
 BATCH: Final = 200
@@ -107,201 +95,4 @@ class _Pruner:
             self.deleted[table] += deleted
 
 
-PAGE: Final = 2_000
-
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class RehomeCounts:
-    """Numbers of hosts: checked, moved, not moved because a domain is leased, not moved because of an error."""
-
-    hosts: int = 0
-    moved: list[str] = field(default_factory=list)
-    leased: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-
-
-async def rehome(store: Store, *, now: datetime) -> RehomeCounts:
-    """Move hosts according to this process's suffix list. May be interrupted and repeated. Raise StoreUnavailable."""
-    result = RehomeCounts()
-    async for old_domain, opted_out_host in _pages(store, table="opt_outs"):
-        if (new_domain := registrable_domain(opted_out_host)) != old_domain:
-            async with store.begin() as uow:  # opt-outs outlive their hosts, so they move separately
-                await uow.rehoming.copy_opt_outs(
-                    opted_out_host, old_domain=old_domain, new_domain=new_domain, opted_out=[opted_out_host]
-                )
-    async for old_domain, held_host in _pages(store, table="listing_holds"):
-        if (new_domain := registrable_domain(held_host)) != old_domain:
-            async with store.begin() as uow:
-                await uow.rehoming.copy_holds(held_host, held_host, old_domain=old_domain, new_domain=new_domain)
-    async for old_domain, host in _pages(store, table="hosts"):
-        result.hosts += 1
-        new_domain = registrable_domain(host)
-        if new_domain == old_domain:
-            continue
-        try:
-            moved = await _move(store, host, old_domain, new_domain, now)
-        except StoreUnavailable:
-            raise
-        except Exception as error:  # an unreadable host must not block the others
-            _log.error("%s cannot be moved to %s", host, new_domain, exc_info=error)
-            result.failed.append(host)
-            continue
-        (result.moved if moved else result.leased).append(host)
-    return result
-
-
-_READS: Final[Mapping[str, Callable[[UnitOfWork, Key], Awaitable[list[Key]]]]] = {
-    "hosts": lambda uow, after: uow.rehoming.hosts(after, limit=PAGE),
-    "opt_outs": lambda uow, after: uow.rehoming.opt_outs(after, limit=PAGE),
-    "listing_holds": lambda uow, after: uow.holds.keys(after, limit=PAGE),
-}
-
-
-async def _pages(store: Store, *, table: str) -> AsyncIterator[Key]:
-    after: Key = ("", "")
-    while True:
-        async with store.begin() as uow:
-            page = await _READS[table](uow, after)
-        if not page:
-            return
-        for key in page:
-            yield key
-        after = page[-1]
-
-
-async def _move(store: Store, host: str, old_domain: str, new_domain: str, now: datetime) -> bool:
-    """Move a host; return False if one of the domains is leased."""
-    async with store.begin() as uow:
-        known = await uow.hosts.get(old_domain, host)
-        if known is None:
-            return True
-        await uow.domains.add([new_domain], source=known.source, now=now, due=known.next_visit_at or now)
-        await uow.domains.lock([old_domain, new_domain])
-        if await uow.rehoming.leases([old_domain, new_domain]):
-            return False
-        await _move_locked(uow, host, old_domain, new_domain, now)
-    return True
-
-
-async def _move_locked(uow: UnitOfWork, host: str, old_domain: str, new_domain: str, now: datetime) -> None:
-    opted_out = (await uow.opt_outs.of([old_domain])).get(old_domain, frozenset())
-    await uow.rehoming.copy_opt_outs(host, old_domain=old_domain, new_domain=new_domain, opted_out=opted_out)
-    for hold in (await uow.holds.limits([old_domain]))[old_domain].holds:
-        below = is_covered(hold.host, {new_domain})
-        if below or hold.covers(host):
-            covered = hold.host if below else host
-            await uow.rehoming.copy_holds(hold.host, covered, old_domain=old_domain, new_domain=new_domain)
-    await uow.rehoming.move(host, old_domain=old_domain, new_domain=new_domain)
-    await uow.domains.due_with_hosts([new_domain], now=now)
-    await uow.rehoming.settle(old_domain)
-    await rescore_hosts(uow, [(new_domain, host)], now)
-
-
-SUFFIXES: Final = "public-suffix-list"
-CAPS: Final[Mapping[str, int]] = {SUFFIXES: 2 * 1024 * 1024, REGISTRY_V4: 256 * 1024, REGISTRY_V6: 256 * 1024}
-"""Maximum size in bytes by name, about eight times today's; its keys are all the names."""
-
-
-class Fetch(Protocol):
-    """Fetches an https URL with the crawler's guarded transport. Returns failures, never raises them."""
-
-    def __call__(
-        self, url: str, *, cap: int, etag: str | None, last_modified: str | None
-    ) -> Awaitable[FetchResult]: ...
-
-
-class RefreshError(Exception):
-    """Some data could not be fetched or was refused; the rest was stored. `refreshed.refused` has the reasons."""
-
-    def __init__(self, refreshed: "RefreshResult") -> None:
-        super().__init__("; ".join(f"{name}: {reason}" for name, reason in refreshed.refused.items()))
-        self.refreshed = refreshed
-
-
-@dataclass(slots=True)
-class RefreshResult:
-    """Results by name: `changed` (stored), `unchanged`, and `refused` with the reason."""
-
-    changed: list[str] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
-    refused: dict[str, str] = field(default_factory=dict)
-
-
-async def refresh(store: Store, urls: Mapping[str, str], fetch: Fetch, *, now: datetime) -> RefreshResult:
-    """Refresh all data. `urls`: by name of CAPS, empty ones are skipped. Try all, then raise RefreshError if any
-    failed."""
-    result = RefreshResult()
-    for name, url in urls.items():
-        if not url:
-            continue
-        try:
-            has_changed = await _refresh(store, name, url, fetch, now)
-        except BadReference as error:
-            result.refused[name] = str(error)
-        else:
-            (result.changed if has_changed else result.unchanged).append(name)
-    if result.refused:
-        raise RefreshError(result)
-    return result
-
-
-def checked_data(name: str, body: bytes) -> SuffixList | tuple[RegistryRow, ...]:
-    """Return the suffix list, or the address blocks to refuse beside the shipped ones. Raise BadReference."""
-    if name == SUFFIXES:
-        newer = suffixes.require_plausible(suffixes.parse_suffixes(body), suffixes.SHIPPED)
-        if newer.version < suffixes.SHIPPED.version:
-            raise BadReference(f"the list is of {newer.version or 'no date'}, the shipped one newer")
-        return newer
-    return addresses.require_plausible(addresses.parse_registry(body, name), name)
-
-
-async def _refresh(store: Store, name: str, url: str, fetch: Fetch, now: datetime) -> bool:
-    """Refresh one; return whether it changed. Raise BadReference."""
-    async with store.begin() as uow:
-        known = await uow.references.get(name)
-    same_url = known is not None and known.url == url
-    fetched = await fetch(
-        url,
-        cap=CAPS[name],
-        etag=known.etag if known and same_url else None,
-        last_modified=known.last_modified if known and same_url else None,
-    )
-    if fetched.status == 304 and known is not None:
-        async with store.begin() as uow:
-            await uow.references.checked(name, now=now)
-        return False
-    body = _body(fetched)
-    checked_data(name, body)
-    _require_not_older(name, body, known)
-    record = ReferenceRecord(
-        name,
-        body,
-        hashlib.sha256(body).digest(),
-        url,
-        fetched.headers.get("etag"),
-        fetched.headers.get("last-modified"),
-        now,
-        now,
-    )
-    async with store.begin() as uow:
-        await uow.references.put(record)
-    return known is None or known.sha256 != record.sha256
-
-
-def _body(fetched: FetchResult) -> bytes:
-    if fetched.failure is not None:
-        raise BadReference(f"{fetched.failure.value} ({fetched.reason})")
-    if fetched.status != 200 or fetched.truncated:
-        raise BadReference(f"answered with status {fetched.status}")
-    return fetched.body
-
-
-def _require_not_older(name: str, body: bytes, known: ReferenceRecord | None) -> None:
-    """Raise BadReference for an older list: a lagging mirror or a replayed list must not move hosts back."""
-    if name != SUFFIXES or known is None:
-        return
-    newer, stored = suffixes.parse_suffixes(body), suffixes.parse_suffixes(known.body)
-    if newer.version < stored.version:
-        raise BadReference(f"the list is of {newer.version or 'no date'}, the stored one of {stored.version}")

@@ -15,8 +15,8 @@ from typing import Final
 import orjson
 
 from registry.actions.mirroring.received import ReceivedRecord
-from registry.core.names.authority import is_covered
 from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
 from registry.store.candidates import REPORTED
 from registry.store.dump_files import DumpFileManifest, read_manifest
 from registry.store.engine import Unstorable

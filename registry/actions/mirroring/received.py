@@ -18,8 +18,8 @@ from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.merge import Usage, usage_of
 from registry.core.model.documents import Outcome
 from registry.core.model.services import from_json, to_json
-from registry.core.names.authority import is_covered
 from registry.core.names.domains import InvalidName, canonical_host, host_of, registrable_domain, same_site
+from registry.core.names.opt_out import is_covered
 from registry.core.reading.foreign_lists import RECORD_VALUES, parse_bounded, reason_of
 from registry.core.reading.reader import Unreadable
 from registry.core.scheduling.policy import DueReason

@@ -29,8 +29,8 @@ from registry.core.access.audit import AuditEvent, owner_actor
 from registry.core.access.holds import Hold, HoldKind
 from registry.core.access.tokens import Token
 from registry.core.changes.kinds import Types
-from registry.core.names.authority import is_covered
 from registry.core.names.domains import host_of, registrable_domain
+from registry.core.names.opt_out import is_covered
 from registry.core.reading.plain_text import plain
 from registry.store.api_keys import AuditRecord
 from registry.store.claims import ClaimRecord, OwnerSettingRecord

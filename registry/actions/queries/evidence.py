@@ -29,8 +29,8 @@ from registry.core.evidence import (
 )
 from registry.core.merging.merge import Usage, usage_of
 from registry.core.model.services import Policies, from_json
-from registry.core.names.authority import is_covered
 from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
 from registry.store.catalogue import ServiceView
 from registry.store.history import EarlierVersion, VersionRecord
 from registry.store.records import DocumentRecord, ScoreRecord, VisitRecord

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from registry.actions.frontier.lease import BUDGET_WINDOW
 from registry.actions.queries.inspect import LOG_READ, UnprobedPaths, unasked
-from registry.core.names.authority import is_covered
 from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
 from registry.core.scheduling.policy import sentence
 from registry.store.records import DomainRecord
 from registry.store.records import HostRecord as HostRecord  # interfaces name it

@@ -36,8 +36,8 @@ from registry.core.changes.kinds import State
 from registry.core.merging.speaking import NOTHING_KNOWN, Known
 from registry.core.model.documents import ABSENCE, Outcome
 from registry.core.model.listing import TrustLevel
-from registry.core.names.authority import covered_host, is_covered
 from registry.core.names.domains import registrable_domain, same_site
+from registry.core.names.opt_out import covered_host, is_covered
 from registry.core.scheduling.policy import DueReason, VisitHistory, after_spent_budget, earliest, lifetime, next_visit
 from registry.core.scoring.rubric import VERSION
 from registry.core.visiting import limits

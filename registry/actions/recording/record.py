@@ -23,7 +23,7 @@ from registry.actions.recording.present import has_versions, needs_body, state_c
 from registry.core.access.audit import AuditEvent, system_actor
 from registry.core.changes.kinds import state_of
 from registry.core.model.documents import Outcome
-from registry.core.scheduling.jobs import Bisection
+from registry.core.scheduling.bisection import Bisection
 from registry.core.scheduling.policy import STALE_AFTER
 from registry.core.visiting.visits import FinishedDomain
 from registry.store.domains import UNSTORABLE_FOR

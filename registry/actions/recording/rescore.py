@@ -30,7 +30,7 @@ from registry.core.access.holds import Limits
 from registry.core.changes.kinds import State
 from registry.core.merging.speaking import Known
 from registry.core.model.listing import TrustLevel
-from registry.core.scheduling.jobs import Bisection
+from registry.core.scheduling.bisection import Bisection
 from registry.core.scoring.rubric import VERSION
 from registry.store.engine import StoreUnavailable
 from registry.store.records import ChangeRecord, DocumentRecord, ServiceRecord

@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter
 
 from registry.actions.reports import MOST_OF_REPORT, MOST_TEXTS
 from registry.api.schemas.base import EXAMPLE_HOST, HostName, Shape, Succeeded, Timestamp, UntrustedText
-from registry.core.model.listing import ANSWER_CHARS, CODE_MEANS, CODES, LEAST_REASON_CHARS, REASON_CHARS, STATES
+from registry.core.model.reports import ANSWER_CHARS, CODE_MEANS, CODES, LEAST_REASON_CHARS, REASON_CHARS, STATES
 
 BlockKind = Annotated[
     Literal["block", "quarantine"],

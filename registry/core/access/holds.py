@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, get_args
 
-from registry.core.names.authority import is_covered
+from registry.core.names.opt_out import is_covered
 
 HoldKind = Literal["blocked", "quarantined", "hidden"]
 Withheld = Literal["blocked", "opted_out"]

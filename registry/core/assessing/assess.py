@@ -20,7 +20,8 @@ from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
 from registry.core.model.services import Pointer, Service
 from registry.core.reading import rules as reading_rules
 from registry.core.reading.json_pointer import at
-from registry.core.reading.plain_text import declared_languages, line
+from registry.core.reading.languages import declared_languages
+from registry.core.reading.plain_text import line
 from registry.core.reading.reader import BOM, Unreadable, is_html, looks_like_json, read_json, read_text
 
 _MAX_ALTERNATIVES = 10

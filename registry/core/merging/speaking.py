@@ -13,9 +13,10 @@ from registry.core.format_support import common_rules
 from registry.core.format_support.oauth import AUTHORIZATION_SERVER, issuers_of
 from registry.core.merging.held import LocatedFinding
 from registry.core.model.services import Service
-from registry.core.names.authority import Relation, names_above, relation
+from registry.core.names.authority import Relation, relation
 from registry.core.names.domains import host_of, registrable_domain, same_site
 from registry.core.names.impersonation import claimed_hosts
+from registry.core.names.opt_out import names_above
 
 MAX_NAMED: Final = 200
 """Other hosts of one service that are stored."""

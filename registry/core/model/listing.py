@@ -1,7 +1,4 @@
-"""The model of search: Listing (an indexed service), Query with its Filters, Hit (one result); and reports on listings.
-
-A report is a signal to the registry's operator: no number of reports changes how a host is listed or ranked.
-"""
+"""The model of search: Listing (an indexed service), Query with its Filters, and Hit (one result)."""
 
 import hashlib
 import json
@@ -9,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 
 class TrustLevel(StrEnum):
@@ -205,26 +201,3 @@ class SearchUnavailable(Exception):
 
 class StaleCursor(ValueError):
     """A cursor that cannot continue this query on the current index: start again without it."""
-
-
-Code = Literal["spam", "impersonation", "malware", "wrong", "dead", "other"]
-CODES: Final[tuple[Code, ...]] = get_args(Code)
-CODE_MEANS: Final[Mapping[Code, str]] = MappingProxyType(
-    {
-        "spam": "It exists to be found and offers nothing.",
-        "impersonation": "It pretends to be another owner's service.",
-        "malware": "It attacks or deceives those who call it.",
-        "wrong": "What it says of itself is not true.",
-        "dead": "It is not offered any more.",
-        "other": "Something else, as the text says.",
-    }
-)
-
-ReportState = Literal["open", "in_review", "accepted", "rejected"]
-STATES: Final[tuple[ReportState, ...]] = get_args(ReportState)
-OPEN_STATES: Final[tuple[ReportState, ...]] = ("open", "in_review")
-"""States in which further clients' reports for the same reason are added to a report."""
-
-REASON_CHARS: Final = 500
-ANSWER_CHARS: Final = 1_000
-LEAST_REASON_CHARS: Final = 5

@@ -1,14 +1,12 @@
-"""Make untrusted texts safe to show (invisible characters removed, lengths bounded), and read Content-Language.
+"""Make untrusted texts safe to show: invisible characters removed, lengths bounded.
 
 Format and tag characters, bidi controls and stacks of combining marks can hide instructions from people while models
 still read them (docs/safety.md, "Threats and where they end"). The stored bytes stay as they were received; the cleaned
-text goes into answers and into the index. Languages come from RFC 9110 section 8.5 (tags of RFC 5646) and are never
-guessed from the text.
+text goes into answers and into the index.
 """
 
 import re
 import unicodedata
-from collections.abc import Mapping
 from typing import Final
 
 MAX_COMBINING: Final = 3
@@ -71,15 +69,3 @@ def unbroken(line: bytes) -> bytes:
 def split_name(name: str) -> str:
     """Return a name as separate words: `getWeather_v2` -> `get Weather v2`."""
     return " ".join(_WORD_BOUNDARIES.sub(" ", name).split())
-
-
-MAX_LANGUAGES: Final = 10
-
-_TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
-
-
-def declared_languages(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """Return valid tags in lower case, each followed by its primary language (`de-at`, `de`)."""
-    header = headers.get("content-language", "")[:500].lower()
-    tags = [tag for part in header.split(",") if _TAG.fullmatch(tag := part.strip())]
-    return tuple(dict.fromkeys(name for tag in tags[:MAX_LANGUAGES] for name in (tag, tag.partition("-")[0])))

@@ -1,4 +1,4 @@
-"""Decide when jobs are due, which work is late or failed, which rows are old, and which items make a batch fail.
+"""Decide when jobs are due, which work is late or failed, and which rows are old.
 
 One run makes up for all missed runs: the next is due an interval after the start of the last. Incidents are judged
 from stored times. Retention (actions/maintenance/prune.py) never deletes domains, hosts, current documents with their
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, Generic, Literal, TypeVar, get_args
+from typing import Final, Literal, get_args
 
 RETRY_FIRST: Final = timedelta(minutes=1)
 MAX_RETRY_WAIT: Final = timedelta(hours=6)
@@ -190,36 +190,3 @@ class Horizon:
     candidates: datetime
     reports: datetime
     job_runs: datetime
-
-
-T = TypeVar("T")
-
-
-class Bisection(Generic[T]):
-    """The batches to try next, in the order of their items. For synchronous and asynchronous callers alike:
-
-        batches = Bisection(items)
-        for batch in batches:
-            try:
-                write(batch)
-            except RefusedItem as error:
-                if not batches.split(batch):
-                    set_aside(batch[0], error)
-
-    An error that no item causes (the database is unreachable) must leave the loop instead of splitting the batch.
-    """
-
-    def __init__(self, items: Sequence[T]) -> None:
-        self._pending: list[Sequence[T]] = [items] if items else []  # the next batch is the last of the list
-
-    def __iter__(self) -> Iterator[Sequence[T]]:
-        while self._pending:
-            yield self._pending.pop()
-
-    def split(self, batch: Sequence[T]) -> bool:
-        """Try the halves of a failed batch next. Return False when it is a single item, which then has failed."""
-        if len(batch) == 1:
-            return False
-        middle = len(batch) // 2
-        self._pending += (batch[middle:], batch[:middle])
-        return True

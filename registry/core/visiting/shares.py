@@ -14,7 +14,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from registry.core.names.authority import is_covered
+from registry.core.names.opt_out import is_covered
 
 
 class Standing(IntEnum):

@@ -20,7 +20,7 @@ from registry.actions.reports import (
 )
 from registry.core.access.audit import ANONYMOUS, OPERATOR
 from registry.core.access.tokens import Token
-from registry.core.model.listing import Code
+from registry.core.model.reports import Code
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import HOUR, NOW, adp_site, crawl

@@ -1,0 +1,20 @@
+"""Read the languages of a document from Content-Language (RFC 9110 section 8.5, tags of RFC 5646).
+
+They are never guessed from the text.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+MAX_LANGUAGES: Final = 10
+
+
+_TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
+
+
+def declared_languages(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return valid tags in lower case, each followed by its primary language (`de-at`, `de`)."""
+    header = headers.get("content-language", "")[:500].lower()
+    tags = [tag for part in header.split(",") if _TAG.fullmatch(tag := part.strip())]
+    return tuple(dict.fromkeys(name for tag in tags[:MAX_LANGUAGES] for name in (tag, tag.partition("-")[0])))
