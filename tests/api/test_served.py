@@ -1,6 +1,7 @@
 """The API through a real server and real sockets: requests that a test client would normalise, and Schemathesis."""
 
 import asyncio
+import select
 import socket
 import subprocess
 import sys
@@ -79,6 +80,19 @@ def test_a_body_over_the_limit_is_refused_while_it_arrives(served: tuple[str, in
         else:
             response = client.recv(65_536)
             assert b" 413 " in response.split(b"\r\n")[0]
+
+
+def test_a_refusal_before_the_body_reaches_a_client_that_still_sends_it(served: tuple[str, int]) -> None:
+    with socket.create_connection(served, timeout=HANG_SECONDS) as client:
+        head = b"POST /api/validate HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\n"
+        client.sendall(head)
+        assert select.select([client], [], [], HANG_SECONDS)[0]  # the answer is there
+        client.sendall(b"hello")
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        received = b""
+        while part := client.recv(65_536):
+            received += part
+    assert received.startswith(b"HTTP/1.1 415 ") and b"HTTP/1.1 200 " in received
 
 
 def test_a_client_that_disconnects_causes_no_error(served: tuple[str, int]) -> None:
