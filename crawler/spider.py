@@ -119,7 +119,7 @@ class WaypostSpider(Spider):
 
         Only the last request of a lease is yielded, the others are handed to the engine: Scrapy waits for three turns
         of the event loop after each yielded request. On a busy loop too few domains would then be in flight, and each
-        of their requests would cost more (docs/performance.md).
+        of their requests would cost more (benchmarks/README.md).
         """
         self._holder.stop_when(self.crawler.engine.needs_backout)
         async for lease in self._leases():

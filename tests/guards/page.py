@@ -1,23 +1,29 @@
-"""The list of guards in docs/safety.md: `python -m tests.guards.page` writes it between its two marks."""
+"""The list of guards in tests/guards/README.md: `python -m tests.guards.page` writes it."""
 
 from tests.guards.guard import find
 from tests.guards.table import GUARDS
 from tests.support.shared import ROOT
 
-PAGE = ROOT / "docs" / "safety.md"
-BEGIN, END = "<!-- guards: written by `python -m tests.guards.page` -->\n", "<!-- end of guards -->"
+PAGE = ROOT / "tests" / "guards" / "README.md"
+_HEAD = """<!-- Written by `python -m tests.guards.page`. -->
+
+# Guards, and what turns red without them
+
+`rows/` holds the smallest edit that switches each guard off; `# guard: <key>` marks the place in the source. `make
+guards` makes each edit in a copy of the tree and expects the named tests to fail. docs/safety.md says which threats the
+guards end, and what has no row.
+
+| guard | where | red without it |
+| --- | --- | --- |
+"""
 
 
-def table() -> str:
+def page() -> str:
     rows = [
-        f"| {guard.name} | `{find(ROOT, guard.key).relative_to(ROOT)}` | {', '.join(map(_short, guard.tests))} |"
+        f"| {guard.name} | `{find(ROOT, guard.key).relative_to(ROOT)}` | {', '.join(map(_short, guard.tests))} |\n"
         for guard in GUARDS
     ]
-    return "\n".join(["| guard | where | red without it |", "| --- | --- | --- |", *rows]) + "\n"
-
-
-def shown() -> str:
-    return PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    return _HEAD + "".join(rows)
 
 
 def _short(test: str) -> str:
@@ -25,5 +31,4 @@ def _short(test: str) -> str:
 
 
 if __name__ == "__main__":
-    before, _, remainder = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(before + BEGIN + table() + END + remainder.partition(END)[2], encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")

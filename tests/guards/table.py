@@ -3,7 +3,7 @@
 A test that stays green without the guard it is meant for tests nothing. `python -m tests.guards` (`make guards`) makes
 each edit in a copy of the tree and runs the named tests with and without it; `tests/guards/test_table.py` checks in
 every run of the tests that the edits still fit and the tests still exist. The rows are in `tests/guards/rows/`, by what
-they guard. docs/safety.md shows the list, and says what has no row.
+they guard. README.md here shows the list; docs/safety.md says what has no row.
 """
 
 import importlib

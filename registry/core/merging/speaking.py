@@ -1,7 +1,7 @@
 """Find the other hosts that a host's documents speak for, and the confirmations that `verified` needs.
 
 A host speaks for itself and for hosts below it. Statements about its parent or a sibling need a confirmation, and so
-do access tokens of a site that is listed itself (docs/adr/0045-who-speaks-for-whom.md).
+do access tokens of a site that is listed itself (docs/adr/0045).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

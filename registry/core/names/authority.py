@@ -2,7 +2,7 @@
 
 Claims, opt-outs, names, endpoints, issuers, pins and webhooks all ask `relation`. A host proves nothing about its
 parent or siblings: `u1.platform.example` may belong to a customer of a platform that the Public Suffix List lacks. A
-parent controls the DNS of the hosts below it. `www.` is dropped from names (docs/adr/0045-who-speaks-for-whom.md).
+parent controls the DNS of the hosts below it. `www.` is dropped from names (docs/adr/0045).
 """
 
 from collections.abc import Iterable
