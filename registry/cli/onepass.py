@@ -55,7 +55,7 @@ async def run_from(
                 waypost, settings, until_idle=True, progress=crawl_progress, on_recorded=on_recorded, stop=stop
             )
             interrupted = stop.is_set()
-        waypost.search.claim_index()
+        waypost.search.backend.claim()
         await waypost.search.drain()
     seconds = time.monotonic() - began
     if as_json:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.actions.indexing import drain, reindex
-from registry.actions.queries.discover import MAX_DEPTH, DiscoverPage, discover, is_confident, ranked
+from registry.actions.queries.discover import MAX_DEPTH, DiscoverPage, is_confident, ranked
 from registry.core.model.listing import (
     Filters,
     ListedCapability,
@@ -28,14 +27,15 @@ from registry.search.embedded import EmbeddedBackend
 from registry.search.facets import FACETS
 from registry.store.statistics import FACET_COLUMNS
 from registry.store.unit_of_work import Store
-from tests.actions.catalogue import NOW, put, remove
+from tests.actions.catalogue import put, remove
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.listings import listing
+from tests.support.builders import on
 
 
 async def fill(store: Store, backend: EmbeddedBackend, *listings: Listing) -> None:
     await put(store, *listings)
-    await drain(store, backend, now=NOW)
+    await on(store, backend=backend).search.drain()
 
 
 def hosts(page: DiscoverPage) -> list[str]:
@@ -45,14 +45,14 @@ def hosts(page: DiscoverPage) -> list[str]:
 async def test_before_the_first_build_search_is_unavailable(store: Store, backend: EmbeddedBackend) -> None:
     for text in ("email", "", "!!!"):
         with pytest.raises(SearchUnavailable):
-            await discover(store, backend, Query(text))
+            await on(store, backend=backend).search.discover(Query(text))
 
 
 async def test_a_hit_has_its_card_its_matching_capabilities_and_their_terms(
     store: Store, backend: EmbeddedBackend
 ) -> None:
     await fill(store, backend, MAIL, SHOP, MAPS)
-    page = await discover(store, backend, Query("I want to send an email"))
+    page = await on(store, backend=backend).search.discover(Query("I want to send an email"))
     (hit,) = page.hits
     assert (hit.card.host, hit.card.name, hit.card.cap_count) == ("mail.example", "Mailer", 2)
     assert hit.relevance > 0
@@ -65,7 +65,7 @@ async def test_a_hit_has_its_card_its_matching_capabilities_and_their_terms(
 
 async def test_a_match_of_the_service_text_alone_has_no_capabilities(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, MAIL, SHOP)
-    page = await discover(store, backend, Query("stamps"))
+    page = await on(store, backend=backend).search.discover(Query("stamps"))
     assert [(hit.card.host, hit.capabilities) for hit in page.hits] == [("shop.example", ())]
 
 
@@ -73,7 +73,7 @@ async def test_blank_text_lists_services_by_score(store: Store, backend: Embedde
     await fill(
         store, backend, *[listing(f"{name}.example", score=score) for name, score in (("a", 5), ("b", 90), ("c", 90))]
     )
-    page = await discover(store, backend, Query("  "))
+    page = await on(store, backend=backend).search.discover(Query("  "))
     assert hosts(page) == ["b.example", "c.example", "a.example"]
     assert page.hits[0].capabilities == ()
 
@@ -81,9 +81,9 @@ async def test_blank_text_lists_services_by_score(store: Store, backend: Embedde
 @pytest.mark.parametrize("text", ["!!!", "\x00", "🦊", "unheardof"])
 async def test_a_text_without_matches_has_no_hits(store: Store, backend: EmbeddedBackend, text: str) -> None:
     await fill(store, backend, MAIL)
-    page = await discover(store, backend, Query(text))
+    page = await on(store, backend=backend).search.discover(Query(text))
     assert (page.hits, page.total, page.next_cursor) == ((), 0, None)
-    assert page.generation == (await discover(store, backend, Query("email"))).generation
+    assert page.generation == (await on(store, backend=backend).search.discover(Query("email"))).generation
 
 
 async def test_filters_select_hits(store: Store, backend: EmbeddedBackend) -> None:
@@ -94,25 +94,29 @@ async def test_filters_select_hits(store: Store, backend: EmbeddedBackend) -> No
         listing("b.example", "Weather", formats=("awp",)),
         listing("c.example", "Weather", trust_level=TrustLevel.UNVERIFIED),
     )
-    assert hosts(await discover(store, backend, Query("weather"))) == ["a.example", "b.example"]
-    page = await discover(store, backend, Query("weather", filters=Filters(include_unverified=True, formats=("adp",))))
+    assert hosts(await on(store, backend=backend).search.discover(Query("weather"))) == ["a.example", "b.example"]
+    page = await on(store, backend=backend).search.discover(
+        Query("weather", filters=Filters(include_unverified=True, formats=("adp",)))
+    )
     assert hosts(page) == ["a.example", "c.example"]
 
 
 async def test_pages_follow_one_another_without_gap_or_repeat(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, *[listing(f"h{n:02}.example", "Weather", score=n % 7) for n in range(23)])
     for text in ("weather", ""):
-        all_hosts = hosts(await discover(store, backend, Query(text, limit=50)))
+        all_hosts = hosts(await on(store, backend=backend).search.discover(Query(text, limit=50)))
         assert len(all_hosts) == 23
         paged_hosts: list[str] = []
         cursor: str | None = None
         for _ in range(5):
-            page = await discover(store, backend, Query(text, limit=5), cursor)
+            page = await on(store, backend=backend).search.discover(Query(text, limit=5), cursor)
             assert page.total == 23
             paged_hosts += hosts(page)
             cursor = page.next_cursor
         assert (paged_hosts, cursor) == (all_hosts, None)
-        assert hosts(await discover(store, backend, Query(text, limit=4, offset=9))) == all_hosts[9:13]
+        assert (
+            hosts(await on(store, backend=backend).search.discover(Query(text, limit=4, offset=9))) == all_hosts[9:13]
+        )
 
 
 async def test_removed_and_hidden_services_are_left_out_and_the_page_is_filled(
@@ -124,20 +128,20 @@ async def test_removed_and_hidden_services_are_left_out_and_the_page_is_filled(
     await remove(store, services[0], services[3])
     await put(store, services[1], hidden=True)
     await put(store, listing("h2.example", "Weather", trust_level=TrustLevel.UNVERIFIED))
-    page = await discover(store, backend, Query("weather", limit=3))
+    page = await on(store, backend=backend).search.discover(Query("weather", limit=3))
     assert hosts(page) == ["h4.example", "h5.example", "h6.example"]
-    next_page = await discover(store, backend, Query("weather", limit=3), page.next_cursor)
+    next_page = await on(store, backend=backend).search.discover(Query("weather", limit=3), page.next_cursor)
     assert (hosts(next_page), next_page.next_cursor) == (["h7.example"], None)
 
 
 async def test_texts_come_from_the_database(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, MAIL)
     await put(store, listing("mail.example", "Renamed", ("send_email", "Another text")))
-    (hit,) = (await discover(store, backend, Query("send email"))).hits
+    (hit,) = (await on(store, backend=backend).search.discover(Query("send email"))).hits
     assert hit.card.name == "Renamed"
     assert [capability.description for capability in hit.capabilities] == ["Another text"]
     await put(store, listing("mail.example", "Renamed", "other"))
-    (hit,) = (await discover(store, backend, Query("send email"))).hits
+    (hit,) = (await on(store, backend=backend).search.discover(Query("send email"))).hits
     assert hit.capabilities == ()
 
 
@@ -145,35 +149,38 @@ async def test_a_cursor_stays_valid_after_a_commit_but_not_after_a_rebuild(
     store: Store, backend: EmbeddedBackend
 ) -> None:
     await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
-    first = await discover(store, backend, Query("weather", limit=2))
+    first = await on(store, backend=backend).search.discover(Query("weather", limit=2))
     await fill(store, backend, MAIL)
-    second = await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+    second = await on(store, backend=backend).search.discover(Query("weather", limit=2), first.next_cursor)
     assert hosts(first) + hosts(second) == [f"h{n}.example" for n in range(4)]
     assert second.generation != first.generation
-    await reindex(store, backend, now=NOW)
+    await on(store, backend=backend).search.reindex()
     with pytest.raises(StaleCursor, match="rebuilt"):
-        await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+        await on(store, backend=backend).search.discover(Query("weather", limit=2), first.next_cursor)
 
 
 async def test_a_cursor_belongs_to_its_query(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
-    cursor = (await discover(store, backend, Query("weather", limit=2))).next_cursor
+    cursor = (await on(store, backend=backend).search.discover(Query("weather", limit=2))).next_cursor
     assert cursor
-    assert hosts(await discover(store, backend, Query("The WEATHER?", limit=2), cursor)) == ["h2.example", "h3.example"]
+    assert hosts(await on(store, backend=backend).search.discover(Query("The WEATHER?", limit=2), cursor)) == [
+        "h2.example",
+        "h3.example",
+    ]
     for other_query in (Query("rain"), Query(""), Query("weather", filters=Filters(min_score=1))):
         with pytest.raises(StaleCursor, match="another query"):
-            await discover(store, backend, other_query, cursor)
+            await on(store, backend=backend).search.discover(other_query, cursor)
 
 
 async def test_changes_between_two_pages_neither_repeat_nor_skip_hits(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, *[listing(f"h{n}.example", "Weather", score=50) for n in range(2, 6)])
-    first = await discover(store, backend, Query("weather", limit=2))
+    first = await on(store, backend=backend).search.discover(Query("weather", limit=2))
     await fill(store, backend, listing("h0.example", "Weather", score=90), listing("h1.example", "Weather", score=90))
-    second = await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+    second = await on(store, backend=backend).search.discover(Query("weather", limit=2), first.next_cursor)
     assert hosts(first) + hosts(second) == ["h2.example", "h3.example", "h4.example", "h5.example"]
     await remove(store, listing("h3.example"))
-    await drain(store, backend, now=NOW)
-    third = await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+    await on(store, backend=backend).search.drain()
+    third = await on(store, backend=backend).search.discover(Query("weather", limit=2), first.next_cursor)
     assert hosts(third) == ["h2.example", "h4.example"]  # none is skipped although the last one shown is gone
 
 
@@ -195,7 +202,7 @@ async def test_filters_on_capabilities_also_select_the_capabilities_shown(
     )
 
     async def capabilities_by_host(**filters: Any) -> dict[str, list[str]]:
-        page = await discover(store, backend, Query("send an email", filters=Filters(**filters)))
+        page = await on(store, backend=backend).search.discover(Query("send an email", filters=Filters(**filters)))
         return {hit.card.host: [capability.name for capability in hit.capabilities] for hit in page.hits}
 
     assert (await capabilities_by_host())["both.example"][0] == "send_mail"
@@ -215,9 +222,9 @@ async def test_filters_on_capabilities_also_select_the_capabilities_shown(
 
 async def test_a_page_of_no_rows_has_no_cursor(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, listing("a.example", "Mail"), listing("b.example", "Mail"))
-    page = await discover(store, backend, Query("mail", limit=0))
+    page = await on(store, backend=backend).search.discover(Query("mail", limit=0))
     assert (page.hits, page.total, page.next_cursor) == ((), 2, None)
-    assert (await discover(store, backend, Query("mail", limit=1))).next_cursor is not None
+    assert (await on(store, backend=backend).search.discover(Query("mail", limit=1))).next_cursor is not None
 
 
 async def test_other_sort_orders_apply_to_relevant_hits_only(store: Store, backend: EmbeddedBackend) -> None:
@@ -229,17 +236,24 @@ async def test_other_sort_orders_apply_to_relevant_hits_only(store: Store, backe
         listing("other.example", "Stock prices and much else of the world of tomorrow", score=99),
     )
     text = "Where can I see tomorrow's weather?"
-    assert hosts(await discover(store, backend, Query(text)))[0] == "new.example"
-    by_freshness = hosts(await discover(store, backend, Query("weather", sort="freshness")))
+    assert hosts(await on(store, backend=backend).search.discover(Query(text)))[0] == "new.example"
+    by_freshness = hosts(await on(store, backend=backend).search.discover(Query("weather", sort="freshness")))
     assert by_freshness == ["new.example", "good.example"]
-    assert hosts(await discover(store, backend, Query("weather", sort="score"))) == ["good.example", "new.example"]
-    first_page = await discover(store, backend, Query("weather", 1, sort="freshness"))
+    assert hosts(await on(store, backend=backend).search.discover(Query("weather", sort="score"))) == [
+        "good.example",
+        "new.example",
+    ]
+    first_page = await on(store, backend=backend).search.discover(Query("weather", 1, sort="freshness"))
     assert (
-        hosts(await discover(store, backend, Query("weather", 1, sort="freshness"), first_page.next_cursor))
+        hosts(
+            await on(store, backend=backend).search.discover(
+                Query("weather", 1, sort="freshness"), first_page.next_cursor
+            )
+        )
         == by_freshness[1:]
     )
     with pytest.raises(StaleCursor):
-        await discover(store, backend, Query("weather", 1, sort="score"), first_page.next_cursor)
+        await on(store, backend=backend).search.discover(Query("weather", 1, sort="score"), first_page.next_cursor)
 
 
 async def test_facets_count_all_shown_services(store: Store, backend: EmbeddedBackend) -> None:
@@ -256,7 +270,7 @@ async def test_facets_count_all_shown_services(store: Store, backend: EmbeddedBa
         listing("d.example", "Weather", trust_level=TrustLevel.UNVERIFIED),
     )
     await put(store, hidden_listing, hidden=True)
-    page = await discover(store, backend, Query("weather", limit=1), facets=tuple(FACETS))
+    page = await on(store, backend=backend).search.discover(Query("weather", limit=1), facets=tuple(FACETS))
     assert page.facets is not None
     assert page.facets.services == 2
     assert page.facets.counts == {
@@ -272,7 +286,7 @@ async def test_facets_count_all_shown_services(store: Store, backend: EmbeddedBa
         "semantic": {"a:b": 1},
         "effects": {"true": 1, "unknown": 1},
     }
-    assert (await discover(store, backend, Query("weather"))).facets is None
+    assert (await on(store, backend=backend).search.discover(Query("weather"))).facets is None
 
 
 def test_every_facet_of_the_engines_can_be_counted() -> None:
@@ -281,23 +295,25 @@ def test_every_facet_of_the_engines_can_be_counted() -> None:
 
 async def test_a_search_without_a_confident_answer_has_suggestions(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, MAIL, SHOP, MAPS)
-    confident_page = await discover(store, backend, Query("send an email"))
+    confident_page = await on(store, backend=backend).search.discover(Query("send an email"))
     assert (confident_page.confident, confident_page.suggestions) == (True, None)
-    unconfident_page = await discover(store, backend, Query("bake an email cake"))
+    unconfident_page = await on(store, backend=backend).search.discover(Query("bake an email cake"))
     assert (unconfident_page.confident, unconfident_page.total) == (False, 1)
     assert unconfident_page.suggestions == Suggestions(("email",), {}, False)
-    filtered_page = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
+    filtered_page = await on(store, backend=backend).search.discover(
+        Query("send an email", filters=Filters(formats=("awp",)))
+    )
     assert filtered_page.suggestions is not None
     assert (filtered_page.suggestions.known, filtered_page.suggestions.without_filters) == (("send", "email"), True)
 
 
 async def test_misspelt_words_are_corrected_and_named(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, MAIL, SHOP, MAPS)
-    page = await discover(store, backend, Query("send an emial"))
+    page = await on(store, backend=backend).search.discover(Query("send an emial"))
     assert (page.confident, page.corrected) == (True, {"emial": "email"})
     (first,) = page.hits
     assert (first.card.host, first.matched_terms) == (MAIL.host, ("send", "email"))
-    assert (await discover(store, backend, Query("send an email"))).corrected == {}
+    assert (await on(store, backend=backend).search.discover(Query("send an email"))).corrected == {}
 
 
 async def test_the_first_answer_is_judged_not_those_after_it(store: Store, backend: EmbeddedBackend) -> None:
@@ -315,12 +331,12 @@ async def test_total_and_facets_count_what_answers(store: Store, backend: Embedd
     near = listing("near.example", "Parcel tracking: track a parcel", ("track_parcel", "track a parcel"))
     far = [listing(f"h{n}.example", f"Shop {n}: {'anything else ' * 40} parcel") for n in range(7)]
     await fill(store, backend, near, *far)
-    page = await discover(store, backend, Query("track a parcel"), facets=["format"])
+    page = await on(store, backend=backend).search.discover(Query("track a parcel"), facets=["format"])
     assert [hit.card.host for hit in page.hits] == ["near.example"]
     assert (page.total, page.next_cursor) == (1, None)
     assert page.facets is not None
     assert (page.facets.services, page.facets.counts["format"]) == (1, {"adp": 1})
-    assert (await discover(store, backend, Query(""))).total == 8
+    assert (await on(store, backend=backend).search.discover(Query(""))).total == 8
 
 
 async def test_a_failing_query_for_suggestions_keeps_the_answer(
@@ -335,7 +351,9 @@ async def test_a_failing_query_for_suggestions_keeps_the_answer(
         return await candidates(question, filters, limit)
 
     monkeypatch.setattr(backend, "candidates", fail_unfiltered)
-    filtered_page = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
+    filtered_page = await on(store, backend=backend).search.discover(
+        Query("send an email", filters=Filters(formats=("awp",)))
+    )
     assert filtered_page.suggestions is not None
     assert (filtered_page.suggestions.known, filtered_page.suggestions.without_filters) == (("send", "email"), False)
 
@@ -346,10 +364,10 @@ async def test_hidden_twins_are_not_named(store: Store, backend: EmbeddedBackend
         for name in "abc"
     ]
     await fill(store, backend, *alike_services)
-    (hit,) = (await discover(store, backend, Query("weather"))).hits
+    (hit,) = (await on(store, backend=backend).search.discover(Query("weather"))).hits
     assert (hit.card.host, hit.alike) == ("a.one.example", ("b.one.example", "c.one.example"))
     await put(store, alike_services[1], hidden=True)
-    (hit,) = (await discover(store, backend, Query("weather"))).hits
+    (hit,) = (await on(store, backend=backend).search.discover(Query("weather"))).hits
     assert hit.alike == ("c.one.example",)
 
 
@@ -359,7 +377,7 @@ def cursor_of(value: object) -> str:
 
 async def test_a_forged_cursor_is_refused(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
-    page = await discover(store, backend, Query("weather", limit=2))
+    page = await on(store, backend=backend).search.discover(Query("weather", limit=2))
     assert page.next_cursor
     build, digest, offset, last_host = orjson.loads(base64.urlsafe_b64decode(page.next_cursor + "=="))
     assert (offset, last_host) == (2, "h1.example")
@@ -368,12 +386,12 @@ async def test_a_forged_cursor_is_refused(store: Store, backend: EmbeddedBackend
     cursors += [cursor_of([build, digest, 2]), cursor_of([build, digest, 2, 3]), cursor_of([build, digest, 2, None])]
     for cursor in [*cursors, "", "é", "=", "\x00", cursor_of({}), cursor_of([1]), cursor_of(None), "A" * 10_000]:
         with pytest.raises(StaleCursor):
-            await discover(store, backend, Query("weather"), cursor)
+            await on(store, backend=backend).search.discover(Query("weather"), cursor)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=st.text(max_size=500))
 async def test_any_text_can_be_searched(store: Store, backend: EmbeddedBackend, text: str) -> None:
     await fill(store, backend, MAIL, SHOP)
-    page = await discover(store, backend, Query(text))
+    page = await on(store, backend=backend).search.discover(Query(text))
     assert len(page.hits) <= 2

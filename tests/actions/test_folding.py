@@ -7,14 +7,14 @@ from datetime import timedelta
 
 import pytest
 
-from registry.actions.indexing import drain
-from registry.actions.queries.discover import ALIKE, MAX_DEPTH, POOL, DiscoverPage, discover
+from registry.actions.queries.discover import ALIKE, MAX_DEPTH, POOL, DiscoverPage
 from registry.core.model.listing import Filters, Listing, Query, StaleCursor, TrustLevel
 from registry.search.embedded import EmbeddedBackend
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import NOW, put
 from tests.search.folding_contract import copies_of
 from tests.search.listings import listing
+from tests.support.builders import on
 
 TEXT = "Pigeon Post: Books, prices and tracks parcels with local couriers in every town."
 ORIGINAL = listing("pigeons.example", TEXT, ("track_parcel", "Says where a parcel is"), offered_since=NOW)
@@ -25,14 +25,16 @@ QUESTION = "track a parcel"
 
 async def fill(store: Store, backend: EmbeddedBackend, *listings: Listing) -> None:
     await put(store, *listings)
-    await drain(store, backend, now=NOW)
+    await on(store, backend=backend).search.drain()
 
 
 async def ask(
     store: Store, backend: EmbeddedBackend, text: str = QUESTION, *, limit: int = 10, facets: Sequence[str] = (),
     **filters: object,
 ) -> DiscoverPage:  # fmt: skip
-    return await discover(store, backend, Query(text, limit, filters=Filters(**filters)), facets=facets)  # type: ignore[arg-type]
+    return await on(store, backend=backend).search.discover(
+        Query(text, limit, filters=Filters(**filters)), facets=facets
+    )  # type: ignore[arg-type]
 
 
 def hosts(page: DiscoverPage) -> list[str]:
@@ -107,7 +109,7 @@ async def test_an_original_that_is_hidden_or_no_longer_verified_gives_way(
     await fill(store, backend, ORIGINAL)
     assert hosts(await ask(store, backend)) == ["pigeons.example"]
     await put(store, ORIGINAL, hidden=True)
-    await drain(store, backend, now=NOW)
+    await on(store, backend=backend).search.drain()
     assert hosts(await ask(store, backend)) == ["copy000.example"]
 
 
@@ -172,7 +174,7 @@ async def test_a_cursor_belongs_to_the_folded_or_the_full_answer(store: Store, b
     cursor = (await ask(store, backend, limit=5, unique=False)).next_cursor
     assert cursor is not None
     with pytest.raises(StaleCursor):
-        await discover(store, backend, Query(QUESTION, 5), cursor)
+        await on(store, backend=backend).search.discover(Query(QUESTION, 5), cursor)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -204,7 +206,7 @@ async def test_paging_through_everything_repeats_and_loses_nothing(
     cursor: str | None = None
     pages: list[DiscoverPage] = []
     while not pages or cursor:
-        pages.append(await discover(store, backend, query, cursor))
+        pages.append(await on(store, backend=backend).search.discover(query, cursor))
         cursor = pages[-1].next_cursor
     rows = [hit for page in pages for hit in page.hits]
     assert {page.total for page in pages} == {len(rows)}

@@ -6,7 +6,7 @@ nothing, so an interrupted list is simply seeded again. A source of pages contin
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
@@ -15,10 +15,9 @@ from typing import Final
 from registry.core.access.holds import Limits
 from registry.core.names.domains import InvalidName, canonical_host
 from registry.core.names.seeds import Checkpoint, Refusal, Seed, Seeds
-from registry.core.visiting.shares import is_main, is_named_by_others
 from registry.store.loading import NamedHost
 from registry.store.records import CandidateRecord, HostRecord
-from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.unit_of_work import UnitOfWork
 
 CHUNK: Final = 20_000
 """Names per transaction: some 10 MB here, and about a second during which others may wait for one of its rows."""
@@ -42,7 +41,7 @@ SUB_HOST: Final = "sub-host"
 """Relation and source of hosts queued because their domain served a document (docs/crawler.md, "Sub-hosts")."""
 
 OPTED_OUT: Final = "the site opted out"
-_REFUSED_AS: Final = {"opted_out": OPTED_OUT, "blocked": "an operator of this registry blocked it"}
+REFUSED_AS: Final = {"opted_out": OPTED_OUT, "blocked": "an operator of this registry blocked it"}
 
 
 @dataclass(slots=True)
@@ -80,104 +79,7 @@ class SeedReport:
             self.refused.append(refusal)
 
 
-async def seed(
-    store: Store,
-    seeds: Seeds,
-    *,
-    source: str,
-    now: datetime,
-    exempt: Collection[str] = (),
-    on_refusal: Callable[[Refusal], None] = lambda _: None,
-    progress: Callable[[SeedReport], None] = lambda _: None,
-    on_checkpoint: Callable[[Checkpoint], None] = lambda _: None,
-) -> SeedReport:
-    """Add hosts by name, due in the order of the names; report invalid names, never raise for them.
-
-    There is one transaction per CHUNK names, and one before each checkpoint of the source, so that reported progress is
-    committed. `exempt`: names of the connect-to table, which may be special-use names. `on_refusal` is called for each
-    refusal, `progress` after every chunk, `on_checkpoint` when all names before the checkpoint are committed.
-    """
-    report, due = SeedReport(), now - SEED_HEAD_START
-    async for chunk in _chunks(seeds):
-        if isinstance(chunk, Checkpoint):
-            on_checkpoint(chunk)
-            continue
-        hosts, refusals = await asyncio.to_thread(_canonical, chunk, exempt, report.names)
-        async with store.begin() as uow:
-            loaded = await uow.loading.load(hosts, source=source, now=now, due=due)
-        refusals += (Refusal(host, code, _REFUSED_AS[code], referrer) for host, referrer, code in loaded.closed)
-        for refusal in refusals:
-            report.refuse(refusal)
-            on_refusal(refusal)
-        report.domains += loaded.domains
-        report.hosts += loaded.hosts
-        report.known += len(chunk) - len(refusals) - loaded.hosts
-        progress(report)
-    return report
-
-
-async def fold_candidates(
-    store: Store,
-    *,
-    now: datetime,
-    exempt: Collection[str] = (),
-    limit: int = FOLD,
-    on_refusal: Callable[[Refusal], None] = lambda _: None,
-) -> SeedReport:
-    """Turn the oldest `limit` candidates into hosts that are due now, after all overdue ones.
-
-    Candidates have no priority, unlike submissions, and a domain gets at most MAX_HOSTS_NAMED at a time.
-    """
-    report = SeedReport()
-    async with store.begin() as uow:
-        candidates = await uow.candidates.open(limit=limit)
-        limits = await uow.holds.limits({candidate.domain for candidate in candidates})
-        refusals = [_refusal(candidate, limits[candidate.domain], exempt) for candidate in candidates]
-        domains = {candidate.domain for candidate, code in zip(candidates, refusals, strict=True) if code is None}
-        report.domains = await _add_domains(uow, domains, now)
-        waiting = Counter(await uow.hosts.waiting_named(domains))
-        hosts: dict[str, HostRecord] = {}
-        for number, candidate in enumerate(candidates):
-            if refusals[number] is None and candidate.host not in hosts:
-                host = _named_host(candidate, now)
-                who = candidate.domain, is_named_by_others(host.domain, host.source, host.referrer)
-                if waiting[who] < MAX_HOSTS_NAMED or is_main(host.domain, host.host):  # guard: named-hosts
-                    waiting[who] += 1
-                    hosts[host.host] = host
-                else:
-                    refusals[number] = "too_many_hosts"
-        report.hosts = await uow.hosts.add(hosts.values())
-        report.known = len(hosts) - report.hosts
-        await uow.domains.due_with_hosts(domains, now=now)
-        await uow.candidates.fold(list(zip(candidates, refusals, strict=True)), now=now)
-    for candidate, code in zip(candidates, refusals, strict=True):
-        if code is not None:
-            refusal = Refusal(candidate.host, code, "named by a document of " + candidate.referrer, candidate.referrer)
-            report.refuse(refusal)
-            on_refusal(refusal)
-    return report
-
-
-async def make_due(store: Store, names: Iterable[str], *, now: datetime, exempt: Collection[str] = ()) -> int:
-    """Make known hosts due at once, with the whole plan, as if they were new; return their number.
-
-    For an operator's own rerun (`waypost crawl`, the demo). Hosts that opted out or are blocked, and
-    running leases, are left unchanged.
-    """
-    hosts = [canonical_host(name, exempt=exempt) for name in names]
-    async with store.begin() as uow:
-        domains = {host.domain for host in hosts}
-        await uow.domains.lock(domains)
-        limits = await uow.holds.limits(domains)
-        keys = [(host.domain, host.host) for host in hosts if limits[host.domain].may_be_visited(host.host)]
-        due = await uow.hosts.make_due(keys, due=now - SUBMISSION_HEAD_START)
-        due_domains = {domain for domain, _ in keys}
-        await uow.domains.reset_attempts(due_domains)
-        await uow.domains.due_by(due_domains, due=now - SUBMISSION_HEAD_START, now=now)
-    return due
-
-
-async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal] | Checkpoint]:
+async def chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal] | Checkpoint]:
     """Yield lists of at most CHUNK names, and each checkpoint after the names before it.
 
     Files and pipes are read in a thread, so that they do not block the event loop.
@@ -200,7 +102,7 @@ async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal] | Ch
         yield chunk
 
 
-def _canonical(
+def canonical_hosts(
     chunk: Sequence[str | Seed | Refusal], exempt: Collection[str], first_position: int
 ) -> tuple[Iterable[NamedHost], list[Refusal]]:
     """Return the canonical hosts of the names, each once, and the refusals. `first_position`: position of the first
@@ -222,7 +124,7 @@ def _canonical(
     return hosts.values(), refusals
 
 
-def _refusal(candidate: CandidateRecord, limits: Limits, exempt: Collection[str]) -> str | None:
+def candidate_refusal(candidate: CandidateRecord, limits: Limits, exempt: Collection[str]) -> str | None:
     try:
         canonical_host(candidate.host, exempt=exempt)
     except InvalidName as error:
@@ -232,12 +134,12 @@ def _refusal(candidate: CandidateRecord, limits: Limits, exempt: Collection[str]
     return "opted_out" if limits.has_opted_out(candidate.host) else "blocked"
 
 
-def _named_host(candidate: CandidateRecord, now: datetime) -> HostRecord:
+def named_host(candidate: CandidateRecord, now: datetime) -> HostRecord:
     source = SUB_HOST if candidate.rel == SUB_HOST else "document"
     return HostRecord(candidate.domain, candidate.host, source, now, now, candidate.referrer)
 
 
-async def _add_domains(uow: UnitOfWork, domains: Collection[str], now: datetime) -> int:
+async def add_domains(uow: UnitOfWork, domains: Collection[str], now: datetime) -> int:
     """Add domains, then lock them: every writer keeps this order (`store.loading`) before it writes hosts."""
     added = await uow.domains.add(domains, source="document", now=now, due=now)
     await uow.domains.lock(domains)
