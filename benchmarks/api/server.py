@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from benchmarks.api.documents import LARGE_SITES
 from benchmarks.search import tree
-from registry.actions.frontier.frontier import Frontier
+from registry.actions.frontier.frontier import FrontierActions
 from registry.core.model.documents import FetchResult, Probe
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import FinishedDomain, HostJob, Visit
@@ -37,7 +37,7 @@ async def fill(waypost: Waypost, count: int) -> None:
 
 async def _visit_large_sites(waypost: Waypost) -> None:
     now = datetime.now(UTC)
-    await Frontier(waypost._store, utc_now, set(LARGE_SITES)).seed(LARGE_SITES, source="benchmark")
+    await FrontierActions(waypost._store, utc_now, set(LARGE_SITES)).seed(LARGE_SITES, source="benchmark")
     lease = await waypost.crawl.lease(limit=100, holder=1)
     assert lease is not None
     finished = [

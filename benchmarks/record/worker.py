@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import psycopg
 
-from registry.actions.frontier.frontier import Frontier
-from registry.actions.recording.record import Crawl
+from registry.actions.frontier.frontier import FrontierActions
+from registry.actions.recording.record import CrawlActions
 from registry.core.model.documents import FetchResult, Probe
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Lease, Visit
@@ -50,7 +50,7 @@ class Side:
     """A database with domains that are leased and recorded in batches."""
 
     def __init__(self, store: Store, postmaster: int, batch: int, hits: int) -> None:
-        self._crawl = Crawl(store, lambda: self.now, LEASE_FOR)
+        self._crawl = CrawlActions(store, lambda: self.now, LEASE_FOR)
         self._postmaster = postmaster
         self._batch = batch
         self._hits = hits
@@ -204,7 +204,7 @@ async def main() -> None:
     url, postmaster, domains, batch, hits = sys.argv[1], *map(int, sys.argv[2:6])
     upgrade(url)
     store = Store(make_engine(url))
-    frontier = Frontier(store, lambda: BEGINNING - timedelta(days=1))
+    frontier = FrontierActions(store, lambda: BEGINNING - timedelta(days=1))
     await frontier.seed(names(domains), source="benchmark")
     side, bare = Side(store, postmaster, batch, hits), Bare(url, postmaster, batch)
     for line in sys.stdin:

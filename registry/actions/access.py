@@ -105,7 +105,7 @@ _NO_KEY: Final = ApiKey("", "", (), bytes(32), datetime.min)
 
 
 @dataclass(eq=False)
-class Access:
+class AccessActions:
     """The decisions of this registry's operators: API keys, holds, and the audit log."""
 
     _store: Store

@@ -44,8 +44,8 @@ from registry.store.public_records import PublicRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 __all__ = [
-    "ANSWER_BYTES", "FOLDER", "LINE_BYTES", "MANIFEST", "MANIFEST_BYTES", "MOST_HOSTS", "BadDump", "DumpError",
-    "DumpFigures", "DumpFileManifest", "Dumps", "Part", "RecordLookup", "lines", "read_manifest", "verify",
+    "ANSWER_BYTES", "FOLDER", "LINE_BYTES", "MANIFEST", "MANIFEST_BYTES", "MOST_HOSTS", "BadDump", "DumpActions",
+    "DumpError", "DumpFigures", "DumpFileManifest", "Part", "RecordLookup", "lines", "read_manifest", "verify",
 ]  # fmt: skip
 
 FOLDER: Final = "dumps"
@@ -265,7 +265,7 @@ async def _record(uow: UnitOfWork, key: tuple[str, str]) -> bytes:
     return await asyncio.to_thread(encoded, record, usage_of_record(record))
 
 
-class Dumps:
+class DumpActions:
     """Dumps: writing them, finding their files, and the records of single hosts."""
 
     def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:

@@ -167,7 +167,7 @@ class RecentPage:
     older: str | None
 
 
-class ChangeFeed:
+class FeedActions:
     """Reads the change feed, gives events their places, and waits for the next event."""
 
     def __init__(self, store: Store) -> None:

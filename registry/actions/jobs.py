@@ -11,7 +11,7 @@ from registry.store.unit_of_work import Store
 
 
 @dataclass(eq=False)
-class Jobs:
+class JobActions:
     """`begin`, `settle` and `end` are for the process that holds the job's lock."""
 
     _store: Store

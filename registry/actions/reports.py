@@ -81,7 +81,7 @@ class ReportDecision:
 
 
 @dataclass(eq=False)
-class Reports:
+class ReportActions:
     """Reports about hosts: filing, reading, deciding."""
 
     _store: Store

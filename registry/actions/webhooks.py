@@ -227,7 +227,7 @@ def _message_id(now: datetime) -> str:
 
 
 @dataclass(eq=False)
-class Webhooks:
+class WebhookActions:
     """Subscriptions, messages to send, and effects of attempts.
 
     `_exempt`: names that may be special-use names. `_base`: URL of this registry. `_chance` returns a random number

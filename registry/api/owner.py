@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from fastapi import Request, Response
 
 from registry.actions.ownership.claiming import TooMany
-from registry.actions.ownership.owning import BadSetting, NotAnOwner, OtherHost, Ownership, OwnershipOverview
+from registry.actions.ownership.owning import BadSetting, NotAnOwner, OtherHost, OwnershipActions, OwnershipOverview
 from registry.actions.webhooks import BadReceiver, ClosedReceiver, ForeignReceiver, WebhookRecord
 from registry.api.claims import MAX_NAME_CHARS, NOT_STORED, body_of, too_many
 from registry.api.documents import errors, example, keyed
@@ -56,7 +56,7 @@ router = strict_router(tags=["owners"])
 class _Owner:
     """The bearer of an owner's token, and the host that the request is about."""
 
-    actions: Ownership
+    actions: OwnershipActions
     token: Token
     host: str
 
@@ -67,7 +67,7 @@ class _Owner:
 
     async def run(
         self,
-        action: Callable[Concatenate[Ownership, Token, str, P], Awaitable[T]],
+        action: Callable[Concatenate[OwnershipActions, Token, str, P], Awaitable[T]],
         *arguments: P.args,
         **options: P.kwargs,
     ) -> T:
@@ -92,7 +92,7 @@ class _Owner:
 )
 async def owned(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    found = await owner.run(Ownership.overview)
+    found = await owner.run(OwnershipActions.overview)
     content: schemas.Owned = {"success": True, "data": _owned(found, base_url(request))}
     return json_response(request, content, cache=NOT_STORED)
 
@@ -107,7 +107,7 @@ async def owned(request: Request, domain: DomainPath) -> Response:
 )
 async def recheck(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    result = await owner.run(Ownership.recheck)
+    result = await owner.run(OwnershipActions.recheck)
     if result.state in ("opted_out", "blocked"):
         raise Problem(OPTED_OUT, "This host is not visited: it opted out, or is blocked.")
     if result.state == "unknown":
@@ -129,7 +129,7 @@ async def recheck(request: Request, domain: DomainPath) -> Response:
 )  # fmt: skip
 async def hide(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    held = await owner.run(Ownership.hide)
+    held = await owner.run(OwnershipActions.hide)
     return owner.changed(held.changed, "Hidden: it is visited and not listed.")
 
 
@@ -139,7 +139,7 @@ async def hide(request: Request, domain: DomainPath) -> Response:
 )  # fmt: skip
 async def show(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    held = await owner.run(Ownership.show)
+    held = await owner.run(OwnershipActions.show)
     return owner.changed(held.changed, "Not hidden.")
 
 
@@ -156,7 +156,7 @@ async def note(request: Request, domain: DomainPath) -> Response:
     text = (await _body(request, {"note"})).get("note")
     if not isinstance(text, str):
         raise Problem(INVALID_BODY, "The body must be an object with `note` (text).")
-    shown = await owner.run(Ownership.set_note, text)
+    shown = await owner.run(OwnershipActions.set_note, text)
     return owner.changed(True, "Shown with the service." if shown else "There is no note.", note=shown)
 
 
@@ -181,7 +181,7 @@ async def canonical(request: Request, domain: DomainPath) -> Response:
     )
     with _refusals():
         target = None if name is None else host_syntax(name.strip())
-    pinned = await owner.run(Ownership.pin, target, consent)
+    pinned = await owner.run(OwnershipActions.pin, target, consent)
     if pinned.wanted is None:
         says = "It stands for itself."
     elif pinned.canonical is None:
@@ -218,7 +218,7 @@ async def webhook(request: Request, domain: DomainPath) -> Response:
         receiver_token = _other_token(body["receiver_token"], needed)
     with _refusals():
         wanted = Types.of(types)
-    record = await owner.run(Ownership.set_webhook, url, wanted, receiver_token)
+    record = await owner.run(OwnershipActions.set_webhook, url, wanted, receiver_token)
     data = _webhook(record)
     data["secret"] = record.secret
     content: schemas.Webhook = {"success": True, "data": data}
@@ -231,7 +231,7 @@ async def webhook(request: Request, domain: DomainPath) -> Response:
 )  # fmt: skip
 async def no_webhook(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    existed = await owner.run(Ownership.remove_webhook)
+    existed = await owner.run(OwnershipActions.remove_webhook)
     return owner.changed(existed, "There is no webhook.")
 
 
@@ -241,7 +241,7 @@ async def no_webhook(request: Request, domain: DomainPath) -> Response:
 )  # fmt: skip
 async def rotate(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    new = await owner.run(Ownership.rotate)
+    new = await owner.run(OwnershipActions.rotate)
     return owner.changed(True, "The old token is no longer valid.", owner_token=new.text)
 
 
@@ -252,7 +252,7 @@ async def rotate(request: Request, domain: DomainPath) -> Response:
 )  # fmt: skip
 async def give_up(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    await owner.run(Ownership.give_up)
+    await owner.run(OwnershipActions.give_up)
     return owner.changed(True, "The ownership has ended.")
 
 
@@ -272,9 +272,9 @@ async def opt_out(request: Request, domain: DomainPath) -> Response:
     if not isinstance(undo, bool):
         raise Problem(INVALID_BODY, "`undo` must be true or false.")
     if undo:
-        await owner.run(Ownership.come_back)
+        await owner.run(OwnershipActions.come_back)
         return owner.changed(True, "It may be visited again.")
-    await owner.run(Ownership.opt_out)
+    await owner.run(OwnershipActions.opt_out)
     return owner.changed(True, "Deleted, and never visited again.")
 
 

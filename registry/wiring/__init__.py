@@ -13,24 +13,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from registry.actions import Clock
-from registry.actions.access import Access
-from registry.actions.dumps import Dumps
-from registry.actions.feed import ChangeFeed
-from registry.actions.frontier.frontier import Frontier
-from registry.actions.jobs import Jobs
-from registry.actions.maintenance.maintenance import Maintenance
-from registry.actions.maintenance.opt_out import OptOuts
-from registry.actions.mirroring.apply import Mirror
-from registry.actions.ownership.claiming import Claims
-from registry.actions.ownership.owning import Ownership
-from registry.actions.queries.entries import Entries
-from registry.actions.queries.evidence import Evidence
-from registry.actions.queries.inspect import Queries
-from registry.actions.queries.mcp_servers import McpServers
-from registry.actions.queries.statistics import Figures
-from registry.actions.recording.record import Crawl
-from registry.actions.reports import Reports
-from registry.actions.webhooks import Webhooks
+from registry.actions.access import AccessActions
+from registry.actions.dumps import DumpActions
+from registry.actions.feed import FeedActions
+from registry.actions.frontier.frontier import FrontierActions
+from registry.actions.jobs import JobActions
+from registry.actions.maintenance.maintenance import MaintenanceActions
+from registry.actions.maintenance.opt_out import OptOutActions
+from registry.actions.mirroring.apply import MirrorActions
+from registry.actions.ownership.claiming import ClaimActions
+from registry.actions.ownership.owning import OwnershipActions
+from registry.actions.queries.entries import EntryQueries
+from registry.actions.queries.evidence import EvidenceQueries
+from registry.actions.queries.inspect import QueryActions
+from registry.actions.queries.mcp_servers import McpServerQueries
+from registry.actions.queries.statistics import FigureActions
+from registry.actions.recording.record import CrawlActions
+from registry.actions.reports import ReportActions
+from registry.actions.webhooks import WebhookActions
 from registry.core.model.listing import SearchUnavailable
 from registry.settings import Settings
 from registry.store import migrate
@@ -54,13 +54,13 @@ from registry.wiring.traces import tracing as tracing  # the interfaces use it
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
-    from registry.actions.queries.discover import Search
+    from registry.actions.queries.discover import SearchActions
 
 _log = logging.getLogger(__name__)
 
 
 def utc_now() -> datetime:
-    """Return the current time. The registry reads the clock here only; use cases get this function."""
+    """Return the current time: the clock that use cases get."""
     return datetime.now(UTC)
 
 
@@ -102,7 +102,7 @@ class Waypost:
         self,
         settings: Settings,
         store: Store,
-        open_search: "Callable[[], Search]",
+        open_search: "Callable[[], SearchActions]",
         listener: RecordedListener,
         reference: Reference,
         clock: Clock = utc_now,
@@ -110,32 +110,34 @@ class Waypost:
         """Bind the use cases. `open_search` is called once, when `search` is first used."""
         exempt: Collection[str] = frozenset(entry.split(":")[0].lower() for entry in settings.connect_to)
         self.settings = settings
-        self.frontier = Frontier(store, clock, exempt)
+        self.frontier = FrontierActions(store, clock, exempt)
         self.recorded = listener
-        self.crawl = Crawl(store, clock, timedelta(seconds=settings.lease_seconds))
-        self.opt_outs = OptOuts(store, clock, exempt)
-        self.access = Access(store, clock)
-        self.claims = Claims(store, clock, timedelta(hours=settings.claim_recheck_hours), exempt)
-        self.ownership = Ownership(store, clock, exempt)
-        self.feed = ChangeFeed(store)
+        self.crawl = CrawlActions(store, clock, timedelta(seconds=settings.lease_seconds))
+        self.opt_outs = OptOutActions(store, clock, exempt)
+        self.access = AccessActions(store, clock)
+        self.claims = ClaimActions(store, clock, timedelta(hours=settings.claim_recheck_hours), exempt)
+        self.ownership = OwnershipActions(store, clock, exempt)
+        self.feed = FeedActions(store)
         disable_after = timedelta(days=settings.webhook_disable_days)
-        self.webhooks = Webhooks(store, clock, settings.public_url, disable_after, exempt)
-        self.queries = Queries(store, clock)
-        self.evidence = Evidence(store, clock)
-        self.entries = Entries(store)
-        self.mcp_servers = McpServers(store)
-        self.figures = Figures(store, clock, lambda: self.search.backend.target, partial(_job_intervals, settings))
-        self.maintenance = Maintenance(store, clock, reference.adopt)
-        self.jobs = Jobs(store, clock)
-        self.dumps = Dumps(store, clock, settings)
-        self.mirror = Mirror(store, clock, exempt)
-        self.reports = Reports(store, clock)
+        self.webhooks = WebhookActions(store, clock, settings.public_url, disable_after, exempt)
+        self.queries = QueryActions(store, clock)
+        self.evidence = EvidenceQueries(store, clock)
+        self.entries = EntryQueries(store)
+        self.mcp_servers = McpServerQueries(store)
+        self.figures = FigureActions(
+            store, clock, lambda: self.search.backend.target, partial(_job_intervals, settings)
+        )
+        self.maintenance = MaintenanceActions(store, clock, reference.adopt)
+        self.jobs = JobActions(store, clock)
+        self.dumps = DumpActions(store, clock, settings)
+        self.mirror = MirrorActions(store, clock, exempt)
+        self.reports = ReportActions(store, clock)
         self.compute = ComputePool(settings.compute_processes)
         self._store = store
         self._open_search = open_search
 
     @cached_property
-    def search(self) -> "Search":
+    def search(self) -> "SearchActions":
         """Return the use cases that need the search engine. The first use opens it, so a crawler never pays for it.
 
         Raise one of NOT_READY.
@@ -202,7 +204,7 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
         await asyncio.to_thread(release)
 
 
-def _open_search(settings: Settings, store: Store) -> "Search":
+def _open_search(settings: Settings, store: Store) -> "SearchActions":
     from registry.wiring.searching import open_search
 
     return open_search(settings, store, utc_now)
@@ -229,7 +231,7 @@ async def _replay_own_file(store: Store) -> None:
     if unreadable:
         _log.warning("%d lines of %s cannot be read", unreadable, store.opt_out_file.path)
     if lines:
-        replayed = await OptOuts(store.without_file(), utc_now).replay(lines)
+        replayed = await OptOutActions(store.without_file(), utc_now).replay(lines)
         if replayed.opted_out or replayed.readmitted:
             counts = len(replayed.opted_out), len(replayed.readmitted)
             _log.warning("the database was older than the opt-outs: %d applied, %d ended", *counts)

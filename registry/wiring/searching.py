@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import SecretStr
 
 from registry.actions import Clock
-from registry.actions.queries.discover import Search
+from registry.actions.queries.discover import SearchActions
 from registry.core.model.listing import SearchUnavailable
 from registry.core.ranking import Embedder
 from registry.search.embedded import EmbeddedBackend, has_writer
@@ -25,10 +25,10 @@ from registry.store.unit_of_work import Store
 INDEX_FOLDER: Final = "index"
 
 
-def open_search(settings: Settings, store: Store, clock: Clock) -> Search:
+def open_search(settings: Settings, store: Store, clock: Clock) -> SearchActions:
     """Load the model and open the engine; some tenths of a second. Raise SearchUnavailable or OSError."""
     embedder = embedder_of(settings)
-    return Search(store, clock, search_engine(settings, embedder), embedder)
+    return SearchActions(store, clock, search_engine(settings, embedder), embedder)
 
 
 def index_is_fed(settings: Settings) -> bool:

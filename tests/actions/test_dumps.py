@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from registry.actions.dumps import Dumps
+from registry.actions.dumps import DumpActions
 from registry.actions.feed import decode
 from registry.actions.mirroring.apply import NotAMirror, StaleProgress, Statement
 from registry.actions.mirroring.received import received
@@ -43,7 +43,7 @@ END $$
 async def dump(store: Store, folder: Path, **options: Any) -> DumpFileManifest:
     now = options.pop("now", NOW)
     settings = Settings(public_url=ORIGIN, keep_dumps=options.pop("keep", 2))
-    await Dumps(store, lambda: now, settings).export(folder, **options)
+    await DumpActions(store, lambda: now, settings).export(folder, **options)
     return read_manifest((folder / "manifest.json").read_bytes())
 
 

@@ -58,7 +58,7 @@ async def shown_hosts(store: Store, backend: EmbeddedBackend) -> list[str]:
     listed = await on(store).queries.list_services(Filters(include_unverified=True))
     hosts |= {card.host for card in listed.items}
     for host in SITES:
-        if await on(store).queries.service(host) or await on(store).queries.capability(host, "create_parcel"):
+        if await on(store).queries.service(host) or await on(store).queries.stored_capability(host, "create_parcel"):
             hosts.add(host)
     return sorted(hosts)
 

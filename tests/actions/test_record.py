@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from registry.actions.queries.inspect import capability_view
 from registry.core.model.documents import Outcome
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.visiting.visits import FinishedDomain
@@ -65,9 +66,9 @@ async def test_a_found_manifest_is_listed_with_its_details(store: Store) -> None
     assert view.breakdown["value"] == view.record.score > 0
     assert view.response_ms == 20
 
-    capability_view = await on(store).queries.capability(HOST, "create_parcel")
-    assert capability_view is not None and capability_view.capability.detail is not None
-    assert await on(store).queries.capability(HOST, "no_such") is None
+    stored = await on(store).queries.stored_capability(HOST, "create_parcel")
+    assert stored is not None and capability_view(stored).capability.detail is not None
+    assert await on(store).queries.stored_capability(HOST, "no_such") is None
     assert (await status_of(store, HOST, NOW)).state == "listed"
     assert await changes_of(store, HOST) == ["service.listed"]
 

@@ -67,7 +67,7 @@ async def test_every_fixture_scores_the_same_from_the_database(store: Store) -> 
     for host in recorded.listed:
         view = await service_of(store, host, include_details=True)
         for capability in view.service.capabilities:
-            assert await on(store).queries.capability(host, capability.name) is not None
+            assert await on(store).queries.stored_capability(host, capability.name) is not None
 
 
 async def test_rescoring_with_other_rules_changes_scores_and_notes_the_index(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.actions.frontier.seed import KEPT, SEED_HEAD_START, SeedReport, canonical_hosts
+from registry.actions.frontier.frontier import KEPT, MAX_HOSTS_NAMED, SeedReport, canonical_hosts
+from registry.actions.frontier.submit import SEED_HEAD_START
 from registry.core.names.domains import InvalidName, canonical_host
 from registry.core.names.seeds import Refusal, Seed
 from registry.core.names.suffixes import SHIPPED
@@ -39,7 +40,7 @@ SMALL = 7
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use many transactions for few names."""
-    monkeypatch.setattr("registry.actions.frontier.seed.CHUNK", SMALL)
+    monkeypatch.setattr("registry.actions.frontier.frontier.CHUNK", SMALL)
 
 
 async def test_names_of_a_list_are_leased_in_its_order(store: Store, small_chunks: None) -> None:
@@ -265,3 +266,21 @@ async def test_recorded_hosts_load_unless_they_are_public_suffixes(store: Store)
     host_rows = await rows(store, "SELECT host, domain FROM hosts")
     assert len(host_rows) == report.hosts
     assert all(canonical_host(host).domain == domain for host, domain in host_rows)
+
+
+async def test_candidates_of_one_domain_are_limited(store: Store) -> None:
+    candidates = [
+        CandidateRecord("big.com", f"s{n}.big.com", "x.com", "item", "https://x.com/", NOW) for n in range(30)
+    ]
+    async with store.begin() as uow:
+        await uow.candidates.add(candidates)
+    for _ in range(3):
+        await on(store).frontier.fold_candidates()
+    assert await rows(store, "SELECT count(*) FROM hosts WHERE domain = 'big.com'") == [(MAX_HOSTS_NAMED,)]
+
+
+async def test_a_host_that_opted_out_while_it_waited_is_not_leased(store: Store) -> None:
+    await on(store).frontier.seed(["shop.com", "open.com"], source="test")
+    async with store.begin() as uow:
+        await uow.opt_outs.add([OptOutRecord("shop.com", "shop.com", "robots", "", NOW)])
+    assert hosts_of(await take(store)) == ["open.com"]

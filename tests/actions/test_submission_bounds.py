@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from registry.actions.frontier.frontier import MAX_HOSTS_NAMED
 from registry.actions.frontier.lease import STRANGE_HOSTS
-from registry.actions.frontier.seed import MAX_HOSTS_NAMED
 from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED, MAX_WAITING, REMEMBERED, Submission
 from registry.core.model.documents import Outcome
 from registry.core.visiting.shares import SHARE_BUDGET, Spent, Standing

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 import pytest_asyncio
 
-from registry.actions.queries.discover import Search
+from registry.actions.queries.discover import SearchActions
 from registry.api.params import FACETS
 from registry.cli.inspection import show_account
 from registry.cli.show import show_search, show_visited
@@ -79,7 +79,9 @@ async def planted(
                 [(f"sub.{first}", "qz90005qz", 1)], source="listing"
             )
             async with RecordedListener(store) as feed:
-                waypost = Waypost(settings, store, lambda: Search(store, utc_now, backend), feed, Reference(store))
+                waypost = Waypost(
+                    settings, store, lambda: SearchActions(store, utc_now, backend), feed, Reference(store)
+                )
                 await waypost.search.reindex()
                 for decide in (waypost.access.hold, waypost.access.release):
                     await decide(first, "quarantined", actor=OPERATOR, reason="It is looked into.")

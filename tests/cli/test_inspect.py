@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from registry.actions.queries.inspect import Queries
+from registry.actions.queries.inspect import QueryActions
 from registry.cli.inspection import show_account
 from registry.cli.terminal import CleanConsole
 from registry.store.unit_of_work import Store
@@ -20,7 +20,7 @@ class Registry:
     """What `show_account` needs of a registry."""
 
     def __init__(self, store: Store) -> None:
-        self.queries = Queries(store, utc_now)
+        self.queries = QueryActions(store, utc_now)
 
 
 async def printed(store: Store, columns: int, capsys: pytest.CaptureFixture[str]) -> list[str]:

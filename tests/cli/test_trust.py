@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from registry.actions.frontier.frontier import Frontier
-from registry.actions.queries.discover import Search
-from registry.actions.queries.inspect import Queries
+from registry.actions.frontier.frontier import FrontierActions
+from registry.actions.queries.discover import SearchActions
+from registry.actions.queries.inspect import QueryActions
 from registry.cli import app
 from registry.cli.inspection import show_account
 from registry.cli.show import show_search, show_submissions, show_visited
@@ -34,8 +34,8 @@ class Registry:
     """What the commands need of a registry."""
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self.queries = Queries(store, utc_now)
-        self.search = Search(store, utc_now, EmbeddedBackend(folder / "index"))
+        self.queries = QueryActions(store, utc_now)
+        self.search = SearchActions(store, utc_now, EmbeddedBackend(folder / "index"))
 
     def index_is_fed(self) -> bool:
         return False
@@ -108,7 +108,7 @@ def test_check_says_it(tmp_path: Path) -> None:
 
 async def test_a_submitted_look_alike_is_named(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     class Waypost:
-        frontier = Frontier(store, utc_now)
+        frontier = FrontierActions(store, utc_now)
 
     waypost: Any = Waypost()
     await show_submissions(waypost, ["раураl.com", "plain-new.com"], CleanConsole(width=200), as_json=False)

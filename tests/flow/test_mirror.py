@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 from registry.actions.ownership.owning import NotAnOwner
-from registry.actions.queries.discover import Search
+from registry.actions.queries.discover import SearchActions
 from registry.cli.interfaces import interfaces_of
 from registry.core.access.tokens import Token
 from registry.core.model.listing import Query
@@ -228,7 +228,7 @@ async def test_a_mirror_equals_its_origin_after_a_thousand_changes_and_kills(
 async def assert_answers(copy: Store, folder: Path) -> None:
     """The mirror answers questions itself."""
     backend = EmbeddedBackend(folder / "index")
-    search = Search(copy, utc_now, backend)
+    search = SearchActions(copy, utc_now, backend)
     try:
         await search.reindex()
         page = await search.discover(Query("send a parcel by post", limit=50))

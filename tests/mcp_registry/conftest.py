@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from registry.actions.queries.discover import Search
+from registry.actions.queries.discover import SearchActions
 from registry.cli.interfaces import interfaces_of
 from registry.edge.interfaces import compose
 from registry.search.embedded import EmbeddedBackend
@@ -70,7 +70,7 @@ async def view(store: Store, tmp_path: Path) -> AsyncIterator[View]:
     await crawl(store, SITES)
     settings = Settings(data=tmp_path, public_url=PUBLIC_URL, read_rate=1_000_000)
     backend = EmbeddedBackend(tmp_path / "index")
-    search = Search(store, utc_now, backend)
+    search = SearchActions(store, utc_now, backend)
     waypost = Waypost(settings, store, lambda: search, RecordedListener(store), Reference(store))
     app = compose(interfaces_of(waypost, settings), settings)
     transport = httpx2.ASGITransport(app=app)

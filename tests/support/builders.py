@@ -26,7 +26,7 @@ from registry.wiring import Waypost
 from registry.wiring.reference import Reference
 
 if TYPE_CHECKING:
-    from registry.actions.queries.discover import Search
+    from registry.actions.queries.discover import SearchActions
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -152,11 +152,10 @@ def on(
     `exempt`: names that may be special-use names.
     """
 
-    def open_search() -> "Search":
-        from registry.actions.queries.discover import Search
+    def open_search() -> "SearchActions":
 
         assert backend is not None, "this use case needs an index"
-        return Search(store, lambda: now, backend, embedder)
+        return SearchActions(store, lambda: now, backend, embedder)
 
     settings = _settings(frozenset(exempt))
     waypost = Waypost(settings, store, open_search, RecordedListener(store), Reference(store), lambda: now)

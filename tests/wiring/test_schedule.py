@@ -12,7 +12,7 @@ import pytest
 from psycopg import sql
 from pydantic import SecretStr
 
-from registry.actions.jobs import Jobs
+from registry.actions.jobs import JobActions
 from registry.core.model.documents import FetchResult
 from registry.core.scheduling.jobs import RunOutcome
 from registry.settings import Settings
@@ -227,14 +227,14 @@ async def test_the_leader_retries_at_intervals_a_job_that_runs_elsewhere(
 ) -> None:
     monkeypatch.setattr(schedule, "AGAIN_SECONDS", 0.2)
     work, other_work, attempts = Work(run_forever), Work(), 0
-    original_hold = Jobs.hold
+    original_hold = JobActions.hold
 
-    def counting_hold(self: Jobs, job: str, **options: Any) -> Any:
+    def counting_hold(self: JobActions, job: str, **options: Any) -> Any:
         nonlocal attempts
         attempts += job == "job"
         return original_hold(self, job, **options)
 
-    monkeypatch.setattr(Jobs, "hold", counting_hold)
+    monkeypatch.setattr(JobActions, "hold", counting_hold)
     stop = asyncio.Event()
     single_pass = asyncio.create_task(with_jobs(waypost, work.job()).once(["job"], stop))
     await work.began.wait()

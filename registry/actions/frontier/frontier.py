@@ -1,11 +1,16 @@
-"""The frontier: hosts to visit, by seeds, submissions and requests; and the upkeep of its queue."""
+"""The frontier: hosts to visit, by seeds, submissions and requests; and the upkeep of its queue.
+
+Names of seeds are canonicalised and added in chunks, new rows only. Seeding a list twice, or in two processes at once,
+changes nothing, so an interrupted list is simply seeded again. A source of pages continues from its last checkpoint.
+"""
 
 import asyncio
 import secrets
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
@@ -13,19 +18,6 @@ from uuid import UUID
 from registry.actions import Clock
 from registry.actions.frontier.lease import apply_opt_out, recover
 from registry.actions.frontier.recheck import FORGOTTEN_AFTER, Recheck, recheck_in
-from registry.actions.frontier.seed import (
-    FOLD,
-    MAX_HOSTS_NAMED,
-    REFUSED_AS,
-    SEED_HEAD_START,
-    SUBMISSION_HEAD_START,
-    SeedReport,
-    add_domains,
-    candidate_refusal,
-    canonical_hosts,
-    chunks,
-    named_host,
-)
 from registry.actions.frontier.submit import (
     ABANDONED_AFTER,
     ACCEPTED,
@@ -33,6 +25,9 @@ from registry.actions.frontier.submit import (
     KEYS_KEPT,
     LISTS_KEPT,
     REMEMBERED,
+    SEED_HEAD_START,
+    SUB_HOST,
+    SUBMISSION_HEAD_START,
     ListInProgress,
     ReusedKey,
     Submission,
@@ -42,15 +37,67 @@ from registry.actions.frontier.submit import (
     without_queueing,
 )
 from registry.actions.mirroring.apply import refuse_in_mirror
+from registry.core.access.holds import Limits
 from registry.core.names.domains import Host, InvalidName, canonical_host
-from registry.core.names.seeds import Checkpoint, Refusal, Seeds
+from registry.core.names.seeds import Checkpoint, Refusal, Seed, Seeds
 from registry.core.visiting.shares import is_main, is_named_by_others
-from registry.store.records import HostRecord
+from registry.store.loading import NamedHost
+from registry.store.records import CandidateRecord, HostRecord
 from registry.store.submission_lists import SubmissionListRecord, SubmittedHostRecord
-from registry.store.unit_of_work import Store
+from registry.store.unit_of_work import Store, UnitOfWork
+
+CHUNK: Final = 20_000
+"""Names per transaction: some 10 MB here, and about a second during which others may wait for one of its rows."""
+
+FOLD: Final = 1_000
+
+MAX_HOSTS_NAMED: Final = 10
+"""Never-visited hosts of one domain that its own documents may queue, and that documents of others may: a site that
+names thousands gets ten at a time."""
+
+_OPTED_OUT: Final = "the site opted out"
+_REFUSED_AS: Final = {"opted_out": _OPTED_OUT, "blocked": "an operator of this registry blocked it"}
+
+KEPT: Final = 100
+"""Refusals per code that a report keeps; it counts them all."""
 
 ROWS_AT_ONCE: Final = 1_000
 MAX_FOLDS: Final = 100
+
+
+@dataclass(slots=True)
+class SeedReport:
+    """Result of seeding: new domains, new hosts, hosts known before (or named twice), refusals.
+
+    `refusals` counts them by code; `refused` has the first KEPT of each.
+    """
+
+    domains: int = 0
+    hosts: int = 0
+    known: int = 0
+    refused: list[Refusal] = field(default_factory=list)
+    refusals: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def names(self) -> int:
+        """Return the number of names processed."""
+        return self.hosts + self.known + self.refusals.total()
+
+    def add(self, other: "SeedReport") -> None:
+        self.domains += other.domains
+        self.hosts += other.hosts
+        self.known += other.known
+        count_by_code = Counter(refusal.code for refusal in self.refused)
+        for refusal in other.refused:
+            if count_by_code[refusal.code] < KEPT:
+                count_by_code[refusal.code] += 1
+                self.refused.append(refusal)
+        self.refusals += other.refusals
+
+    def refuse(self, refusal: Refusal) -> None:
+        self.refusals[refusal.code] += 1
+        if self.refusals[refusal.code] <= KEPT:
+            self.refused.append(refusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +114,7 @@ class RecrawlCounts:
 
 
 @dataclass(eq=False)
-class Frontier:
+class FrontierActions:
     """Hosts to visit: seeded, submitted, requested again.
 
     `_exempt`: names of the connect-to table, which may be special-use names.
@@ -94,14 +141,14 @@ class Frontier:
         """
         now = self._clock()
         report, due = SeedReport(), now - SEED_HEAD_START
-        async for chunk in chunks(names):
+        async for chunk in _chunks(names):
             if isinstance(chunk, Checkpoint):
                 on_checkpoint(chunk)
                 continue
             hosts, refusals = await asyncio.to_thread(canonical_hosts, chunk, self._exempt, report.names)
             async with self._store.begin() as uow:
                 loaded = await uow.loading.load(hosts, source=source, now=now, due=due)
-            refusals += (Refusal(host, code, REFUSED_AS[code], referrer) for host, referrer, code in loaded.closed)
+            refusals += (Refusal(host, code, _REFUSED_AS[code], referrer) for host, referrer, code in loaded.closed)
             for refusal in refusals:
                 report.refuse(refusal)
                 on_refusal(refusal)
@@ -124,15 +171,15 @@ class Frontier:
             candidates = await uow.candidates.open(limit=limit)
             limits = await uow.holds.limits({candidate.domain for candidate in candidates})
             refusals = [
-                candidate_refusal(candidate, limits[candidate.domain], self._exempt) for candidate in candidates
+                _candidate_refusal(candidate, limits[candidate.domain], self._exempt) for candidate in candidates
             ]
             domains = {candidate.domain for candidate, code in zip(candidates, refusals, strict=True) if code is None}
-            report.domains = await add_domains(uow, domains, now)
+            report.domains = await _add_domains(uow, domains, now)
             waiting = Counter(await uow.hosts.waiting_named(domains))
             hosts: dict[str, HostRecord] = {}
             for number, candidate in enumerate(candidates):
                 if refusals[number] is None and candidate.host not in hosts:
-                    host = named_host(candidate, now)
+                    host = _named_host(candidate, now)
                     who = candidate.domain, is_named_by_others(host.domain, host.source, host.referrer)
                     if waiting[who] < MAX_HOSTS_NAMED or is_main(host.domain, host.host):  # guard: named-hosts
                         waiting[who] += 1
@@ -346,3 +393,70 @@ class Frontier:
         """Return how many of the hosts are due and not recorded yet, including those being visited."""
         async with self._store.begin() as uow:
             return await uow.hosts.count_due([(host.domain, host.host) for host in hosts], now=self._clock())
+
+
+async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal] | Checkpoint]:
+    """Yield lists of at most CHUNK names, and each checkpoint after the names before it.
+
+    Files and pipes are read in a thread, so that they do not block the event loop.
+    """
+    if isinstance(seeds, AsyncIterable):
+        chunk: list[str | Seed | Refusal] = []
+        async for entry in seeds:
+            if not isinstance(entry, Checkpoint):
+                chunk.append(entry)
+            if chunk and (len(chunk) == CHUNK or isinstance(entry, Checkpoint)):
+                yield chunk
+                chunk = []
+            if isinstance(entry, Checkpoint):
+                yield entry
+        if chunk:
+            yield chunk
+        return
+    items = iter(seeds)
+    while chunk := await asyncio.to_thread(lambda: list(islice(items, CHUNK))):
+        yield chunk
+
+
+def canonical_hosts(
+    chunk: Sequence[str | Seed | Refusal], exempt: Collection[str], first_position: int
+) -> tuple[Iterable[NamedHost], list[Refusal]]:
+    """Return the canonical hosts of the names, each once, and the refusals. `first_position`: position of the first
+    name."""
+    hosts: dict[str, NamedHost] = {}
+    refusals: list[Refusal] = []
+    for position, entry in enumerate(chunk, first_position):
+        if isinstance(entry, Refusal):
+            refusals.append(entry)
+            continue
+        name, referrer, line = (entry, None, 0) if isinstance(entry, str) else entry
+        try:
+            host = canonical_host(name.strip(), exempt=exempt)
+        except InvalidName as error:
+            refusals.append(Refusal(name, error.code, str(error), referrer, line))
+            continue
+        if host.host not in hosts:
+            hosts[host.host] = NamedHost(host.domain, host.host, position, referrer)
+    return hosts.values(), refusals
+
+
+def _candidate_refusal(candidate: CandidateRecord, limits: Limits, exempt: Collection[str]) -> str | None:
+    try:
+        canonical_host(candidate.host, exempt=exempt)
+    except InvalidName as error:
+        return error.code
+    if limits.may_be_visited(candidate.host):
+        return None
+    return "opted_out" if limits.has_opted_out(candidate.host) else "blocked"
+
+
+def _named_host(candidate: CandidateRecord, now: datetime) -> HostRecord:
+    source = SUB_HOST if candidate.rel == SUB_HOST else "document"
+    return HostRecord(candidate.domain, candidate.host, source, now, now, candidate.referrer)
+
+
+async def _add_domains(uow: UnitOfWork, domains: Collection[str], now: datetime) -> int:
+    """Add domains, then lock them: every writer keeps this order (`store.loading`) before it writes hosts."""
+    added = await uow.domains.add(domains, source="document", now=now, due=now)
+    await uow.domains.lock(domains)
+    return added

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
 
-from registry.actions.frontier.seed import SUB_HOST
-from registry.actions.frontier.submit import probes_from_json
+from registry.actions.frontier.submit import SUB_HOST, probes_from_json
 from registry.core.model.documents import Outcome
 from registry.core.scheduling.policy import DueReason
 from registry.core.visiting import limits, tool_lists

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
 from registry.core.access.holds import Limits
 from registry.core.model.documents import Outcome, Probe, Purpose, Via
 from registry.core.names.domains import Host
@@ -20,6 +19,14 @@ from registry.core.scheduling.policy import DueReason
 from registry.core.visiting.shares import Standing
 from registry.store.records import HostRecord
 from registry.store.unit_of_work import UnitOfWork
+
+# An earlier due time is a higher priority: names never visited come before all overdue revisits, and submissions come
+# before those. Interfaces show `now` instead of these times.
+SEED_HEAD_START: Final = timedelta(days=365)
+SUBMISSION_HEAD_START: Final = timedelta(days=730)
+
+SUB_HOST: Final = "sub-host"
+"""Relation and source of hosts queued because their domain served a document (docs/crawler.md, "Sub-hosts")."""
 
 REPEAT_AFTER: Final = timedelta(hours=1)
 MAX_REPEAT_AFTER: Final = timedelta(days=1)

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from registry.actions import feed
 from registry.actions.frontier.lease import BUDGET_WINDOW
-from registry.actions.frontier.seed import SUBMISSION_HEAD_START
+from registry.actions.frontier.submit import SUBMISSION_HEAD_START
 from registry.actions.recording.rescore import BATCH, rescore_hosts
 from registry.core.access.audit import AuditEvent
 from registry.core.access.holds import Hold, HoldKind
@@ -60,7 +60,7 @@ async def forget_locked(
     actor: str,
     since: datetime | None = None,
 ) -> ForgetResult:
-    """Delete everything stored about the host, except candidates, in the caller's transaction: `OptOuts.forget`."""
+    """Delete everything stored about the host, except candidates, in the caller's transaction."""
     domain = registrable_domain(host)
     await uow.domains.lock([domain])
     await uow.claims.serialize(domain)

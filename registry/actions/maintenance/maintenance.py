@@ -206,7 +206,7 @@ SERVICES_AT_ONCE: Final = 1_000
 
 
 @dataclass(eq=False)
-class Maintenance:
+class MaintenanceActions:
     """The recurring jobs on stored data. `_adopt` puts stored reference data in force in this process."""
 
     _store: Store

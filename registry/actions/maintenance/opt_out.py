@@ -15,7 +15,7 @@ from typing import Final, Literal, get_args
 
 from registry.actions import Clock
 from registry.actions.frontier.lease import apply_opt_out
-from registry.actions.frontier.seed import SUBMISSION_HEAD_START
+from registry.actions.frontier.submit import SUBMISSION_HEAD_START
 from registry.actions.maintenance.forget import ForgetResult, How, forget_candidates, forget_locked
 from registry.core.access.audit import OPERATOR, AuditEvent, system_actor
 from registry.core.names.domains import canonical_host, host_syntax, registrable_domain
@@ -173,7 +173,7 @@ class ReplayResult:
 
 
 @dataclass(eq=False)
-class OptOuts:
+class OptOutActions:
     """Requests not to be visited, their checks and consequences, and their file, which outlives the database.
 
     `_exempt`: names that may be special-use names.

@@ -241,7 +241,7 @@ def _statements(
 
 
 @dataclass(eq=False)
-class Mirror:
+class MirrorActions:
     """The copy of another registry: its progress, and the statements that it applies.
 
     `_exempt`: names that may be special-use names.

@@ -235,7 +235,7 @@ async def end(uow: UnitOfWork, claim: ClaimRecord, reason: EndReason, *, actor: 
 
 
 @dataclass(eq=False)
-class Claims:
+class ClaimActions:
     """Claims of ownership: making, checking and settling them.
 
     `_every`: time between two verifications of an ownership. `_exempt`: names that may be special-use names.

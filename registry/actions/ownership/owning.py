@@ -183,7 +183,7 @@ class OwnershipOverview:
 
 
 @dataclass(eq=False)
-class Ownership:
+class OwnershipActions:
     """What an owner can do with a host. `_exempt`: names that may be special-use names."""
 
     _store: Store

@@ -19,9 +19,9 @@ import orjson
 from registry.actions.indexing import SearchIndex
 from registry.actions.queries.entries import (
     ARTIFACTS,
-    Entries,
     Entry,
     EntryCounts,
+    EntryQueries,
     entries_of,
     make_token,
     read_token,
@@ -292,7 +292,7 @@ def _read_search_token(token: str) -> tuple[str, tuple[str, str]]:
 
 
 @dataclass(eq=False)
-class Search(SearchIndex):
+class SearchActions(SearchIndex):
     """Answers questions from the index. `span`: makes a span of a trace, if configured."""
 
     span: Callable[[str], AbstractContextManager[object]] = nullcontext
@@ -363,7 +363,7 @@ class Search(SearchIndex):
         slugs = artifact_formats(filters.formats or ARTIFACTS)
         answer = await ranked(self.backend, _query(text, 0, filters, slugs), self.embedder)
         keys = [(registrable_domain(host), host) for host in answer.ranking.hosts[:MAX_DEPTH]]
-        return await Entries(self._store).entry_counts(filters, facets, keys)
+        return await EntryQueries(self._store).entry_counts(filters, facets, keys)
 
     async def _with_canonical_hosts(self, question: ParsedQuery) -> ParsedQuery:
         """Return the question with the canonical hosts of the hosts that it names, because only those are in the

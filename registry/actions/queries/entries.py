@@ -24,8 +24,17 @@ from registry.store.entries import EntryOrder, EntryParts, ListConditions
 from registry.store.unit_of_work import Store
 
 __all__ = [
-    "ARTIFACTS", "CountedValues", "Entries", "Entry", "EntryCounts", "EntryList", "EntryOrder", "ListConditions",
-    "entries_of", "make_token", "read_token",
+    "ARTIFACTS",
+    "CountedValues",
+    "Entry",
+    "EntryCounts",
+    "EntryList",
+    "EntryOrder",
+    "EntryQueries",
+    "ListConditions",
+    "entries_of",
+    "make_token",
+    "read_token",
 ]  # fmt: skip
 
 ARTIFACTS: Final = tuple(TYPE_OF)
@@ -126,7 +135,7 @@ def _read_list_token(token: str, digest: str, order: EntryOrder) -> tuple[tuple[
 
 
 @dataclass(eq=False)
-class Entries:
+class EntryQueries:
     """Reads services as entries of catalogues."""
 
     _store: Store

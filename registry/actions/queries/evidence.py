@@ -267,7 +267,7 @@ def _record(domain: str, host: str, version: VersionRecord, current: DocumentRec
 
 
 @dataclass(eq=False)
-class Evidence:
+class EvidenceQueries:
     """Reads the documents of hosts, their history and their earlier states."""
 
     _store: Store

@@ -16,8 +16,7 @@ from uuid import UUID
 
 from registry.actions import Clock
 from registry.actions.frontier.lease import ANSWERED, BUDGET_WINDOW, WHOLE_PLAN_EVERY, further_steps, host_job, is_short
-from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
-from registry.actions.frontier.submit import is_waiting
+from registry.actions.frontier.submit import SEED_HEAD_START, SUBMISSION_HEAD_START, is_waiting
 from registry.actions.recording.conclude import StoredDomains, compare, conclude
 from registry.core.access.holds import HOLD_KINDS, HoldKind
 from registry.core.calling.http import Arguments
@@ -135,10 +134,10 @@ _PLANNED: Final = frozenset({Purpose.MANIFEST.value, Purpose.POINTER.value})
 
 
 __all__ = [
-    "SLOW_MS", "CapabilityDates", "CapabilityView", "Card", "Explanation", "HealthReport", "HostRecord", "HostReport",
-    "HostState", "Queries", "QueueState", "RegistryOverview", "ServicePage", "ServiceView", "Sort", "StoredService",
-    "SubmittedHostStatus", "UnprobedPaths", "VisitRecord", "alias_reason", "capability_view", "queue_state",
-    "reasons_after", "reasons_of", "why_next", "why_not_visited",
+    "SLOW_MS", "CapabilityDates", "CapabilityView", "Card", "Explanation", "HealthReport", "HostRecord",
+    "HostReport", "HostState", "QueryActions", "QueueState", "RegistryOverview", "ServicePage", "ServiceView",
+    "Sort", "StoredService", "SubmittedHostStatus", "UnprobedPaths", "VisitRecord", "alias_reason",
+    "capability_view", "queue_state", "reasons_after", "reasons_of", "why_next", "why_not_visited",
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
@@ -407,7 +406,7 @@ def why_next(host: HostRecord) -> str:
 
 
 @dataclass(eq=False)
-class Queries:
+class QueryActions:
     """Reads services, hosts and visits from the database."""
 
     _store: Store
@@ -467,10 +466,6 @@ class Queries:
             for document in kept
             if document.format is not None and (domain, document.sha256) in bodies
         )
-
-    async def capability(self, host: str, name: str) -> CapabilityView | None:
-        stored = await self.stored_capability(host, name)
-        return None if stored is None else capability_view(stored)
 
     async def stored_capability(self, host: str, name: str) -> StoredService | None:
         """Return the service with only this capability, undecoded; None if either is unknown or hidden."""

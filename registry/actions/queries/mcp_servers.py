@@ -8,7 +8,7 @@ from typing import Final
 from registry.store.records import ListedMcpServer, McpServerQuery
 from registry.store.unit_of_work import Store
 
-__all__ = ["ListedMcpServer", "McpServerCounts", "McpServerPage", "McpServerQuery", "McpServers"]
+__all__ = ["ListedMcpServer", "McpServerCounts", "McpServerPage", "McpServerQueries", "McpServerQuery"]
 
 SLACK: Final = timedelta(minutes=5)
 """How much older the returned rows may be than requested. A row is dated when its transaction begins, so a reader that
@@ -40,7 +40,7 @@ def _earlier(moment: datetime) -> datetime:
 
 
 @dataclass(eq=False)
-class McpServers:
+class McpServerQueries:
     """Reads the records of the MCP registry's API."""
 
     _store: Store

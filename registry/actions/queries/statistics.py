@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, Generic, TypeVar
 
 from registry.actions import Clock
-from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
+from registry.actions.frontier.submit import SEED_HEAD_START, SUBMISSION_HEAD_START
 from registry.actions.queries.inspect import HEALTH_LINES, QueueState, queue_state
 from registry.core.changes.kinds import State, state_of
 from registry.core.model.listing import TrustLevel
@@ -129,7 +129,7 @@ class CachedFigure(Generic[T]):
             return self._value
 
 
-class Figures:
+class FigureActions:
     """Figures of the whole registry. `statistics` and `operation` read whole tables, so they are kept for a while."""
 
     def __init__(

@@ -121,7 +121,7 @@ async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
 
 
 @dataclass(eq=False)
-class Crawl:
+class CrawlActions:
     """What a crawler does with the store: it leases domains and records their visits.
 
     `_lease_for`: how long a lease lasts.
