@@ -25,11 +25,9 @@ from registry.core.names.domains import registrable_domain
 from registry.core.reading.foreign_lists import RECORD_VALUES, count_values
 from registry.settings import Settings
 from registry.store.dump_files import (
-    FRAME_BYTES,
     LINE_BYTES,
     MANIFEST,
     MANIFEST_BYTES,
-    PART_BYTES,
     BadDump,
     DumpFileManifest,
     DumpFolder,
@@ -284,13 +282,7 @@ class DumpActions:
         return None if part is None else (part, self._folder.path(part))
 
     async def export(
-        self,
-        folder: Path | None = None,
-        *,
-        with_documents: bool = False,
-        without_restricted: bool | None = None,
-        part_bytes: int = PART_BYTES,
-        frame_bytes: int = FRAME_BYTES,
+        self, folder: Path | None = None, *, with_documents: bool = False, without_restricted: bool | None = None
     ) -> DumpFigures:
         """Write a dump, make it the newest of its folder, and delete old ones. Memory use is constant.
 
@@ -304,9 +296,7 @@ class DumpActions:
         await sequence(self._store)  # so that the position is near the end of the feed
         snapshot = now.strftime("%Y%m%dT%H%M%SZ")
         counts = Counter[str]()
-        with DumpWriter(
-            folder or self._folder.folder, snapshot, part_bytes=part_bytes, frame_bytes=frame_bytes
-        ) as writer:
+        with DumpWriter(folder or self._folder.folder, snapshot) as writer:
             async with self._store.snapshot() as uow:
                 at = await position(uow)
                 async for entries in _pages(uow, counts, with_documents, without_restricted):

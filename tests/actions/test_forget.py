@@ -132,11 +132,11 @@ async def test_a_running_visit_restores_nothing_and_blocks_a_second_one(store: S
         await crawl(store, SITES, NOW - 30 * DAY) if opt_out is None else None
         await on(store).frontier.seed([HOST], source="test")
         await on(store).frontier.make_due([HOST])
-        lease = await leased(store, now=NOW)
+        lease = await leased(store)
         await on(store).opt_outs.forget(HOST, opt_out="operator" if opt_out else None)
         assert (await on(store).frontier.submit(HOST)).state == ("opted_out" if opt_out else "new")
         assert HOST not in hosts_of(await take(store, now=NOW + LEASE_FOR / 2)), "the first visit is still going on"
-        recorded = await record(store, lease.token, [finish(job, SITES) for job in lease.domains], now=NOW)
+        recorded = await record(store, lease.token, [finish(job, SITES) for job in lease.domains])
         assert HOST in recorded.lost
         assert await on(store).queries.service(HOST) is None
         assert await rows(store, f"SELECT count(*) FROM bodies WHERE domain = '{HOST}'") == [(0,)]
@@ -190,7 +190,7 @@ async def test_the_daily_budget_survives_forgetting(store: Store) -> None:
         before = await uow.ledger.spent([HOST], since=NOW - DAY)
     await on(store).opt_outs.forget(HOST)
     await on(store).frontier.submit(HOST)
-    lease = await leased(store, now=NOW)
+    lease = await leased(store)
     assert lease.domains[0].spent == before[HOST]
     assert before[HOST][Standing.KEPT].requests > 10
 
@@ -264,7 +264,7 @@ async def test_an_opt_out_by_an_operator_is_undone_by_an_operator_only(store: St
     await on(store).opt_outs.forget(HOST, opt_out="operator")
     assert await ask_and_settle(store, HOST, "in", Proof()) == "by_operator"
     assert await on(store).opt_outs.readmit(HOST) == "readmitted"
-    assert hosts_of(await take(store, now=NOW)) == [HOST]
+    assert hosts_of(await take(store)) == [HOST]
     assert await on(store).opt_outs.readmit(HOST) == "not_opted_out"
 
 

@@ -124,9 +124,9 @@ async def test_nobody_brings_a_blocked_host_into_the_queue(store: Store) -> None
 
 async def test_the_result_of_a_running_visit_of_a_blocked_host_is_dropped(store: Store) -> None:
     await on(store).frontier.seed(SITES, source="test")
-    lease = await leased(store, now=NOW)
+    lease = await leased(store)
     await set_hold(store, HOST, "blocked")
-    recorded = await record(store, lease.token, [finish(job, SITES) for job in lease.domains], now=NOW)
+    recorded = await record(store, lease.token, [finish(job, SITES) for job in lease.domains])
     assert recorded.lost == [HOST]
     assert await listed(store) == [OTHER]
 

@@ -145,7 +145,7 @@ async def test_a_host_submitted_while_its_domain_is_leased_is_not_lost(store: St
     submission = await on(store).frontier.submit("api.shop.com")
     assert submission.state == "new"
     assert await take(store) is None, "the running lease is left alone"
-    await record(store, lease.token, [finish(lease.domains[0], {})], now=NOW)
+    await record(store, lease.token, [finish(lease.domains[0], {})])
     assert hosts_of(await take(store)) == ["api.shop.com"]
 
 
@@ -164,7 +164,7 @@ async def test_many_submissions_cause_no_more_than_one_visit(store: Store) -> No
     assert states == ["new"] + ["queued"] * 49
     lease = await take(store)
     assert hosts_of(lease) == ["shop.com"] and lease is not None
-    await record(store, lease.token, [finish(lease.domains[0], {})], now=NOW)
+    await record(store, lease.token, [finish(lease.domains[0], {})])
     submission = await on(store, NOW + timedelta(minutes=5)).frontier.submit("shop.com")
     assert submission.state == "known"
     assert submission.next_visit_at is not None and submission.next_visit_at > NOW
@@ -254,7 +254,7 @@ async def test_only_leases_of_dead_holders_are_recovered(store: Store) -> None:
         assert await on(store).crawl.recover() == 1
         assert domains_of(await take(store)) == domains_of(first_lease)
         assert await on(store).crawl.recover() == 1, "that lease names a holder that never was"
-    recorded = await record(store, first_lease.token, [finish(first_lease.domains[0], {})], now=NOW)
+    recorded = await record(store, first_lease.token, [finish(first_lease.domains[0], {})])
     assert recorded.lost == domains_of(first_lease)
 
 

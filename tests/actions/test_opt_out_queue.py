@@ -204,7 +204,7 @@ async def test_who_asked_is_erased_after_a_day_without_a_worker(store: Store) ->
 async def test_a_check_does_not_wait_for_the_lease_and_the_visit_is_dropped(store: Store) -> None:
     """The visit under the lease began before the opt-out: nothing of it is stored, and no other one begins."""
     await crawl(store, {HONEST: adp_site(HONEST)}, NOW - 30 * DAY)
-    lease = await leased(store, now=NOW)
+    lease = await leased(store)
     assert [job.domain for job in lease.domains] == [HONEST]
     await on(store).opt_outs.request(HONEST, "out", client=OWNER)
     (request,) = await on(store).opt_outs.claim(limit=1)
@@ -222,11 +222,11 @@ async def test_a_site_that_returns_during_a_visit_of_its_domain_is_due_after_it(
     closed = f"api.{HONEST}"
     await crawl(store, {HONEST: adp_site(HONEST)}, NOW - 30 * DAY)
     await on(store, NOW - 2 * DAY).opt_outs.forget(closed, opt_out="file")
-    lease = await leased(store, now=NOW)
+    lease = await leased(store)
     await on(store).opt_outs.request(closed, "in", client=OWNER)
     (request,) = await on(store).opt_outs.claim(limit=1)
     assert await on(store).opt_outs.settle(request, Proof()) == "readmitted"
-    assert await take(store, now=NOW) is None, "the first visit is still going on"
-    await record(store, lease.token, [finish(job, {HONEST: adp_site(HONEST)}) for job in lease.domains], now=NOW)
-    again = await leased(store, now=NOW)
+    assert await take(store) is None, "the first visit is still going on"
+    await record(store, lease.token, [finish(job, {HONEST: adp_site(HONEST)}) for job in lease.domains])
+    again = await leased(store)
     assert [job.host for job in again.domains[0].hosts] == [closed]

@@ -153,8 +153,8 @@ async def test_recording_twice_changes_nothing(store: Store) -> None:
     await on(store).frontier.seed([HOST], source="test")
     lease = await leased(store)
     finished = [finish(lease.domains[0], {HOST: adp_site(HOST)})]
-    first = await record(store, lease.token, finished, now=NOW)
-    second = await record(store, lease.token, finished, now=NOW)
+    first = await record(store, lease.token, finished)
+    second = await record(store, lease.token, finished)
     assert (first.hosts, second.hosts, second.lost) == ([HOST], [], [HOST])
     assert await changes_of(store, HOST) == ["service.listed"]
 
@@ -179,7 +179,7 @@ async def test_a_redirected_host_is_an_alias_and_its_target_is_queued(store: Sto
     lease = await leased(store)
     (www_visit,) = finish(lease.domains[0], {}).visits
     redirected_visit = replace(www_visit, outcome=Outcome.REDIRECTED_AWAY, reason="alias", alias_of=HOST, answers=())
-    await record(store, lease.token, [FinishedDomain(HOST, (redirected_visit,))], now=NOW)
+    await record(store, lease.token, [FinishedDomain(HOST, (redirected_visit,))])
     assert (await status_of(store, "www." + HOST, NOW)).alias_of == HOST
     lease = await take(store)
     assert hosts_of(lease) == [HOST] and lease is not None
@@ -227,11 +227,11 @@ async def test_a_bad_domain_does_not_take_the_others_with_it(store: Store) -> No
     foreign_visit = replace(finished[5].visits[0], host="elsewhere.com")
     finished[5] = FinishedDomain(finished[5].domain, (foreign_visit,))
 
-    recorded = await record(store, lease.token, finished, now=NOW)
+    recorded = await record(store, lease.token, finished)
 
     assert set(recorded.failed) == {"site-3.com", "site-5.com"}
     assert sorted(recorded.listed) == [f"site-{number}.com" for number in (0, 1, 2, 4, 6)]
-    assert await take(store, now=NOW) is None, "they wait"
+    assert await take(store) is None, "they wait"
     assert sorted(hosts_of(await take(store, now=NOW + 12 * HOUR))) == ["site-3.com", "site-5.com"]
 
 
@@ -296,7 +296,7 @@ async def test_waiters_are_notified_of_a_recorded_visit(store: Store) -> None:
         waiters = [asyncio.create_task(feed.wait(HOST, HOST, since=NOW, seconds=120)) for _ in range(3)]
         slow = asyncio.create_task(feed.wait("slow.com", "slow.com", since=NOW, seconds=0.2))
         await asyncio.sleep(0.05)
-        await record(store, lease.token, [finish(jobs[HOST], {})], now=NOW)
+        await record(store, lease.token, [finish(jobs[HOST], {})])
         assert await asyncio.gather(*waiters) == [True, True, True]
         assert await feed.wait(HOST, HOST, since=NOW, seconds=120), "recorded before it was asked for"
         assert not await slow

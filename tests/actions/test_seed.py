@@ -192,7 +192,7 @@ async def test_concurrent_writers_of_the_frontier_never_deadlock(store: Store, s
     async def work() -> None:
         for _ in range(12):
             if lease := await take(store, limit=9):
-                await record(store, lease.token, [finish(job, {}) for job in lease.domains], now=NOW)
+                await record(store, lease.token, [finish(job, {}) for job in lease.domains])
 
     await asyncio.gather(load(1), load(2), load(3), submit_some(4), fold(), work())
     assert {host for (host,) in await rows(store, "SELECT host FROM hosts")} == set(names)

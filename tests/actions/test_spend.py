@@ -48,5 +48,5 @@ async def test_recording_a_visit_does_not_wait_for_block_sums(store: Store) -> N
     async with store.begin() as uow:
         await uow.blocks.add(NOW.date(), {A: 1})
         async with asyncio.timeout(HANG_SECONDS):
-            recorded = await record(store, lease.token, [finish(lease.domains[0], {})], now=NOW)
+            recorded = await record(store, lease.token, [finish(lease.domains[0], {})])
     assert recorded.hosts == ["a.com"]

@@ -202,7 +202,7 @@ async def test_a_host_that_only_redirects_was_reached_all_the_same(store: Store)
     lease = await leased(store)
     (visit,) = finish(lease.domains[0], {}).visits
     moved = FinishedDomain(DOMAIN, (replace(visit, address=None, alias_of=f"www.{DOMAIN}"),))
-    await record(store, lease.token, [moved], now=NOW)
+    await record(store, lease.token, [moved])
     async with store.begin() as uow:
         host = await uow.hosts.get(DOMAIN, name)
     assert host is not None and (host.address, host.standing) == (None, Standing.KNOWN)

@@ -97,7 +97,7 @@ async def test_a_spent_budget_does_not_forget_who_asked(store: Store) -> None:
     lease = await leased(store)
     [domain] = lease.domains
     visit = skipped(domain.hosts[0], NOW, "domain_budget")
-    await record(store, lease.token, [FinishedDomain(domain.domain, (visit,))], now=NOW)
+    await record(store, lease.token, [FinishedDomain(domain.domain, (visit,))])
     assert (await job_of(store, NOW + DAY)).named
 
 

@@ -10,13 +10,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from registry.actions import Clock
 from registry.actions.feed import sequence
-from registry.actions.recording.present import (
-    state_changed,
-)
+from registry.actions.recording.present import state_changed
 from registry.actions.recording.rescore import BATCH as HOSTS_AT_ONCE
 from registry.actions.recording.rescore import rescore_hosts
 from registry.core.changes.kinds import state_of
@@ -39,6 +37,14 @@ from registry.store.rehoming import Key as HostKey
 from registry.store.unit_of_work import Store, UnitOfWork
 
 _log = logging.getLogger(__name__)
+
+K = TypeVar("K", str, HostKey)
+
+CAUSES: Final = 500
+"""Changes that are worked on together: each service that depends on several is judged once."""
+
+KEYS_AT_ONCE: Final = 2_000
+SERVICES_AT_ONCE: Final = 1_000
 
 DOMAINS_AT_ONCE: Final = 200
 """Domains per transaction."""
@@ -98,7 +104,6 @@ class _Pruner:
 
 SUFFIXES: Final = "public-suffix-list"
 
-
 CAPS: Final[Mapping[str, int]] = {SUFFIXES: 2 * 1024 * 1024, REGISTRY_V4: 256 * 1024, REGISTRY_V6: 256 * 1024}
 """Maximum size in bytes by name, about eight times today's; its keys are all the names."""
 
@@ -155,9 +160,6 @@ def _require_not_older(name: str, body: bytes, known: ReferenceRecord | None) ->
         raise BadReference(f"the list is of {newer.version or 'no date'}, the stored one of {stored.version}")
 
 
-KEYS_AT_ONCE: Final = 2_000
-
-
 @dataclass(slots=True)
 class RehomeCounts:
     """Numbers of hosts: checked, moved, not moved because a domain is leased, not moved because of an error."""
@@ -166,13 +168,6 @@ class RehomeCounts:
     moved: list[str] = field(default_factory=list)
     leased: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-
-
-_READS: Final[Mapping[str, Callable[[UnitOfWork, HostKey], Awaitable[list[HostKey]]]]] = {
-    "hosts": lambda uow, after: uow.rehoming.hosts(after, limit=KEYS_AT_ONCE),
-    "opt_outs": lambda uow, after: uow.rehoming.opt_outs(after, limit=KEYS_AT_ONCE),
-    "listing_holds": lambda uow, after: uow.holds.keys(after, limit=KEYS_AT_ONCE),
-}
 
 
 async def _move_locked(uow: UnitOfWork, host: str, old_domain: str, new_domain: str, now: datetime) -> None:
@@ -196,13 +191,6 @@ class RescoreCounts:
     hosts: int = 0
     changed: int = 0
     failed: list[str] = field(default_factory=list)
-
-
-CAUSES: Final = 500
-"""Changes that are worked on together: each service that depends on several is judged once."""
-
-
-SERVICES_AT_ONCE: Final = 1_000
 
 
 @dataclass(eq=False)
@@ -232,17 +220,14 @@ class MaintenanceActions:
             if await uow.mirroring.get() is not None:  # guard: mirror-not-rescored
                 return result
             total = await uow.documents.count_hosts(but_version=current_version)
-        after: HostKey = ("", "")
-        while True:
-            async with self._store.begin() as uow:
-                keys = await uow.documents.hosts(after, limit=HOSTS_AT_ONCE, but_version=current_version)
-            if not keys:
-                return result
+        async for keys in self._pages(
+            lambda uow, after: uow.documents.hosts(after, limit=HOSTS_AT_ONCE, but_version=current_version), ("", "")
+        ):
             await self._rescore_all(keys, now, result)
-            after = keys[-1]
             result.hosts += len(keys)
             if progress is not None:
                 progress(result.hosts, max(total, result.hosts))
+        return result
 
     async def _rescore_all(self, keys: Sequence[HostKey], now: datetime, result: RescoreCounts) -> None:
         """Rescore a batch, in halves if it fails: one host that cannot be scored must not block the others."""
@@ -287,12 +272,10 @@ class MaintenanceActions:
     async def tell_stale(self) -> int:
         """Add an event for each service that became stale; return their number. Repeating it adds nothing."""
         now = self._clock()
-        count, after = 0, ("", "")
-        while True:
-            async with self._store.begin() as uow:
-                keys = await uow.services.unseen(after, before=now - STALE_AFTER, limit=SERVICES_AT_ONCE)
-            if not keys:
-                return count
+        count = 0
+        async for keys in self._pages(
+            lambda uow, after: uow.services.unseen(after, before=now - STALE_AFTER, limit=SERVICES_AT_ONCE), ("", "")
+        ):
             for domain, group in groupby(keys, key=lambda key: key[0]):
                 hosts = [host for _, host in group]
                 async with self._store.begin() as uow:
@@ -307,23 +290,14 @@ class MaintenanceActions:
                     ]
                     await uow.ledger.add_changes([state_changed(service, "fresh", now) for service in stale])
                 count += len(stale)
-            after = keys[-1]
+        return count
 
-    async def prune(self, retention: Retention, *, progress: Callable[[int], None] | None = None) -> Mapping[str, int]:
-        """Delete; return the deleted rows by table. `progress` gets the domains done. Safe to repeat. Raise
-        StoreUnavailable."""
+    async def prune(self, retention: Retention) -> Mapping[str, int]:
+        """Delete what is too old; return the deleted rows by table. Safe to repeat. Raise StoreUnavailable."""
         now = self._clock()
         pruner = _Pruner(self._store, retention.horizon(now))
-        after, done = "", 0
-        while True:
-            async with self._store.begin() as uow:
-                domains = await uow.jobs.domains(after, limit=DOMAINS_AT_ONCE)
-            if not domains:
-                break
+        async for domains in self._pages(lambda uow, after: uow.jobs.domains(after, limit=DOMAINS_AT_ONCE), ""):
             await pruner.of_domains(domains)
-            after, done = domains[-1], done + len(domains)
-            if progress is not None:
-                progress(done)
         await pruner.of_all(now - INDEX_FORGOTTEN_AFTER)
         async with self._store.begin() as uow:
             # guard: opt-out-clients
@@ -390,17 +364,19 @@ class MaintenanceActions:
         StoreUnavailable."""
         now = self._clock()
         result = RehomeCounts()
-        async for old_domain, opted_out_host in self._keys_of(table="opt_outs"):
+        async for old_domain, opted_out_host in self._keys_of(
+            lambda uow, after: uow.rehoming.opt_outs(after, limit=KEYS_AT_ONCE)
+        ):
             if (new_domain := registrable_domain(opted_out_host)) != old_domain:
                 async with self._store.begin() as uow:  # opt-outs outlive their hosts, so they move separately
                     await uow.rehoming.copy_opt_outs(
                         opted_out_host, old_domain=old_domain, new_domain=new_domain, opted_out=[opted_out_host]
                     )
-        async for old_domain, held_host in self._keys_of(table="listing_holds"):
+        async for old_domain, held_host in self._keys_of(lambda uow, after: uow.holds.keys(after, limit=KEYS_AT_ONCE)):
             if (new_domain := registrable_domain(held_host)) != old_domain:
                 async with self._store.begin() as uow:
                     await uow.rehoming.copy_holds(held_host, held_host, old_domain=old_domain, new_domain=new_domain)
-        async for old_domain, host in self._keys_of(table="hosts"):
+        async for old_domain, host in self._keys_of(lambda uow, after: uow.rehoming.hosts(after, limit=KEYS_AT_ONCE)):
             result.hosts += 1
             new_domain = registrable_domain(host)
             if new_domain == old_domain:
@@ -429,13 +405,22 @@ class MaintenanceActions:
             await _move_locked(uow, host, old_domain, new_domain, now)
         return True
 
-    async def _keys_of(self, *, table: str) -> AsyncIterator[HostKey]:
-        after: HostKey = ("", "")
-        while True:
-            async with self._store.begin() as uow:
-                page = await _READS[table](uow, after)
-            if not page:
-                return
+    async def _keys_of(
+        self, read: Callable[[UnitOfWork, HostKey], Awaitable[Sequence[HostKey]]]
+    ) -> AsyncIterator[HostKey]:
+        async for page in self._pages(read, ("", "")):
             for key in page:
                 yield key
+
+    async def _pages(
+        self, read: Callable[[UnitOfWork, K], Awaitable[Sequence[K]]], first: K
+    ) -> AsyncIterator[Sequence[K]]:
+        """Yield pages of keys; each is read in a transaction of its own, after the last key of the page before."""
+        after = first
+        while True:
+            async with self._store.begin() as uow:
+                page = await read(uow, after)
+            if not page:
+                return
+            yield page
             after = page[-1]
