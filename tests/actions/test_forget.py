@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from registry.actions.maintenance.opt_out import Declaration, Proof, Verdict, Wish
+from registry.actions.queries.discover import SearchActions
 from registry.core.model.listing import Filters, Query
 from registry.core.names.domains import InvalidName
 from registry.core.visiting.shares import Standing
@@ -79,10 +80,10 @@ async def mention_counts(store: Store, host: str) -> dict[str, int]:
 
 
 async def test_a_forgotten_domain_is_in_no_response_whatever_the_index_holds(
-    store: Store, backend: EmbeddedBackend, tmp_path: Path
+    store: Store, search: SearchActions, backend: EmbeddedBackend, tmp_path: Path
 ) -> None:
     await crawl(store, SITES)
-    await on(store, backend=backend).search.drain()
+    await search.drain()
     await backend.commit()
     shutil.copytree(tmp_path / "index", tmp_path / "older")
     assert await shown_hosts(store, backend) == sorted(SITES)
@@ -98,9 +99,9 @@ async def test_a_forgotten_domain_is_in_no_response_whatever_the_index_holds(
     assert await indexed_hosts(backend) == sorted(SITES), "the index is stale, and yet"
     assert await shown_hosts(store, backend) == [OTHER]
     assert set(await mention_counts(store, HOST)) <= KEPT
-    await on(store, backend=backend).search.drain()
+    await search.drain()
     assert await indexed_hosts(backend) == [OTHER]
-    await on(store, backend=backend).search.reindex()
+    await search.reindex()
     assert await shown_hosts(store, backend) == await indexed_hosts(backend) == [OTHER]
 
     await backend.close()

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from registry.actions.queries.discover import SearchActions
 from registry.core.model.listing import Listing, Query, Resemblance, SortBy, TrustLevel
 from registry.search.embedded import EmbeddedBackend
 from registry.store.unit_of_work import Store
@@ -46,10 +47,10 @@ async def test_a_corrected_question_counts_as_asked(store: Store, backend: Embed
     assert found[0] == "api.paypal.com" and found[-1] == "claims-paypal.com"
 
 
-async def test_pages_follow_the_same_order(store: Store, backend: EmbeddedBackend) -> None:
+async def test_pages_follow_the_same_order(store: Store, search: SearchActions, backend: EmbeddedBackend) -> None:
     whole = await hosts(store, backend, "paypal refund", USER, OWNER, OTHER)
-    first = await on(store, backend=backend).search.discover(Query("paypal refund", limit=1))
-    rest = await on(store, backend=backend).search.discover(Query("paypal refund", limit=10), first.next_cursor)
+    first = await search.discover(Query("paypal refund", limit=1))
+    rest = await search.discover(Query("paypal refund", limit=10), first.next_cursor)
     assert [hit.card.host for hit in (*first.hits, *rest.hits)] == whole
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from registry.actions.indexing import IndexComparison
+from registry.actions.queries.discover import SearchActions
 from registry.core.model.listing import SearchUnavailable
 from registry.search.backend import SearchDocument, WriterBusy, make_document
 from registry.search.embedded import EmbeddedBackend
@@ -25,29 +26,29 @@ async def test_without_an_index_there_is_nothing_to_compare(store: Store, backen
         await on(store, backend=backend).search.verify_index()
 
 
-async def test_every_kind_of_damage_is_found_and_mended(store: Store, backend: EmbeddedBackend) -> None:
+async def test_every_kind_of_damage_is_found_and_mended(
+    store: Store, search: SearchActions, backend: EmbeddedBackend
+) -> None:
     await put(store, MAIL, SHOP, MAPS)
-    await on(store, backend=backend).search.drain()
-    assert await on(store, backend=backend).search.verify_index() == IndexComparison(3, 0, (), (), ())
+    await search.drain()
+    assert await search.verify_index() == IndexComparison(3, 0, (), (), ())
     await backend.delete(["mail.example"])
     await backend.upsert([make_document(listing("ghost.example")), make_document(listing("shop.example", "Bakery"))])
     await backend.commit()
     damage = (("mail.example",), ("ghost.example",), ("shop.example",))
-    assert await on(store, backend=backend).search.verify_index() == IndexComparison(3, 0, *damage)
-    assert await on(store, backend=backend).search.verify_index(repair=True) == IndexComparison(
-        3, 0, *damage, repaired=True
-    )
-    assert await on(store, backend=backend).search.verify_index() == IndexComparison(3, 3, (), (), ())
-    await on(store, backend=backend).search.drain()
-    assert await on(store, backend=backend).search.verify_index() == IndexComparison(3, 0, (), (), ())
+    assert await search.verify_index() == IndexComparison(3, 0, *damage)
+    assert await search.verify_index(repair=True) == IndexComparison(3, 0, *damage, repaired=True)
+    assert await search.verify_index() == IndexComparison(3, 3, (), (), ())
+    await search.drain()
+    assert await search.verify_index() == IndexComparison(3, 0, (), (), ())
 
 
-async def test_changes_not_drained_yet_are_pending_and_not_wrong(store: Store, backend: EmbeddedBackend) -> None:
+async def test_changes_not_drained_yet_are_pending_and_not_wrong(store: Store, search: SearchActions) -> None:
     await put(store, MAIL, SHOP)
-    await on(store, backend=backend).search.drain()
+    await search.drain()
     await remove(store, MAIL)
     await put(store, MAPS, listing("shop.example", "Bakery"))
-    assert await on(store, backend=backend).search.verify_index() == IndexComparison(2, 3, (), (), ())
+    assert await search.verify_index() == IndexComparison(2, 3, (), (), ())
 
 
 async def test_vectors_of_another_model_are_another_document(store: Store, backend: EmbeddedBackend) -> None:
@@ -57,14 +58,12 @@ async def test_vectors_of_another_model_are_another_document(store: Store, backe
     assert compared.different == ("mail.example",)
 
 
-async def test_verify_gives_up_if_the_index_stays_busy(
-    store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_verify_gives_up_if_the_index_stays_busy(search: SearchActions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("registry.actions.indexing._WAIT_SECONDS", 0.001)
-    async with on(store, backend=backend).search.feeding() as hold:
+    async with search.feeding() as hold:
         assert hold is not None
         with pytest.raises(WriterBusy):
-            await on(store, backend=backend).search.verify_index()
+            await search.verify_index()
 
 
 class Killed(Exception):
