@@ -85,7 +85,7 @@ async def _check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
 
 async def _take(waypost: "Waypost", limit: int) -> Sequence[ClaimCheck]:
     try:
-        return await waypost.ownership.take(limit) if limit else ()
+        return await waypost.claims.take(limit) if limit else ()
     except Exception as error:  # the database is away
         log.warning("claim.failed", error=type(error).__name__)
         return ()
@@ -99,7 +99,7 @@ async def _check(waypost: "Waypost", checks: OptOutChecks, check: ClaimCheck) ->
         log.error("claim.crashed", host=check.host, error=type(error).__name__)
         answer = "unanswered"
     try:
-        await waypost.ownership.settle(check.claim, answer)
+        await waypost.claims.settle(check.claim, answer)
         log.info("claim.checked", host=check.host, method=check.method, answer=answer)
     except Exception as error:
         log.warning("claim.failed", error=type(error).__name__)

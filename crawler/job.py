@@ -81,7 +81,7 @@ async def opened(job: CrawlJob, names: Sequence[str]) -> AsyncIterator[tuple[Way
             job = replace(job, only=await _seed_names(waypost, names))
         await waypost.crawl.recover()  # leases of crawls that were killed
         yield waypost, job
-        waypost.search.claim_index()
+        waypost.search.backend.claim()
         await (last_drain(waypost) if job.stop.is_set() else waypost.search.drain())
 
 

@@ -19,7 +19,7 @@ from crawler.guards import Pin
 from crawler.outcomes import NO_CONNECTION, failure_of
 from crawler.resources import CrawlResources
 from crawler.transport import RawAnswer, ask
-from registry.actions.webhooks import Outgoing
+from registry.actions.webhooks import DELIVER, Outgoing
 from registry.core.assessing.verdicts import retry_after
 from registry.core.model.documents import FetchResult, Post
 from registry.core.names.domains import host_of
@@ -134,7 +134,7 @@ async def deliver(waypost: "Waypost", sender: WebhookSender, outgoing: Outgoing)
 async def _deliver_continuously(waypost: "Waypost", sender: WebhookSender) -> None:
     while True:
         try:
-            async with waypost.webhooks.hold() as hold:
+            async with waypost.jobs.hold(DELIVER, patient=True) as hold:
                 if hold is not None:
                     await _lead(waypost, sender, hold)
         except Exception as error:  # the database is away

@@ -7,23 +7,20 @@ Clients are told apart by X-Forwarded-For, as behind a proxy on this machine. No
 """
 
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import uvloop
 from pydantic import SecretStr
 
 from benchmarks.api.documents import LARGE_SITES
 from benchmarks.search import tree
-from registry.actions.frontier.lease import acquire
-from registry.actions.frontier.seed import seed
-from registry.actions.recording.record import record
+from registry.actions.frontier.frontier import FrontierActions
 from registry.core.model.documents import FetchResult, Probe
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import FinishedDomain, HostJob, Visit
 from registry.settings import Settings
-from registry.wiring import Waypost, open_waypost
+from registry.wiring import Waypost, open_waypost, utc_now
 
 
 def settings(database: str, folder: str) -> Settings:
@@ -39,15 +36,14 @@ async def fill(waypost: Waypost, count: int) -> None:
 
 
 async def _visit_large_sites(waypost: Waypost) -> None:
-    store: Any = waypost._store
     now = datetime.now(UTC)
-    await seed(store, LARGE_SITES, source="benchmark", now=now, exempt=set(LARGE_SITES))
-    lease = await acquire(store, limit=100, now=now, lease_for=timedelta(minutes=30), holder=1)
+    await FrontierActions(waypost._store, utc_now, set(LARGE_SITES)).seed(LARGE_SITES, source="benchmark")
+    lease = await waypost.crawl.lease(limit=100, holder=1)
     assert lease is not None
     finished = [
         FinishedDomain(job.domain, tuple(_visit(host_job, now) for host_job in job.hosts)) for job in lease.domains
     ]
-    await record(store, lease.token, finished, now=now)
+    await waypost.crawl.record_all([(lease.token, domain) for domain in finished])
 
 
 def _visit(job: HostJob, now: datetime) -> Visit:

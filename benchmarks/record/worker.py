@@ -18,9 +18,8 @@ from typing import Any, Final
 
 import psycopg
 
-from registry.actions.frontier.lease import acquire
-from registry.actions.frontier.seed import seed
-from registry.actions.recording.record import record
+from registry.actions.frontier.frontier import FrontierActions
+from registry.actions.recording.record import CrawlActions
 from registry.core.model.documents import FetchResult, Probe
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Lease, Visit
@@ -51,7 +50,7 @@ class Side:
     """A database with domains that are leased and recorded in batches."""
 
     def __init__(self, store: Store, postmaster: int, batch: int, hits: int) -> None:
-        self._store = store
+        self._crawl = CrawlActions(store, lambda: self.now, LEASE_FOR)
         self._postmaster = postmaster
         self._batch = batch
         self._hits = hits
@@ -63,7 +62,7 @@ class Side:
         spent = Spent()
         while spent.hosts < hosts:
             before = server_cpu(self._postmaster), time.process_time()
-            lease = await acquire(self._store, limit=self._batch, now=self.now, lease_for=LEASE_FOR, holder=1)
+            lease = await self._crawl.lease(limit=self._batch, holder=1)
             leased = time.process_time()
             spent.lease += leased - before[1]
             spent.postgres += server_cpu(self._postmaster) - before[0]
@@ -75,7 +74,7 @@ class Side:
 
     async def _record(self, lease: Lease, finished: list[FinishedDomain], spent: Spent) -> None:
         before = server_cpu(self._postmaster), time.process_time()
-        recorded = await record(self._store, lease.token, finished, now=self.now)
+        recorded = await self._crawl.record_all([(lease.token, domain) for domain in finished])
         spent.record += time.process_time() - before[1]
         spent.postgres += server_cpu(self._postmaster) - before[0]
         assert not recorded.failed and not recorded.lost, recorded
@@ -205,7 +204,8 @@ async def main() -> None:
     url, postmaster, domains, batch, hits = sys.argv[1], *map(int, sys.argv[2:6])
     upgrade(url)
     store = Store(make_engine(url))
-    await seed(store, names(domains), source="benchmark", now=BEGINNING - timedelta(days=1))
+    frontier = FrontierActions(store, lambda: BEGINNING - timedelta(days=1))
+    await frontier.seed(names(domains), source="benchmark")
     side, bare = Side(store, postmaster, batch, hits), Bare(url, postmaster, batch)
     for line in sys.stdin:
         act, _, number = line.strip().partition(" ")

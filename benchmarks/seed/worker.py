@@ -1,7 +1,7 @@
 """A process that loads names into its own database: it reads a number of names per stdin line and prints their cost.
 
-Two ways to load: `copy`, the product's `actions/frontier/seed.py`, and the baseline `executemany`: the same rows, row
-by row in pipelines of a thousand, in the same order and under the same locks.
+Two ways to load: `copy`, the product's `FrontierActions.seed`, and the baseline `executemany`: the same rows, row by
+row in pipelines of a thousand, in the same order and under the same locks.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from registry.actions.frontier.seed import seed
+from registry.actions.frontier.frontier import FrontierActions
 from registry.core.names.domains import InvalidName, canonical_host
 from registry.core.names.seeds import Seed
 from registry.store.engine import make_engine
@@ -49,7 +49,7 @@ def names() -> Iterator[Seed]:
 
 
 async def copy(store: Store, chunk: list[Seed]) -> int:
-    return (await seed(store, chunk, source="benchmark", now=NOW)).names
+    return (await FrontierActions(store, lambda: NOW).seed(chunk, source="benchmark")).names
 
 
 async def executemany(store: Store, chunk: list[Seed]) -> int:

@@ -22,10 +22,8 @@ import structlog
 
 from crawler.mirror.origin import RANGE_BYTES, WAIT_SECONDS, MirrorOrigin
 from crawler.seeds.online import ReadError
-from registry.core.names.domains import InvalidName, host_syntax
-from registry.core.reading.foreign_lists import ENVELOPE_BYTES, RECORD_VALUES, ForeignList, count_values, read_entry
-from registry.core.reading.reader import Unreadable
-from registry.wiring.dumps import (
+from registry.actions.dumps import (
+    ANSWER_BYTES,
     LINE_BYTES,
     MANIFEST,
     MANIFEST_BYTES,
@@ -36,7 +34,10 @@ from registry.wiring.dumps import (
     read_manifest,
     verify,
 )
-from registry.wiring.mirroring import ANSWER_BYTES, MirrorRecord, StaleProgress, Statement
+from registry.actions.mirroring.apply import MirrorRecord, StaleProgress, Statement
+from registry.core.names.domains import InvalidName, host_syntax
+from registry.core.reading.foreign_lists import ENVELOPE_BYTES, RECORD_VALUES, ForeignList, count_values, read_entry
+from registry.core.reading.reader import Unreadable
 
 if TYPE_CHECKING:
     from registry.wiring import Waypost
@@ -311,7 +312,7 @@ class Mirror:
             batch, is_over = await asyncio.to_thread(_next_batch, answer.entries)
             statements = [
                 statement
-                for statement in await self.waypost.mirror.answered(batch, answer.hosts[done:], answer.sequence)
+                for statement in (await self.waypost.mirror.statements(batch, answer.sequence, answer.hosts[done:]))[0]
                 if statement.host in answer.hosts
             ]
             done += len(batch)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from registry.actions.frontier.seed import SeedReport
+from registry.actions.frontier.frontier import SeedReport
 from registry.core.names.seeds import Refusal
 
 if TYPE_CHECKING:

@@ -4,15 +4,19 @@ Keys are made on the registry's own machine only. Pages of the log are ordered b
 id of the last row of a page.
 """
 
+import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
+from registry.actions import Clock
+from registry.actions.maintenance.forget import HoldResult, hold_locked, release_locked
 from registry.core.access.audit import OPERATOR, PUBLIC_SUBJECTS, AuditEvent, concerns_below, shown_reason
-from registry.core.access.tokens import KEY, MOST_NAME_CHARS, SCOPES, ApiKey, Scope, Token
-from registry.core.names.domains import registrable_domain
+from registry.core.access.holds import BY_OPERATOR, Hold, HoldKind
+from registry.core.access.tokens import ID_BYTES, KEY, MOST_NAME_CHARS, SCOPES, SECRET_BYTES, ApiKey, Scope, Token
+from registry.core.names.domains import InvalidName, canonical_host, host_syntax, registrable_domain
 from registry.core.names.opt_out import names_above
 from registry.store.api_keys import AuditRecord as AuditRecord  # interfaces name it
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -57,33 +61,6 @@ class AuditPage:
     cursor: str | None
 
 
-async def page(store: Store, *, limit: int, cursor: str | None = None, host: str | None = None) -> AuditPage:
-    """Return at most `limit` entries, optionally only of a host and the hosts above it in its domain. Raise
-    BadCursor."""
-    hosts = None if host is None else names_above(host, registrable_domain(host))
-    async with store.begin() as uow:
-        entries = await uow.audit.latest(limit=limit + 1, before=before(cursor), hosts=hosts)
-    return AuditPage(*page_of(entries, limit))
-
-
-async def public_page(store: Store, *, limit: int, cursor: str | None = None) -> AuditPage:
-    """Return at most `limit` public entries, redacted by `_redact`. Raise BadCursor."""
-    async with store.begin() as uow:
-        entries, following = page_of(await _public(uow, limit=limit + 1, before=before(cursor)), limit)
-    return AuditPage([_redact(entry) for entry in entries], following)
-
-
-async def decisions(store: Store, host: str) -> Sequence[AuditRecord]:
-    """Return the latest public decisions about a host, redacted by `_redact`; at most MAX_PUBLIC.
-
-    Include decisions about hosts above it that also cover the hosts below.
-    """
-    async with store.begin() as uow:
-        found = await _public(uow, limit=2 * MAX_PUBLIC, hosts=names_above(host, registrable_domain(host)))
-    concerning = [entry for entry in found if entry.host == host or concerns_below(entry.action, entry.detail)]
-    return [_redact(entry) for entry in concerning[:MAX_PUBLIC]]
-
-
 async def _public(
     uow: UnitOfWork, *, limit: int, before: UUID | None = None, hosts: Collection[str] | None = None
 ) -> Sequence[AuditRecord]:
@@ -102,6 +79,11 @@ def _redact(entry: AuditRecord) -> AuditRecord:
 MAX_DAYS: Final = 3_650
 
 
+def new_token(kind: str) -> Token:
+    """Return a random token. Only its digest is stored, so it cannot be shown again."""
+    return Token(kind, secrets.token_hex(ID_BYTES), secrets.token_urlsafe(SECRET_BYTES))
+
+
 class BadKey(ValueError):
     """The name, scopes or lifetime of a new key are invalid; the message says why."""
 
@@ -114,58 +96,119 @@ class MissingScope(Exception):
     """The key is valid but lacks the scope."""
 
 
-async def make(
-    store: Store, name: str, scopes: Collection[str], *, key: str, secret: str, days: int | None, now: datetime
-) -> tuple[ApiKey, Token]:
-    """Store a new key and return it with its token. Only the digest of the secret is stored.
-
-    `key`, `secret`: random, as the parts of a token. `days`: until it expires, None for never. Raise BadKey.
-    """
-    if not name.strip() or len(name) > MOST_NAME_CHARS or not name.isprintable():
-        raise BadKey(f"a name has 1 to {MOST_NAME_CHARS} printable characters")
-    if not scopes or not set(scopes) <= set(SCOPES):
-        raise BadKey(f"scopes are one or more of {', '.join(SCOPES)}")
-    if days is not None and not 0 < days <= MAX_DAYS:
-        raise BadKey(f"a key expires after 1 to {MAX_DAYS} days")
-    token = Token(KEY, key, secret)
-    expires_at = None if days is None else now + timedelta(days=days)
-    made = ApiKey(key, name.strip(), tuple(sorted(set(scopes))), token.digest, now, expires_at)
-    async with store.begin() as uow:
-        await uow.api_keys.add(made)
-        await uow.audit.add(AuditEvent(OPERATOR, "key.made", detail=_facts(made)), now=now)
-    return made, token
-
-
-async def keys(store: Store) -> Sequence[ApiKey]:
-    """Return all keys, also revoked ones, the oldest first."""
-    async with store.begin() as uow:
-        return await uow.api_keys.all()
-
-
-async def revoke(store: Store, key: str, *, now: datetime) -> ApiKey | None:
-    """Revoke a key at once; return None if it is unknown or already revoked."""
-    async with store.begin() as uow:
-        revoked = await uow.api_keys.revoke(key, now=now)
-        if revoked is not None:
-            await uow.audit.add(AuditEvent(OPERATOR, "key.revoked", detail=_facts(revoked)), now=now)
-        return revoked
-
-
-async def check(store: Store, token: Token, scope: Scope, *, now: datetime) -> ApiKey:
-    """Return the key of the token if it has the scope. Raise UnknownKey and MissingScope."""
-    async with store.begin() as uow:
-        key = await uow.api_keys.get(token.id)
-        if not (key or _NO_KEY).admits(token, now) or key is None:  # guard: key-valid
-            raise UnknownKey
-        if not key.may(scope):
-            raise MissingScope
-        await uow.api_keys.used(key.id, today=now.date())
-        return key
-
-
 def _facts(key: ApiKey) -> dict[str, object]:
     return {"key": key.id, "name": key.name, "scopes": list(key.scopes)}
 
 
 # An unknown id is compared with this key, so that it takes as long as a wrong secret.
 _NO_KEY: Final = ApiKey("", "", (), bytes(32), datetime.min)
+
+
+@dataclass(eq=False)
+class AccessActions:
+    """The decisions of this registry's operators: API keys, holds, and the audit log."""
+
+    _store: Store
+    _clock: Clock
+
+    async def make_key(self, name: str, scopes: Collection[str], *, days: int | None) -> tuple[ApiKey, Token]:
+        """Store a new key and return it with its token. Only the digest of the secret is stored.
+
+        `days`: until it expires, None for never. Raise BadKey.
+        """
+        now = self._clock()
+        if not name.strip() or len(name) > MOST_NAME_CHARS or not name.isprintable():
+            raise BadKey(f"a name has 1 to {MOST_NAME_CHARS} printable characters")
+        if not scopes or not set(scopes) <= set(SCOPES):
+            raise BadKey(f"scopes are one or more of {', '.join(SCOPES)}")
+        if days is not None and not 0 < days <= MAX_DAYS:
+            raise BadKey(f"a key expires after 1 to {MAX_DAYS} days")
+        token = new_token(KEY)
+        expires_at = None if days is None else now + timedelta(days=days)
+        made = ApiKey(token.id, name.strip(), tuple(sorted(set(scopes))), token.digest, now, expires_at)
+        async with self._store.begin() as uow:
+            await uow.api_keys.add(made)
+            await uow.audit.add(AuditEvent(OPERATOR, "key.made", detail=_facts(made)), now=now)
+        return made, token
+
+    async def keys(self) -> Sequence[ApiKey]:
+        """Return all keys, also revoked ones, the oldest first."""
+        async with self._store.begin() as uow:
+            return await uow.api_keys.all()
+
+    async def revoke_key(self, key: str) -> ApiKey | None:
+        """Revoke a key at once; return None if it is unknown or already revoked."""
+        now = self._clock()
+        async with self._store.begin() as uow:
+            revoked = await uow.api_keys.revoke(key, now=now)
+            if revoked is not None:
+                await uow.audit.add(AuditEvent(OPERATOR, "key.revoked", detail=_facts(revoked)), now=now)
+            return revoked
+
+    async def check_key(self, token: Token, scope: Scope) -> ApiKey:
+        """Return the key of the token if it has the scope. Raise UnknownKey and MissingScope."""
+        now = self._clock()
+        async with self._store.begin() as uow:
+            key = await uow.api_keys.get(token.id)
+            if not (key or _NO_KEY).admits(token, now) or key is None:  # guard: key-valid
+                raise UnknownKey
+            if not key.may(scope):
+                raise MissingScope
+            await uow.api_keys.used(key.id, today=now.date())
+            return key
+
+    async def audit(self, *, limit: int, cursor: str | None = None, host: str | None = None) -> AuditPage:
+        """Return at most `limit` entries, optionally only of a host and the hosts above it in its domain. Raise
+        BadCursor."""
+        hosts = None if host is None else names_above(host, registrable_domain(host))
+        async with self._store.begin() as uow:
+            entries = await uow.audit.latest(limit=limit + 1, before=before(cursor), hosts=hosts)
+        return AuditPage(*page_of(entries, limit))
+
+    async def public_audit(self, *, limit: int, cursor: str | None = None) -> AuditPage:
+        """Return at most `limit` public entries, redacted by `_redact`. Raise BadCursor."""
+        async with self._store.begin() as uow:
+            entries, following = page_of(await _public(uow, limit=limit + 1, before=before(cursor)), limit)
+        return AuditPage([_redact(entry) for entry in entries], following)
+
+    async def decisions(self, host: str) -> Sequence[AuditRecord]:
+        """Return the latest public decisions about a host, redacted by `_redact`; at most MAX_PUBLIC.
+
+        Include decisions about hosts above it that also cover the hosts below.
+        """
+        async with self._store.begin() as uow:
+            found = await _public(uow, limit=2 * MAX_PUBLIC, hosts=names_above(host, registrable_domain(host)))
+        concerning = [entry for entry in found if entry.host == host or concerns_below(entry.action, entry.detail)]
+        return [_redact(entry) for entry in concerning[:MAX_PUBLIC]]
+
+    async def hold(
+        self, name: str, kind: HoldKind, *, actor: str, reason: str, covers_below: bool = True
+    ) -> HoldResult:
+        """Set a hold on a host; with `covers_below` also on all hosts below it, which a block always covers.
+
+        An existing hold stays unchanged. Special-use names may be held: a registry may have stored some under other
+        settings. Raise InvalidName, also for public suffixes, and StoreUnavailable.
+        """
+        try:
+            host = canonical_host(name)
+        except InvalidName as refusal:
+            if refusal.code != "special_use":
+                raise
+            host = canonical_host(name, exempt={host_syntax(name)})
+        now = self._clock()
+        new = Hold(host.domain, host.host, kind, covers_below or kind == "blocked", actor, reason, now)
+        async with self._store.begin() as uow:
+            return await hold_locked(uow, new, now=now)
+
+    async def release(self, name: str, kind: HoldKind, *, actor: str, reason: str) -> HoldResult:
+        """End the hold of exactly this host. Services not covered by another hold or an opt-out reappear at once, as
+        judged from their stored documents; the hosts of an ended block are visited next. Raise InvalidName and
+        StoreUnavailable."""
+        host = host_syntax(name)
+        async with self._store.begin() as uow:
+            return await release_locked(uow, host, kind, actor=actor, reason=reason, now=self._clock())
+
+    async def holds(self, after: tuple[str, str, str], *, limit: int) -> Sequence[Hold]:
+        """Return the holds of operators after this domain, host and kind, in this order."""
+        async with self._store.begin() as uow:
+            return await uow.holds.page(after, BY_OPERATOR, limit=limit)

@@ -16,17 +16,38 @@ from typing import Final, Literal, NamedTuple
 
 import orjson
 
+from registry.actions import Clock
 from registry.actions.feed import encode, sequence
 from registry.core.changes.kinds import ALL
 from registry.core.merging.merge import Usage, usage_of
 from registry.core.model.services import Policies, from_json
 from registry.core.names.domains import registrable_domain
 from registry.core.reading.foreign_lists import RECORD_VALUES, count_values
-from registry.store.dump_files import FRAME_BYTES, LINE_BYTES, PART_BYTES, DumpFileManifest
-from registry.store.dump_writer import DumpWriter
+from registry.settings import Settings
+from registry.store.dump_files import (
+    LINE_BYTES,
+    MANIFEST,
+    MANIFEST_BYTES,
+    BadDump,
+    DumpFileManifest,
+    DumpFolder,
+    Part,
+    lines,
+    read_manifest,
+    verify,
+)
+from registry.store.dump_writer import DumpError, DumpWriter
 from registry.store.mirroring import ORIGIN_BLOCK
 from registry.store.public_records import PublicRecord
 from registry.store.unit_of_work import Store, UnitOfWork
+
+__all__ = [
+    "ANSWER_BYTES", "FOLDER", "LINE_BYTES", "MANIFEST", "MANIFEST_BYTES", "MOST_HOSTS", "BadDump", "DumpActions",
+    "DumpError", "DumpFigures", "DumpFileManifest", "Part", "RecordLookup", "lines", "read_manifest", "verify",
+]  # fmt: skip
+
+FOLDER: Final = "dumps"
+"""Name of the folder of dumps in the data folder."""
 
 
 class DumpPosition(NamedTuple):
@@ -154,38 +175,6 @@ class DumpFigures:
     bytes: int
 
 
-async def export(
-    store: Store,
-    folder: Path,
-    *,
-    registry: str,
-    now: datetime,
-    keep: int,
-    terms_url: str | None = None,
-    with_documents: bool = False,
-    without_restricted: bool = False,
-    part_bytes: int = PART_BYTES,
-    frame_bytes: int = FRAME_BYTES,
-) -> DumpFigures:
-    """Write a dump into `folder`, make it the newest and delete all except the `keep` newest. Memory use is constant.
-
-    `without_restricted`: leave out services whose site forbids or restricts training. Cancelling leaves no trace. Raise
-    DumpRunning, DumpError and StoreUnavailable; earlier dumps then stay unchanged.
-    """
-    await sequence(store)  # so that the position is near the end of the feed
-    snapshot = now.strftime("%Y%m%dT%H%M%SZ")
-    counts = Counter[str]()
-    with DumpWriter(folder, snapshot, part_bytes=part_bytes, frame_bytes=frame_bytes) as writer:
-        async with store.snapshot() as uow:
-            at = await position(uow)
-            async for lines in _pages(uow, counts, with_documents, without_restricted):
-                await asyncio.to_thread(_add_all, writer, lines)
-        parts = await asyncio.to_thread(writer.finish)
-        manifest = _manifest(snapshot, registry, now, at, counts, without_restricted, terms_url)
-        await asyncio.to_thread(writer.publish, replace(manifest, parts=parts), keep=keep)
-    return DumpFigures(snapshot, dict(counts), len(parts), sum(part.bytes for part in parts))
-
-
 def _manifest(
     snapshot: str,
     registry: str,
@@ -207,8 +196,8 @@ def _manifest(
     )
 
 
-def _add_all(writer: DumpWriter, lines: list[tuple[str, bytes]]) -> None:
-    for key, line in lines:
+def _add_all(writer: DumpWriter, entries: list[tuple[str, bytes]]) -> None:
+    for key, line in entries:
         writer.add(key, line)
 
 
@@ -219,7 +208,7 @@ async def _pages(
     counts.update(services=0, opted_out=0, blocked=0, training_restricted=0, attribution_required=0)
     after = ("", "")
     while records := await uow.records.page(after, limit=PAGE):
-        lines = []
+        entries = []
         for record in records:
             usage = usage_of_record(record)
             if without_restricted and usage.is_restricted:
@@ -233,17 +222,17 @@ async def _pages(
             counts["services"] += 1
             counts["training_restricted"] += usage.is_restricted
             counts["attribution_required"] += usage.attribution
-            lines.append((" ".join(record.key), line))
-        yield lines
+            entries.append((" ".join(record.key), line))
+        yield entries
         after = records[-1].key
     after = ("", "")
     while rows := await uow.records.opt_outs(after, limit=10 * PAGE):
-        lines = []
+        entries = []
         for domain, host, how, _ in rows:
             state = state_of_opt_out(how)
             counts[state] += 1
-            lines.append((f"{domain} {host}", tombstone(host, state)))
-        yield lines
+            entries.append((f"{domain} {host}", tombstone(host, state)))
+        yield entries
         after = (rows[-1][0], rows[-1][1])
 
 
@@ -266,35 +255,80 @@ class RecordLookup:
     size: int
 
 
-async def lookup(store: Store, hosts: Collection[str]) -> RecordLookup:
-    """Return the public records of at most MOST_HOSTS hosts in canonical spelling, also of hosts without a service.
-
-    All are read in one snapshot. Raise StoreUnavailable.
-    """
-    keys = [(registrable_domain(host), host) for host in dict.fromkeys(hosts)]
-    async with store.snapshot() as uow:
-        at = await position(uow)
-        limits = await uow.holds.limits({domain for domain, _ in keys})
-        found: list[bytes] = []
-        left: list[str] = []
-        size = 0
-        for domain, host in keys:
-            if found and size > ANSWER_BYTES:
-                left.append(host)
-                continue
-            states = {name: state_of_opt_out(how) for name, how in limits[domain].told_closed(host).items()}
-            if states:
-                raw = tombstone(host, states[min(states, key=len)], states)
-            else:
-                raw = await _record(uow, (domain, host))
-            found.append(raw)
-            size += len(raw)
-    return RecordLookup(at.sequence, at.cursor, tuple(found), tuple(left), size)
-
-
 async def _record(uow: UnitOfWork, key: tuple[str, str]) -> bytes:
     records = await uow.records.of([key])
     if not records:
         return tombstone(key[1], "absent")
     record = records[0]
     return await asyncio.to_thread(encoded, record, usage_of_record(record))
+
+
+class DumpActions:
+    """Dumps: writing them, finding their files, and the records of single hosts."""
+
+    def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:
+        self._store = store
+        self._clock = clock
+        self._settings = settings
+        self._folder = DumpFolder(settings.dumps or settings.data / FOLDER)
+
+    async def manifest(self) -> bytes | None:
+        """Return the newest manifest; None if there is no dump."""
+        return await asyncio.to_thread(self._folder.manifest)
+
+    async def part(self, name: str) -> tuple[Part, Path] | None:
+        """Return a part of a kept dump, and its file; None for any other name."""
+        part = await asyncio.to_thread(self._folder.part, name)
+        return None if part is None else (part, self._folder.path(part))
+
+    async def export(
+        self, folder: Path | None = None, *, with_documents: bool = False, without_restricted: bool | None = None
+    ) -> DumpFigures:
+        """Write a dump, make it the newest of its folder, and delete old ones. Memory use is constant.
+
+        `folder`: by default where `waypost serve` finds it. `without_restricted`: leave out services whose site forbids
+        or restricts training; by default as configured. Cancelling leaves no trace. Raise
+        DumpRunning, DumpError and StoreUnavailable; earlier dumps then stay unchanged.
+        """
+        now, settings = self._clock(), self._settings
+        if without_restricted is None:
+            without_restricted = not settings.dump_restricted
+        await sequence(self._store)  # so that the position is near the end of the feed
+        snapshot = now.strftime("%Y%m%dT%H%M%SZ")
+        counts = Counter[str]()
+        with DumpWriter(folder or self._folder.folder, snapshot) as writer:
+            async with self._store.snapshot() as uow:
+                at = await position(uow)
+                async for entries in _pages(uow, counts, with_documents, without_restricted):
+                    await asyncio.to_thread(_add_all, writer, entries)
+            parts = await asyncio.to_thread(writer.finish)
+            manifest = _manifest(
+                snapshot, settings.public_url.rstrip("/"), now, at, counts, without_restricted, settings.dump_terms_url
+            )
+            await asyncio.to_thread(writer.publish, replace(manifest, parts=parts), keep=settings.keep_dumps)
+        return DumpFigures(snapshot, dict(counts), len(parts), sum(part.bytes for part in parts))
+
+    async def records(self, hosts: Collection[str]) -> RecordLookup:
+        """Return the public records of at most MOST_HOSTS hosts in canonical spelling, also of hosts without a service.
+
+        All are read in one snapshot. Raise StoreUnavailable.
+        """
+        keys = [(registrable_domain(host), host) for host in dict.fromkeys(hosts)]
+        async with self._store.snapshot() as uow:
+            at = await position(uow)
+            limits = await uow.holds.limits({domain for domain, _ in keys})
+            found: list[bytes] = []
+            left: list[str] = []
+            size = 0
+            for domain, host in keys:
+                if found and size > ANSWER_BYTES:
+                    left.append(host)
+                    continue
+                states = {name: state_of_opt_out(how) for name, how in limits[domain].told_closed(host).items()}
+                if states:
+                    raw = tombstone(host, states[min(states, key=len)], states)
+                else:
+                    raw = await _record(uow, (domain, host))
+                found.append(raw)
+                size += len(raw)
+        return RecordLookup(at.sequence, at.cursor, tuple(found), tuple(left), size)

@@ -5,19 +5,25 @@ its filter as opaque text. It holds the id of the last event, not only its numbe
 events have the same numbers.
 """
 
+import asyncio
 import base64
+import contextlib
 import hashlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final, Literal
 from uuid import UUID
+
+import structlog
 
 from registry.core.access.claims import EndReason
 from registry.core.changes.kinds import ALL, Types
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.store.claims import ClaimRecord
+from registry.store.engine import StoreUnavailable
 from registry.store.feed import BEGINNING as BEGINNING  # interfaces name it
 from registry.store.feed import SEQUENCED_AT_ONCE, Ends, Stretch
 from registry.store.feed import FeedRow as FeedRow  # interfaces name it
@@ -26,11 +32,18 @@ from registry.store.feed import Place as Place  # interfaces name it
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store
 
+POLL_SECONDS: Final = 0.5
+"""How often the database is asked for new events while readers wait: once for all readers of this process."""
+
+_BACK_OFF_SECONDS: Final = 5.0
+
 CURSOR_CHARS: Final = 40
 _VERSION: Final = b"\x01"
 _FILTER_BYTES: Final = 8
 _BYTES: Final = len(_VERSION) + 16 + _FILTER_BYTES
 _PLACE_BITS: Final = 40  # of an event's id, see store/feed.py
+
+log = structlog.get_logger(__name__)
 
 
 class InvalidCursor(ValueError):
@@ -100,12 +113,6 @@ async def sequence(store: Store) -> int:
     return numbered
 
 
-async def state(store: Store) -> FeedState:
-    """Return the ends of the feed and the number of events without a place. Raise StoreUnavailable."""
-    async with store.read() as uow:
-        return await uow.feed.state()
-
-
 MAX_LIMIT: Final = 1_000
 """Maximum number of events in a page."""
 
@@ -130,31 +137,6 @@ class EventPage:
     cursor: str
     has_more: bool
     ends: Ends
-
-
-async def page(store: Store, after: Place | int | None = None, types: Types = ALL, limit: int = 100) -> EventPage:
-    """Return the events after a place, or from the oldest on if None. Give waiting events their place first.
-
-    A reader that follows the pages gets every committed event exactly once, in an order that never changes; the events
-    of a host are in the order in which they happened. A page may be empty although `has_more`.
-
-    Raise ExpiredCursor and StoreUnavailable.
-    """
-    await sequence(store)
-    async with store.read() as uow:
-        stretch = await uow.feed.after(after.seq if isinstance(after, Place) else after, types.kinds, limit=limit)
-    if after is not None and not _is_kept(after, stretch):
-        raise ExpiredCursor(stretch.ends)
-    place = stretch.end
-    return EventPage(stretch.events, place, encode(place, types), place.seq < stretch.ends.latest.seq, stretch.ends)
-
-
-async def latest(store: Store, types: Types = ALL) -> EventPage:
-    """Return an empty page whose cursor is the current end of the feed. Raise StoreUnavailable."""
-    await sequence(store)
-    async with store.read() as uow:
-        ends = (await uow.feed.state()).ends
-    return EventPage((), ends.latest, encode(ends.latest, types), False, ends)
 
 
 async def pulse(store: Store) -> int:
@@ -185,33 +167,147 @@ class RecentPage:
     older: str | None
 
 
-async def recent(
-    store: Store,
-    types: Types,
-    *,
-    below: Collection[str] = (),
-    only: Collection[str] | None = None,
-    cursor: str | None = None,
-    limit: int,
-) -> RecentPage:
-    """Return the latest events, or those before a cursor.
+class FeedActions:
+    """Reads the change feed, gives events their places, and waits for the next event."""
 
-    `below`: only events of these hosts and the hosts below them. `only`: only events of exactly these hosts; an empty
-    collection gives no events. Raise InvalidCursor and StoreUnavailable.
-    """
-    before = _END if cursor is None else decode(cursor, types).seq
-    await pulse(store)
-    if only is not None and below:
-        only = [host for host in only if is_covered(host, below)]
-    hosts = only if only is not None else below
-    async with store.read() as uow:
-        if only is None and not below:
-            before = min(before, (await uow.feed.pulse())[0] + 1)
-            events = await uow.recent.of_all(before, types.kinds, limit=limit + 1)
-        else:
-            domains = sorted({registrable_domain(host) for host in hosts})
-            events = await uow.recent.of_hosts(before, types.kinds, domains, hosts, below=only is None, limit=limit + 1)
-    shown = events[:limit]
-    if len(events) <= limit:
-        return RecentPage(tuple(shown), None)
-    return RecentPage(tuple(shown), encode(Place(shown[-1].seq, shown[-1].event_id), types))
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._shared: dict[tuple[Place, Types, int], asyncio.Task[EventPage]] = {}
+        self._news = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._waiting = 0
+        self._latest = 0
+        self._poller: asyncio.Task[None] | None = None
+
+    async def shared_page(self, after: Place, types: Types, limit: int) -> EventPage:
+        """Return `page`; concurrent calls with equal arguments share one query and its page.
+
+        Events wake all waiting readers at the same time, most of them at the same place.
+        """
+        key = (after, types, limit)
+        task = self._shared.get(key)
+        if task is None:
+            task = self._shared[key] = asyncio.create_task(self.page(*key))
+            task.add_done_callback(partial(self._forget, key))
+        return await asyncio.shield(task)
+
+    def _forget(self, key: tuple[Place, Types, int], task: asyncio.Task[EventPage]) -> None:
+        del self._shared[key]
+        if not task.cancelled():
+            task.exception()  # mark as seen, even if all callers have left
+
+    async def sequence(self) -> int:
+        return await sequence(self._store)
+
+    async def wait(self, after: Place, seconds: float) -> bool:
+        """Return True once there is an event of any kind after the place; False after `seconds`, or at once if
+        `end_waiting` was called."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        self._waiting += 1
+        if self._poller is None:
+            self._poller = asyncio.create_task(self._poll())
+        try:
+            while self._latest <= after.seq and not self._ended.is_set():
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        await self._news.wait()
+                except TimeoutError:
+                    break
+            return self._latest > after.seq and not self._ended.is_set()
+        finally:
+            self._waiting -= 1
+
+    def end_waiting(self) -> None:
+        """End all waits, now and later, because the server stops."""
+        self._ended.set()
+        self._news.set()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._ended.is_set()
+
+    async def close(self) -> None:
+        self.end_waiting()
+        if self._poller is not None:
+            self._poller.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._poller
+
+    async def _poll(self) -> None:
+        while self._waiting and not self._ended.is_set():
+            pause = POLL_SECONDS
+            try:
+                self._tell(await pulse(self._store))
+            except StoreUnavailable as error:
+                log.warning("feed.unavailable", error=type(error).__name__)
+                pause = _BACK_OFF_SECONDS
+            await asyncio.sleep(pause)
+        self._poller = None
+
+    def _tell(self, latest: int) -> None:
+        if latest != self._latest:  # lower after a restore, so waiting readers must look again
+            self._latest = latest
+            self._news.set()
+            if not self._ended.is_set():
+                self._news = asyncio.Event()
+
+    async def page(self, after: Place | int | None = None, types: Types = ALL, limit: int = 100) -> EventPage:
+        """Return the events after a place, or from the oldest on if None. Give waiting events their place first.
+
+        A reader that follows the pages gets every committed event exactly once, in an order that never changes; the
+        events of a host are in the order in which they happened. A page may be empty although `has_more`.
+
+        Raise ExpiredCursor and StoreUnavailable.
+        """
+        await sequence(self._store)
+        async with self._store.read() as uow:
+            stretch = await uow.feed.after(after.seq if isinstance(after, Place) else after, types.kinds, limit=limit)
+        if after is not None and not _is_kept(after, stretch):
+            raise ExpiredCursor(stretch.ends)
+        place = stretch.end
+        return EventPage(stretch.events, place, encode(place, types), place.seq < stretch.ends.latest.seq, stretch.ends)
+
+    async def latest(self, types: Types = ALL) -> EventPage:
+        """Return an empty page whose cursor is the current end of the feed. Raise StoreUnavailable."""
+        await sequence(self._store)
+        async with self._store.read() as uow:
+            ends = (await uow.feed.state()).ends
+        return EventPage((), ends.latest, encode(ends.latest, types), False, ends)
+
+    async def state(self) -> FeedState:
+        """Return the ends of the feed and the number of events without a place. Raise StoreUnavailable."""
+        async with self._store.read() as uow:
+            return await uow.feed.state()
+
+    async def recent(
+        self,
+        types: Types,
+        *,
+        below: Collection[str] = (),
+        only: Collection[str] | None = None,
+        cursor: str | None = None,
+        limit: int,
+    ) -> RecentPage:
+        """Return the latest events, or those before a cursor.
+
+        `below`: only events of these hosts and the hosts below them. `only`: only events of exactly these hosts; an
+        empty collection gives no events. Raise InvalidCursor and StoreUnavailable.
+        """
+        before = _END if cursor is None else decode(cursor, types).seq
+        await pulse(self._store)
+        if only is not None and below:
+            only = [host for host in only if is_covered(host, below)]
+        hosts = only if only is not None else below
+        async with self._store.read() as uow:
+            if only is None and not below:
+                before = min(before, (await uow.feed.pulse())[0] + 1)
+                events = await uow.recent.of_all(before, types.kinds, limit=limit + 1)
+            else:
+                domains = sorted({registrable_domain(host) for host in hosts})
+                events = await uow.recent.of_hosts(
+                    before, types.kinds, domains, hosts, below=only is None, limit=limit + 1
+                )
+        shown = events[:limit]
+        if len(events) <= limit:
+            return RecentPage(tuple(shown), None)
+        return RecentPage(tuple(shown), encode(Place(shown[-1].seq, shown[-1].event_id), types))

@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
+from registry.actions import Clock
 from registry.actions.access import BadCursor as BadCursor  # interfaces name it
-from registry.actions.access import before, page_of
+from registry.actions.access import before, new_token, page_of
 from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.core.access.audit import ANONYMOUS, AuditEvent
 from registry.core.access.tokens import Token
@@ -49,38 +50,6 @@ class Filing:
     retry_at: datetime | None = None
 
 
-async def file_report(
-    store: Store, host: str, code: Code, reason: str, *, client: str, token: Token, now: datetime
-) -> Filing:
-    """Store a report about a known host in canonical spelling. `token`: new, of KIND. Raise DecidedAtOrigin."""
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        await refuse_in_mirror(uow, host)
-        is_out = is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ()))
-        if is_out or await uow.hosts.get(domain, host) is None:  # guard: report-known
-            return Filing("unknown")
-        await uow.domains.lock([domain])
-        since = now - WINDOW
-        by_client = await uow.reports.of_client(client, since=since)
-        if by_client.since is not None and by_client.number >= MOST_OF_CLIENT:  # guard: reports-of-client
-            return Filing("client_budget", retry_at=by_client.since + WINDOW)
-        report = await uow.reports.open_of(domain, host, code)
-        if report is not None and await uow.reports.has_filed(client, report):  # guard: report-once
-            return Filing("repeated")
-        if report is not None and report.filings >= MOST_OF_REPORT:  # guard: filings-of-report
-            await uow.reports.count_filing(report)
-            return Filing("counted")
-        if report is None:
-            report = ReportRecord(domain, host, ordered_id(now), code, "open", "", now, now)
-            await uow.reports.add(report)
-        filing = FilingRecord(domain, host, token.id, token.digest, report.id, reason, now)
-        await uow.reports.add_filing(filing, client=client)
-        # The text is not logged: it may name people, and the log is never changed.
-        detail = {"report": str(report.id), "code": code}
-        await uow.audit.add(AuditEvent(ANONYMOUS, "report.filed", domain, host, detail=detail), now=now)
-    return Filing("filed", token)
-
-
 MAX_REPORTS: Final = 100
 MOST_TEXTS: Final = 20
 
@@ -103,34 +72,6 @@ class ReportPage:
     cursor: str | None
 
 
-async def filed(store: Store, token: Token) -> OwnReport | None:
-    """Return the report that a token opens; None if the token was never issued or the report was deleted."""
-    async with store.begin() as uow:
-        filing = await uow.reports.filing(token.id)
-        if filing is None or not token.matches(filing.digest):  # guard: report-token
-            return None
-        report = await uow.reports.get(filing.report)
-    return None if report is None else OwnReport(report, filing)
-
-
-async def reports_of(store: Store, host: str, *, limit: int = MAX_REPORTS) -> Sequence[ReportRecord]:
-    """Return the reports about a host in canonical spelling for its owner, the latest first, without reporters and
-    texts."""
-    async with store.begin() as uow:
-        return await uow.reports.of_host(registrable_domain(host), host, limit=limit)
-
-
-async def page(
-    store: Store, states: Sequence[ReportState], *, limit: int = MAX_REPORTS, cursor: str | None = None
-) -> ReportPage:
-    """Return at most `limit` reports in one of these states, with their texts. Raise BadCursor."""
-    async with store.begin() as uow:
-        found = await uow.reports.latest(states, limit=limit + 1, before=before(cursor))
-        reports, following = page_of(found, limit)
-        texts = await uow.reports.texts(reports, most=MOST_TEXTS)
-    return ReportPage(reports, texts, following)
-
-
 @dataclass(frozen=True, slots=True)
 class ReportDecision:
     """`is_changed`: False if the report already had this state and answer; then nothing was written."""
@@ -139,24 +80,86 @@ class ReportDecision:
     is_changed: bool
 
 
-async def resolve_report(
-    store: Store, report_id: UUID, state: ReportState, answer: str, *, actor: str, now: datetime
-) -> ReportDecision | None:
-    """Store the new state, the answer and its author; return the report, or None if it is unknown.
+@dataclass(eq=False)
+class ReportActions:
+    """Reports about hosts: filing, reading, deciding."""
 
-    The owner of the host and everyone who filed the report can read the answer.
-    """
-    answer = clean(answer, ANSWER_CHARS)
-    async with store.begin() as uow:
-        if (found := await uow.reports.get(report_id)) is None:
-            return None
-        await uow.domains.lock([found.domain])
-        if (report := await uow.reports.get(report_id)) is None:
-            return None
-        if (report.state, report.answer) == (state, answer):  # guard: report-resolved-once
-            return ReportDecision(report, is_changed=False)
-        await uow.reports.resolve(report, state, answer, now=now)
-        detail = {"report": str(report.id), "code": report.code, "from": report.state, "to": state}
-        entry = AuditEvent(actor, "report.resolved", report.domain, report.host, answer, detail)
-        await uow.audit.add(entry, now=now)
-    return ReportDecision(replace(report, state=state, answer=answer, updated_at=now), is_changed=True)
+    _store: Store
+    _clock: Clock
+
+    async def file(self, host: str, code: Code, reason: str, *, client: str) -> Filing:
+        """Store a report about a known host in canonical spelling. Raise DecidedAtOrigin."""
+        now = self._clock()
+        domain = registrable_domain(host)
+        async with self._store.begin() as uow:
+            await refuse_in_mirror(uow, host)
+            is_out = is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ()))
+            if is_out or await uow.hosts.get(domain, host) is None:  # guard: report-known
+                return Filing("unknown")
+            await uow.domains.lock([domain])
+            since = now - WINDOW
+            by_client = await uow.reports.of_client(client, since=since)
+            if by_client.since is not None and by_client.number >= MOST_OF_CLIENT:  # guard: reports-of-client
+                return Filing("client_budget", retry_at=by_client.since + WINDOW)
+            report = await uow.reports.open_of(domain, host, code)
+            if report is not None and await uow.reports.has_filed(client, report):  # guard: report-once
+                return Filing("repeated")
+            if report is not None and report.filings >= MOST_OF_REPORT:  # guard: filings-of-report
+                await uow.reports.count_filing(report)
+                return Filing("counted")
+            if report is None:
+                report = ReportRecord(domain, host, ordered_id(now), code, "open", "", now, now)
+                await uow.reports.add(report)
+            token = new_token(KIND)
+            filing = FilingRecord(domain, host, token.id, token.digest, report.id, reason, now)
+            await uow.reports.add_filing(filing, client=client)
+            # The text is not logged: it may name people, and the log is never changed.
+            detail = {"report": str(report.id), "code": code}
+            await uow.audit.add(AuditEvent(ANONYMOUS, "report.filed", domain, host, detail=detail), now=now)
+        return Filing("filed", token)
+
+    async def filed(self, token: Token) -> OwnReport | None:
+        """Return the report that a token opens; None if the token was never issued or the report was deleted."""
+        async with self._store.begin() as uow:
+            filing = await uow.reports.filing(token.id)
+            if filing is None or not token.matches(filing.digest):  # guard: report-token
+                return None
+            report = await uow.reports.get(filing.report)
+        return None if report is None else OwnReport(report, filing)
+
+    async def of_host(self, host: str, *, limit: int = MAX_REPORTS) -> Sequence[ReportRecord]:
+        """Return the reports about a host in canonical spelling for its owner, the latest first, without reporters and
+        texts."""
+        async with self._store.begin() as uow:
+            return await uow.reports.of_host(registrable_domain(host), host, limit=limit)
+
+    async def page(
+        self, states: Sequence[ReportState], *, limit: int = MAX_REPORTS, cursor: str | None = None
+    ) -> ReportPage:
+        """Return at most `limit` reports in one of these states, with their texts. Raise BadCursor."""
+        async with self._store.begin() as uow:
+            found = await uow.reports.latest(states, limit=limit + 1, before=before(cursor))
+            reports, following = page_of(found, limit)
+            texts = await uow.reports.texts(reports, most=MOST_TEXTS)
+        return ReportPage(reports, texts, following)
+
+    async def resolve(self, report: UUID, state: ReportState, answer: str, *, actor: str) -> ReportDecision | None:
+        """Store the new state, the answer and its author; return the report, or None if it is unknown.
+
+        The owner of the host and everyone who filed the report can read the answer.
+        """
+        now = self._clock()
+        answer = clean(answer, ANSWER_CHARS)
+        async with self._store.begin() as uow:
+            if (found := await uow.reports.get(report)) is None:
+                return None
+            await uow.domains.lock([found.domain])
+            if (current := await uow.reports.get(report)) is None:
+                return None
+            if (current.state, current.answer) == (state, answer):  # guard: report-resolved-once
+                return ReportDecision(current, is_changed=False)
+            await uow.reports.resolve(current, state, answer, now=now)
+            detail = {"report": str(current.id), "code": current.code, "from": current.state, "to": state}
+            entry = AuditEvent(actor, "report.resolved", current.domain, current.host, answer, detail)
+            await uow.audit.add(entry, now=now)
+        return ReportDecision(replace(current, state=state, answer=answer, updated_at=now), is_changed=True)

@@ -5,13 +5,14 @@ successful. If a process is killed in between, the message is sent again with th
 go into the next message.
 """
 
+import random
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from registry.actions import feed
+from registry.actions import Clock, feed
 from registry.actions.feed import encode
 from registry.core.changes.kinds import Types
 from registry.core.names.authority import Relation, relation
@@ -41,6 +42,9 @@ from registry.store.webhooks import PendingMessage
 from registry.store.webhooks import WebhookCounts as WebhookCounts  # interfaces name it
 from registry.store.webhooks import WebhookRecord as WebhookRecord  # interfaces name it
 
+DELIVER: Final = "webhooks"
+"""Name of the lock of the one process that delivers."""
+
 OVERLAP: Final = timedelta(hours=24)
 """How long the previous secret signs too, unless the operator says otherwise."""
 
@@ -61,23 +65,6 @@ class ClosedReceiver(BadReceiver):
 
     def __init__(self) -> None:
         super().__init__("the receiver's host opted out, or is blocked")
-
-
-async def add(
-    store: Store, url: str, types: Types, hosts: Sequence[str], *, now: datetime, exempt: Collection[str]
-) -> WebhookRecord:
-    """Store a subscription to all events from now on and return it with its secret. Only a challenge is sent until the
-    receiver has answered it.
-
-    `hosts`: only events of these hosts and all below them; a registrable domain means all its hosts. `exempt`: names
-    that may be special-use names. Raise BadReceiver, InvalidName and StoreUnavailable.
-    """
-    canonical = receiver_url(url, exempt=exempt)
-    webhook = new_webhook(canonical, types, hosts, seq=await feed.pulse(store), now=now)
-    async with store.begin() as uow:
-        await refuse_receiver(uow, canonical, None)
-        await uow.webhooks.put(webhook)
-    return webhook
 
 
 def receiver_url(url: str, *, exempt: Collection[str]) -> str:
@@ -130,45 +117,9 @@ async def count_challenge(uow: UnitOfWork, url: str, now: datetime) -> None:
     await uow.webhooks.add_challenge(registrable_domain(host), host, now=now, before=now - DAY)
 
 
-async def webhooks(store: Store) -> Sequence[WebhookRecord]:
-    """Return all subscriptions, the oldest first. Raise StoreUnavailable."""
-    async with store.read() as uow:
-        return await uow.webhooks.all()
-
-
-async def counts(store: Store) -> WebhookCounts:
-    """Return the numbers of subscriptions by state. Raise StoreUnavailable."""
-    async with store.read() as uow:
-        return await uow.webhooks.counts()
-
-
-async def rotate(store: Store, webhook: str, *, overlap: timedelta, now: datetime) -> WebhookRecord | None:
-    """Give a subscription a new secret and return it; None if it does not exist. For `overlap`, messages are signed
-    with both secrets. A second rotation within that time ends the oldest secret at once. Raise StoreUnavailable."""
-    async with store.begin() as uow:
-        row = await uow.webhooks.locked(webhook)
-        if row is None:
-            return None
-        row = with_new_secret(row, overlap, now)
-        await uow.webhooks.put(row)
-        return row
-
-
 def with_new_secret(webhook: WebhookRecord, overlap: timedelta, now: datetime) -> WebhookRecord:
     previous = (webhook.secret, now + overlap) if overlap else (None, None)
     return replace(webhook, secret=_new_secret(), previous_secret=previous[0], previous_until=previous[1])
-
-
-async def enable(store: Store, webhook: str, *, now: datetime) -> WebhookRecord | None:
-    """Enable a subscription again: after a new challenge, its receiver gets the events it has missed. Return it, or
-    None if it does not exist. Raise StoreUnavailable."""
-    async with store.begin() as uow:
-        row = await uow.webhooks.locked(webhook)
-        if row is None:
-            return None
-        row = enabled(row, now)
-        await uow.webhooks.put(row)
-        return row
 
 
 def enabled(webhook: WebhookRecord, now: datetime) -> WebhookRecord:
@@ -176,12 +127,6 @@ def enabled(webhook: WebhookRecord, now: datetime) -> WebhookRecord:
     return replace(
         webhook, verified_at=None, disabled_at=None, disabled_reason=None, failures=0, first_failure_at=None, due_at=now
     )
-
-
-async def remove(store: Store, webhook: str) -> bool:
-    """Delete a subscription, its message and its attempts; return whether it existed. Raise StoreUnavailable."""
-    async with store.begin() as uow:
-        return await uow.webhooks.remove(webhook)
 
 
 def _host(url: str) -> str:
@@ -204,99 +149,6 @@ class Outgoing:
     url: str
     message: Message
     secrets: tuple[str, ...]
-
-
-async def due(store: Store, base: str, *, limit: int, busy: Collection[str], now: datetime) -> list[Outgoing]:
-    """Return at most `limit` messages to send now, at most one per webhook: a challenge if it is not verified, else its
-    pending message, else a new one for new events, which becomes the pending one. Disable webhooks whose receiver must
-    not get messages any more, for example after an opt-out.
-
-    `base`: URL of this registry. `busy`: webhooks to skip, because a message is on its way to them. Only for the
-    process that holds the right to deliver. Raise StoreUnavailable.
-    """
-    latest = await feed.pulse(store)
-    outgoing = []
-    async with store.begin() as uow:
-        for row in await uow.webhooks.due(latest, limit=limit, busy=busy, now=now):
-            try:
-                await _refuse_receiver(uow, row)
-            except BadReceiver as refusal:
-                await uow.webhooks.put(replace(row, disabled_at=now, disabled_reason=str(refusal)))
-                continue
-            message = await _next_message(uow, row, base, now)
-            if message is not None:
-                outgoing.append(Outgoing(row.id, row.url, message, row.secrets(now)))
-    return outgoing
-
-
-async def challenge(store: Store, webhook: str, *, now: datetime) -> Outgoing | None:
-    """Return a challenge to a webhook; None if it does not exist. Operators request it, so no limit refuses it, but it
-    counts against the limits. Raise BadReceiver and StoreUnavailable."""
-    async with store.begin() as uow:
-        row = await _receiving(uow, webhook)
-        if row is None:
-            return None
-        await count_challenge(uow, row.url, now)
-    return Outgoing(row.id, row.url, _challenge(now), row.secrets(now))
-
-
-async def trial(store: Store, webhook: str, base: str, *, now: datetime) -> Outgoing | None:
-    """Return a test message without events; None if the webhook does not exist. Raise BadReceiver and
-    StoreUnavailable."""
-    async with store.begin() as uow:
-        row = await _receiving(uow, webhook)
-    message = Message(_message_id(now), "test", test_body(base, now))
-    return None if row is None else Outgoing(row.id, row.url, message, row.secrets(now))
-
-
-async def again(store: Store, webhook: str, message_id: str, *, now: datetime) -> Outgoing | None:
-    """Return an earlier message about events, unchanged; None if it is not kept. Raise BadReceiver and
-    StoreUnavailable."""
-    async with store.begin() as uow:
-        row = await _receiving(uow, webhook)
-        attempts = await uow.webhooks.deliveries(webhook, limit=1, message_id=message_id)
-    if row is None or not attempts or attempts[0].purpose != "events":
-        return None
-    return Outgoing(row.id, row.url, Message(message_id, "events", attempts[0].body), row.secrets(now))
-
-
-async def record(
-    store: Store, outgoing: Outgoing, attempt: Attempt, *, disable_after: timedelta, chance: float, now: datetime
-) -> Verdict | None:
-    """Store an attempt and return its effect on its webhook; None if there is no effect.
-
-    Tests, messages that are no longer pending, and webhooks that were removed or disabled meanwhile have no effect.
-    `chance`: a random number from 0 to 1. Raise StoreUnavailable.
-    """
-    message = outgoing.message
-    async with store.begin() as uow:
-        row = await uow.webhooks.locked(outgoing.webhook)
-        if row is None:
-            return None
-        await uow.webhooks.add_delivery(
-            DeliveryRecord(
-                row.id, message.id, message.purpose, message.body, now, attempt.status, attempt.reason,
-                attempt.duration_ms,
-            )
-        )  # fmt: skip
-        if row.disabled_at is not None or not _is_awaited(row, message):
-            return None
-        verdict = judge(
-            attempt,
-            failures=row.failures,
-            first_failure_at=row.first_failure_at,
-            now=now,
-            disable_after=disable_after,
-            chance=chance,
-        )
-        await uow.webhooks.put(_after(row, message, verdict, now))
-        return verdict
-
-
-async def deliveries(store: Store, webhook: str, *, limit: int) -> Sequence[DeliveryRecord]:
-    """Return attempts, the latest first. Raise StoreUnavailable."""
-    async with store.read() as uow:
-        return await uow.webhooks.deliveries(webhook, limit=limit)
 
 
 async def _receiving(uow: UnitOfWork, webhook: str) -> WebhookRecord | None:
@@ -372,3 +224,159 @@ def _challenge(now: datetime) -> Message:
 
 def _message_id(now: datetime) -> str:
     return f"msg_{ordered_id(now).hex}"
+
+
+@dataclass(eq=False)
+class WebhookActions:
+    """Subscriptions, messages to send, and effects of attempts.
+
+    `_exempt`: names that may be special-use names. `_base`: URL of this registry. `_chance` returns a random number
+    from 0 to 1, which spreads retries.
+    """
+
+    _store: Store
+    _clock: Clock
+    _base: str
+    _disable_after: timedelta
+    _exempt: Collection[str] = ()
+    _chance: Callable[[], float] = random.random
+
+    async def add(self, url: str, types: Types, hosts: Sequence[str]) -> WebhookRecord:
+        """Store a subscription to all events from now on and return it with its secret. Only a challenge is sent until
+        the receiver has answered it.
+
+        `hosts`: only events of these hosts and all below them; a registrable domain means all its hosts. Raise
+        BadReceiver, InvalidName and StoreUnavailable.
+        """
+        canonical = receiver_url(url, exempt=self._exempt)
+        webhook = new_webhook(canonical, types, hosts, seq=await feed.pulse(self._store), now=self._clock())
+        async with self._store.begin() as uow:
+            await refuse_receiver(uow, canonical, None)
+            await uow.webhooks.put(webhook)
+        return webhook
+
+    async def all(self) -> Sequence[WebhookRecord]:
+        """Return all subscriptions, the oldest first. Raise StoreUnavailable."""
+        async with self._store.read() as uow:
+            return await uow.webhooks.all()
+
+    async def counts(self) -> WebhookCounts:
+        """Return the numbers of subscriptions by state. Raise StoreUnavailable."""
+        async with self._store.read() as uow:
+            return await uow.webhooks.counts()
+
+    async def rotate(self, webhook: str, overlap: timedelta = OVERLAP) -> WebhookRecord | None:
+        """Give a subscription a new secret and return it; None if it does not exist. For `overlap`, messages are signed
+        with both secrets. A second rotation within that time ends the oldest secret at once. Raise StoreUnavailable."""
+        async with self._store.begin() as uow:
+            row = await uow.webhooks.locked(webhook)
+            if row is None:
+                return None
+            row = with_new_secret(row, overlap, self._clock())
+            await uow.webhooks.put(row)
+            return row
+
+    async def enable(self, webhook: str) -> WebhookRecord | None:
+        """Enable a subscription again: after a new challenge, its receiver gets the events it has missed. Return it, or
+        None if it does not exist. Raise StoreUnavailable."""
+        async with self._store.begin() as uow:
+            row = await uow.webhooks.locked(webhook)
+            if row is None:
+                return None
+            row = enabled(row, self._clock())
+            await uow.webhooks.put(row)
+            return row
+
+    async def remove(self, webhook: str) -> bool:
+        """Delete a subscription, its message and its attempts; return whether it existed. Raise StoreUnavailable."""
+        async with self._store.begin() as uow:
+            return await uow.webhooks.remove(webhook)
+
+    async def due(self, limit: int, busy: Collection[str]) -> list[Outgoing]:
+        """Return at most `limit` messages to send now, at most one per webhook: a challenge if it is not verified, else
+        its pending message, else a new one for new events, which becomes the pending one. Disable webhooks whose
+        receiver must not get messages any more, for example after an opt-out.
+
+        `busy`: webhooks to skip, because a message is on its way to them. Only for the
+        process that holds the right to deliver. Raise StoreUnavailable.
+        """
+        now = self._clock()
+        latest = await feed.pulse(self._store)
+        outgoing = []
+        async with self._store.begin() as uow:
+            for row in await uow.webhooks.due(latest, limit=limit, busy=busy, now=now):
+                try:
+                    await _refuse_receiver(uow, row)
+                except BadReceiver as refusal:
+                    await uow.webhooks.put(replace(row, disabled_at=now, disabled_reason=str(refusal)))
+                    continue
+                message = await _next_message(uow, row, self._base, now)
+                if message is not None:
+                    outgoing.append(Outgoing(row.id, row.url, message, row.secrets(now)))
+        return outgoing
+
+    async def challenge(self, webhook: str) -> Outgoing | None:
+        """Return a challenge to a webhook; None if it does not exist. Operators request it, so no limit refuses it, but
+        it counts against the limits. Raise BadReceiver and StoreUnavailable."""
+        now = self._clock()
+        async with self._store.begin() as uow:
+            row = await _receiving(uow, webhook)
+            if row is None:
+                return None
+            await count_challenge(uow, row.url, now)
+        return Outgoing(row.id, row.url, _challenge(now), row.secrets(now))
+
+    async def trial(self, webhook: str) -> Outgoing | None:
+        """Return a test message without events; None if the webhook does not exist. Raise BadReceiver and
+        StoreUnavailable."""
+        now = self._clock()
+        async with self._store.begin() as uow:
+            row = await _receiving(uow, webhook)
+        message = Message(_message_id(now), "test", test_body(self._base, now))
+        return None if row is None else Outgoing(row.id, row.url, message, row.secrets(now))
+
+    async def again(self, webhook: str, message_id: str) -> Outgoing | None:
+        """Return an earlier message about events, unchanged; None if it is not kept. Raise BadReceiver and
+        StoreUnavailable."""
+        async with self._store.begin() as uow:
+            row = await _receiving(uow, webhook)
+            attempts = await uow.webhooks.deliveries(webhook, limit=1, message_id=message_id)
+        if row is None or not attempts or attempts[0].purpose != "events":
+            return None
+        return Outgoing(row.id, row.url, Message(message_id, "events", attempts[0].body), row.secrets(self._clock()))
+
+    async def record(self, outgoing: Outgoing, attempt: Attempt) -> Verdict | None:
+        """Store an attempt and return its effect on its webhook; None if there is no effect.
+
+        Tests, messages that are no longer pending, and webhooks that were removed or disabled meanwhile have no effect.
+        Raise StoreUnavailable.
+        """
+        now = self._clock()
+        message = outgoing.message
+        async with self._store.begin() as uow:
+            row = await uow.webhooks.locked(outgoing.webhook)
+            if row is None:
+                return None
+            await uow.webhooks.add_delivery(
+                DeliveryRecord(
+                    row.id, message.id, message.purpose, message.body, now, attempt.status, attempt.reason,
+                    attempt.duration_ms,
+                )
+            )  # fmt: skip
+            if row.disabled_at is not None or not _is_awaited(row, message):
+                return None
+            verdict = judge(
+                attempt,
+                failures=row.failures,
+                first_failure_at=row.first_failure_at,
+                now=now,
+                disable_after=self._disable_after,
+                chance=self._chance(),
+            )
+            await uow.webhooks.put(_after(row, message, verdict, now))
+            return verdict
+
+    async def deliveries(self, webhook: str, *, limit: int) -> Sequence[DeliveryRecord]:
+        """Return attempts, the latest first. Raise StoreUnavailable."""
+        async with self._store.read() as uow:
+            return await uow.webhooks.deliveries(webhook, limit=limit)

@@ -261,7 +261,7 @@ async def audit(
 )
 async def queue(request: Request) -> Response:
     await key_of(request, "queue")
-    load = await registry_of(request).access.workload()
+    load = await registry_of(request).figures.workload()
     content: schemas.Queue = {
         "success": True,
         "data": {

@@ -86,7 +86,7 @@ async def claim(request: Request) -> Response:
     if len(name) > MAX_NAME_CHARS:
         raise Problem(INVALID_NAME, "The name is too long.", code="too_long")
     try:
-        claimed, token = await registry_of(request).ownership.claim(
+        claimed, token = await registry_of(request).claims.claim(
             name.strip(), cast(Method, method), cast(Scope, scope), client=client_of(request)
         )
     except InvalidName as refusal:
@@ -112,7 +112,7 @@ async def claim(request: Request) -> Response:
 async def status(request: Request, id: ClaimPath) -> Response:
     token = _token(request, id)
     try:
-        claimed = await registry_of(request).ownership.claim_status(token)
+        claimed = await registry_of(request).claims.claim_status(token)
     except NotTheClaimant:
         raise unauthorized() from None
     content: schemas.Claim = {"success": True, "data": _data(claimed, base_url(request))}
@@ -136,7 +136,7 @@ async def check(request: Request, id: ClaimPath, wait: Wait = None) -> Response:
     seconds = waypost.settings.submit_wait if wait is None else wait
     try:
         with long_poll(request.scope) as may_wait:
-            claimed, owner = await waypost.ownership.check_claim(token, seconds=seconds if may_wait else 0)
+            claimed, owner = await waypost.claims.check_claim(token, seconds=seconds if may_wait else 0)
     except NotTheClaimant:
         raise unauthorized() from None
     except BadClaim as refusal:

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Final, cast
 
 from fastapi import Query, Request, Response
 
-from registry.actions.queries.explain import Explanation, HostRecord, VisitRecord, why_next
-from registry.actions.queries.inspect import why_not_visited
+from registry.actions.queries.inspect import Explanation, HostRecord, VisitRecord, why_next, why_not_visited
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, host_in
 from registry.api.schemas import monitoring as schemas

@@ -145,7 +145,7 @@ async def raw(request: Request, domain: DomainPath, id: DocumentId) -> Response:
         if conditions and matches_etag(conditions, headers["ETag"]):
             return Response(None, 304, headers)
         charge(request, of_bytes(document.record.size))  # guard: evidence-units
-    body = await registry_of(request).queries.document_bytes(host, document)
+    body = await registry_of(request).evidence.document_bytes(host, document)
     if body is None:
         _no_bytes("not_kept", "The bytes of this document are not kept.")
     return Response(body, 200, headers, _media_type(body))
@@ -167,7 +167,7 @@ async def history(request: Request, domain: DomainPath, cursor: Cursor = None, l
     host = host_in(domain)
     charge(request, _COST)
     try:
-        page = await registry_of(request).queries.history(host, cursor=cursor, limit=limit)
+        page = await registry_of(request).evidence.history(host, cursor=cursor, limit=limit)
     except OptedOut:
         _opted_out()
     except InvalidHistoryCursor as error:
@@ -190,7 +190,7 @@ async def history(request: Request, domain: DomainPath, cursor: Cursor = None, l
 async def uptime(request: Request, domain: DomainPath, days: UptimeDays = 90) -> Response:
     host = host_in(domain)
     charge(request, _COST)
-    series = await registry_of(request).queries.uptime(host, days=days)
+    series = await registry_of(request).evidence.uptime(host, days=days)
     if series is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
     checks, down = sum(day.checks for day in series), sum(day.down for day in series)
@@ -209,7 +209,7 @@ async def uptime(request: Request, domain: DomainPath, days: UptimeDays = 90) ->
 
 async def _seen(request: Request, host: str) -> HostEvidence:
     try:
-        found = await registry_of(request).queries.evidence(host)
+        found = await registry_of(request).evidence.evidence(host)
     except OptedOut:
         _opted_out()
     if found is None:

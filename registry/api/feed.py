@@ -14,7 +14,7 @@ from fastapi import Header, Query, Request, Response
 from pydantic import TypeAdapter
 from starlette.responses import StreamingResponse
 
-from registry.actions.feed import CURSOR_CHARS, EventPage, ExpiredCursor, FeedRow, InvalidCursor, Place
+from registry.actions.feed import CURSOR_CHARS, EventPage, ExpiredCursor, FeedRow, InvalidCursor, Place, decode
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import FeedLimit, FeedWait
 from registry.api.schemas import feed as schemas
@@ -157,7 +157,7 @@ async def _page(request: Request, cursor: str | None, types: Types, limit: int) 
     if cursor == LATEST:
         return await actions.latest(types)
     try:
-        place = None if cursor is None else actions.place(cursor, types)
+        place = None if cursor is None else decode(cursor, types)
     except InvalidCursor as error:
         raise invalid_cursor(error) from None
     try:

@@ -106,7 +106,7 @@ async def overall(request: Request) -> Response:
     charge(request, limiter.HEALTH)
     now = utc_now()
     waypost = registry_of(request)
-    report, operation = await asyncio.gather(waypost.queries.overall(), waypost.figures.operation())
+    report, operation = await asyncio.gather(waypost.figures.overall(), waypost.figures.operation())
     numbers = report.health
     is_down = numbers.down > 0 and numbers.down == numbers.total
     is_degraded = numbers.degraded > 0 or numbers.down > 0
@@ -209,7 +209,7 @@ async def _part_states(waypost: Waypost) -> dict[str, str]:
         parts["database"] = "schema outdated"
     except StoreUnavailable:
         parts["database"] = "unavailable"
-    index = await waypost.search.index_health()
+    index = await waypost.search.backend.health()
     if not index.is_ready:
         parts["index"] = index.state.value
     return parts

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from fastapi import Request, Response
 
 from registry.actions.ownership.claiming import TooMany
-from registry.actions.ownership.owning import BadSetting, NotAnOwner, OtherHost, OwnershipOverview
+from registry.actions.ownership.owning import BadSetting, NotAnOwner, OtherHost, OwnershipActions, OwnershipOverview
 from registry.actions.webhooks import BadReceiver, ClosedReceiver, ForeignReceiver, WebhookRecord
 from registry.api.claims import MAX_NAME_CHARS, NOT_STORED, body_of, too_many
 from registry.api.documents import errors, example, keyed
@@ -35,7 +35,6 @@ from registry.edge.requests import base_url, bearer, registry_of, unauthorized
 from registry.edge.responses import json_response, secret_response, service_url, timestamp
 from registry.edge.routing import read_body, strict_router
 from registry.wiring import utc_now
-from registry.wiring.ownership import OwnershipActions
 
 MAX_URL_CHARS: Final = 2_048
 MAX_TYPES: Final = 30

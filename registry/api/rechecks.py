@@ -176,7 +176,7 @@ async def _visited(request: Request, asked: Recheck, since: datetime, wait: int 
     waypost = registry_of(request)
     seconds = waypost.settings.submit_wait if wait is None else wait
     with long_poll(request.scope) as may_wait:
-        return may_wait and await waypost.frontier.wait_recorded(asked.domain, asked.host, since=since, seconds=seconds)
+        return may_wait and await waypost.recorded.wait(asked.domain, asked.host, since=since, seconds=seconds)
 
 
 async def _verified(request: Request, host: str) -> Response:

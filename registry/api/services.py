@@ -250,7 +250,7 @@ async def _as_of(request: Request, host: str, at: datetime, include_details: boo
             INVALID_PARAMETER, "as_of: must not be in the future", errors=["as_of: must not be in the future"]
         )
     try:
-        then = await registry_of(request).queries.stored_then(host, at)
+        then = await registry_of(request).evidence.stored_then(host, at)
     except OptedOut:
         raise Problem(OPTED_OUT, "The site opted out; nothing is shown of it.") from None
     if then is None:

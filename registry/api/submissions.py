@@ -145,7 +145,7 @@ async def state(request: Request, id: SubmissionPath, limit: SubmittedLimit = 20
         list_id = UUID(id)
     except ValueError:
         raise _unknown() from None
-    status = await registry_of(request).frontier.list_status(list_id, after=offset, limit=limit)
+    status = await registry_of(request).queries.list_status(list_id, after=offset, limit=limit)
     if status is None:
         raise _unknown()
     base = base_url(request)

@@ -165,7 +165,7 @@ async def _submit_host(request: Request, name: str, seconds: float) -> Response:
     if submission.next_visit_at is not None and submission.next_visit_at > utc_now():
         return _queued_response(request, submission.host, url, postponed=True)
     with long_poll(request.scope) as may_wait:
-        is_visited = may_wait and await waypost.frontier.wait_recorded(
+        is_visited = may_wait and await waypost.recorded.wait(
             submission.domain, submission.host, since=submitted_at, seconds=seconds
         )
     if is_visited:

@@ -173,7 +173,7 @@ async def _counted(
         counts = await waypost.search.entry_counts(text, filters, wanted)
     else:
         charge(request, HEALTH * len(wanted))
-        counts = await waypost.queries.entry_counts(filters, wanted)
+        counts = await waypost.entries.entry_counts(filters, wanted)
     return dict(counts.facets)
 
 
@@ -223,7 +223,7 @@ async def list_agents(
     if conditions.filters is not None:
         charge(request, of_list(conditions.filters, conditions.extra.name or "", page_size, 0))
         try:
-            page = await registry_of(request).queries.list_entries(
+            page = await registry_of(request).entries.list_entries(
                 conditions.filters, conditions.extra, order=order, limit=page_size, token=page_token
             )
         except StaleCursor as error:
@@ -252,7 +252,7 @@ async def agent(request: Request, identifier: str) -> Response:
     if not is_air_urn(text):
         raise _malformed("does not have the form urn:air:<publisher>:<namespace>:<name>")
     name = parse_air_urn(text)
-    entry = None if name is None else await registry_of(request).queries.entry(name)
+    entry = None if name is None else await registry_of(request).entries.entry(name)
     if entry is None:
         raise Problem(
             NO_SUCH_ADDRESS, "No entry of this registry has this identifier.", headers={"Cache-Control": "no-cache"}

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any, Final
 
+from registry.actions.queries.discover import MatchedEntry
 from registry.actions.queries.entries import Entry
-from registry.actions.queries.entry_search import MatchedEntry
 from registry.core.changes.kinds import state_of
 from registry.core.format_support.artifact_types import TYPE_OF
 from registry.core.merging.trust import LEVEL

@@ -137,7 +137,7 @@ def queue(data: DataFolder = None, as_json: AsJson = False) -> None:
     from dataclasses import asdict
 
     async def work(waypost: "Waypost") -> int:
-        load = await waypost.access.workload()
+        load = await waypost.figures.workload()
         if as_json:
             print_json(asdict(load))
             return DONE
@@ -231,7 +231,7 @@ def export(data: DataFolder = None) -> None:
     async def work(waypost: "Waypost") -> int:
         from registry.actions.maintenance.opt_out import encoded
 
-        lines, unreadable = await waypost.access.opt_outs()
+        lines, unreadable = await waypost.opt_outs.lines()
         for line in lines:
             typer.echo(encoded(line).decode(), nl=False)
         return _told(unreadable)
@@ -252,7 +252,7 @@ def replay(
 
     async def work(waypost: "Waypost") -> int:
         try:
-            replayed, unreadable = await waypost.access.replay(file)
+            replayed, unreadable = await waypost.opt_outs.replay_file(file)
         except OSError as error:
             fail(f"{file}: {error.strerror}", USAGE)
         if as_json:

@@ -5,7 +5,7 @@ from typing import Final
 
 from rich.console import Console
 
-from registry.actions.feed import EventPage, ExpiredCursor, FeedRow, InvalidCursor
+from registry.actions.feed import EventPage, ExpiredCursor, FeedRow, InvalidCursor, decode
 from registry.api.feed import event_row
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO, USAGE, fail, print_error
@@ -30,7 +30,7 @@ async def show_changes(
 ) -> int:
     """Print the events after a cursor; with `follow` also new events. Return the exit code."""
     try:
-        place = waypost.feed.place(cursor, types) if cursor else None
+        place = decode(cursor, types) if cursor else None
         page = await waypost.feed.latest(types) if follow and not cursor else await waypost.feed.page(place, types)
         while True:
             _print(page, console, as_json=as_json)

@@ -11,13 +11,13 @@ from rich.console import Console
 from crawler.mirror.follow import Mirror
 from crawler.mirror.origin import MirrorOrigin
 from crawler.seeds.online import ReadError
+from registry.actions.dumps import BadDump, DumpError
+from registry.actions.mirroring.apply import NotAMirror
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, INTERRUPTED, NO, UNAVAILABLE, USAGE, print_error
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
-from registry.wiring.dumps import BadDump, DumpError
-from registry.wiring.mirroring import NotAMirror
 
 FOLDER = "mirror"
 MAX_SHOWN = 20

@@ -48,7 +48,7 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
                     if not stop.is_set() and await waypost.frontier.waiting(hosts):
                         await asyncio.sleep(POLL_SECONDS)
             interrupted = stop.is_set()
-        waypost.search.claim_index()
+        waypost.search.backend.claim()
         await (last_drain(waypost) if interrupted else waypost.search.drain())
         for refusal in refused:
             if as_json:

@@ -9,8 +9,15 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from registry.actions.queries.explain import Explanation, HostRecord, VisitRecord, why_next
-from registry.actions.queries.inspect import HostReport, ServiceView, UnprobedPaths
+from registry.actions.queries.inspect import (
+    Explanation,
+    HostRecord,
+    HostReport,
+    ServiceView,
+    UnprobedPaths,
+    VisitRecord,
+    why_next,
+)
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO
 from registry.cli.show import trust_lines

@@ -12,7 +12,7 @@ from crawler.run import crawl
 from crawler.seeds.lines import FILE, names
 from crawler.seeds.opened import OpenList
 from crawler.stats import CrawlCounts
-from registry.actions.frontier.seed import SeedReport
+from registry.actions.frontier.frontier import SeedReport
 from registry.cli import seeding
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, INTERRUPTED, NO
@@ -55,7 +55,7 @@ async def run_from(
                 waypost, settings, until_idle=True, progress=crawl_progress, on_recorded=on_recorded, stop=stop
             )
             interrupted = stop.is_set()
-        waypost.search.claim_index()
+        waypost.search.backend.claim()
         await waypost.search.drain()
     seconds = time.monotonic() - began
     if as_json:

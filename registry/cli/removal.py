@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import asdict
+from typing import Literal
 
 import typer
 from rich.console import Console
@@ -53,7 +54,8 @@ async def show_forgotten(
 
     The code is NO when nothing was deleted and no opt-out was requested.
     """
-    forgotten = await waypost.opt_outs.forget(name, opt_out=opt_out, reason=reason)
+    declared_by: Literal["operator"] | None = "operator" if opt_out else None
+    forgotten = await waypost.opt_outs.forget(name, opt_out=declared_by, evidence=reason, reason=reason)
     await waypost.search.drain()
     # Visits of the last day stay without contents, so they are in the counts of the next call too: ignore them.
     was_stored = any(count for table, count in forgotten.rows.items() if table != "visits")

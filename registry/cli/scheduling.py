@@ -89,7 +89,7 @@ def _tools(waypost: Waypost, settings: Settings, **options: Any) -> JobTools:
 
 async def _crawl_pass(waypost: Waypost, settings: Settings, stop: asyncio.Event) -> Mapping[str, Any]:
     """Crawl one pass as a worker would: visit found hosts too, and update the index. Return counts."""
-    waypost.search.claim_index()
+    waypost.search.backend.claim()
     visited = requests = 0
     async with upkeep(waypost):
         for _ in range(ROUNDS):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from crawler.seeds.online import Reader
     from crawler.seeds.opened import OpenList
     from crawler.seeds.pages import Progress
-    from registry.actions.frontier.seed import SeedReport
+    from registry.actions.frontier.frontier import SeedReport
     from registry.core.names.seeds import Checkpoint, Refusal, Seed, Seeds
     from registry.settings import Settings
     from registry.wiring import Waypost

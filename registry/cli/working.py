@@ -23,7 +23,7 @@ async def run_worker(
     async with open_waypost(settings) as waypost:
         with stop_on_signals() as stop, contextlib.nullcontext() if parent is None else parent.sets(stop):
             async with exit_after_deadline(stop):
-                waypost.search.claim_index()
+                waypost.search.backend.claim()
                 async with upkeep(waypost, crawls=not drain_only), served(waypost, metrics) as worker_metrics:
                     log.info("worker.started", drain_only=drain_only)
                     if drain_only:

@@ -56,7 +56,7 @@ def make_app() -> FastAPI:
 async def list_servers(request: Request) -> Response:
     query = list_query(request)
     charge(request, of_server_list(query.limit, is_scan=bool(query.part or query.version or query.updated_since)))
-    page = await registry_of(request).queries.mcp_servers(query)
+    page = await registry_of(request).mcp_servers.page(query)
     last = page.rows[-1] if page.has_more else None
     return json_response(request, _listed(request, page.rows, write_cursor(last.name, last.version) if last else None))
 
@@ -109,7 +109,7 @@ async def version(request: Request) -> Response:
 
 async def left_out(request: Request) -> Response:
     """Return how many versions there are by status, and how many MCP servers have no record, with the reason."""
-    counts = await registry_of(request).queries.mcp_server_counts()
+    counts = await registry_of(request).mcp_servers.counts()
     reasons = [
         {"reason": reason, "says": LEFT_OUT.get(reason, ""), "services": number}
         for reason, number in sorted(counts.left_out.items())
@@ -147,7 +147,7 @@ async def _versions(request: Request, name: str) -> Response:
 async def _found(request: Request, name: str) -> Sequence[ListedMcpServer]:
     """Return the versions of a server. Raise Problem when it is unknown."""
     deleted = include_deleted(request) is True
-    rows = await registry_of(request).queries.mcp_server_versions(name, include_deleted=deleted)
+    rows = await registry_of(request).mcp_servers.versions(name, include_deleted=deleted)
     if not rows:
         raise Problem(NOT_FOUND, "There is no server of this name.")
     return rows

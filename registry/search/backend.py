@@ -117,6 +117,9 @@ class Backend(Protocol):
     async def count(self) -> int:
         """Return the number of services that readers see."""
 
+    def claim(self) -> bool:
+        """Become the writer until this process ends. Return False while another process is."""
+
     async def health(self) -> IndexHealth:
         """Return the state of the index; a missing, outdated or damaged index does not raise."""
 

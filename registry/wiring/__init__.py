@@ -5,11 +5,32 @@ Every interface works with a `Waypost`: the registry's actions, bound to one dat
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from registry.actions import Clock
+from registry.actions.access import AccessActions
+from registry.actions.dumps import DumpActions
+from registry.actions.feed import FeedActions
+from registry.actions.frontier.frontier import FrontierActions
+from registry.actions.jobs import JobActions
+from registry.actions.maintenance.maintenance import MaintenanceActions
+from registry.actions.maintenance.opt_out import OptOutActions
+from registry.actions.mirroring.apply import MirrorActions
+from registry.actions.ownership.claiming import ClaimActions
+from registry.actions.ownership.owning import OwnershipActions
+from registry.actions.queries.entries import EntryQueries
+from registry.actions.queries.evidence import EvidenceQueries
+from registry.actions.queries.inspect import QueryActions
+from registry.actions.queries.mcp_servers import McpServerQueries
+from registry.actions.queries.statistics import FigureActions
+from registry.actions.recording.record import CrawlActions
+from registry.actions.reports import ReportActions
+from registry.actions.webhooks import WebhookActions
 from registry.core.model.listing import SearchUnavailable
 from registry.settings import Settings
 from registry.store import migrate
@@ -22,50 +43,52 @@ from registry.store.migrate import OutdatedSchema as OutdatedSchema  # the inter
 from registry.store.opt_out_file import OptOutFile
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
-from registry.wiring.access import AccessActions
-from registry.wiring.clock import utc_now as utc_now  # the interfaces use it
 from registry.wiring.compute import ComputePool
-from registry.wiring.crawling import CrawlActions
-from registry.wiring.dumps import DumpActions
 from registry.wiring.embedded_database import database_url as database_url  # the command line uses it
 from registry.wiring.embedded_database import kept_running
-from registry.wiring.feed import FeedActions
-from registry.wiring.figures import FigureActions
-from registry.wiring.frontier import FrontierActions
-from registry.wiring.job_runs import JobActions
-from registry.wiring.maintenance import MaintenanceActions
-from registry.wiring.mirroring import MirrorActions
-from registry.wiring.opt_outs import OptOutActions, OptOutFileUnreadable, opt_out_path, replay_own_file
-from registry.wiring.ownership import OwnershipActions
-from registry.wiring.queries import QueryActions
 from registry.wiring.reference import Reference, reference_in_force
-from registry.wiring.reports import ReportActions
 from registry.wiring.traces import TracesUnavailable as TracesUnavailable  # the interfaces catch it
 from registry.wiring.traces import trace_statements
 from registry.wiring.traces import tracing as tracing  # the interfaces use it
-from registry.wiring.webhooks import WebhookActions
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
-    from registry.wiring.searching import SearchActions
+    from registry.actions.queries.discover import SearchActions
+
+_log = logging.getLogger(__name__)
+
+
+def utc_now() -> datetime:
+    """Return the current time: the clock that use cases get."""
+    return datetime.now(UTC)
+
+
+class OptOutFileUnreadable(Exception):
+    """The file of opt-outs cannot be read, so serving and crawling must not start: sites in it may have opted out."""
+
 
 NOT_READY = (EmbeddedUnavailable, OptOutFileUnreadable, OutdatedSchema, StoreUnavailable, SearchUnavailable)
 """Errors that keep the registry from answering for a while, or until its operator acts on the message."""
 
 
 class Waypost:
-    """The actions of the registry, grouped by purpose and bound to one database and one search engine.
+    """The use cases of the registry, grouped by purpose and bound to one database and one search engine.
 
-    frontier      hosts to visit: seed, submit, make due
+    frontier      hosts to visit: seed, submit, request again, make due
+    recorded      waits until a visit is recorded
     crawl         lease domains to a crawler, record the results
     opt_outs      requests not to be visited, and their effects
-    access        operators: API keys, holds, the audit log, waiting work
-    ownership     claims, proofs, and settings of owners
+    access        operators: API keys, holds, the audit log
+    claims        claims of ownership, and their proofs
+    ownership     settings of owners
     feed          the change feed: pages of events, their places, its state
     webhooks      subscriptions to the change feed, and messages to their receivers
     queries       services, hosts and visits from the database
-    figures       counts over the whole registry, kept for a minute
+    evidence      documents of hosts, their history and earlier states
+    entries       services as entries of catalogues
+    mcp_servers   records of the MCP registry's API
+    figures       counts over the whole registry, some kept for a minute
     search        discover services; feed, rebuild and verify the index
     maintenance   rescore, prune, refresh reference data, move hosts to another domain
     dumps         write dumps, find them, records of single hosts
@@ -82,31 +105,40 @@ class Waypost:
         open_search: "Callable[[], SearchActions]",
         listener: RecordedListener,
         reference: Reference,
+        clock: Clock = utc_now,
     ) -> None:
-        """Bind the actions. `open_search` is called once, when `search` is first used."""
+        """Bind the use cases. `open_search` is called once, when `search` is first used."""
         exempt: Collection[str] = frozenset(entry.split(":")[0].lower() for entry in settings.connect_to)
         self.settings = settings
-        self.frontier = FrontierActions(store, exempt, listener)
-        self.crawl = CrawlActions(store, timedelta(seconds=settings.lease_seconds))
-        self.opt_outs = OptOutActions(store, exempt)
-        self.access = AccessActions(store, lambda: self.search)
-        self.ownership = OwnershipActions(store, settings, exempt)
+        self.frontier = FrontierActions(store, clock, exempt)
+        self.recorded = listener
+        self.crawl = CrawlActions(store, clock, timedelta(seconds=settings.lease_seconds))
+        self.opt_outs = OptOutActions(store, clock, exempt)
+        self.access = AccessActions(store, clock)
+        self.claims = ClaimActions(store, clock, timedelta(hours=settings.claim_recheck_hours), exempt)
+        self.ownership = OwnershipActions(store, clock, exempt)
         self.feed = FeedActions(store)
-        self.webhooks = WebhookActions(store, settings, exempt)
-        self.queries = QueryActions(store)
-        self.figures = FigureActions(store, settings, lambda: self.search.backend.target)
-        self.maintenance = MaintenanceActions(store, reference)
-        self.jobs = JobActions(store)
-        self.dumps = DumpActions(store, settings)
-        self.mirror = MirrorActions(store, exempt)
-        self.reports = ReportActions(store)
+        disable_after = timedelta(days=settings.webhook_disable_days)
+        self.webhooks = WebhookActions(store, clock, settings.public_url, disable_after, exempt)
+        self.queries = QueryActions(store, clock)
+        self.evidence = EvidenceQueries(store, clock)
+        self.entries = EntryQueries(store)
+        self.mcp_servers = McpServerQueries(store)
+        self.figures = FigureActions(
+            store, clock, lambda: self.search.backend.target, partial(_job_intervals, settings)
+        )
+        self.maintenance = MaintenanceActions(store, clock, reference.adopt)
+        self.jobs = JobActions(store, clock)
+        self.dumps = DumpActions(store, clock, settings)
+        self.mirror = MirrorActions(store, clock, exempt)
+        self.reports = ReportActions(store, clock)
         self.compute = ComputePool(settings.compute_processes)
         self._store = store
         self._open_search = open_search
 
     @cached_property
     def search(self) -> "SearchActions":
-        """Return the actions that need the search engine. The first use opens it, so a crawler never pays for it.
+        """Return the use cases that need the search engine. The first use opens it, so a crawler never pays for it.
 
         Raise one of NOT_READY.
         """
@@ -133,7 +165,7 @@ class Waypost:
         await self.feed.close()
         await self.compute.close()
         if "search" in vars(self):
-            await self.search.close()
+            await self.search.backend.close()
 
 
 async def migrate_database(settings: Settings) -> str:
@@ -162,7 +194,7 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
             store = Store(make_engine(url), OptOutFile(opt_out_path(settings)))
             stack.push_async_callback(store.close)
             await migrate.check_schema(store.engine)
-            await replay_own_file(store)  # guard: opt-outs-replayed
+            await _replay_own_file(store)  # guard: opt-outs-replayed
             reference = await stack.enter_async_context(reference_in_force(store))
             listener = await stack.enter_async_context(RecordedListener(store))
             waypost = Waypost(settings, store, partial(_open_search, settings, store), listener, reference)
@@ -175,7 +207,34 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
 def _open_search(settings: Settings, store: Store) -> "SearchActions":
     from registry.wiring.searching import open_search
 
-    return open_search(settings, store)
+    return open_search(settings, store, utc_now)
+
+
+def _job_intervals(settings: Settings) -> Mapping[str, timedelta]:
+    from registry.wiring.schedule import JOBS  # which imports this package
+
+    return {job.name: timedelta(seconds=job.interval(settings)) for job in JOBS}
+
+
+def opt_out_path(settings: Settings) -> Path:
+    return settings.opt_out_file or settings.data / "opt-outs.log"
+
+
+async def _replay_own_file(store: Store) -> None:
+    """Apply this machine's file of opt-outs, before anything is served or crawled. Raise OptOutFileUnreadable."""
+    if store.opt_out_file is None:
+        return
+    try:
+        lines, unreadable = await asyncio.to_thread(store.opt_out_file.read)
+    except OSError as error:
+        raise OptOutFileUnreadable(f"{store.opt_out_file.path}: {error.strerror}") from error
+    if unreadable:
+        _log.warning("%d lines of %s cannot be read", unreadable, store.opt_out_file.path)
+    if lines:
+        replayed = await OptOutActions(store.without_file(), utc_now).replay(lines)
+        if replayed.opted_out or replayed.readmitted:
+            counts = len(replayed.opted_out), len(replayed.readmitted)
+            _log.warning("the database was older than the opt-outs: %d applied, %d ended", *counts)
 
 
 def child_environment(settings: Settings, **extra: str) -> Mapping[str, str]:

@@ -117,7 +117,7 @@ class ComputePool:
         for process in processes:
             process.kill()
         for process in processes:
-            await process.gone()
+            await process.child.wait()
 
     async def _in_process(self, job: bytes, name: str) -> Any:
         if self._closed:
@@ -169,7 +169,7 @@ class _Process:
     def __init__(
         self, child: asyncio.subprocess.Process, jobs: asyncio.StreamWriter, answers: asyncio.StreamReader
     ) -> None:
-        self._child = child
+        self.child = child
         self._jobs = jobs
         self._answers = answers
 
@@ -184,11 +184,11 @@ class _Process:
 
     @property
     def pid(self) -> int:
-        return self._child.pid
+        return self.child.pid
 
     @property
     def lives(self) -> bool:
-        return self._child.returncode is None
+        return self.child.returncode is None
 
     async def ask(self, job: bytes) -> tuple[AnswerKind, Any]:
         """Return the answer. Raise EOFError (IncompleteReadError) or OSError if the process ends instead."""
@@ -200,8 +200,4 @@ class _Process:
 
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            self._child.kill()
-
-    async def gone(self) -> None:
-        """Return once the process has ended."""
-        await self._child.wait()
+            self.child.kill()

@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-from registry.actions.maintenance.refresh import checked_data
+from registry.actions.maintenance.maintenance import checked_data
 from registry.core.names.addresses import RegistryRow, set_extra_refused
 from registry.core.names.domains import use_suffixes
 from registry.core.names.suffixes import SHIPPED, BadReference, SuffixList

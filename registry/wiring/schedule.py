@@ -14,14 +14,14 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from registry.actions.maintenance.refresh import SUFFIXES, Fetch, RefreshError
+from registry.actions.dumps import DumpError
+from registry.actions.maintenance.maintenance import SUFFIXES, Fetch, RefreshError
 from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6
 from registry.core.scheduling.jobs import Retention, RunOutcome, next_run
 from registry.settings import Settings
 from registry.store.holder import LEAD
 from registry.store.jobs import RunRecord as RunRecord  # interfaces name it
 from registry.wiring import NOT_READY, HeldLock, Waypost, utc_now
-from registry.wiring.dumps import DumpError
 
 LOOK_SECONDS: Final = 30.0
 """Maximum time between two checks for due jobs: runs of other processes (`--once`) move the next run of a job."""

@@ -1,23 +1,19 @@
-"""Chooses the search engine, its keys and the sentence vectors, and holds the actions that need them.
+"""Chooses the search engine, its keys and the sentence vectors.
 
 Only this module of the wiring imports an engine: NumPy, the engines and the vectors take some 50 MB, and a crawling
 process needs none of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from pydantic import SecretStr
 
-from registry.actions import indexing
-from registry.actions.queries import discover as discovering
-from registry.actions.queries import entry_search, inspect
-from registry.actions.queries.entries import EntryCounts
-from registry.core.model.listing import Filters, Query, SearchUnavailable
+from registry.actions import Clock
+from registry.actions.queries.discover import SearchActions
+from registry.core.model.listing import SearchUnavailable
 from registry.core.ranking import Embedder
-from registry.search.backend import IndexHealth
 from registry.search.embedded import EmbeddedBackend, has_writer
 from registry.search.embedding import default_embedder
 from registry.search.meilisearch.admin import Keys, make_keys, read_keys, write_keys
@@ -25,73 +21,14 @@ from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.minilm import table_and_minilm
 from registry.settings import Settings
 from registry.store.unit_of_work import Store
-from registry.wiring.clock import utc_now
 
 INDEX_FOLDER: Final = "index"
 
 
-class SearchActions:
-    """The actions that need a search engine: answer queries; feed, rebuild and verify its index."""
-
-    def __init__(self, store: Store, backend: EmbeddedBackend | MeiliBackend, embedder: Embedder | None = None) -> None:
-        self._store = store
-        self.backend = backend
-        self.embedder = embedder
-        self.span: Callable[[str], AbstractContextManager[object]] = nullcontext  # of a trace, if configured
-
-    async def discover(
-        self, query: Query, cursor: str | None = None, *, facets: Sequence[str] = ()
-    ) -> discovering.DiscoverPage:
-        with self.span("discover"):
-            return await discovering.discover(
-                self._store, self.backend, query, cursor=cursor, embedder=self.embedder, facets=facets
-            )
-
-    async def search_entries(
-        self, text: str, filters: Filters, *, limit: int, token: str | None = None
-    ) -> entry_search.EntryPage:
-        return await entry_search.search_entries(
-            self._store, self.backend, text, filters, limit=limit, token=token, embedder=self.embedder
-        )
-
-    async def entry_counts(self, text: str, filters: Filters, facets: Mapping[str, int]) -> EntryCounts:
-        return await entry_search.count_found(self._store, self.backend, text, filters, facets, embedder=self.embedder)
-
-    async def drain(self) -> indexing.DrainCounts | None:
-        return await indexing.drain(self._store, self.backend, now=utc_now(), embedder=self.embedder)
-
-    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> indexing.ReindexCounts:
-        return await indexing.reindex(
-            self._store, self.backend, now=utc_now(), progress=progress, embedder=self.embedder
-        )
-
-    async def verify_index(self, *, repair: bool = False) -> indexing.IndexComparison:
-        model = self.embedder.id if self.embedder else ""
-        return await indexing.verify(self._store, self.backend, now=utc_now(), model=model, repair=repair)
-
-    def claim_index(self) -> bool:
-        """Become the index's writer until this process ends. Return False while another process is."""
-        return self.backend.claim()
-
-    async def index_lag(self) -> int:
-        """Return the number of services whose index entry differs from the database."""
-        async with self._store.begin() as uow:
-            return await uow.search.count(self.backend.target)
-
-    async def index_health(self) -> IndexHealth:
-        return await self.backend.health()
-
-    async def queue(self) -> inspect.QueueState:
-        return await inspect.queue(self._store, self.backend.target, now=utc_now())
-
-    async def close(self) -> None:
-        await self.backend.close()
-
-
-def open_search(settings: Settings, store: Store) -> SearchActions:
+def open_search(settings: Settings, store: Store, clock: Clock) -> SearchActions:
     """Load the model and open the engine; some tenths of a second. Raise SearchUnavailable or OSError."""
     embedder = embedder_of(settings)
-    return SearchActions(store, search_engine(settings, embedder), embedder)
+    return SearchActions(store, clock, search_engine(settings, embedder), embedder)
 
 
 def index_is_fed(settings: Settings) -> bool:

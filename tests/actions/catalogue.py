@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, time
 
+from registry.actions.queries.discover import SearchActions
 from registry.core.model.listing import Listing
 from registry.core.model.services import Capability, Service, to_json
 from registry.store.records import CapabilityRecord, ServiceRecord
@@ -16,6 +17,12 @@ async def put(store: Store, *listings: Listing, hidden: bool = False) -> None:
         await uow.services.replace_capabilities(
             {(listing.domain, listing.host): _capabilities(listing) for listing in listings}, now=NOW
         )
+
+
+async def fill(search: SearchActions, *listings: Listing) -> None:
+    """Store the services and index them."""
+    await put(search._store, *listings)
+    await search.drain()
 
 
 async def remove(store: Store, *listings: Listing) -> None:

@@ -3,9 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from registry.actions.queries.discover import SearchActions
 from registry.search.embedded import EmbeddedBackend
 from registry.store.engine import make_engine
 from registry.store.unit_of_work import Store
+from tests.support.builders import on
 from tests.support.database import MigratedDatabases
 
 
@@ -14,6 +16,12 @@ async def backend(tmp_path: Path) -> AsyncIterator[EmbeddedBackend]:
     engine = EmbeddedBackend(tmp_path / "index")
     yield engine
     await engine.close()
+
+
+@pytest.fixture
+def search(store: Store, backend: EmbeddedBackend) -> SearchActions:
+    """The use cases of an index, at NOW."""
+    return on(store, backend=backend).search
 
 
 @pytest.fixture

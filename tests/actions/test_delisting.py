@@ -5,9 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from registry.actions.frontier.seed import make_due
-from registry.actions.queries import inspect
-from registry.actions.recording.record import record
 from registry.core.model.documents import Outcome
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.visiting.visits import FinishedDomain
@@ -23,6 +20,10 @@ from tests.support.builders import (
     changes_of,
     crawl,
     finish,
+    leased,
+    on,
+    record,
+    service_of,
     status_of,
     take,
 )  # fmt: skip
@@ -42,13 +43,13 @@ async def test_a_missing_service_is_delisted_after_a_second_visit_six_hours_late
     assert recorded.delisted == []
     status = await status_of(store, HOST, first_missed_at)
     assert status.state == "listed" and status.next_visit_at == first_missed_at + 6 * HOUR
-    lease = await take(store, now=first_missed_at + 6 * HOUR)
-    assert lease is not None and lease.domains[0].hosts[0].whole_plan, "it may have moved to another path"
+    lease = await leased(store, now=first_missed_at + 6 * HOUR)
+    assert lease.domains[0].hosts[0].whole_plan, "it may have moved to another path"
     recorded = await record(
         store, lease.token, [finish(lease.domains[0], {}, first_missed_at + 6 * HOUR)], now=first_missed_at + 6 * HOUR
     )
     assert recorded.delisted == [HOST]
-    assert await inspect.service(store, HOST) is None
+    assert await on(store).queries.service(HOST) is None
     assert (await status_of(store, HOST, first_missed_at)).state == "not_listed"
     assert await changes_of(store, HOST) == ["service.listed", "service.delisted"]
     assert await rows(store, "SELECT count(*) FROM capabilities") == [(0,)]
@@ -86,27 +87,26 @@ async def test_three_failures_over_three_days_make_a_service_unverified_until_it
     levels, failures = [], []
     for day in (2, 3.5, 6):
         await again(store, {HOST: DOWN}, NOW + day * DAY)
-        view = await inspect.service(store, HOST)
-        assert view is not None
+        view = await service_of(store, HOST)
         levels.append(view.record.trust_level)
         failures.append(view.record.crawl_failures)
     assert failures == [1, 2, 3]
     assert levels == [TrustLevel.VERIFIED, TrustLevel.VERIFIED, TrustLevel.UNVERIFIED]
-    assert (await inspect.list_services(store, Filters())).total == 0
-    assert (await inspect.list_services(store, Filters(include_unverified=True))).total == 1
-    assert (await inspect.health(store)).down == 1
+    assert (await on(store).queries.list_services(Filters())).total == 0
+    assert (await on(store).queries.list_services(Filters(include_unverified=True))).total == 1
+    assert (await on(store).queries.health()).down == 1
 
     await again(store, {HOST: site}, NOW + 30 * DAY)
-    view = await inspect.service(store, HOST)
-    assert view is not None and (view.record.trust_level, view.record.crawl_failures) == (TrustLevel.VERIFIED, 0)
+    view = await service_of(store, HOST)
+    assert (view.record.trust_level, view.record.crawl_failures) == (TrustLevel.VERIFIED, 0)
 
 
 async def test_three_failures_within_a_day_are_not_yet_an_outage(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST)})
     for hours in (48, 50, 57):
         await again(store, {HOST: {ADP: Page("oops", 500)}}, NOW + hours * HOUR)
-    view = await inspect.service(store, HOST)
-    assert view is not None and (view.record.trust_level, view.record.crawl_failures) == (TrustLevel.VERIFIED, 3)
+    view = await service_of(store, HOST)
+    assert (view.record.trust_level, view.record.crawl_failures) == (TrustLevel.VERIFIED, 3)
 
 
 async def test_a_name_that_does_not_resolve_three_times_is_delisted(store: Store) -> None:
@@ -122,7 +122,7 @@ async def test_a_name_that_does_not_resolve_within_an_hour_is_not_delisted_yet(s
     nxdomain_page = Page(failure=Outcome.UNREACHABLE, reason="nxdomain")
     for minutes in (0, 1, 2, 3):
         now = NOW + 2 * DAY + timedelta(minutes=minutes)
-        await make_due(store, [HOST], now=now)
+        await on(store, now).frontier.make_due([HOST])
         assert (await again(store, {HOST: nxdomain_page}, now)).delisted == []
     assert (await again(store, {HOST: nxdomain_page}, NOW + 20 * DAY)).delisted == [HOST]
 
@@ -132,8 +132,8 @@ async def test_a_host_whose_robots_txt_fails_counts_as_failing(store: Store) -> 
     await crawl(store, {HOST: adp_site(HOST)})
     for day in (2, 4, 8):
         await again(store, {HOST: Page("oops", 500)}, NOW + day * DAY)
-    view = await inspect.service(store, HOST)
-    assert view is not None and view.record.trust_level is TrustLevel.UNVERIFIED
+    view = await service_of(store, HOST)
+    assert view.record.trust_level is TrustLevel.UNVERIFIED
     assert (await status_of(store, HOST, NOW + 8 * DAY)).outcome is Outcome.DISALLOWED
 
 
@@ -150,8 +150,7 @@ async def test_a_visit_skipped_for_its_budget_changes_nothing_else(store: Store)
     await crawl(store, {HOST: {}})
     before = await status_of(store, HOST, NOW + 20 * DAY)
     schedule_rows = await rows(store, "SELECT streak, interval_s, whole_plan_at FROM hosts")
-    lease = await take(store, now=NOW + 20 * DAY)
-    assert lease is not None
+    lease = await leased(store, now=NOW + 20 * DAY)
     visit = replace(
         finish(lease.domains[0], {}, NOW + 20 * DAY).visits[0],
         outcome=Outcome.SKIPPED, reason="block_budget", answers=(), requests=0, whole_plan=False,
@@ -173,11 +172,11 @@ async def test_an_opt_out_hides_at_once_and_lasts(store: Store) -> None:
     )
     assert recorded.failed == {}
     for host in (HOST, "api." + HOST):
-        assert await inspect.service(store, host) is None
+        assert await on(store).queries.service(host) is None
         status = await status_of(store, host, NOW + 2 * DAY)
         assert (status.state, status.next_visit_at) == ("opted_out", None)
         assert await store.cards.of([(HOST, host)]) == {}
-    assert (await inspect.list_services(store, Filters(include_unverified=True))).total == 0
+    assert (await on(store).queries.list_services(Filters(include_unverified=True))).total == 0
     assert await take(store, now=NOW + 400 * DAY) is None
     assert "service.hidden" in await changes_of(store, HOST)
 
@@ -188,8 +187,7 @@ async def test_the_robots_txt_of_another_host_opts_nobody_out(store: Store) -> N
     await crawl(store, {HOST: adp_site(HOST), "u2." + HOST: adp_site("u2." + HOST)})
     led_away = {"/robots.txt": moved(f"https://{other}/robots.txt")}
     web = Web({HOST: led_away, other: {"/robots.txt": page(robots, "text/plain")}})
-    lease = await take(store, now=NOW + 2 * DAY)
-    assert lease is not None
+    lease = await leased(store, now=NOW + 2 * DAY)
     [job] = [job for job in lease.domains[0].hosts if job.host == HOST]
     done = visit(web, job=job)
     assert done.reason == "robots", "it is obeyed"

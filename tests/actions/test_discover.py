@@ -10,12 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.actions.indexing import drain, reindex
-from registry.actions.queries.discover import MAX_DEPTH, DiscoverPage, discover, is_confident, ranked
+from registry.actions.queries.discover import MAX_DEPTH, DiscoverPage, SearchActions, is_confident, ranked
 from registry.core.model.listing import (
     Filters,
     ListedCapability,
-    Listing,
     Query,
     SearchUnavailable,
     StaleCursor,
@@ -28,31 +26,24 @@ from registry.search.embedded import EmbeddedBackend
 from registry.search.facets import FACETS
 from registry.store.statistics import FACET_COLUMNS
 from registry.store.unit_of_work import Store
-from tests.actions.catalogue import NOW, put, remove
+from tests.actions.catalogue import fill, put, remove
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.listings import listing
-
-
-async def fill(store: Store, backend: EmbeddedBackend, *listings: Listing) -> None:
-    await put(store, *listings)
-    await drain(store, backend, now=NOW)
 
 
 def hosts(page: DiscoverPage) -> list[str]:
     return [hit.card.host for hit in page.hits]
 
 
-async def test_before_the_first_build_search_is_unavailable(store: Store, backend: EmbeddedBackend) -> None:
+async def test_before_the_first_build_search_is_unavailable(search: SearchActions) -> None:
     for text in ("email", "", "!!!"):
         with pytest.raises(SearchUnavailable):
-            await discover(store, backend, Query(text))
+            await search.discover(Query(text))
 
 
-async def test_a_hit_has_its_card_its_matching_capabilities_and_their_terms(
-    store: Store, backend: EmbeddedBackend
-) -> None:
-    await fill(store, backend, MAIL, SHOP, MAPS)
-    page = await discover(store, backend, Query("I want to send an email"))
+async def test_a_hit_has_its_card_its_matching_capabilities_and_their_terms(search: SearchActions) -> None:
+    await fill(search, MAIL, SHOP, MAPS)
+    page = await search.discover(Query("I want to send an email"))
     (hit,) = page.hits
     assert (hit.card.host, hit.card.name, hit.card.cap_count) == ("mail.example", "Mailer", 2)
     assert hit.relevance > 0
@@ -63,128 +54,123 @@ async def test_a_hit_has_its_card_its_matching_capabilities_and_their_terms(
     assert (page.total, page.next_cursor) == (1, None)
 
 
-async def test_a_match_of_the_service_text_alone_has_no_capabilities(store: Store, backend: EmbeddedBackend) -> None:
-    await fill(store, backend, MAIL, SHOP)
-    page = await discover(store, backend, Query("stamps"))
+async def test_a_match_of_the_service_text_alone_has_no_capabilities(search: SearchActions) -> None:
+    await fill(search, MAIL, SHOP)
+    page = await search.discover(Query("stamps"))
     assert [(hit.card.host, hit.capabilities) for hit in page.hits] == [("shop.example", ())]
 
 
-async def test_blank_text_lists_services_by_score(store: Store, backend: EmbeddedBackend) -> None:
-    await fill(
-        store, backend, *[listing(f"{name}.example", score=score) for name, score in (("a", 5), ("b", 90), ("c", 90))]
-    )
-    page = await discover(store, backend, Query("  "))
+async def test_blank_text_lists_services_by_score(search: SearchActions) -> None:
+    await fill(search, *[listing(f"{name}.example", score=score) for name, score in (("a", 5), ("b", 90), ("c", 90))])
+    page = await search.discover(Query("  "))
     assert hosts(page) == ["b.example", "c.example", "a.example"]
     assert page.hits[0].capabilities == ()
 
 
 @pytest.mark.parametrize("text", ["!!!", "\x00", "🦊", "unheardof"])
-async def test_a_text_without_matches_has_no_hits(store: Store, backend: EmbeddedBackend, text: str) -> None:
-    await fill(store, backend, MAIL)
-    page = await discover(store, backend, Query(text))
+async def test_a_text_without_matches_has_no_hits(search: SearchActions, text: str) -> None:
+    await fill(search, MAIL)
+    page = await search.discover(Query(text))
     assert (page.hits, page.total, page.next_cursor) == ((), 0, None)
-    assert page.generation == (await discover(store, backend, Query("email"))).generation
+    assert page.generation == (await search.discover(Query("email"))).generation
 
 
-async def test_filters_select_hits(store: Store, backend: EmbeddedBackend) -> None:
+async def test_filters_select_hits(search: SearchActions) -> None:
     await fill(
-        store,
-        backend,
+        search,
         listing("a.example", "Weather", formats=("adp",)),
         listing("b.example", "Weather", formats=("awp",)),
         listing("c.example", "Weather", trust_level=TrustLevel.UNVERIFIED),
     )
-    assert hosts(await discover(store, backend, Query("weather"))) == ["a.example", "b.example"]
-    page = await discover(store, backend, Query("weather", filters=Filters(include_unverified=True, formats=("adp",))))
+    assert hosts(await search.discover(Query("weather"))) == ["a.example", "b.example"]
+    page = await search.discover(Query("weather", filters=Filters(include_unverified=True, formats=("adp",))))
     assert hosts(page) == ["a.example", "c.example"]
 
 
-async def test_pages_follow_one_another_without_gap_or_repeat(store: Store, backend: EmbeddedBackend) -> None:
-    await fill(store, backend, *[listing(f"h{n:02}.example", "Weather", score=n % 7) for n in range(23)])
+async def test_pages_follow_one_another_without_gap_or_repeat(search: SearchActions) -> None:
+    await fill(search, *[listing(f"h{n:02}.example", "Weather", score=n % 7) for n in range(23)])
     for text in ("weather", ""):
-        all_hosts = hosts(await discover(store, backend, Query(text, limit=50)))
+        all_hosts = hosts(await search.discover(Query(text, limit=50)))
         assert len(all_hosts) == 23
         paged_hosts: list[str] = []
         cursor: str | None = None
         for _ in range(5):
-            page = await discover(store, backend, Query(text, limit=5), cursor)
+            page = await search.discover(Query(text, limit=5), cursor)
             assert page.total == 23
             paged_hosts += hosts(page)
             cursor = page.next_cursor
         assert (paged_hosts, cursor) == (all_hosts, None)
-        assert hosts(await discover(store, backend, Query(text, limit=4, offset=9))) == all_hosts[9:13]
+        assert hosts(await search.discover(Query(text, limit=4, offset=9))) == all_hosts[9:13]
 
 
 async def test_removed_and_hidden_services_are_left_out_and_the_page_is_filled(
-    store: Store, backend: EmbeddedBackend
+    store: Store, search: SearchActions
 ) -> None:
     """The index still holds all of them."""
     services = [listing(f"h{n}.example", "Weather", ("now", "weather now")) for n in range(8)]
-    await fill(store, backend, *services)
+    await fill(search, *services)
     await remove(store, services[0], services[3])
     await put(store, services[1], hidden=True)
     await put(store, listing("h2.example", "Weather", trust_level=TrustLevel.UNVERIFIED))
-    page = await discover(store, backend, Query("weather", limit=3))
+    page = await search.discover(Query("weather", limit=3))
     assert hosts(page) == ["h4.example", "h5.example", "h6.example"]
-    next_page = await discover(store, backend, Query("weather", limit=3), page.next_cursor)
+    next_page = await search.discover(Query("weather", limit=3), page.next_cursor)
     assert (hosts(next_page), next_page.next_cursor) == (["h7.example"], None)
 
 
-async def test_texts_come_from_the_database(store: Store, backend: EmbeddedBackend) -> None:
-    await fill(store, backend, MAIL)
+async def test_texts_come_from_the_database(store: Store, search: SearchActions) -> None:
+    await fill(search, MAIL)
     await put(store, listing("mail.example", "Renamed", ("send_email", "Another text")))
-    (hit,) = (await discover(store, backend, Query("send email"))).hits
+    (hit,) = (await search.discover(Query("send email"))).hits
     assert hit.card.name == "Renamed"
     assert [capability.description for capability in hit.capabilities] == ["Another text"]
     await put(store, listing("mail.example", "Renamed", "other"))
-    (hit,) = (await discover(store, backend, Query("send email"))).hits
+    (hit,) = (await search.discover(Query("send email"))).hits
     assert hit.capabilities == ()
 
 
-async def test_a_cursor_stays_valid_after_a_commit_but_not_after_a_rebuild(
-    store: Store, backend: EmbeddedBackend
-) -> None:
-    await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
-    first = await discover(store, backend, Query("weather", limit=2))
-    await fill(store, backend, MAIL)
-    second = await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+async def test_a_cursor_stays_valid_after_a_commit_but_not_after_a_rebuild(search: SearchActions) -> None:
+    await fill(search, *[listing(f"h{n}.example", "Weather") for n in range(4)])
+    first = await search.discover(Query("weather", limit=2))
+    await fill(search, MAIL)
+    second = await search.discover(Query("weather", limit=2), first.next_cursor)
     assert hosts(first) + hosts(second) == [f"h{n}.example" for n in range(4)]
     assert second.generation != first.generation
-    await reindex(store, backend, now=NOW)
+    await search.reindex()
     with pytest.raises(StaleCursor, match="rebuilt"):
-        await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+        await search.discover(Query("weather", limit=2), first.next_cursor)
 
 
-async def test_a_cursor_belongs_to_its_query(store: Store, backend: EmbeddedBackend) -> None:
-    await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
-    cursor = (await discover(store, backend, Query("weather", limit=2))).next_cursor
+async def test_a_cursor_belongs_to_its_query(search: SearchActions) -> None:
+    await fill(search, *[listing(f"h{n}.example", "Weather") for n in range(4)])
+    cursor = (await search.discover(Query("weather", limit=2))).next_cursor
     assert cursor
-    assert hosts(await discover(store, backend, Query("The WEATHER?", limit=2), cursor)) == ["h2.example", "h3.example"]
+    assert hosts(await search.discover(Query("The WEATHER?", limit=2), cursor)) == [
+        "h2.example",
+        "h3.example",
+    ]
     for other_query in (Query("rain"), Query(""), Query("weather", filters=Filters(min_score=1))):
         with pytest.raises(StaleCursor, match="another query"):
-            await discover(store, backend, other_query, cursor)
+            await search.discover(other_query, cursor)
 
 
-async def test_changes_between_two_pages_neither_repeat_nor_skip_hits(store: Store, backend: EmbeddedBackend) -> None:
-    await fill(store, backend, *[listing(f"h{n}.example", "Weather", score=50) for n in range(2, 6)])
-    first = await discover(store, backend, Query("weather", limit=2))
-    await fill(store, backend, listing("h0.example", "Weather", score=90), listing("h1.example", "Weather", score=90))
-    second = await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+async def test_changes_between_two_pages_neither_repeat_nor_skip_hits(store: Store, search: SearchActions) -> None:
+    await fill(search, *[listing(f"h{n}.example", "Weather", score=50) for n in range(2, 6)])
+    first = await search.discover(Query("weather", limit=2))
+    await fill(search, listing("h0.example", "Weather", score=90), listing("h1.example", "Weather", score=90))
+    second = await search.discover(Query("weather", limit=2), first.next_cursor)
     assert hosts(first) + hosts(second) == ["h2.example", "h3.example", "h4.example", "h5.example"]
     await remove(store, listing("h3.example"))
-    await drain(store, backend, now=NOW)
-    third = await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+    await search.drain()
+    third = await search.discover(Query("weather", limit=2), first.next_cursor)
     assert hosts(third) == ["h2.example", "h4.example"]  # none is skipped although the last one shown is gone
 
 
-async def test_filters_on_capabilities_also_select_the_capabilities_shown(
-    store: Store, backend: EmbeddedBackend
-) -> None:
+async def test_filters_on_capabilities_also_select_the_capabilities_shown(search: SearchActions) -> None:
     read_mail = ListedCapability("read_mail", "Reads an email", False, ("mail:read",))
     send_mail = ListedCapability("send_mail", "Sends an email", True, ("mail:send",))
     await fill(
-        store,
-        backend,
+        search,
         listing("both.example", "Mail", capabilities=(read_mail, send_mail)),
         listing("mute.example", "Mail", capabilities=(ListedCapability("send_mail", "Sends an email"),)),
         listing(
@@ -195,7 +181,7 @@ async def test_filters_on_capabilities_also_select_the_capabilities_shown(
     )
 
     async def capabilities_by_host(**filters: Any) -> dict[str, list[str]]:
-        page = await discover(store, backend, Query("send an email", filters=Filters(**filters)))
+        page = await search.discover(Query("send an email", filters=Filters(**filters)))
         return {hit.card.host: [capability.name for capability in hit.capabilities] for hit in page.hits}
 
     assert (await capabilities_by_host())["both.example"][0] == "send_mail"
@@ -213,40 +199,40 @@ async def test_filters_on_capabilities_also_select_the_capabilities_shown(
     assert await capabilities_by_host(side_effects=("false",), semantic_types=("mail:send",)) == {}
 
 
-async def test_a_page_of_no_rows_has_no_cursor(store: Store, backend: EmbeddedBackend) -> None:
-    await fill(store, backend, listing("a.example", "Mail"), listing("b.example", "Mail"))
-    page = await discover(store, backend, Query("mail", limit=0))
+async def test_a_page_of_no_rows_has_no_cursor(search: SearchActions) -> None:
+    await fill(search, listing("a.example", "Mail"), listing("b.example", "Mail"))
+    page = await search.discover(Query("mail", limit=0))
     assert (page.hits, page.total, page.next_cursor) == ((), 2, None)
-    assert (await discover(store, backend, Query("mail", limit=1))).next_cursor is not None
+    assert (await search.discover(Query("mail", limit=1))).next_cursor is not None
 
 
-async def test_other_sort_orders_apply_to_relevant_hits_only(store: Store, backend: EmbeddedBackend) -> None:
+async def test_other_sort_orders_apply_to_relevant_hits_only(search: SearchActions) -> None:
     await fill(
-        store,
-        backend,
+        search,
         listing("good.example", "Weather: forecast", score=70, seen_on=date(2026, 11, 1)),
         listing("new.example", "Weather: forecast of tomorrow", score=60, seen_on=date(2026, 11, 20)),
         listing("other.example", "Stock prices and much else of the world of tomorrow", score=99),
     )
     text = "Where can I see tomorrow's weather?"
-    assert hosts(await discover(store, backend, Query(text)))[0] == "new.example"
-    by_freshness = hosts(await discover(store, backend, Query("weather", sort="freshness")))
+    assert hosts(await search.discover(Query(text)))[0] == "new.example"
+    by_freshness = hosts(await search.discover(Query("weather", sort="freshness")))
     assert by_freshness == ["new.example", "good.example"]
-    assert hosts(await discover(store, backend, Query("weather", sort="score"))) == ["good.example", "new.example"]
-    first_page = await discover(store, backend, Query("weather", 1, sort="freshness"))
+    assert hosts(await search.discover(Query("weather", sort="score"))) == [
+        "good.example",
+        "new.example",
+    ]
+    first_page = await search.discover(Query("weather", 1, sort="freshness"))
     assert (
-        hosts(await discover(store, backend, Query("weather", 1, sort="freshness"), first_page.next_cursor))
-        == by_freshness[1:]
+        hosts(await search.discover(Query("weather", 1, sort="freshness"), first_page.next_cursor)) == by_freshness[1:]
     )
     with pytest.raises(StaleCursor):
-        await discover(store, backend, Query("weather", 1, sort="score"), first_page.next_cursor)
+        await search.discover(Query("weather", 1, sort="score"), first_page.next_cursor)
 
 
-async def test_facets_count_all_shown_services(store: Store, backend: EmbeddedBackend) -> None:
+async def test_facets_count_all_shown_services(store: Store, search: SearchActions) -> None:
     hidden_listing = listing("gone.example", "Weather", formats=("awp",))
     await fill(
-        store,
-        backend,
+        search,
         hidden_listing,
         listing("a.example", "Weather", formats=("adp", "mcp"), languages=("de-at", "de"), category="location"),
         listing(
@@ -256,7 +242,7 @@ async def test_facets_count_all_shown_services(store: Store, backend: EmbeddedBa
         listing("d.example", "Weather", trust_level=TrustLevel.UNVERIFIED),
     )
     await put(store, hidden_listing, hidden=True)
-    page = await discover(store, backend, Query("weather", limit=1), facets=tuple(FACETS))
+    page = await search.discover(Query("weather", limit=1), facets=tuple(FACETS))
     assert page.facets is not None
     assert page.facets.services == 2
     assert page.facets.counts == {
@@ -272,36 +258,36 @@ async def test_facets_count_all_shown_services(store: Store, backend: EmbeddedBa
         "semantic": {"a:b": 1},
         "effects": {"true": 1, "unknown": 1},
     }
-    assert (await discover(store, backend, Query("weather"))).facets is None
+    assert (await search.discover(Query("weather"))).facets is None
 
 
 def test_every_facet_of_the_engines_can_be_counted() -> None:
     assert set(FACET_COLUMNS) == set(FACETS)
 
 
-async def test_a_search_without_a_confident_answer_has_suggestions(store: Store, backend: EmbeddedBackend) -> None:
-    await fill(store, backend, MAIL, SHOP, MAPS)
-    confident_page = await discover(store, backend, Query("send an email"))
+async def test_a_search_without_a_confident_answer_has_suggestions(search: SearchActions) -> None:
+    await fill(search, MAIL, SHOP, MAPS)
+    confident_page = await search.discover(Query("send an email"))
     assert (confident_page.confident, confident_page.suggestions) == (True, None)
-    unconfident_page = await discover(store, backend, Query("bake an email cake"))
+    unconfident_page = await search.discover(Query("bake an email cake"))
     assert (unconfident_page.confident, unconfident_page.total) == (False, 1)
     assert unconfident_page.suggestions == Suggestions(("email",), {}, False)
-    filtered_page = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
+    filtered_page = await search.discover(Query("send an email", filters=Filters(formats=("awp",))))
     assert filtered_page.suggestions is not None
     assert (filtered_page.suggestions.known, filtered_page.suggestions.without_filters) == (("send", "email"), True)
 
 
-async def test_misspelt_words_are_corrected_and_named(store: Store, backend: EmbeddedBackend) -> None:
-    await fill(store, backend, MAIL, SHOP, MAPS)
-    page = await discover(store, backend, Query("send an emial"))
+async def test_misspelt_words_are_corrected_and_named(search: SearchActions) -> None:
+    await fill(search, MAIL, SHOP, MAPS)
+    page = await search.discover(Query("send an emial"))
     assert (page.confident, page.corrected) == (True, {"emial": "email"})
     (first,) = page.hits
     assert (first.card.host, first.matched_terms) == (MAIL.host, ("send", "email"))
-    assert (await discover(store, backend, Query("send an email"))).corrected == {}
+    assert (await search.discover(Query("send an email"))).corrected == {}
 
 
-async def test_the_first_answer_is_judged_not_those_after_it(store: Store, backend: EmbeddedBackend) -> None:
-    await fill(store, backend, listing("speech.example", "Text to speech"), listing("text.example", "Speech to text"))
+async def test_the_first_answer_is_judged_not_those_after_it(search: SearchActions, backend: EmbeddedBackend) -> None:
+    await fill(search, listing("speech.example", "Text to speech"), listing("text.example", "Speech to text"))
     ranking = (await ranked(backend, Query("speech to text"))).ranking
     assert ranking.hosts == ["text.example", "speech.example"]
     assert is_confident(ranking)
@@ -311,22 +297,22 @@ async def test_the_first_answer_is_judged_not_those_after_it(store: Store, backe
     assert not is_confident(replace(ranking, order=()))
 
 
-async def test_total_and_facets_count_what_answers(store: Store, backend: EmbeddedBackend) -> None:
+async def test_total_and_facets_count_what_answers(search: SearchActions) -> None:
     near = listing("near.example", "Parcel tracking: track a parcel", ("track_parcel", "track a parcel"))
     far = [listing(f"h{n}.example", f"Shop {n}: {'anything else ' * 40} parcel") for n in range(7)]
-    await fill(store, backend, near, *far)
-    page = await discover(store, backend, Query("track a parcel"), facets=["format"])
+    await fill(search, near, *far)
+    page = await search.discover(Query("track a parcel"), facets=["format"])
     assert [hit.card.host for hit in page.hits] == ["near.example"]
     assert (page.total, page.next_cursor) == (1, None)
     assert page.facets is not None
     assert (page.facets.services, page.facets.counts["format"]) == (1, {"adp": 1})
-    assert (await discover(store, backend, Query(""))).total == 8
+    assert (await search.discover(Query(""))).total == 8
 
 
 async def test_a_failing_query_for_suggestions_keeps_the_answer(
-    store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
+    search: SearchActions, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await fill(store, backend, MAIL, SHOP, MAPS)
+    await fill(search, MAIL, SHOP, MAPS)
     candidates = backend.candidates
 
     async def fail_unfiltered(question: ParsedQuery, filters: Filters, limit: int) -> Pool:
@@ -335,21 +321,21 @@ async def test_a_failing_query_for_suggestions_keeps_the_answer(
         return await candidates(question, filters, limit)
 
     monkeypatch.setattr(backend, "candidates", fail_unfiltered)
-    filtered_page = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
+    filtered_page = await search.discover(Query("send an email", filters=Filters(formats=("awp",))))
     assert filtered_page.suggestions is not None
     assert (filtered_page.suggestions.known, filtered_page.suggestions.without_filters) == (("send", "email"), False)
 
 
-async def test_hidden_twins_are_not_named(store: Store, backend: EmbeddedBackend) -> None:
+async def test_hidden_twins_are_not_named(store: Store, search: SearchActions) -> None:
     alike_services = [
         replace(listing(f"{name}.one.example", "Weather: forecast for all places"), domain="one.example")
         for name in "abc"
     ]
-    await fill(store, backend, *alike_services)
-    (hit,) = (await discover(store, backend, Query("weather"))).hits
+    await fill(search, *alike_services)
+    (hit,) = (await search.discover(Query("weather"))).hits
     assert (hit.card.host, hit.alike) == ("a.one.example", ("b.one.example", "c.one.example"))
     await put(store, alike_services[1], hidden=True)
-    (hit,) = (await discover(store, backend, Query("weather"))).hits
+    (hit,) = (await search.discover(Query("weather"))).hits
     assert hit.alike == ("c.one.example",)
 
 
@@ -357,9 +343,9 @@ def cursor_of(value: object) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(value)).decode()
 
 
-async def test_a_forged_cursor_is_refused(store: Store, backend: EmbeddedBackend) -> None:
-    await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
-    page = await discover(store, backend, Query("weather", limit=2))
+async def test_a_forged_cursor_is_refused(search: SearchActions) -> None:
+    await fill(search, *[listing(f"h{n}.example", "Weather") for n in range(4)])
+    page = await search.discover(Query("weather", limit=2))
     assert page.next_cursor
     build, digest, offset, last_host = orjson.loads(base64.urlsafe_b64decode(page.next_cursor + "=="))
     assert (offset, last_host) == (2, "h1.example")
@@ -368,12 +354,12 @@ async def test_a_forged_cursor_is_refused(store: Store, backend: EmbeddedBackend
     cursors += [cursor_of([build, digest, 2]), cursor_of([build, digest, 2, 3]), cursor_of([build, digest, 2, None])]
     for cursor in [*cursors, "", "é", "=", "\x00", cursor_of({}), cursor_of([1]), cursor_of(None), "A" * 10_000]:
         with pytest.raises(StaleCursor):
-            await discover(store, backend, Query("weather"), cursor)
+            await search.discover(Query("weather"), cursor)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=st.text(max_size=500))
-async def test_any_text_can_be_searched(store: Store, backend: EmbeddedBackend, text: str) -> None:
-    await fill(store, backend, MAIL, SHOP)
-    page = await discover(store, backend, Query(text))
+async def test_any_text_can_be_searched(search: SearchActions, text: str) -> None:
+    await fill(search, MAIL, SHOP)
+    page = await search.discover(Query(text))
     assert len(page.hits) <= 2

@@ -10,18 +10,17 @@ from typing import Any
 import orjson
 import pytest
 
-from registry.actions.dumps import export, lookup
-from registry.actions.feed import decode, page
-from registry.actions.maintenance.forget import forget, hold, release
-from registry.actions.mirroring import apply
+from registry.actions.dumps import DumpActions
+from registry.actions.feed import decode
 from registry.actions.mirroring.apply import NotAMirror, StaleProgress, Statement
 from registry.actions.mirroring.received import received
 from registry.core.changes.kinds import ALL
+from registry.settings import Settings
 from registry.store.dump_files import DumpFileManifest, lines, read_manifest, verify
 from registry.store.mirroring import MirrorRecord
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, NOW, Page, adp_site, again, awp_manifest, crawl, take
-from tests.support.database import rows
+from tests.support.builders import DAY, NOW, Page, adp_site, again, awp_manifest, crawl, on, take
+from tests.support.database import execute, rows
 
 POST, BIKES, PRIVATE = "post.example", "bikes.example", "private.example"
 ORIGIN = "https://origin.example"
@@ -42,7 +41,9 @@ END $$
 
 
 async def dump(store: Store, folder: Path, **options: Any) -> DumpFileManifest:
-    await export(store, folder, registry=ORIGIN, now=options.pop("now", NOW), keep=options.pop("keep", 2), **options)
+    now = options.pop("now", NOW)
+    settings = Settings(public_url=ORIGIN, keep_dumps=options.pop("keep", 2))
+    await DumpActions(store, lambda: now, settings).export(folder, **options)
     return read_manifest((folder / "manifest.json").read_bytes())
 
 
@@ -57,15 +58,15 @@ def values(folder: Path, manifest: DumpFileManifest) -> list[dict[str, Any]]:
 
 
 async def load(copy: Store, folder: Path, manifest: DumpFileManifest) -> MirrorRecord:
-    await apply.begin(copy, ORIGIN)
-    progress = await apply.start_dump(copy, manifest)
+    await on(copy).mirror.begin(ORIGIN)
+    progress = await on(copy).mirror.start_dump(manifest)
     statements = [
         Statement(record.host, manifest.sequence, record)
         for line in raw_lines(folder, manifest)
         for record in [received(line, exempt=EXEMPT)]
     ]
-    progress, _ = await apply.load(copy, progress, statements, part=1, line=0, nameless=0, now=NOW)
-    progress, _ = await apply.finish_dump(copy, progress)
+    progress, _ = await on(copy).mirror.load(progress, statements, part=1, line=0, nameless=0)
+    progress, _ = await on(copy).mirror.finish_dump(progress)
     return progress
 
 
@@ -80,15 +81,15 @@ async def catch_up(origin: Store, copy: Store, progress: MirrorRecord) -> Mirror
     """Follow the feed of the origin to its end."""
     while True:
         assert progress.cursor is not None
-        found = await page(origin, decode(progress.cursor, ALL), limit=3)
+        found = await on(origin).feed.page(decode(progress.cursor, ALL), limit=3)
         hosts = list(dict.fromkeys(event.host for event in found.events))
-        answers = await lookup(origin, hosts)
+        answers = await on(origin).dumps.records(hosts)
         statements = [
             Statement(record.host, answers.sequence, record)
             for raw in answers.records
             for record in [received(raw, exempt=EXEMPT)]
         ]
-        progress, _ = await apply.follow(copy, progress, statements, cursor=found.cursor, behind=timedelta(), now=NOW)
+        progress, _ = await on(copy).mirror.follow(progress, statements, cursor=found.cursor, behind=timedelta())
         if not found.has_more:
             return progress
 
@@ -130,12 +131,12 @@ async def test_every_kind_of_change_reaches_the_copy(store: Store, copy: Store, 
     progress = await catch_up(store, copy, progress)
     await same(store, copy, tmp_path)
 
-    await forget(store, POST, now=NOW + 31 * DAY, opt_out="file", evidence=f"https://{POST}/")
+    await on(store, NOW + 31 * DAY).opt_outs.forget(POST, opt_out="file", evidence=f"https://{POST}/")
     progress = await catch_up(store, copy, progress)
     await same(store, copy, tmp_path)
     assert [record["kind"] for record in await public(copy, tmp_path / "copy")] == ["opted_out", "service"]
 
-    await forget(store, BIKES, now=NOW + 31 * DAY)
+    await on(store, NOW + 31 * DAY).opt_outs.forget(BIKES)
     progress = await catch_up(store, copy, progress)
     await same(store, copy, tmp_path)
     assert await rows(copy, "SELECT host FROM services") == []
@@ -146,7 +147,7 @@ async def test_a_host_that_is_listed_again_is_a_new_one_in_the_copy(store: Store
     """When both events are read together, the copy never sees that the host was gone."""
     await crawl(store, SITES)
     progress = await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
-    await forget(store, BIKES, now=NOW + DAY)
+    await on(store, NOW + DAY).opt_outs.forget(BIKES)
     await crawl(store, {BIKES: SITES[BIKES]}, NOW + 2 * DAY)
     await catch_up(store, copy, progress)
     await same(store, copy, tmp_path)
@@ -166,7 +167,7 @@ async def test_a_dump_and_the_feed_miss_nothing_that_is_written_meanwhile(
         while not exporting.done():
             number = written % len(hosts)
             when = NOW + DAY + timedelta(minutes=written)
-            await forget(store, hosts[number], now=when)
+            await on(store, when).opt_outs.forget(hosts[number])
             renamed = {hosts[number]: adp_site(hosts[number], name=f"Name {written}")}
             await crawl(store, renamed, when)
             written += 1
@@ -185,10 +186,10 @@ async def test_an_older_state_never_replaces_a_newer_one(store: Store, copy: Sto
     manifest = await dump(store, tmp_path / "dump")
     progress = await load(copy, tmp_path / "dump", manifest)
     old = [received(line, exempt=EXEMPT) for line in raw_lines(tmp_path / "dump", manifest)]
-    await forget(store, POST, now=NOW + DAY)
+    await on(store, NOW + DAY).opt_outs.forget(POST)
     progress = await catch_up(store, copy, progress)
     stale = [Statement(record.host, manifest.sequence, record) for record in old]
-    progress, applied = await apply.follow(copy, progress, stale, cursor=progress.cursor, behind=timedelta(), now=NOW)
+    progress, applied = await on(copy).mirror.follow(progress, stale, cursor=progress.cursor, behind=timedelta())
     assert (applied.older, applied.put) == (1, 1)  # the other host has had no later event
     assert await rows(copy, "SELECT host FROM services") == [(BIKES,)]
 
@@ -196,14 +197,14 @@ async def test_an_older_state_never_replaces_a_newer_one(store: Store, copy: Sto
 async def test_a_new_dump_removes_what_it_no_longer_has(store: Store, copy: Store, tmp_path: Path) -> None:
     """As after a cursor that expired: the events between were never read."""
     await crawl(store, SITES)
-    await forget(store, PRIVATE, now=NOW, opt_out="dns", evidence="TXT")
+    await on(store).opt_outs.forget(PRIVATE, opt_out="dns", evidence="TXT")
     await load(copy, tmp_path / "first", await dump(store, tmp_path / "first"))
     assert await rows(copy, "SELECT host, how FROM opt_outs") == [(PRIVATE, "origin")]
-    await forget(store, POST, now=NOW + DAY)
+    await on(store, NOW + DAY).opt_outs.forget(POST)
     async with store.begin() as uow:
         await uow.opt_outs.remove(PRIVATE, PRIVATE, how="file", now=NOW)
     manifest = await dump(store, tmp_path / "second", now=NOW + DAY)
-    await apply.start_dump(copy, manifest, forget_cursor=True)
+    await on(copy).mirror.start_dump(manifest, forget_cursor=True)
     await load(copy, tmp_path / "second", manifest)
     await same(store, copy, tmp_path)
     assert await rows(copy, "SELECT host FROM opt_outs") == []
@@ -214,17 +215,15 @@ async def test_opt_outs_of_the_copy_itself_win_and_stay(store: Store, copy: Stor
     await crawl(store, SITES)
     manifest = await dump(store, tmp_path / "dump")
     progress = await load(copy, tmp_path / "dump", manifest)
-    await forget(copy, POST, now=NOW, opt_out="operator", evidence="by us")
+    await on(copy).opt_outs.forget(POST, opt_out="operator", evidence="by us")
     again_loaded = [
         Statement(record.host, manifest.sequence, record)
         for line in raw_lines(tmp_path / "dump", manifest)
         for record in [received(line, exempt=EXEMPT)]
     ]
-    progress, applied = await apply.follow(
-        copy, progress, again_loaded, cursor=progress.cursor, behind=timedelta(), now=NOW
-    )
+    progress, applied = await on(copy).mirror.follow(progress, again_loaded, cursor=progress.cursor, behind=timedelta())
     assert (applied.left_out, applied.put) == (1, 1)
-    await forget(store, POST, now=NOW, opt_out="file", evidence="by the site")
+    await on(store).opt_outs.forget(POST, opt_out="file", evidence="by the site")
     progress = await catch_up(store, copy, progress)
     async with store.begin() as uow:
         await uow.opt_outs.remove(POST, POST, how="file", now=NOW)
@@ -237,31 +236,31 @@ async def test_opt_outs_of_the_copy_itself_win_and_stay(store: Store, copy: Stor
 async def test_holds_of_the_copy_itself_win_and_stay(store: Store, copy: Store, tmp_path: Path) -> None:
     await crawl(store, SITES)
     progress = await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
-    await hold(copy, POST, "quarantined", actor="operator:cli", reason="by us", now=NOW)
+    await on(copy).access.hold(POST, "quarantined", actor="operator:cli", reason="by us")
     await crawl(store, {POST: SITES[POST]}, NOW + DAY)
     await release_of_origin(store)
     progress = await catch_up(store, copy, progress)
     assert await rows(copy, "SELECT host, hidden FROM services ORDER BY host") == [(BIKES, False), (POST, True)]
-    await release(copy, POST, "quarantined", actor="operator:cli", reason="", now=NOW)
+    await on(copy).access.release(POST, "quarantined", actor="operator:cli", reason="")
     assert await rows(copy, "SELECT host FROM services WHERE NOT hidden ORDER BY host") == [(BIKES,), (POST,)]
 
 
 async def release_of_origin(store: Store) -> None:
     """Have an event of POST in the feed, so that its record is applied again."""
-    await hold(store, POST, "hidden", actor="owner:1", reason="", now=NOW)
-    await release(store, POST, "hidden", actor="owner:1", reason="", now=NOW)
+    await on(store).access.hold(POST, "hidden", actor="owner:1", reason="")
+    await on(store).access.release(POST, "hidden", actor="owner:1", reason="")
 
 
 async def test_progress_moves_with_the_records_or_not_at_all(store: Store, copy: Store, tmp_path: Path) -> None:
     await crawl(store, SITES)
     manifest = await dump(store, tmp_path / "dump")
-    await apply.begin(copy, ORIGIN)
-    progress = await apply.start_dump(copy, manifest)
+    await on(copy).mirror.begin(ORIGIN)
+    progress = await on(copy).mirror.start_dump(manifest)
     records = [received(line, exempt=EXEMPT) for line in raw_lines(tmp_path / "dump", manifest)]
     statements = [Statement(record.host, manifest.sequence, record) for record in records]
-    await apply.load(copy, progress, statements[:1], part=0, line=1, nameless=0, now=NOW)
+    await on(copy).mirror.load(progress, statements[:1], part=0, line=1, nameless=0)
     with pytest.raises(StaleProgress):  # as a second process would, that has read the progress before
-        await apply.load(copy, progress, statements, part=0, line=2, nameless=0, now=NOW)
+        await on(copy).mirror.load(progress, statements, part=0, line=2, nameless=0)
     assert await rows(copy, "SELECT host FROM services") == [(statements[0].host,)]
     assert await rows(copy, "SELECT part, line FROM mirror") == [(0, 1)]
 
@@ -285,29 +284,28 @@ async def test_a_record_that_the_database_refuses_costs_only_itself(store: Store
 async def test_a_registry_that_crawls_is_no_mirror(store: Store) -> None:
     await crawl(store, SITES)
     with pytest.raises(NotAMirror):
-        await apply.begin(store, ORIGIN)
+        await on(store).mirror.begin(ORIGIN)
 
 
 async def test_a_mirror_has_one_origin(copy: Store) -> None:
-    await apply.begin(copy, ORIGIN)
-    await apply.begin(copy, ORIGIN)
+    await on(copy).mirror.begin(ORIGIN)
+    await on(copy).mirror.begin(ORIGIN)
     with pytest.raises(NotAMirror):
-        await apply.begin(copy, "https://other.example")
+        await on(copy).mirror.begin("https://other.example")
 
 
 async def test_a_mirror_visits_nothing(copy: Store) -> None:
-    await apply.begin(copy, ORIGIN)
+    await on(copy).mirror.begin(ORIGIN)
     with pytest.raises(AssertionError, match="nothing is due"):
         await crawl(copy, SITES)
     assert await take(copy, now=NOW + DAY) is None
 
 
 async def test_a_mirror_is_not_rescored(store: Store, copy: Store, tmp_path: Path) -> None:
-    from registry.actions.recording.rescore import rescore
 
     await crawl(store, SITES)
     await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
-    assert (await rescore(copy, now=NOW + DAY)).hosts == 0
+    assert (await on(copy, NOW + DAY).maintenance.rescore()).hosts == 0
     await same(store, copy, tmp_path)
 
 
@@ -327,11 +325,11 @@ async def test_a_record_that_is_too_large_is_left_out_and_counted(
 
 async def test_restricted_services_are_counted_and_can_be_left_out(store: Store, copy: Store, tmp_path: Path) -> None:
     await crawl(store, SITES)
-    async with store.engine.begin() as connection:
-        await connection.exec_driver_sql(
-            'UPDATE services SET model = model || \'{"policies": {"training": "deny", "attribution": "required"}}\''
-            f" WHERE host = '{POST}'"
-        )
+    await execute(
+        store,
+        'UPDATE services SET model = model || \'{"policies": {"training": "deny", "attribution": "required"}}\''
+        f" WHERE host = '{POST}'",
+    )
     whole = await dump(store, tmp_path / "whole")
     assert (whole.counts["training_restricted"], whole.counts["attribution_required"]) == (1, 1)
     usage = next(value["usage"] for value in values(tmp_path / "whole", whole) if value["host"] == POST)
@@ -344,7 +342,7 @@ async def test_restricted_services_are_counted_and_can_be_left_out(store: Store,
     record = next(
         received(line, exempt=EXEMPT) for line in raw_lines(tmp_path / "whole", whole) if POST.encode() in line
     )
-    _, applied = await apply.follow(
-        copy, progress, [Statement(POST, part.sequence + 1, record)], cursor="", behind=timedelta(), now=NOW
+    _, applied = await on(copy).mirror.follow(
+        progress, [Statement(POST, part.sequence + 1, record)], cursor="", behind=timedelta()
     )
     assert applied.left_out == 1, "what the dump leaves out does not come back through the feed"

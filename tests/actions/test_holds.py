@@ -2,13 +2,6 @@
 
 import pytest
 
-from registry.actions.dumps import lookup
-from registry.actions.frontier.seed import fold_candidates, make_due, seed
-from registry.actions.frontier.submit import submit
-from registry.actions.maintenance.forget import forget, hold, release
-from registry.actions.queries import inspect
-from registry.actions.recording.record import record
-from registry.actions.recording.rescore import rescore
 from registry.core.access.audit import OPERATOR
 from registry.core.access.holds import HOLD_KINDS, HoldKind
 from registry.core.model.listing import Filters
@@ -25,6 +18,9 @@ from tests.support.builders import (
     crawl,
     finish,
     hosts_of,
+    leased,
+    on,
+    record,
     status_of,
     take,
 )  # fmt: skip
@@ -38,17 +34,17 @@ LATER = NOW + 2 * DAY
 
 
 async def listed(store: Store) -> list[str]:
-    found = await inspect.list_services(store, Filters(include_unverified=True))
+    found = await on(store).queries.list_services(Filters(include_unverified=True))
     return sorted(card.host for card in found.items)
 
 
 async def set_hold(store: Store, host: str, kind: HoldKind, *, below: bool = True) -> tuple[str, ...]:
-    held = await hold(store, host, kind, actor=OPERATOR, reason="spam", now=NOW, covers_below=below)
+    held = await on(store).access.hold(host, kind, actor=OPERATOR, reason="spam", covers_below=below)
     return held.services
 
 
 async def end_hold(store: Store, host: str, kind: HoldKind) -> tuple[str, ...]:
-    held = await release(store, host, kind, actor=OPERATOR, reason="it was a mistake", now=LATER)
+    held = await on(store, LATER).access.release(host, kind, actor=OPERATOR, reason="it was a mistake")
     return held.services
 
 
@@ -57,7 +53,7 @@ async def test_a_held_host_is_not_listed_and_shown_again_afterwards(store: Store
     await crawl(store, SITES)
     assert await set_hold(store, HOST, kind) == (API, HOST)
     assert await listed(store) == [OTHER]
-    assert await inspect.service(store, API) is None
+    assert await on(store).queries.service(API) is None
     assert (await rows(store, "SELECT count(*) FROM documents WHERE host = 'api.pigeons.com'"))[0][0] > 0
     assert await end_hold(store, HOST, kind) == (API, HOST)
     assert await listed(store) == sorted(SITES)
@@ -68,11 +64,11 @@ async def test_a_held_host_is_not_listed_and_shown_again_afterwards(store: Store
 async def test_nothing_shows_a_held_host(store: Store, kind: HoldKind) -> None:
     await crawl(store, SITES)
     await set_hold(store, HOST, kind)
-    await seed(store, SITES, source="again", now=LATER)
-    await submit(store, API, now=LATER)
-    await make_due(store, SITES, now=LATER)
+    await on(store, LATER).frontier.seed(SITES, source="again")
+    await on(store, LATER).frontier.submit(API)
+    await on(store, LATER).frontier.make_due(SITES)
     await again(store, {**SITES, API: adp_site(API, "quite_another")}, LATER)
-    await rescore(store, now=LATER + HOUR)
+    await on(store, LATER + HOUR).maintenance.rescore()
     assert await listed(store) == [OTHER]
     kinds = await changes_of(store, API)
     assert kinds[kinds.index("service.hidden") :] == ["service.hidden"]
@@ -116,22 +112,21 @@ async def test_a_block_that_another_writer_overlooked_stops_the_lease(store: Sto
 
 async def test_nobody_brings_a_blocked_host_into_the_queue(store: Store) -> None:
     await set_hold(store, HOST, "blocked")
-    report = await seed(store, [HOST, API, OTHER], source="test", now=NOW)
+    report = await on(store).frontier.seed([HOST, API, OTHER], source="test")
     assert (report.hosts, report.refusals) == (1, {"blocked": 2})
-    assert (await submit(store, API, now=NOW)).state == "blocked"
+    assert (await on(store).frontier.submit(API)).state == "blocked"
     async with store.begin() as uow:
         await uow.candidates.add([CandidateRecord(HOST, API, OTHER, "item", f"https://{OTHER}/", NOW)])
-    assert (await fold_candidates(store, now=NOW)).refusals == {"blocked": 1}
-    assert await make_due(store, [HOST, API], now=NOW) == 0
+    assert (await on(store).frontier.fold_candidates()).refusals == {"blocked": 1}
+    assert await on(store).frontier.make_due([HOST, API]) == 0
     assert await rows(store, "SELECT host FROM hosts") == [(OTHER,)]
 
 
 async def test_the_result_of_a_running_visit_of_a_blocked_host_is_dropped(store: Store) -> None:
-    await seed(store, SITES, source="test", now=NOW)
-    lease = await take(store, now=NOW)
-    assert lease is not None
+    await on(store).frontier.seed(SITES, source="test")
+    lease = await leased(store)
     await set_hold(store, HOST, "blocked")
-    recorded = await record(store, lease.token, [finish(job, SITES) for job in lease.domains], now=NOW)
+    recorded = await record(store, lease.token, [finish(job, SITES) for job in lease.domains])
     assert recorded.lost == [HOST]
     assert await listed(store) == [OTHER]
 
@@ -158,16 +153,16 @@ async def test_a_host_is_shown_only_when_the_last_hold_has_ended(
 async def test_an_opt_out_stays_when_a_hold_ends(store: Store) -> None:
     await crawl(store, SITES)
     await set_hold(store, HOST, "blocked")
-    await forget(store, HOST, now=NOW, opt_out="file")
+    await on(store).opt_outs.forget(HOST, opt_out="file")
     await end_hold(store, HOST, "blocked")
-    assert (await submit(store, HOST, now=LATER)).state == "opted_out"
+    assert (await on(store, LATER).frontier.submit(HOST)).state == "opted_out"
 
 
 async def test_a_forgotten_host_stays_blocked_and_loses_what_its_owner_set(store: Store) -> None:
     await crawl(store, SITES)
     await set_hold(store, HOST, "blocked")
     await set_hold(store, HOST, "hidden")
-    forgotten = await forget(store, HOST, now=NOW)
+    forgotten = await on(store).opt_outs.forget(HOST)
     assert forgotten.stays_out
     assert await rows(store, "SELECT kind FROM listing_holds") == [("blocked",)]
 
@@ -201,7 +196,7 @@ async def test_the_feed_tells_a_tombstone_and_nothing_of_the_service(
 async def test_mirrors_are_told(store: Store, kind: HoldKind, told: str) -> None:
     await crawl(store, SITES)
     await set_hold(store, HOST, kind)
-    records = await lookup(store, [API])
+    records = await on(store).dumps.records([API])
     assert f'"kind":"{told}"'.encode() in records.records[0]
 
 
@@ -211,7 +206,7 @@ async def test_rows_that_were_restored_as_shown_stay_out_of_the_feed_and_of_reco
     await set_hold(store, HOST, "quarantined")
     async with store.begin() as uow:
         await uow.services.show(HOST, [HOST, API])
-    records = await lookup(store, [API])
+    records = await on(store).dumps.records([API])
     assert b'"kind":"absent"' in records.records[0]
 
 

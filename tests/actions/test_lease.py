@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.frontier.lease import acquire, next_due, recover, release
-from registry.actions.frontier.seed import fold_candidates, make_due, seed
-from registry.actions.frontier.submit import MAX_WAITING, submit
-from registry.actions.recording.record import record
+from registry.actions.frontier.submit import MAX_WAITING
 from registry.core.names.domains import InvalidName
 from registry.core.visiting.shares import Standing
 from registry.core.visiting.visits import FinishedDomain
@@ -29,9 +26,12 @@ from tests.support.builders import (
     domains_of,
     finish,
     hosts_of,
+    leased,
+    on,
+    record,
     take,
 )  # fmt: skip
-from tests.support.database import rows, until_true, waiting_for_locks
+from tests.support.database import execute, rows, until_true, waiting_for_locks
 
 pytestmark = pytest.mark.slow  # processes and waits
 
@@ -40,7 +40,7 @@ NAMES = [f"site-{number:03}.com" for number in range(200)]
 
 
 async def _seed(store: Store, *names: str) -> None:
-    report = await seed(store, names, source="test", now=NOW, exempt=names)
+    report = await on(store, exempt=names).frontier.seed(names, source="test")
     assert not report.refused
 
 
@@ -70,7 +70,7 @@ async def test_an_expired_lease_is_taken_again_and_its_first_holder_cannot_compl
         store, first_lease.token, [finish(first_lease.domains[0], {"a.com": adp_site("a.com")})], now=NOW
     )
     assert (first_recorded.lost, first_recorded.hosts) == (["a.com"], [])
-    assert await release(store, first_lease.token, now=NOW) == 0
+    assert await on(store).crawl.release(first_lease.token) == 0
     second_recorded = await record(
         store, second_lease.token, [finish(second_lease.domains[0], {"a.com": adp_site("a.com")})], now=NOW
     )
@@ -80,8 +80,7 @@ async def test_an_expired_lease_is_taken_again_and_its_first_holder_cannot_compl
 async def test_a_second_record_of_a_lease_waits_and_finds_it_released(store: Store) -> None:
     """A worker that lost its connection retries while its first call may still run in the database."""
     await _seed(store, "a.com")
-    lease = await take(store)
-    assert lease is not None
+    lease = await leased(store)
     async with store.begin() as uow:
         await uow.domains.end_lease(await uow.domains.lock_leased([(lease.token, "a.com")]))
         recording = asyncio.create_task(
@@ -99,8 +98,7 @@ async def test_a_second_record_of_a_lease_waits_and_finds_it_released(store: Sto
 
 async def test_a_lease_holds_all_due_hosts_of_a_domain(store: Store) -> None:
     await _seed(store, "shop.co.uk", "api.shop.co.uk", "other.co.uk")
-    lease = await take(store, limit=2)
-    assert lease is not None
+    lease = await leased(store, limit=2)
     assert {job.domain: [host.host for host in job.hosts] for job in lease.domains} == {
         "other.co.uk": ["other.co.uk"],
         "shop.co.uk": ["shop.co.uk", "api.shop.co.uk"],
@@ -112,7 +110,7 @@ async def test_new_domains_come_first_then_the_longest_overdue(store: Store) -> 
     await crawl(store, {"old.com": {}})
     await crawl(store, {"older.com": {}}, NOW - DAY)
     later = NOW + 100 * DAY
-    await seed(store, ["new.com"], source="test", now=later)
+    await on(store, later).frontier.seed(["new.com"], source="test")
     order = []
     while lease := await take(store, limit=1, now=later):
         order += domains_of(lease)
@@ -121,7 +119,7 @@ async def test_new_domains_come_first_then_the_longest_overdue(store: Store) -> 
 
 async def test_seeding_twice_changes_nothing_and_bad_names_are_refused(store: Store) -> None:
     names = ["Shop.com", "shop.com", "https://shop.com", "co.uk", "127.0.0.1", "fine.org"]
-    report = await seed(store, names, source="test", now=NOW)
+    report = await on(store).frontier.seed(names, source="test")
     assert (report.domains, report.hosts, report.known) == (2, 2, 1)
     assert [(refusal.name, refusal.code) for refusal in report.refused] == [
         ("https://shop.com", "has_scheme"),
@@ -129,7 +127,7 @@ async def test_seeding_twice_changes_nothing_and_bad_names_are_refused(store: St
         ("127.0.0.1", "ip_address"),
     ]
     await crawl(store, {})
-    second_report = await seed(store, ["shop.com", "fine.org"], source="test", now=NOW + HOUR)
+    second_report = await on(store, NOW + HOUR).frontier.seed(["shop.com", "fine.org"], source="test")
     assert (second_report.domains, second_report.hosts, second_report.known) == (0, 0, 2)
     assert await take(store, now=NOW + HOUR) is None
 
@@ -137,39 +135,37 @@ async def test_seeding_twice_changes_nothing_and_bad_names_are_refused(store: St
 async def test_a_new_host_makes_its_waiting_domain_due(store: Store) -> None:
     await crawl(store, {"shop.com": {}})
     assert await take(store, now=NOW + HOUR) is None
-    await seed(store, ["api.shop.com"], source="test", now=NOW + HOUR)
+    await on(store, NOW + HOUR).frontier.seed(["api.shop.com"], source="test")
     assert hosts_of(await take(store, now=NOW + HOUR)) == ["api.shop.com"]
 
 
 async def test_a_host_submitted_while_its_domain_is_leased_is_not_lost(store: Store) -> None:
     await _seed(store, "shop.com")
-    lease = await take(store)
-    assert lease is not None
-    submission = await submit(store, "api.shop.com", now=NOW)
+    lease = await leased(store)
+    submission = await on(store).frontier.submit("api.shop.com")
     assert submission.state == "new"
     assert await take(store) is None, "the running lease is left alone"
-    await record(store, lease.token, [finish(lease.domains[0], {})], now=NOW)
+    await record(store, lease.token, [finish(lease.domains[0], {})])
     assert hosts_of(await take(store)) == ["api.shop.com"]
 
 
 async def test_a_host_submitted_during_its_visit_is_visited_once_more(store: Store) -> None:
     await _seed(store, "shop.com")
-    lease = await take(store)
-    assert lease is not None
+    lease = await leased(store)
     (visit,) = finish(lease.domains[0], {}, NOW + timedelta(seconds=30)).visits
-    await submit(store, "shop.com", now=NOW + timedelta(seconds=20))
+    await on(store, NOW + timedelta(seconds=20)).frontier.submit("shop.com")
     visits = (replace(visit, started_at=NOW + timedelta(seconds=10)),)
     await record(store, lease.token, [FinishedDomain("shop.com", visits)], now=NOW + timedelta(seconds=31))
     assert hosts_of(await take(store, now=NOW + timedelta(seconds=32))) == ["shop.com"]
 
 
 async def test_many_submissions_cause_no_more_than_one_visit(store: Store) -> None:
-    states = [(await submit(store, "Shop.com.", now=NOW)).state for _ in range(50)]
+    states = [(await on(store).frontier.submit("Shop.com.")).state for _ in range(50)]
     assert states == ["new"] + ["queued"] * 49
     lease = await take(store)
     assert hosts_of(lease) == ["shop.com"] and lease is not None
-    await record(store, lease.token, [finish(lease.domains[0], {})], now=NOW)
-    submission = await submit(store, "shop.com", now=NOW + timedelta(minutes=5))
+    await record(store, lease.token, [finish(lease.domains[0], {})])
+    submission = await on(store, NOW + timedelta(minutes=5)).frontier.submit("shop.com")
     assert submission.state == "known"
     assert submission.next_visit_at is not None and submission.next_visit_at > NOW
     assert await take(store, now=NOW + timedelta(minutes=5)) is None
@@ -178,36 +174,35 @@ async def test_many_submissions_cause_no_more_than_one_visit(store: Store) -> No
 async def test_a_submission_requeues_hosts_without_documents_only(store: Store) -> None:
     await crawl(store, {"empty.com": {}, "shop.com": adp_site("shop.com")})
     later = NOW + 2 * HOUR
-    assert (await submit(store, "shop.com", now=later)).state == "known"
-    assert (await submit(store, "empty.com", now=later)).state == "queued"
-    lease = await take(store, now=later)
-    assert lease is not None and hosts_of(lease) == ["empty.com"]
+    assert (await on(store, later).frontier.submit("shop.com")).state == "known"
+    assert (await on(store, later).frontier.submit("empty.com")).state == "queued"
+    lease = await leased(store, now=later)
+    assert hosts_of(lease) == ["empty.com"]
     assert lease.domains[0].hosts[0].whole_plan
 
 
 async def test_submissions_are_leased_before_seeds(store: Store) -> None:
     await _seed(store, *NAMES[:20])
-    await submit(store, "wanted.com", now=NOW)
+    await on(store).frontier.submit("wanted.com")
     assert domains_of(await take(store, limit=1)) == ["wanted.com"]
 
 
 async def test_sub_hosts_of_one_domain_cannot_fill_the_queue(store: Store) -> None:
-    states = [(await submit(store, f"s{number}.shop.com", now=NOW)).state for number in range(MAX_WAITING + 3)]
+    states = [(await on(store).frontier.submit(f"s{number}.shop.com")).state for number in range(MAX_WAITING + 3)]
     assert states == ["new"] * MAX_WAITING + ["too_many"] * 3
 
 
 async def test_bad_names_are_refused(store: Store) -> None:
     with pytest.raises(InvalidName):
-        await submit(store, "shop.example", now=NOW)
-    assert (await submit(store, "shop.example", now=NOW, exempt=["shop.example"])).state == "new"
+        await on(store).frontier.submit("shop.example")
+    assert (await on(store, exempt=["shop.example"]).frontier.submit("shop.example")).state == "new"
 
 
 async def test_released_domains_are_due_again_at_once_or_later(store: Store) -> None:
     await _seed(store, "a.com", "b.com", "c.com")
-    lease = await take(store)
-    assert lease is not None
-    assert await release(store, lease.token, ["a.com"], now=NOW) == 1
-    assert await release(store, lease.token, ["b.com"], now=NOW, later=HOUR) == 1
+    lease = await leased(store)
+    assert await on(store).crawl.release(lease.token, ["a.com"]) == 1
+    assert await on(store).crawl.release(lease.token, ["b.com"], later=HOUR) == 1
     assert domains_of(await take(store)) == ["a.com"]
     assert domains_of(await take(store, now=NOW + HOUR)) == ["a.com", "b.com", "c.com"]
 
@@ -219,15 +214,15 @@ async def test_a_domain_with_several_expired_leases_is_set_aside_despite_submiss
         assert "killer.com" in domains_of(await take(store, now=now))
         now += LEASE_FOR
     assert await take(store, now=now) is None
-    await submit(store, "www.killer.com", now=now)
+    await on(store, now).frontier.submit("www.killer.com")
     assert await take(store, now=now + SUSPECT_FOR / 2) is None
-    lease = await take(store, now=now + SUSPECT_FOR)
-    assert lease is not None and "killer.com" in domains_of(lease), "one more try after the back-off"
+    lease = await leased(store, now=now + SUSPECT_FOR)
+    assert "killer.com" in domains_of(lease), "one more try after the back-off"
     now += SUSPECT_FOR + LEASE_FOR
     assert await take(store, now=now) is None
     assert await take(store, now=now + SUSPECT_FOR) is None, "twice as long the second time"
-    last_lease = await take(store, now=now + 2 * SUSPECT_FOR)
-    assert last_lease is not None and "killer.com" in domains_of(last_lease)
+    last_lease = await leased(store, now=now + 2 * SUSPECT_FOR)
+    assert "killer.com" in domains_of(last_lease)
     await record(store, last_lease.token, [finish(job, {}) for job in last_lease.domains], now=now + DAY)
     assert (await take(store, now=now + 200 * DAY)) is not None, "a completed visit ends the count"
 
@@ -237,13 +232,13 @@ async def test_make_due_restores_domains_that_were_set_aside(store: Store) -> No
     await _seed(store, "aside.com", "held.com")
     for _ in range(MAX_ATTEMPTS):
         await take(store, holder=1)
-        await recover(store, now=NOW)
+        await on(store).crawl.recover()
     assert await take(store) is None
-    await make_due(store, ["aside.com"], now=NOW)
+    await on(store).frontier.make_due(["aside.com"])
     assert domains_of(await take(store, holder=1)) == ["aside.com"]
     assert domains_of(await take(store, now=NOW + SUSPECT_FOR, holder=1)) == ["held.com"]
-    await make_due(store, ["held.com"], now=NOW)
-    assert await recover(store, now=NOW) == 2
+    await on(store).frontier.make_due(["held.com"])
+    assert await on(store).crawl.recover() == 2
     assert domains_of(await take(store)) == ["aside.com", "held.com"]
 
 
@@ -255,11 +250,11 @@ async def test_only_leases_of_dead_holders_are_recovered(store: Store) -> None:
             first_lease = await take(store, limit=1, holder=dead_holder.id)
             second_lease = await take(store, limit=1, holder=live_holder.id)
             assert first_lease is not None and second_lease is not None
-            assert await recover(store, now=NOW) == 0
-        assert await recover(store, now=NOW) == 1
+            assert await on(store).crawl.recover() == 0
+        assert await on(store).crawl.recover() == 1
         assert domains_of(await take(store)) == domains_of(first_lease)
-        assert await recover(store, now=NOW) == 1, "that lease names a holder that never was"
-    recorded = await record(store, first_lease.token, [finish(first_lease.domains[0], {})], now=NOW)
+        assert await on(store).crawl.recover() == 1, "that lease names a holder that never was"
+    recorded = await record(store, first_lease.token, [finish(first_lease.domains[0], {})])
     assert recorded.lost == domains_of(first_lease)
 
 
@@ -270,11 +265,11 @@ async def test_a_lease_of_a_killed_process_is_recovered(store: Store, database_u
     )
     try:
         assert worker.stdout is not None and await worker.stdout.readline() == b"a.com\n"
-        assert await recover(store, now=NOW) == 0
+        assert await on(store).crawl.recover() == 0
     finally:
         worker.kill()
         await worker.wait()
-    await until_true(lambda: recover(store, now=NOW))  # the server needs a moment to notice
+    await until_true(lambda: on(store).crawl.recover())  # the server needs a moment to notice
     assert domains_of(await take(store)) == ["a.com"]
 
 
@@ -298,26 +293,26 @@ asyncio.run(work())
 async def test_a_holder_whose_session_is_killed_is_not_alive(store: Store) -> None:
     async with hold_leases(store.engine) as holder:
         assert await holder.is_alive()
-        async with store.engine.begin() as connection:
-            await connection.exec_driver_sql(
-                "SELECT pg_terminate_backend(l.pid, 60000) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
-                " WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database()"
-            )
+        await execute(
+            store,
+            "SELECT pg_terminate_backend(l.pid, 60000) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+            " WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database()",
+        )
         assert not await holder.is_alive()
 
 
 async def test_a_lease_can_be_limited_to_named_hosts(store: Store) -> None:
     await _seed(store, "a.com", "b.com")
-    lease = await acquire(store, limit=10, now=NOW, lease_for=LEASE_FOR, holder=1, only=["www.b.com"])
+    lease = await on(store).crawl.lease(limit=10, holder=1, only=["www.b.com"])
     assert domains_of(lease) == ["b.com"]
 
 
 async def test_next_due_ignores_leased_domains(store: Store) -> None:
-    assert await next_due(store) is None
+    assert await on(store).crawl.next_due() is None
     await _seed(store, "a.com")
-    assert (await next_due(store) or NOW) < NOW
+    assert (await on(store).crawl.next_due() or NOW) < NOW
     await take(store)
-    assert await next_due(store) is None
+    assert await on(store).crawl.next_due() is None
 
 
 async def test_candidates_become_hosts_after_all_due_ones(store: Store) -> None:
@@ -328,15 +323,15 @@ async def test_candidates_become_hosts_after_all_due_ones(store: Store) -> None:
             for name in names
         )
     await _seed(store, "seeded.com")
-    report = await fold_candidates(store, now=NOW)
+    report = await on(store).frontier.fold_candidates()
     assert report.hosts == 12
     assert sorted(refusal.code for refusal in report.refused) == ["ip_address", "too_many_hosts", "too_many_hosts"]
     lease = await take(store, limit=1)
     assert domains_of(lease) == ["seeded.com"]
-    second_lease = await take(store)
-    assert second_lease is not None and {"good.com", "many.com", "shop.com"} == set(domains_of(second_lease))
+    second_lease = await leased(store)
+    assert {"good.com", "many.com", "shop.com"} == set(domains_of(second_lease))
     assert all(host.short for job in second_lease.domains for host in job.hosts)
-    assert (await fold_candidates(store, now=NOW)).hosts == 0
+    assert (await on(store).frontier.fold_candidates()).hosts == 0
 
 
 async def test_hosts_that_opted_out_are_not_queued(store: Store) -> None:
@@ -344,23 +339,22 @@ async def test_hosts_that_opted_out_are_not_queued(store: Store) -> None:
         await uow.opt_outs.add([OptOutRecord("shop.com", "shop.com", "robots", "", NOW)])
         await uow.opt_outs.add([OptOutRecord("big.com", "blog.big.com", "robots", "", NOW)])
         await uow.candidates.add([CandidateRecord("shop.com", "api.shop.com", "x.com", "item", "https://x.com/", NOW)])
-    report = await seed(store, ["www.shop.com", "a.blog.big.com", "notblog.big.com"], source="test", now=NOW)
+    report = await on(store).frontier.seed(["www.shop.com", "a.blog.big.com", "notblog.big.com"], source="test")
     assert [(refusal.name, refusal.code) for refusal in report.refused] == [
         ("www.shop.com", "opted_out"),
         ("a.blog.big.com", "opted_out"),
     ]
-    assert (await submit(store, "shop.com", now=NOW)).state == "opted_out"
-    assert [refusal.code for refusal in (await fold_candidates(store, now=NOW)).refused] == ["opted_out"]
-    assert await make_due(store, ["shop.com"], now=NOW) == 0
+    assert (await on(store).frontier.submit("shop.com")).state == "opted_out"
+    assert [refusal.code for refusal in (await on(store).frontier.fold_candidates()).refused] == ["opted_out"]
+    assert await on(store).frontier.make_due(["shop.com"]) == 0
     assert hosts_of(await take(store)) == ["notblog.big.com"]
 
 
 async def test_make_due_requests_the_whole_plan_for_known_hosts(store: Store) -> None:
     await crawl(store, {"shop.com": adp_site("shop.com", etag='"1"')})
     assert await take(store, now=NOW + HOUR) is None
-    assert await make_due(store, ["shop.com", "unknown.com"], now=NOW + HOUR) == 1
-    lease = await take(store, now=NOW + HOUR)
-    assert lease is not None
+    assert await on(store, NOW + HOUR).frontier.make_due(["shop.com", "unknown.com"]) == 1
+    lease = await leased(store, now=NOW + HOUR)
     (job,) = lease.domains[0].hosts
     assert job.whole_plan and job.robots is None
     assert {document.url for document in job.known} == {

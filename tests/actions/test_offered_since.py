@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from registry.actions.indexing import drain
-from registry.actions.queries.discover import discover
-from registry.actions.recording.rescore import rescore
 from registry.core.model.listing import Filters, Query
 from registry.search.embedded import EmbeddedBackend
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, NOW, Site, adp_site, again, changes_of, crawl
+from tests.support.builders import DAY, NOW, Site, adp_site, again, changes_of, crawl, on
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL
 
@@ -34,8 +31,10 @@ async def since(store: Store, host: str) -> datetime | None:
 
 
 async def answers(store: Store, backend: EmbeddedBackend, *, unique: bool = True) -> Sequence[str]:
-    await drain(store, backend, now=NOW)
-    page = await discover(store, backend, Query("parcels with couriers", filters=Filters(unique=unique)))
+    await on(store, backend=backend).search.drain()
+    page = await on(store, backend=backend).search.discover(
+        Query("parcels with couriers", filters=Filters(unique=unique))
+    )
     return [hit.card.host for hit in page.hits]
 
 
@@ -64,7 +63,7 @@ async def test_a_service_recorded_before_there_was_an_age_is_as_old_as_its_listi
         await connection.execute(text("UPDATE services SET listing = listing - 'offered_since'"))
     assert await since(store, OLD) == NOW
     before = await changes_of(store, OLD)
-    assert (await rescore(store, now=NOW + WEEK)).changed == 0
+    assert (await on(store, NOW + WEEK).maintenance.rescore()).changed == 0
     await again(store, {OLD: site(OLD, KNIVES | {"pricing": {"type": "free"}})}, NOW + 2 * WEEK)
     assert await since(store, OLD) == NOW
     assert await changes_of(store, OLD) == [*before, "service.changed"]

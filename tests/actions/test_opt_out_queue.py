@@ -6,7 +6,6 @@ from datetime import datetime
 
 import pytest
 
-from registry.actions.maintenance.forget import forget
 from registry.actions.maintenance.opt_out import (
     CLAIM_FOR,
     MAX_CLAIMED,
@@ -14,19 +13,12 @@ from registry.actions.maintenance.opt_out import (
     Proof,
     TooManyRequests,
     Wish,
-    ask,
-    ask_at_once,
-    claim,
-    settle,
-    status,
 )
-from registry.actions.maintenance.prune import prune
-from registry.actions.recording.record import record
 from registry.store.engine import make_engine
 from registry.store.records import OptOutRequestRecord
 from registry.store.unit_of_work import Store
 from tests.actions.test_prune import KEEP
-from tests.support.builders import DAY, HOUR, NOW, adp_site, crawl, finish, take
+from tests.support.builders import DAY, HOUR, NOW, adp_site, crawl, finish, leased, on, record, take
 from tests.support.database import rows
 
 pytestmark = pytest.mark.slow  # thousands of rows
@@ -50,7 +42,7 @@ async def queue_of_many(store: Store, clients: int, each: int) -> None:
 
 
 async def claimed(store: Store, limit: int, now: datetime = LATER) -> list[str]:
-    return sorted(request.host for request in await claim(store, limit=limit, now=now))
+    return sorted(request.host for request in await on(store, now).opt_outs.claim(limit=limit))
 
 
 async def open_requests(store: Store) -> list[str]:
@@ -75,12 +67,12 @@ async def test_a_new_client_is_next_whatever_others_have_queued(store: Store) ->
 
 async def test_with_more_clients_than_places_those_without_a_check_go_first(store: Store) -> None:
     await queue_of_many(store, clients=30, each=3)
-    first = await claim(store, limit=20, now=LATER)
+    first = await on(store, LATER).opt_outs.claim(limit=20)
     await queue(store, OWNER, HONEST, at=LATER)
     second = await claimed(store, 11)
     assert HONEST in second
     assert len({client_of(request.host) for request in first} | set(map(client_of, second))) == 31
-    await settle(store, first[0], Proof(), now=LATER)
+    await on(store, LATER).opt_outs.settle(first[0], Proof())
     (third,) = await claimed(store, 1)
     assert client_of(third) == client_of(first[0].host), "again the one for whom nothing is being checked"
 
@@ -88,10 +80,10 @@ async def test_with_more_clients_than_places_those_without_a_check_go_first(stor
 async def test_clients_take_turns_when_there_are_more_than_places(store: Store) -> None:
     """A new client waits for one request of each of the others, not for all that they queued before it."""
     await queue_of_many(store, clients=30, each=9)
-    served = await claim(store, limit=30, now=LATER)
+    served = await on(store, LATER).opt_outs.claim(limit=30)
     await queue(store, OWNER, HONEST, at=LATER)
     for request in served:
-        await settle(store, request, Proof(), now=LATER)
+        await on(store, LATER).opt_outs.settle(request, Proof())
     assert await claimed(store, 1) == [HONEST]
 
 
@@ -103,7 +95,7 @@ async def test_requests_of_one_client_are_checked_in_order(store: Store) -> None
 
 async def test_the_operator_goes_first(store: Store) -> None:
     await queue_of_many(store, clients=5, each=2)
-    await ask_at_once(store, HONEST, "out", now=LATER)
+    await on(store, LATER).opt_outs.request_as_operator(HONEST, "out")
     assert HONEST not in await claimed(store, 3), "the command checks it"
     assert await claimed(store, 1, now=LATER + CLAIM_FOR) == [HONEST], "the command died"
 
@@ -111,7 +103,9 @@ async def test_the_operator_goes_first(store: Store) -> None:
 async def test_two_workers_never_claim_the_same_request(store: Store, database_url: str) -> None:
     await queue_of_many(store, clients=20, each=6)
     other = Store(make_engine(database_url, pool_size=5))
-    claims = await asyncio.gather(*(claim(worker, limit=7, now=LATER) for _ in range(6) for worker in (store, other)))
+    claims = await asyncio.gather(
+        *(on(worker, LATER).opt_outs.claim(limit=7) for _ in range(6) for worker in (store, other))
+    )
     await other.close()
     hosts = [request.host for requests in claims for request in requests]
     assert len(hosts) == len(set(hosts)) == 20 * MAX_CLAIMED
@@ -123,37 +117,37 @@ async def test_a_claim_expires(store: Store) -> None:
     await queue(store, OWNER, HONEST)
     assert await claimed(store, 9) == [HONEST]
     assert await claimed(store, 9, now=LATER + CLAIM_FOR * 0.9) == []
-    (request,) = await claim(store, limit=9, now=LATER + CLAIM_FOR)
-    await settle(store, request, Proof(), now=LATER + CLAIM_FOR)
+    (request,) = await on(store, LATER + CLAIM_FOR).opt_outs.claim(limit=9)
+    await on(store, LATER + CLAIM_FOR).opt_outs.settle(request, Proof())
     assert await claimed(store, 9, now=LATER + DAY) == []
 
 
 async def test_the_first_verdict_counts(store: Store) -> None:
     """The slower of two workers, whose claim had expired, does not replace the verdict that was published."""
     await queue(store, OWNER, HONEST)
-    (request,) = await claim(store, limit=1, now=NOW)
-    await settle(store, request, Proof(), now=LATER)
-    await settle(store, request, Proof((), ("dns",)), now=LATER + HOUR)
+    (request,) = await on(store).opt_outs.claim(limit=1)
+    await on(store, LATER).opt_outs.settle(request, Proof())
+    await on(store, LATER + HOUR).opt_outs.settle(request, Proof((), ("dns",)))
     assert await rows(store, "SELECT verdict FROM opt_out_requests") == [("no_proof",)]
 
 
 async def test_open_requests_of_a_client_are_limited(store: Store) -> None:
     for number in range(MAX_OPEN):
-        await ask(store, f"a{number}.com", "out", client="198.51.100.1", now=NOW)
+        await on(store).opt_outs.request(f"a{number}.com", "out", client="198.51.100.1")
     with pytest.raises(TooManyRequests) as refused:
-        await ask(store, "one-more.com", "out", client="198.51.100.1", now=NOW)
+        await on(store).opt_outs.request("one-more.com", "out", client="198.51.100.1")
     assert refused.value.retry_after.total_seconds() > 0
-    (request,) = await claim(store, limit=1, now=NOW)
-    await settle(store, request, Proof(), now=NOW)
-    await ask(store, "one-more.com", "out", client="198.51.100.1", now=NOW)
-    await ask(store, HONEST, "out", client=OWNER, now=NOW)
+    (request,) = await on(store).opt_outs.claim(limit=1)
+    await on(store).opt_outs.settle(request, Proof())
+    await on(store).opt_outs.request("one-more.com", "out", client="198.51.100.1")
+    await on(store).opt_outs.request(HONEST, "out", client=OWNER)
     assert len(await open_requests(store)) == MAX_OPEN + 1
 
 
 @pytest.mark.parametrize("wish", ["out", "in"])
 async def test_an_open_request_keeps_its_place_and_owner(store: Store, wish: Wish) -> None:
-    await ask(store, HONEST, "out", client=OWNER, now=NOW)
-    reply = await ask(store, HONEST, wish, client="198.51.100.1", now=LATER)
+    await on(store).opt_outs.request(HONEST, "out", client=OWNER)
+    reply = await on(store, LATER).opt_outs.request(HONEST, wish, client="198.51.100.1")
     assert reply.request == OptOutRequestRecord(HONEST, HONEST, "out", NOW)
     assert await rows(store, "SELECT wish, client FROM opt_out_requests") == [("out", OWNER)]
     async with store.begin() as uow:  # two requests at the same time: each finds none
@@ -165,44 +159,44 @@ async def test_invented_hosts_do_not_block_the_others_of_their_domain(store: Sto
     visited = f"api.{HONEST}"
     await crawl(store, {visited: adp_site(visited)})
     for number in range(10):
-        await ask(store, f"h{number}.{HONEST}", "out", client="198.51.100.1", now=NOW)
+        await on(store).opt_outs.request(f"h{number}.{HONEST}", "out", client="198.51.100.1")
     assert len(await open_requests(store)) == 3
     for host in (HONEST, f"www.{HONEST}", visited):
-        reply = await ask(store, host, "out", client=OWNER, now=NOW)
+        reply = await on(store).opt_outs.request(host, "out", client=OWNER)
         assert reply.request is not None and reply.request.host == host
-    assert (await ask(store, f"h9.{HONEST}", "out", client=OWNER, now=NOW)).request is None
+    assert (await on(store).opt_outs.request(f"h9.{HONEST}", "out", client=OWNER)).request is None
 
 
 async def test_checked_hosts_do_not_block_an_invented_one(store: Store) -> None:
     visited = [f"{label}.{HONEST}" for label in "abcd"]
     await crawl(store, {host: adp_site(host) for host in visited})
     for host in (HONEST, f"www.{HONEST}", *visited):
-        await ask(store, host, "out", client="198.51.100.1", now=NOW)
-    assert (await ask(store, f"new.{HONEST}", "out", client=OWNER, now=NOW)).request is not None
+        await on(store).opt_outs.request(host, "out", client="198.51.100.1")
+    assert (await on(store).opt_outs.request(f"new.{HONEST}", "out", client=OWNER)).request is not None
 
 
 async def test_pointless_requests_do_not_use_up_the_checks_of_a_host(store: Store) -> None:
     """A check delays the next one by hours: strangers must not cause one that cannot change anything."""
-    assert (await ask(store, HONEST, "in", client="198.51.100.1", now=NOW)).request is None
-    await forget(store, HONEST, now=NOW, opt_out="file")
-    assert (await ask(store, HONEST, "out", client="198.51.100.1", now=NOW)).request is None
-    reply = await ask(store, HONEST, "in", client=OWNER, now=NOW)
+    assert (await on(store).opt_outs.request(HONEST, "in", client="198.51.100.1")).request is None
+    await on(store).opt_outs.forget(HONEST, opt_out="file")
+    assert (await on(store).opt_outs.request(HONEST, "out", client="198.51.100.1")).request is None
+    reply = await on(store).opt_outs.request(HONEST, "in", client=OWNER)
     assert reply.request is not None and reply.opt_out is not None
     assert await open_requests(store) == [HONEST]
 
 
 async def test_who_asked_is_erased_with_the_verdict(store: Store) -> None:
-    await ask(store, HONEST, "out", client=OWNER, now=NOW)
+    await on(store).opt_outs.request(HONEST, "out", client=OWNER)
     assert await rows(store, "SELECT client FROM opt_out_requests") == [(OWNER,)]
-    (request,) = await claim(store, limit=1, now=NOW)
-    await settle(store, request, Proof(), now=NOW)
+    (request,) = await on(store).opt_outs.claim(limit=1)
+    await on(store).opt_outs.settle(request, Proof())
     assert await rows(store, "SELECT client, claimed_until FROM opt_out_requests") == [(None, None)]
 
 
 async def test_who_asked_is_erased_after_a_day_without_a_worker(store: Store) -> None:
     await queue(store, OWNER, HONEST, "doves.com")
     await queue(store, OWNER, "young.com", at=NOW + HOUR)
-    await prune(store, KEEP, now=NOW + DAY + HOUR / 2)
+    await on(store, NOW + DAY + HOUR / 2).maintenance.prune(KEEP)
     assert await rows(store, "SELECT host FROM opt_out_requests WHERE client IS NOT NULL") == [("young.com",)]
     assert await claimed(store, 9, now=NOW + 2 * DAY) == ["doves.com", HONEST, "young.com"], "nothing is lost"
 
@@ -210,30 +204,29 @@ async def test_who_asked_is_erased_after_a_day_without_a_worker(store: Store) ->
 async def test_a_check_does_not_wait_for_the_lease_and_the_visit_is_dropped(store: Store) -> None:
     """The visit under the lease began before the opt-out: nothing of it is stored, and no other one begins."""
     await crawl(store, {HONEST: adp_site(HONEST)}, NOW - 30 * DAY)
-    lease = await take(store, now=NOW)
-    assert lease is not None and [job.domain for job in lease.domains] == [HONEST]
-    await ask(store, HONEST, "out", client=OWNER, now=NOW)
-    (request,) = await claim(store, limit=1, now=NOW)
-    await forget(store, request.host, now=NOW, opt_out="file")
+    lease = await leased(store)
+    assert [job.domain for job in lease.domains] == [HONEST]
+    await on(store).opt_outs.request(HONEST, "out", client=OWNER)
+    (request,) = await on(store).opt_outs.claim(limit=1)
+    await on(store).opt_outs.forget(request.host, opt_out="file")
     recorded = await record(
         store, lease.token, [finish(job, {HONEST: adp_site(HONEST)}) for job in lease.domains], now=NOW
     )
     assert (recorded.hosts, recorded.lost) == ([], [HONEST])
     assert await rows(store, "SELECT host FROM services") == await rows(store, "SELECT host FROM hosts") == []
     assert await take(store, now=NOW + 400 * DAY) is None
-    assert (await status(store, HONEST)).opt_out is not None
+    assert (await on(store).opt_outs.status(HONEST)).opt_out is not None
 
 
 async def test_a_site_that_returns_during_a_visit_of_its_domain_is_due_after_it(store: Store) -> None:
     closed = f"api.{HONEST}"
     await crawl(store, {HONEST: adp_site(HONEST)}, NOW - 30 * DAY)
-    await forget(store, closed, now=NOW - 2 * DAY, opt_out="file")
-    lease = await take(store, now=NOW)
-    assert lease is not None
-    await ask(store, closed, "in", client=OWNER, now=NOW)
-    (request,) = await claim(store, limit=1, now=NOW)
-    assert await settle(store, request, Proof(), now=NOW) == "readmitted"
-    assert await take(store, now=NOW) is None, "the first visit is still going on"
-    await record(store, lease.token, [finish(job, {HONEST: adp_site(HONEST)}) for job in lease.domains], now=NOW)
-    again = await take(store, now=NOW)
-    assert again is not None and [job.host for job in again.domains[0].hosts] == [closed]
+    await on(store, NOW - 2 * DAY).opt_outs.forget(closed, opt_out="file")
+    lease = await leased(store)
+    await on(store).opt_outs.request(closed, "in", client=OWNER)
+    (request,) = await on(store).opt_outs.claim(limit=1)
+    assert await on(store).opt_outs.settle(request, Proof()) == "readmitted"
+    assert await take(store) is None, "the first visit is still going on"
+    await record(store, lease.token, [finish(job, {HONEST: adp_site(HONEST)}) for job in lease.domains])
+    again = await leased(store)
+    assert [job.host for job in again.domains[0].hosts] == [closed]

@@ -4,17 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.feed import page
-from registry.actions.frontier.recheck import recheck
-from registry.actions.mirroring import apply
 from registry.actions.mirroring.apply import DecidedAtOrigin, NotAMirror
-from registry.actions.ownership import claiming, owning
-from registry.actions.reports import file_report
 from registry.core.access.tokens import Token
 from registry.store.unit_of_work import Store
 from tests.actions.ownership.test_ownership import claimed, owner_of
 from tests.actions.test_dumps import BIKES, EXEMPT, ORIGIN, POST, SITES, catch_up, dump, load, public, same
-from tests.support.builders import NOW, adp_site, crawl
+from tests.support.builders import adp_site, crawl, on
 from tests.support.database import rows
 
 
@@ -25,40 +20,39 @@ async def test_what_an_owner_decides_reaches_the_copy(store: Store, copy: Store,
     progress = await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
     before = await public(copy, tmp_path / "copy")
     owner = await owner_of(store, POST)
-    await owning.set_note(store, owner, POST, "Closed on Sundays.", now=NOW)
+    await on(store).ownership.set_note(owner, POST, "Closed on Sundays.")
     progress = await catch_up(store, copy, progress)
     assert await public(copy, tmp_path / "copy") == before
     await same(store, copy, tmp_path)
-    await owning.hide(store, owner, POST, now=NOW)
+    await on(store).ownership.hide(owner, POST)
     progress = await catch_up(store, copy, progress)
     await same(store, copy, tmp_path)
     assert await rows(copy, "SELECT host FROM services ORDER BY host") == [(BIKES,), (sub,)]
-    await owning.give_up(store, owner, POST, now=NOW)
+    await on(store).ownership.give_up(owner, POST)
     progress = await catch_up(store, copy, progress)
     await same(store, copy, tmp_path)
     assert await rows(copy, "SELECT host FROM services ORDER BY host") == [(BIKES,), (POST,), (sub,)]
-    assert (await page(store)).events[-1].kind == "ownership.ended"
+    assert (await on(store).feed.page()).events[-1].kind == "ownership.ended"
 
 
 async def test_a_registry_with_owners_becomes_no_mirror(copy: Store) -> None:
     owner = await owner_of(copy, POST)
     with pytest.raises(NotAMirror):
-        await apply.begin(copy, ORIGIN)
-    await owning.give_up(copy, owner, POST, now=NOW)
-    assert (await apply.begin(copy, ORIGIN)).origin == ORIGIN
+        await on(copy).mirror.begin(ORIGIN)
+    await on(copy).ownership.give_up(owner, POST)
+    assert (await on(copy).mirror.begin(ORIGIN)).origin == ORIGIN
 
 
 async def test_a_mirror_decides_nothing_about_its_entries(store: Store, copy: Store, tmp_path: Path) -> None:
     await crawl(store, SITES)
     _, token = await claimed(copy, POST)  # before it became a mirror
     await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
-    report = {"client": "203.0.113.7", "token": Token("report", "0" * 16, "x" * 43), "now": NOW}
     for refused in (
         claimed(copy, POST),
-        claiming.ask(copy, token, now=NOW),
-        owning.hide(copy, Token("owner", token.id, "x" * 43), POST, now=NOW),
-        recheck(copy, POST, now=NOW, exempt=EXEMPT),
-        file_report(copy, POST, "wrong", "It copies our service.", **report),
+        on(copy).claims.ask(token),
+        on(copy).ownership.hide(Token("owner", token.id, "x" * 43), POST),
+        on(copy, exempt=EXEMPT).frontier.recheck(POST),
+        on(copy).reports.file(POST, "wrong", "It copies our service.", client="203.0.113.7"),
     ):
         with pytest.raises(DecidedAtOrigin) as raised:
             await refused

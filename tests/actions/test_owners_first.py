@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from registry.actions.indexing import drain
-from registry.actions.queries.discover import discover
+from registry.actions.queries.discover import SearchActions
 from registry.core.model.listing import Listing, Query, Resemblance, SortBy, TrustLevel
 from registry.search.embedded import EmbeddedBackend
 from registry.store.unit_of_work import Store
-from tests.actions.catalogue import NOW, put
+from tests.actions.catalogue import put
 from tests.search.listings import listing
+from tests.support.builders import on
 
 OWNER = listing("api.paypal.com", "PayPal: Payments between people and shops.", ("refund", "Refunds a payment."))
 OTHER = listing("till.example", "Till: Takes payments with cards and PayPal.", ("take_payment", "Takes a payment."))
@@ -27,8 +27,8 @@ async def hosts(
     store: Store, backend: EmbeddedBackend, question: str, *listings: Listing, sort: SortBy = "relevance"
 ) -> list[str]:
     await put(store, *listings)
-    await drain(store, backend, now=NOW)
-    page = await discover(store, backend, Query(question, sort=sort))
+    await on(store, backend=backend).search.drain()
+    page = await on(store, backend=backend).search.discover(Query(question, sort=sort))
     return [hit.card.host for hit in page.hits]
 
 
@@ -47,10 +47,10 @@ async def test_a_corrected_question_counts_as_asked(store: Store, backend: Embed
     assert found[0] == "api.paypal.com" and found[-1] == "claims-paypal.com"
 
 
-async def test_pages_follow_the_same_order(store: Store, backend: EmbeddedBackend) -> None:
+async def test_pages_follow_the_same_order(store: Store, search: SearchActions, backend: EmbeddedBackend) -> None:
     whole = await hosts(store, backend, "paypal refund", USER, OWNER, OTHER)
-    first = await discover(store, backend, Query("paypal refund", limit=1))
-    rest = await discover(store, backend, Query("paypal refund", limit=10), first.next_cursor)
+    first = await search.discover(Query("paypal refund", limit=1))
+    rest = await search.discover(Query("paypal refund", limit=10), first.next_cursor)
     assert [hit.card.host for hit in (*first.hits, *rest.hits)] == whole
 
 
@@ -67,7 +67,7 @@ async def test_a_user_of_the_name_answers_where_nobody_else_does(store: Store, b
 
 async def test_cards_say_why(store: Store, backend: EmbeddedBackend) -> None:
     await hosts(store, backend, "paypal", USER)
-    [hit] = (await discover(store, backend, Query("paypal"))).hits
+    [hit] = (await on(store, backend=backend).search.discover(Query("paypal"))).hits
     assert hit.card.trust == {
         "reasons": ["known_name"],
         "resembles": {"name": "PayPal", "domain": "paypal.com", "seen_in": "host"},

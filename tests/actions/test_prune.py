@@ -6,19 +6,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from registry.actions.maintenance.prune import prune
-from registry.actions.queries import inspect
-from registry.actions.recording.rescore import rescore
-from registry.actions.reports import KIND, file_report, filed, resolve_report
 from registry.core.access.audit import OPERATOR
-from registry.core.access.tokens import Token
 from registry.core.model.documents import Outcome
 from registry.core.model.reports import CODES, Code, ReportState
 from registry.core.model.services import to_json
 from registry.core.scheduling.jobs import MIN_LEDGER_AGE, Retention
 from registry.store.records import CandidateRecord, ChangeRecord, VisitRecord
 from registry.store.unit_of_work import Store
-from tests.support.builders import ADP, DAY, HOUR, NOW, Page, adp_manifest, adp_site, again, crawl
+from tests.support.builders import ADP, DAY, HOUR, NOW, Page, adp_manifest, adp_site, again, crawl, on, service_of
 from tests.support.database import rows, until_true, waiting_for_locks
 from tests.support.hang import HANG_SECONDS
 
@@ -65,25 +60,25 @@ async def test_old_visits_are_pruned_except_the_last_of_each_host(store: Store) 
     async with store.begin() as uow:
         await uow.ledger.add_visits([visit_record(NOW - 500 * DAY, f"www.{HOST}")])
 
-    assert await prune(store, KEEP, now=NOW) == {"visits": 2}
+    assert await on(store).maintenance.prune(KEEP) == {"visits": 2}
 
     assert await visit_times(store) == [*moments[:3], NOW - 500 * DAY]
-    assert await prune(store, KEEP, now=NOW) == {}
+    assert await on(store).maintenance.prune(KEEP) == {}
 
 
 async def test_visits_that_count_for_the_daily_budget_are_always_kept(store: Store) -> None:
     moments = [NOW - hours * HOUR for hours in (1, 12, 23, 30, 47, 49, 60)]
     await add_visits(store, *moments)
-    await prune(store, replace(KEEP, visits_days=0, visits_per_host=1), now=NOW)
+    await on(store).maintenance.prune(replace(KEEP, visits_days=0, visits_per_host=1))
     assert await visit_times(store) == moments[:5]
     assert timedelta(hours=47) < MIN_LEDGER_AGE < timedelta(hours=49)
 
 
 async def test_many_rows_are_pruned_in_small_transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("registry.store.pruning.MAX_ROWS", 7)
-    monkeypatch.setattr("registry.actions.maintenance.prune.MAX_ROWS", 7)
+    monkeypatch.setattr("registry.actions.maintenance.maintenance.MAX_ROWS", 7)
     await add_visits(store, *(NOW - (100 + days) * DAY for days in range(40)))
-    assert await prune(store, KEEP, now=NOW) == {"visits": 37}
+    assert await on(store).maintenance.prune(KEEP) == {"visits": 37}
 
 
 async def visit_changing_site(store: Store, versions: int, interval: timedelta = 10 * DAY) -> datetime:
@@ -104,9 +99,11 @@ async def test_bodies_of_replaced_versions_are_pruned_after_their_time(store: St
     bodies = await count(store, "bodies")
     assert bodies == 6 + 1  # six manifests, one detail
 
-    assert await prune(store, KEEP, now=last_visit_at) == {"bodies": 1}  # replaced 40 days ago; the next one, 30
+    assert await on(store, last_visit_at).maintenance.prune(KEEP) == {
+        "bodies": 1
+    }  # replaced 40 days ago; the next one, 30
 
-    assert await prune(store, KEEP, now=last_visit_at + 35 * DAY) == {"bodies": 4}
+    assert await on(store, last_visit_at + 35 * DAY).maintenance.prune(KEEP) == {"bodies": 4}
     needed = await count(store, "documents", "has_body")
     assert await count(store, "bodies") == needed == 2
 
@@ -114,20 +111,20 @@ async def test_bodies_of_replaced_versions_are_pruned_after_their_time(store: St
 async def test_pruning_keeps_the_explanation_of_the_current_score(store: Store) -> None:
     last_visit_at = await visit_changing_site(store, 5)
     later = last_visit_at + YEARS
-    before = await inspect.service(store, HOST, include_details=True)
-    assert before is not None and before.breakdown and before.documents
-    status = await inspect.status(store, HOST, now=later)
+    before = await service_of(store, HOST, include_details=True)
+    assert before.breakdown and before.documents
+    status = await on(store, later).queries.status(HOST)
 
-    pruned = await prune(store, replace(KEEP, visits_per_host=1, versions=1), now=later)
+    pruned = await on(store, later).maintenance.prune(replace(KEEP, visits_per_host=1, versions=1))
 
     assert set(pruned) == {"visits", "document_history", "scores", "bodies", "changes"}
-    assert await inspect.service(store, HOST, include_details=True) == before
-    assert await inspect.status(store, HOST, now=later) == status
+    assert await on(store).queries.service(HOST, include_details=True) == before
+    assert await on(store, later).queries.status(HOST) == status
     assert await count(store, "visits") == await count(store, "scores") == 1
-    rescored = await rescore(store, now=later)
+    rescored = await on(store, later).maintenance.rescore()
     assert (rescored.changed, rescored.failed) == (0, [])
-    after = await inspect.service(store, HOST, include_details=True)
-    assert after is not None and to_json(after.service) == to_json(before.service)
+    after = await service_of(store, HOST, include_details=True)
+    assert to_json(after.service) == to_json(before.service)
 
 
 async def test_the_body_of_a_gone_document_is_kept_for_a_while(store: Store) -> None:
@@ -137,8 +134,8 @@ async def test_the_body_of_a_gone_document_is_kept_for_a_while(store: Store) -> 
         await uow.hosts.make_due([(HOST, HOST)], due=gone_at)
         await uow.domains.due_by([HOST], due=gone_at, now=gone_at)
     await again(store, {HOST: {ADP: Page("", 410, media_type="text/plain")}}, gone_at)
-    assert "bodies" not in await prune(store, KEEP, now=gone_at + 29 * DAY)
-    assert (await prune(store, KEEP, now=gone_at + 31 * DAY))["bodies"] >= 1
+    assert "bodies" not in await on(store, gone_at + 29 * DAY).maintenance.prune(KEEP)
+    assert (await on(store, gone_at + 31 * DAY).maintenance.prune(KEEP))["bodies"] >= 1
 
 
 async def test_orphans_are_pruned(store: Store) -> None:
@@ -148,7 +145,7 @@ async def test_orphans_are_pruned(store: Store) -> None:
             await uow._connection.exec_driver_sql(f"UPDATE {table} SET host = 'gone.{HOST}'")
     orphan_counts = {table: n for table in ("capabilities", "findings") if (n := await count(store, table))}
     assert "capabilities" in orphan_counts
-    assert await prune(store, KEEP, now=NOW) == orphan_counts
+    assert await on(store).maintenance.prune(KEEP) == orphan_counts
 
 
 async def test_reports_decided_long_ago_are_pruned_and_open_ones_kept(store: Store) -> None:
@@ -156,15 +153,17 @@ async def test_reports_decided_long_ago_are_pruned_and_open_ones_kept(store: Sto
         "spam": ("accepted", 61), "dead": ("rejected", 61), "wrong": ("rejected", 59), "malware": ("in_review", 61),
     }  # fmt: skip
     await crawl(store, {HOST: adp_site(HOST, "create_parcel")}, NOW - 500 * DAY)
-    tokens = {code: Token(KIND, f"{number:016x}", "s" * 43) for number, code in enumerate(CODES)}
-    for code, token in tokens.items():
-        await file_report(store, HOST, code, "It is.", client="1", token=token, now=NOW - 400 * DAY)
-        found = await filed(store, token)
+    tokens = {}
+    for code in CODES:
+        token = (await on(store, NOW - 400 * DAY).reports.file(HOST, code, "It is.", client="1")).token
+        assert token is not None
+        tokens[code] = token
+        found = await on(store).reports.filed(token)
         if found is not None and code in decided:
             state, days = decided[code]
-            await resolve_report(store, found.report.id, state, "", actor=OPERATOR, now=NOW - days * DAY)
-    assert (await prune(store, KEEP, now=NOW))["reports"] == 2
-    left = {code for code, token in tokens.items() if await filed(store, token) is not None}
+            await on(store, NOW - days * DAY).reports.resolve(found.report.id, state, "", actor=OPERATOR)
+    assert (await on(store).maintenance.prune(KEEP))["reports"] == 2
+    left = {code for code, token in tokens.items() if await on(store).reports.filed(token) is not None}
     assert left == set(CODES) - {"spam", "dead"}
     assert await count(store, "reports") == await count(store, "report_filings") == 4
 
@@ -177,7 +176,7 @@ async def test_old_folded_candidates_are_pruned_and_waiting_ones_kept(store: Sto
         await uow.candidates.add(candidates)
         await uow.candidates.fold([(candidates[0], "public_suffix")], now=NOW - 60 * DAY)
         await uow.candidates.fold([(candidates[1], None)], now=NOW - 40 * DAY)
-    assert await prune(store, KEEP, now=NOW) == {"candidates": 1}
+    assert await on(store).maintenance.prune(KEEP) == {"candidates": 1}
     assert await rows(store, "SELECT host FROM candidates ORDER BY host") == [("new.com",), ("open.com",)]
 
 
@@ -185,7 +184,7 @@ async def test_the_change_feed_is_kept_as_long_as_configured(store: Store) -> No
     moments = [NOW - 100 * DAY - HOUR, NOW - 100 * DAY + HOUR, NOW]
     async with store.begin() as uow:
         await uow.ledger.add_changes([ChangeRecord(HOST, HOST, "service.changed", at, {}) for at in moments])
-    assert await prune(store, KEEP, now=NOW) == {"changes": 1}
+    assert await on(store).maintenance.prune(KEEP) == {"changes": 1}
     assert [at for (at,) in await rows(store, "SELECT at FROM changes ORDER BY id")] == moments[1:]
 
 
@@ -194,7 +193,7 @@ async def test_old_job_runs_are_pruned_except_the_last_of_each_job(store: Store)
         for days in range(30):
             await uow.jobs.begin("often", now=NOW - days * DAY)
         await uow.jobs.begin("seldom", now=NOW - 300 * DAY)
-    assert await prune(store, KEEP, now=NOW) == {"job_runs": 10}
+    assert await on(store).maintenance.prune(KEEP) == {"job_runs": 10}
     assert await count(store, "job_runs", "job = 'seldom'") == 1
 
 
@@ -202,7 +201,7 @@ async def test_search_targets_without_updates_are_pruned(store: Store) -> None:
     async with store.begin() as uow:
         await uow.search.register("embedded:fed", now=NOW - 6 * DAY)
         await uow.search.register("embedded:left", now=NOW - 8 * DAY)
-    assert await prune(store, KEEP, now=NOW) == {"search_target": 1}
+    assert await on(store).maintenance.prune(KEEP) == {"search_target": 1}
     async with store.begin() as uow:
         assert await uow.search.targets() == ["embedded:fed"]
 
@@ -227,7 +226,7 @@ async def test_a_body_that_a_visit_is_about_to_refer_to_is_not_lost(store: Store
         current = next(document for document in await uow.documents.of([HOST]) if document.url.endswith(ADP))
         await uow.documents.add_bodies({key: b"as it was"})  # the body is stored, so nothing is written
         await uow.documents.put([replace(current, sha256=key[1])])
-        prune_task = asyncio.create_task(prune(store, KEEP, now=later))
+        prune_task = asyncio.create_task(on(store, later).maintenance.prune(KEEP))
         await until_true(lambda: waiting_for_locks(store))
         assert not prune_task.done()
     await prune_task
@@ -261,4 +260,4 @@ async def test_prune_locks_no_domain_without_idle_rows(store: Store) -> None:
     async with store.begin() as uow:
         await uow.domains.lock([HOST, "other.com"])
         async with asyncio.timeout(HANG_SECONDS):
-            assert await prune(store, KEEP, now=NOW) == {}
+            assert await on(store).maintenance.prune(KEEP) == {}

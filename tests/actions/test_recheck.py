@@ -10,14 +10,13 @@ from registry.actions.frontier.recheck import (
     MOST_OF_CLIENT_AND_DOMAIN,
     MOST_OF_DOMAIN,
     Recheck,
-    recheck,
 )
-from registry.actions.frontier.submit import MAX_PER_CLIENT, REMEMBERED, erase_clients, submit
+from registry.actions.frontier.submit import MAX_PER_CLIENT, REMEMBERED
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import InvalidName
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, HOUR, NOW, Page, adp_site, crawl, hosts_of, status_of, take
+from tests.support.builders import DAY, HOUR, NOW, Page, adp_site, crawl, hosts_of, leased, on, status_of, take
 from tests.support.database import rows
 
 HOST = "shop.com"
@@ -26,7 +25,7 @@ LATER = NOW + HOUR
 
 
 async def asked(store: Store, host: str = HOST, *, client: str | None = STRANGER, now: datetime = LATER) -> Recheck:
-    return await recheck(store, host, client=client, now=now)
+    return await on(store, now).frontier.recheck(host, client=client)
 
 
 async def revisit(store: Store, now: datetime) -> None:
@@ -37,17 +36,16 @@ async def test_a_listed_host_is_visited_again_with_the_whole_plan(store: Store) 
     await revisit(store, NOW)
     assert await take(store, now=LATER) is None
     assert await asked(store) == Recheck("queued", HOST, HOST, LATER)
-    lease = await take(store, now=LATER)
-    assert lease is not None and hosts_of(lease) == [HOST]
+    lease = await leased(store, now=LATER)
+    assert hosts_of(lease) == [HOST]
     (job,) = lease.domains[0].hosts
     assert job.whole_plan and job.named and job.robots is None
 
 
 async def test_a_health_check_requests_only_what_is_known(store: Store) -> None:
     await revisit(store, NOW)
-    assert (await recheck(store, HOST, client=STRANGER, whole_plan=False, now=LATER)).state == "queued"
-    lease = await take(store, now=LATER)
-    assert lease is not None
+    assert (await on(store, LATER).frontier.recheck(HOST, client=STRANGER, whole_plan=False)).state == "queued"
+    lease = await leased(store, now=LATER)
     (job,) = lease.domains[0].hosts
     assert not job.whole_plan and job.known
 
@@ -95,7 +93,7 @@ async def test_an_owner_asks_at_once_and_as_often_as_needed(store: Store) -> Non
     now = NOW
     for _ in range(3 * MOST_OF_DOMAIN):
         now += timedelta(seconds=10)
-        assert (await recheck(store, HOST, by_owner=True, now=now)).state == "queued"
+        assert (await on(store, now).frontier.recheck(HOST, by_owner=True)).state == "queued"
         await revisit(store, now)
     assert (await asked(store, now=now + AGAIN_AFTER)).state == "queued", "it took nothing from strangers"
 
@@ -109,7 +107,7 @@ async def test_a_host_that_asks_for_time_gets_it(store: Store, by_owner: bool) -
     status = await status_of(store, HOST, then)
     assert status.outcome is Outcome.RATE_LIMITED and status.next_visit_at is not None
     client = None if by_owner else STRANGER
-    answer = await recheck(store, HOST, client=client, by_owner=by_owner, now=then + HOUR)
+    answer = await on(store, then + HOUR).frontier.recheck(HOST, client=client, by_owner=by_owner)
     assert (answer.state, answer.retry_at) == ("asked_for_time", min(status.next_visit_at, then + DAY))
 
 
@@ -118,7 +116,7 @@ async def test_a_host_that_opted_out_is_not_visited(store: Store) -> None:
     async with store.begin() as uow:
         await uow.opt_outs.add([OptOutRecord(HOST, HOST, "file", "", NOW)])
     assert (await asked(store)).state == "opted_out"
-    assert (await recheck(store, HOST, by_owner=True, now=LATER)).state == "opted_out"
+    assert (await on(store, LATER).frontier.recheck(HOST, by_owner=True)).state == "opted_out"
     assert await take(store, now=LATER) is None
 
 
@@ -134,7 +132,7 @@ async def test_bounds_of_submissions_hold_for_hosts_that_were_never_reached(stor
     names = [f"s{number}.{HOST}" for number in range(MAX_PER_CLIENT + 1)]
     nothing = Page(failure=Outcome.UNREACHABLE, reason="nxdomain")
     for client, name in zip([STRANGER] * MAX_PER_CLIENT + [OTHER], names, strict=True):
-        await submit(store, name, client=client, now=NOW)
+        await on(store).frontier.submit(name, client=client)
     await crawl(store, dict.fromkeys(names, nothing), NOW)
     assert (await asked(store, names[-1])).state == "client_domain"
 
@@ -142,8 +140,8 @@ async def test_bounds_of_submissions_hold_for_hosts_that_were_never_reached(stor
 async def test_who_asked_is_erased_after_a_day(store: Store) -> None:
     await revisit(store, NOW)
     await asked(store)
-    await erase_clients(store, now=LATER + REMEMBERED - HOUR)
+    await on(store, LATER + REMEMBERED - HOUR).frontier.erase_clients()
     assert await rows(store, "SELECT client FROM rechecks") == [(STRANGER,)]
-    await erase_clients(store, now=LATER + REMEMBERED)
+    await on(store, LATER + REMEMBERED).frontier.erase_clients()
     for table in ("rechecks", "turns"):
         assert await rows(store, f"SELECT client FROM {table}") == []

@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from registry.actions.frontier.seed import fold_candidates, seed
-from registry.actions.frontier.submit import submit
-from registry.actions.queries import inspect
-from registry.actions.recording.record import record
+from registry.actions.queries.inspect import capability_view
 from registry.core.model.documents import Outcome
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.visiting.visits import FinishedDomain
@@ -32,6 +29,10 @@ from tests.support.builders import (
     crawl,
     finish,
     hosts_of,
+    leased,
+    on,
+    record,
+    service_of,
     status_of,
     take,
     visit,
@@ -55,8 +56,7 @@ async def test_a_found_manifest_is_listed_with_its_details(store: Store) -> None
     recorded = await crawl(store, {HOST: adp_site(HOST, "create_parcel", "track_parcel")})
     assert (recorded.hosts, recorded.listed, recorded.failed) == ([HOST], [HOST], {})
 
-    view = await inspect.service(store, HOST, include_details=True)
-    assert view is not None
+    view = await service_of(store, HOST, include_details=True)
     assert (view.record.name, view.record.formats, view.record.cap_count) == ("Pigeon post of pigeons", ("adp",), 2)
     assert view.record.trust_level is TrustLevel.VERIFIED
     assert view.record.well_known_url == f"https://{HOST}{ADP}"
@@ -66,9 +66,9 @@ async def test_a_found_manifest_is_listed_with_its_details(store: Store) -> None
     assert view.breakdown["value"] == view.record.score > 0
     assert view.response_ms == 20
 
-    capability_view = await inspect.capability(store, HOST, "create_parcel")
-    assert capability_view is not None and capability_view.capability.detail is not None
-    assert await inspect.capability(store, HOST, "no_such") is None
+    stored = await on(store).queries.stored_capability(HOST, "create_parcel")
+    assert stored is not None and capability_view(stored).capability.detail is not None
+    assert await on(store).queries.stored_capability(HOST, "no_such") is None
     assert (await status_of(store, HOST, NOW)).state == "listed"
     assert await changes_of(store, HOST) == ["service.listed"]
 
@@ -82,13 +82,13 @@ async def test_a_host_without_documents_has_reasons_and_a_later_visit(store: Sto
     assert (status.state, status.outcome) == ("not_listed", Outcome.ABSENT)
     assert "/agent.json: not a manifest (html)" in status.reasons
     assert status.next_visit_at is not None and 12 * DAY <= status.next_visit_at - NOW <= 16 * DAY
-    assert await inspect.status(store, "never-heard-of.com", now=NOW) is None
+    assert await on(store).queries.status("never-heard-of.com") is None
 
 
 async def test_two_formats_are_one_service(store: Store) -> None:
     await crawl(store, {HOST: {**adp_site(HOST), "/agent.json": Page(awp_manifest(HOST))}})
-    view = await inspect.service(store, HOST)
-    assert view is not None and view.record.formats == ("adp", "awp")
+    view = await service_of(store, HOST)
+    assert view.record.formats == ("adp", "awp")
     assert {capability.name for capability in view.service.capabilities} == {"create_parcel", "rent_bike"}
 
 
@@ -108,8 +108,8 @@ async def test_a_visit_without_changes_writes_timestamps_only(store: Store) -> N
     assert await rows(store, f"SELECT count(*) FROM document_history WHERE url = 'https://{HOST}{ADP}'") == [(1,)]
     assert await rows(store, f"SELECT seen_at FROM documents WHERE url = 'https://{HOST}{ADP}'") == [(NOW + 26 * HOUR,)]
     assert await rows(store, "SELECT count(*) FROM visits") == [(2,)]
-    view = await inspect.service(store, HOST)
-    assert view is not None and (view.record.updated_at, view.record.seen_at) == (NOW, NOW + 26 * HOUR)
+    view = await service_of(store, HOST)
+    assert (view.record.updated_at, view.record.seen_at) == (NOW, NOW + 26 * HOUR)
     assert await changes_of(store, HOST) == ["service.listed"]
     async with store.begin() as uow:
         assert [row.host for row in await uow.search.dirty("index", limit=10)] == [HOST], "its date is another one"
@@ -135,8 +135,8 @@ async def test_a_second_visit_on_the_same_day_leaves_the_index_alone(store: Stor
 async def test_a_change_is_kept_in_history_and_in_the_change_feed(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST)})
     await again(store, {HOST: adp_site(HOST, name="Carrier pigeons")}, NOW + 2 * DAY)
-    view = await inspect.service(store, HOST)
-    assert view is not None and view.record.name == "Carrier pigeons"
+    view = await service_of(store, HOST)
+    assert view.record.name == "Carrier pigeons"
     assert (view.record.created_at, view.record.updated_at) == (NOW, NOW + 2 * DAY)
     assert await changes_of(store, HOST) == ["service.listed", "service.changed"]
     async with store.begin() as uow:
@@ -150,12 +150,11 @@ async def test_a_change_is_kept_in_history_and_in_the_change_feed(store: Store) 
 
 
 async def test_recording_twice_changes_nothing(store: Store) -> None:
-    await seed(store, [HOST], source="test", now=NOW)
-    lease = await take(store)
-    assert lease is not None
+    await on(store).frontier.seed([HOST], source="test")
+    lease = await leased(store)
     finished = [finish(lease.domains[0], {HOST: adp_site(HOST)})]
-    first = await record(store, lease.token, finished, now=NOW)
-    second = await record(store, lease.token, finished, now=NOW)
+    first = await record(store, lease.token, finished)
+    second = await record(store, lease.token, finished)
     assert (first.hosts, second.hosts, second.lost) == ([HOST], [], [HOST])
     assert await changes_of(store, HOST) == ["service.listed"]
 
@@ -170,32 +169,31 @@ async def test_copies_of_one_document_are_one_document(store: Store) -> None:
     }
     changed = {**manifest, "intent": "Rents cargo bicycles by the hour in three cities."}
     await again(store, {HOST: {"/agent.json": Page(changed)}}, NOW + 2 * DAY)
-    view = await inspect.service(store, HOST)
-    assert view is not None and view.service.description == changed["intent"]
+    view = await service_of(store, HOST)
+    assert view.service.description == changed["intent"]
 
 
 async def test_a_redirected_host_is_an_alias_and_its_target_is_queued(store: Store) -> None:
     apex = f"https://{HOST}"
-    await seed(store, ["www." + HOST], source="test", now=NOW)
-    lease = await take(store)
-    assert lease is not None
+    await on(store).frontier.seed(["www." + HOST], source="test")
+    lease = await leased(store)
     (www_visit,) = finish(lease.domains[0], {}).visits
     redirected_visit = replace(www_visit, outcome=Outcome.REDIRECTED_AWAY, reason="alias", alias_of=HOST, answers=())
-    await record(store, lease.token, [FinishedDomain(HOST, (redirected_visit,))], now=NOW)
+    await record(store, lease.token, [FinishedDomain(HOST, (redirected_visit,))])
     assert (await status_of(store, "www." + HOST, NOW)).alias_of == HOST
     lease = await take(store)
     assert hosts_of(lease) == [HOST] and lease is not None
     await record(store, lease.token, [finish(lease.domains[0], {HOST: adp_site(HOST)})], now=NOW)
-    view = await inspect.service(store, HOST)
-    assert view is not None and view.record.base_url == apex
+    view = await service_of(store, HOST)
+    assert view.record.base_url == apex
 
 
 async def test_documents_name_candidates_that_become_hosts(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST)})
-    report = await fold_candidates(store, now=NOW)
+    report = await on(store).frontier.fold_candidates()
     assert report.hosts == 3
-    lease = await take(store)
-    assert lease is not None and hosts_of(lease) == [f"api.{HOST}", f"docs.{HOST}", f"mcp.{HOST}"]
+    lease = await leased(store)
+    assert hosts_of(lease) == [f"api.{HOST}", f"docs.{HOST}", f"mcp.{HOST}"]
     assert all(host.short for host in lease.domains[0].hosts)
 
 
@@ -205,8 +203,7 @@ async def test_details_beyond_the_budget_wait_for_the_next_visit(store: Store) -
     await crawl(store, {HOST: site})
     next_visit_at = (await status_of(store, HOST, NOW)).next_visit_at
     assert next_visit_at == NOW + HOUR
-    lease = await take(store, now=NOW + HOUR)
-    assert lease is not None
+    lease = await leased(store, now=NOW + HOUR)
     (job,) = lease.domains[0].hosts
     assert job.pending and not job.whole_plan and job.robots is not None
     assert all(probe.via is not None and probe.via.rel == "detail_url" for probe in job.pending)
@@ -215,16 +212,14 @@ async def test_details_beyond_the_budget_wait_for_the_next_visit(store: Store) -
         if (lease := await take(store, now=NOW + hours * HOUR)) is not None:
             later = NOW + hours * HOUR
             await record(store, lease.token, [finish(lease.domains[0], {HOST: site}, later)], now=later)
-    view = await inspect.service(store, HOST, include_details=True)
-    assert view is not None
+    view = await service_of(store, HOST, include_details=True)
     assert [capability.name for capability in view.service.capabilities if capability.detail is None] == []
 
 
 async def test_a_bad_domain_does_not_take_the_others_with_it(store: Store) -> None:
     hosts = [f"site-{number}.com" for number in range(7)]
-    await seed(store, hosts, source="test", now=NOW)
-    lease = await take(store)
-    assert lease is not None
+    await on(store).frontier.seed(hosts, source="test")
+    lease = await leased(store)
     finished = [finish(job, {job.domain: adp_site(job.domain)}) for job in lease.domains]
     (original_visit,) = finished[3].visits
     unstorable_visit = replace(original_visit, requests=2**40)  # an integer too large for its column
@@ -232,11 +227,11 @@ async def test_a_bad_domain_does_not_take_the_others_with_it(store: Store) -> No
     foreign_visit = replace(finished[5].visits[0], host="elsewhere.com")
     finished[5] = FinishedDomain(finished[5].domain, (foreign_visit,))
 
-    recorded = await record(store, lease.token, finished, now=NOW)
+    recorded = await record(store, lease.token, finished)
 
     assert set(recorded.failed) == {"site-3.com", "site-5.com"}
     assert sorted(recorded.listed) == [f"site-{number}.com" for number in (0, 1, 2, 4, 6)]
-    assert await take(store, now=NOW) is None, "they wait"
+    assert await take(store) is None, "they wait"
     assert sorted(hosts_of(await take(store, now=NOW + 12 * HOUR))) == ["site-3.com", "site-5.com"]
 
 
@@ -263,8 +258,7 @@ async def test_hostile_values_are_stored_and_read_back_by_every_reader(store: St
     )
     for path in ("/.well-known/agent", "/agent.json", "/.well-known/agent.json"):
         assert stored_bodies[f"https://hostile.com{path}"] == bodies[path]
-    lease = await take(store, now=NOW + 60 * DAY)
-    assert lease is not None
+    lease = await leased(store, now=NOW + 60 * DAY)
     finished = [finish(job, {"hostile.com": site}, NOW + 60 * DAY) for job in lease.domains]
     recorded = await record(store, lease.token, finished, now=NOW + 60 * DAY)
     assert recorded.failed == {}
@@ -281,7 +275,7 @@ async def test_an_unreadable_row_affects_only_itself(store: Store) -> None:
         await connection.exec_driver_sql(f"UPDATE hosts SET pending = '[1e5000]' WHERE host = '{HOST}'")
         await connection.exec_driver_sql("UPDATE hosts SET pending = '[7, {}, {\"via\": 1}]' WHERE host = 'other.com'")
         await connection.exec_driver_sql(f"UPDATE documents SET headers = '[1e5000]' WHERE host = '{HOST}'")
-    listed = await inspect.list_services(store, Filters())
+    listed = await on(store).queries.list_services(Filters())
     assert {card.host for card in listed.items} == {HOST, "other.com"}
     assert "other.com" in await store.cards.of([(HOST, HOST), ("other.com", "other.com")])
     async with store.begin() as uow:
@@ -289,21 +283,20 @@ async def test_an_unreadable_row_affects_only_itself(store: Store) -> None:
     assert (await status_of(store, HOST, NOW)).state in ("listed", "not_listed")
     site = adp_site(HOST, name="Pigeons again")
     await again(store, {HOST: site, "other.com": adp_site("other.com")}, NOW + 2 * DAY)
-    view = await inspect.service(store, HOST)
-    assert view is not None and view.record.name == "Pigeons again"
+    view = await service_of(store, HOST)
+    assert view.record.name == "Pigeons again"
 
 
 async def test_waiters_are_notified_of_a_recorded_visit(store: Store) -> None:
     for name in (HOST, "slow.com"):
-        await submit(store, name, now=NOW)
-    lease = await take(store)
-    assert lease is not None
+        await on(store).frontier.submit(name)
+    lease = await leased(store)
     jobs = {job.domain: job for job in lease.domains}
     async with RecordedListener(store) as feed:
         waiters = [asyncio.create_task(feed.wait(HOST, HOST, since=NOW, seconds=120)) for _ in range(3)]
         slow = asyncio.create_task(feed.wait("slow.com", "slow.com", since=NOW, seconds=0.2))
         await asyncio.sleep(0.05)
-        await record(store, lease.token, [finish(jobs[HOST], {})], now=NOW)
+        await record(store, lease.token, [finish(jobs[HOST], {})])
         assert await asyncio.gather(*waiters) == [True, True, True]
         assert await feed.wait(HOST, HOST, since=NOW, seconds=120), "recorded before it was asked for"
         assert not await slow
@@ -321,7 +314,7 @@ async def test_waits_without_time_use_the_connection_that_is_there(store: Store)
 
 async def test_the_visit_log_holds_requests_and_outcomes(store: Store) -> None:
     await crawl(store, {HOST: {ADP: Page(adp_manifest(HOST, "a_thing")), "/caps/a_thing": Page("no", 404)}})
-    (row,) = await inspect.visits(store, HOST)
+    (row,) = await on(store).queries.visits(HOST)
     assert (row.outcome, row.whole_plan) == (Outcome.FOUND, True)
     assert row.requests == len(row.vector) > 15
     by_url = {entry["url"]: entry for entry in row.vector}
@@ -329,9 +322,9 @@ async def test_the_visit_log_holds_requests_and_outcomes(store: Store) -> None:
     assert (manifest["outcome"], manifest["format"], manifest["status"], manifest["ms"]) == ("found", "adp", 200, 20)
     detail = by_url[f"https://{HOST}/caps/a_thing"]
     assert (detail["outcome"], detail["via"]["rel"]) == ("absent", "detail_url")
-    view = await inspect.service(store, HOST)
-    assert view is not None and "adp.detail_unanswered" in {finding.reason for finding in view.findings}
-    overview = await inspect.overview(store, now=NOW)
+    view = await service_of(store, HOST)
+    assert "adp.detail_unanswered" in {finding.reason for finding in view.findings}
+    overview = await on(store).queries.overview()
     assert (overview.outcomes, overview.formats, overview.services) == ({"found": 1}, {"adp": 1}, 1)
     assert overview.frontier == {"due": 0, "leased": 0, "waiting": 1, "never": 0}
 
@@ -340,13 +333,13 @@ async def test_a_batch_of_hosts_of_one_domain_is_one_lease(store: Store) -> None
     hosts = [HOST, "api." + HOST, "eu." + HOST]
     recorded = await crawl(store, {host: adp_site(host) for host in hosts})
     assert sorted(recorded.listed) == sorted(hosts)
-    assert await inspect.waiting(store, hosts, now=NOW) == 0
+    frontier = on(store, exempt=hosts).frontier
+    assert await frontier.waiting(frontier.hosts_of(hosts)) == 0
 
 
 async def test_a_revisit_requests_known_documents_only(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST, etag='"7"')})
-    lease = await take(store, now=NOW + 2 * DAY)
-    assert lease is not None
+    lease = await leased(store, now=NOW + 2 * DAY)
     job = lease.domains[0].hosts[0]
     assert (job.whole_plan, [document.etag for document in job.known if document.format == "adp"]) == (False, ['"7"'])
     assert visit(job, adp_site(HOST, etag='"7"'), NOW + 2 * DAY).requests == 2

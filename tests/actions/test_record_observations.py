@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from registry.actions.queries import inspect
-from registry.actions.recording.rescore import rescore
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, HOUR, NOW, Page, again, crawl
+from tests.support.builders import DAY, HOUR, NOW, Page, again, crawl, on, service_of
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL
 
@@ -46,8 +44,7 @@ def actions(*names: str, version: str = "1.0") -> dict[str, Any]:
 
 async def watched(store: Store) -> set[str]:
     """Return which of the findings in question the service has, as its score shows them."""
-    view = await inspect.service(store, HOST)
-    assert view is not None
+    view = await service_of(store, HOST)
     return {line["reason"] for line in view.breakdown["lines"]} & WATCHED
 
 
@@ -71,8 +68,8 @@ async def test_a_front_page_with_the_link_or_no_front_page_is_not(store: Store) 
     assert await visits(store, {ATP: Page(atp_manifest()), "/": home}) == [set()]
     other = {ATP: Page({**atp_manifest(), "name": "Papier"})}
     await crawl(store, {"papier.com": other})
-    view = await inspect.service(store, "papier.com")
-    assert view is not None and "atp.home_link" not in {line["reason"] for line in view.breakdown["lines"]}
+    view = await service_of(store, "papier.com")
+    assert "atp.home_link" not in {line["reason"] for line in view.breakdown["lines"]}
 
 
 async def test_an_ignored_validator_is_noted_until_it_is_honoured(store: Store) -> None:
@@ -85,7 +82,7 @@ async def test_an_ignored_validator_is_noted_until_it_is_honoured(store: Store) 
 async def test_rescoring_keeps_what_was_observed(store: Store) -> None:
     ignoring = {ATP: Page(atp_manifest(), headers={"etag": '"1"'})}
     assert await visits(store, ignoring, ignoring) == [set(), {"atp.revalidation"}]
-    rescored = await rescore(store, now=NOW + 9 * DAY)
+    rescored = await on(store, NOW + 9 * DAY).maintenance.rescore()
     assert (rescored.changed, rescored.failed) == (0, [])
     assert await watched(store) == {"atp.revalidation"}
 
@@ -93,9 +90,9 @@ async def test_rescoring_keeps_what_was_observed(store: Store) -> None:
 async def test_a_visit_that_shows_nothing_new_is_no_news(store: Store) -> None:
     ignoring = {ATP: Page(atp_manifest(), headers={"etag": '"1"'})}
     await visits(store, ignoring, ignoring)
-    before = await inspect.service(store, HOST)
+    before = await on(store).queries.service(HOST)
     await again(store, {HOST: ignoring}, NOW + 20 * DAY)
-    after = await inspect.service(store, HOST)
+    after = await on(store).queries.service(HOST)
     assert before is not None and after is not None
     assert replace(after.record, seen_at=before.record.seen_at, listing=before.record.listing) == before.record
 

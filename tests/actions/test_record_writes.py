@@ -6,12 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from registry.actions.frontier.seed import seed
-from registry.actions.recording.record import record_all
 from registry.core.visiting.shares import Standing
 from registry.store.engine import StoreUnavailable
 from registry.store.unit_of_work import Store
-from tests.support.builders import ADP, DAY, HOUR, NOW, Site, adp_site, again, crawl, finish, take
+from tests.support.builders import ADP, DAY, HOUR, NOW, Site, adp_site, again, crawl, finish, on, take
 from tests.support.database import rows
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL
@@ -44,7 +42,7 @@ async def documents(store: Store) -> list[object]:
 
 
 async def test_a_host_without_documents_costs_one_visit_row_and_its_updates(store: Store) -> None:
-    await seed(store, ["empty.com"], source="test", now=NOW)
+    await on(store).frontier.seed(["empty.com"], source="test")
     await log_writes(store)
     await again(store, {}, NOW)
     cost = Counter({"visits insert": 1, "hosts update": 1, "domains update": 2})  # the domain: leased, then released
@@ -84,12 +82,12 @@ async def test_a_changed_document_writes_only_what_changed(store: Store) -> None
 async def test_domains_of_many_leases_are_recorded_together(store: Store) -> None:
     """Each under its own token: a domain leased by another by now is skipped, the others are written."""
     sites: dict[str, Site] = {f"n{number}.com": {} for number in range(4)}
-    await seed(store, sites, source="test", now=NOW)
+    await on(store).frontier.seed(sites, source="test")
     leases = [await take(store, limit=1) for _ in sites]
     finished = [(lease.token, finish(lease.domains[0], sites)) for lease in leases if lease is not None]
     assert len(finished) == 4
     (_, lost_domain), *kept_leases = finished
-    recorded = await record_all(store, [(uuid4(), lost_domain), *kept_leases], now=NOW)
+    recorded = await on(store).crawl.record_all([(uuid4(), lost_domain), *kept_leases])
     assert recorded.lost == [lost_domain.domain]
     assert sorted(recorded.hosts) == sorted(finished_domain.domain for _, finished_domain in kept_leases)
     assert recorded.failed == {}
@@ -98,7 +96,7 @@ async def test_domains_of_many_leases_are_recorded_together(store: Store) -> Non
 
 async def test_spent_requests_are_counted_per_domain_since_a_time(store: Store) -> None:
     names = [HOST, f"www.{HOST}", f"api.{HOST}"]
-    await seed(store, names, source="test", now=NOW)
+    await on(store).frontier.seed(names, source="test")
     await again(store, {}, NOW)
     requests = sum(number for (number,) in await rows(store, "SELECT requests FROM visits"))
     assert requests > 3 * 10
@@ -123,7 +121,7 @@ async def test_the_row_of_a_visit_is_small(store: Store) -> None:
 
 async def test_a_lost_connection_raises_and_the_next_one_works(store: Store) -> None:
     """Also when the error comes from below SQLAlchemy, which must then discard the dead connection itself."""
-    await seed(store, ["empty.com"], source="test", now=NOW)
+    await on(store).frontier.seed(["empty.com"], source="test")
     with pytest.raises(StoreUnavailable):
         async with store.begin() as uow:
             await uow.hosts.of(["empty.com"])

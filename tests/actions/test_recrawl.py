@@ -4,13 +4,11 @@ from datetime import datetime
 
 import pytest
 
-from registry.actions.frontier.recheck import FORGOTTEN_AFTER, recrawl
-from registry.actions.frontier.seed import seed
-from registry.actions.queries import inspect
+from registry.actions.frontier.recheck import FORGOTTEN_AFTER
 from registry.store.holder import hold_leases
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, HOUR, NOW, adp_site, changes_of, crawl, domains_of, take
+from tests.support.builders import DAY, HOUR, NOW, adp_site, changes_of, crawl, domains_of, on, take
 from tests.support.database import rows
 
 pytestmark = pytest.mark.slow  # sessions of their own
@@ -30,28 +28,28 @@ async def test_hosts_that_documents_name_are_queued(store: Store) -> None:
         await uow.candidates.add(
             [CandidateRecord(host, host, "a.com", "link", "https://a.com/", NOW) for host in hosts]
         )
-    recrawled = await recrawl(store, now=NOW)
+    recrawled = await on(store).frontier.recrawl()
     assert (recrawled.folded, recrawled.due) == (2_100, 2_100)
-    assert (await recrawl(store, now=NOW)).folded == 0
+    assert (await on(store).frontier.recrawl()).folded == 0
 
 
 async def test_leases_of_dead_holders_are_freed_and_live_ones_counted(store: Store) -> None:
-    await seed(store, ["a.com", "b.com"], source="test", now=NOW)
+    await on(store).frontier.seed(["a.com", "b.com"], source="test")
     assert domains_of(await take(store, limit=1, now=NOW, holder=99)) == ["a.com"]
     async with hold_leases(store.engine) as hold:
         assert domains_of(await take(store, limit=1, now=NOW, holder=hold.id)) == ["b.com"]
-        recrawled = await recrawl(store, now=NOW)
+        recrawled = await on(store).frontier.recrawl()
         assert (recrawled.recovered, recrawled.crawlers) == (1, 1)
-    assert (await recrawl(store, now=NOW)).crawlers == 0
+    assert (await on(store).frontier.recrawl()).crawlers == 0
 
 
 @pytest.mark.parametrize("due", [None, NOW + 300 * DAY])
 async def test_a_domain_without_a_next_visit_is_made_due(store: Store, due: datetime | None) -> None:
-    await seed(store, ["a.com", "b.com"], source="test", now=NOW)
+    await on(store).frontier.seed(["a.com", "b.com"], source="test")
     await set_domain_due(store, "a.com", due)
-    recrawled = await recrawl(store, now=NOW)
+    recrawled = await on(store).frontier.recrawl()
     assert (recrawled.brought, recrawled.due) == (1, 2)
-    assert (await recrawl(store, now=NOW)).brought == 0
+    assert (await on(store).frontier.recrawl()).brought == 0
 
 
 async def test_domains_that_wait_on_purpose_are_left_alone(store: Store) -> None:
@@ -67,7 +65,7 @@ async def test_domains_that_wait_on_purpose_are_left_alone(store: Store) -> None
     async with hold_leases(store.engine) as hold:
         await set_domain_due(store, "leased.com", NOW)
         assert domains_of(await take(store, now=recrawl_at, holder=hold.id)) == ["leased.com"]
-        assert (await recrawl(store, now=recrawl_at)).brought == 0
+        assert (await on(store, recrawl_at).frontier.recrawl()).brought == 0
 
 
 async def test_opt_outs_restored_over_an_old_backup_are_enforced(store: Store) -> None:
@@ -75,14 +73,14 @@ async def test_opt_outs_restored_over_an_old_backup_are_enforced(store: Store) -
     async with store.begin() as uow:  # as psql would after pg_restore
         await uow.opt_outs.add([OptOutRecord("a.com", "a.com", "robots", "", NOW)])
         await uow.opt_outs.add([OptOutRecord("b.com", "x.b.com", "robots", "", NOW)])
-    assert await inspect.service(store, "a.com") is not None
+    assert await on(store).queries.service("a.com") is not None
 
-    assert (await recrawl(store, now=NOW + HOUR)).hidden == 2
+    assert (await on(store, NOW + HOUR).frontier.recrawl()).hidden == 2
 
     for host, is_shown in (("a.com", False), ("www.a.com", False), ("b.com", True), ("notb.com", True)):
-        assert (await inspect.service(store, host) is not None) == is_shown
+        assert (await on(store).queries.service(host) is not None) == is_shown
     assert (await changes_of(store, "www.a.com"))[-1] == "service.hidden"
     assert await rows(store, "SELECT host FROM hosts WHERE next_visit_at IS NULL ORDER BY host") == [
         ("a.com",), ("www.a.com",),
     ]  # fmt: skip
-    assert (await recrawl(store, now=NOW)).hidden == 0
+    assert (await on(store).frontier.recrawl()).hidden == 0

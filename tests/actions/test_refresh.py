@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from crawler.handler import download
-from registry.actions.maintenance.refresh import CAPS, SUFFIXES, RefreshError, RefreshResult, refresh
+from registry.actions.maintenance.maintenance import CAPS, SUFFIXES, RefreshError, RefreshResult
 from registry.core.model.documents import FetchResult
 from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6, V4, V6, refusal, set_extra_refused
 from registry.core.names.domains import registrable_domain, use_suffixes
@@ -19,8 +19,8 @@ from registry.store.unit_of_work import Store
 from registry.wiring.reference import reference_in_force
 from tests.core.test_special_purpose import registry
 from tests.crawler.support import settings
-from tests.support.builders import NOW
-from tests.support.database import rows
+from tests.support.builders import NOW, on
+from tests.support.database import execute, rows
 from tests.support.sites import Answer, Exchange, Reply, Sites, moved
 
 pytestmark = pytest.mark.slow  # over TLS, and through the database
@@ -81,7 +81,7 @@ async def run(
     async def fetch(url: str, *, cap: int, etag: str | None, last_modified: str | None) -> FetchResult:
         return await download(url, crawler_settings, cap=cap, etag=etag, last_modified=last_modified)
 
-    return await refresh(store, urls, fetch, now=now)
+    return await on(store, now).maintenance.refresh(urls, fetch)
 
 
 async def stored_data(store: Store) -> dict[str, tuple[int, Any, Any]]:
@@ -196,7 +196,6 @@ async def test_unreadable_stored_data_leaves_the_shipped_data_in_force(
     """A program that ships a newer list than the one stored long ago."""
     async with publishing(monkeypatch, tmp_path) as (_, crawler_settings):
         await run(store, crawler_settings)
-    async with store.engine.begin() as connection:
-        await connection.exec_driver_sql("UPDATE reference_data SET body = 'x', sha256 = 'y'")
+    await execute(store, "UPDATE reference_data SET body = 'x', sha256 = 'y'")
     async with reference_in_force(store):
         assert registrable_domain("alice.shops.com") == "shops.com"

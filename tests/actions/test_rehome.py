@@ -6,12 +6,6 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from registry.actions.frontier.lease import release
-from registry.actions.frontier.seed import seed
-from registry.actions.maintenance.forget import hold
-from registry.actions.maintenance.rehome import rehome
-from registry.actions.queries import inspect
-from registry.actions.recording.record import record
 from registry.core.model.services import to_json
 from registry.core.names.domains import use_suffixes
 from registry.core.names.suffixes import SHIPPED, SuffixList, parse_suffixes, shipped_body
@@ -19,7 +13,21 @@ from registry.store.records import CandidateRecord, HostRecord, OptOutRecord
 from registry.store.rehoming import MOVED
 from registry.store.tables import Base
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, HOUR, NOW, adp_site, again, crawl, domains_of, finish, take
+from tests.support.builders import (
+    DAY,
+    HOUR,
+    NOW,
+    adp_site,
+    again,
+    crawl,
+    domains_of,
+    finish,
+    leased,
+    on,
+    record,
+    service_of,
+    take,
+)
 from tests.support.database import rows
 
 pytestmark = pytest.mark.slow  # everything of a host, through the database
@@ -65,10 +73,10 @@ async def domains_in(store: Store, table: str, host: str) -> set[str]:
 async def test_tenants_of_a_new_suffix_move_with_all_they_have(shops: Store, newer_suffixes: SuffixList) -> None:
     before = {host: await rows_of_host(shops, host) for host in (SHOP, ALICE, BOB)}
     bodies = {host: await _body_hashes(shops, SHOP, host) for host in (ALICE, BOB)}
-    assert (await rehome(shops, now=LATER)).moved == []
+    assert (await on(shops, LATER).maintenance.rehome()).moved == []
 
     use_suffixes(newer_suffixes)
-    rehomed = await rehome(shops, now=LATER)
+    rehomed = await on(shops, LATER).maintenance.rehome()
 
     assert (rehomed.hosts, rehomed.moved, rehomed.leased, rehomed.failed) == (3, [ALICE, BOB], [], [])
     for host, domain in ((SHOP, SHOP), (ALICE, ALICE), (BOB, BOB)):
@@ -81,7 +89,7 @@ async def test_tenants_of_a_new_suffix_move_with_all_they_have(shops: Store, new
             assert await domains_in(shops, table, host) in ({domain}, set()), table
     for host, hashes in bodies.items():
         assert await _body_hashes(shops, host, host) == hashes
-    rehomed_again = await rehome(shops, now=LATER + HOUR)
+    rehomed_again = await on(shops, LATER + HOUR).maintenance.rehome()
     assert rehomed_again.moved == []
 
 
@@ -101,12 +109,12 @@ async def test_moved_hosts_are_indexed_scored_and_visited_under_their_own_domain
     async with shops.begin() as uow:
         await uow.search.register("index", now=NOW)
         await uow.search.done("index", await uow.search.dirty("index", limit=100))
-    before = await inspect.service(shops, ALICE)
+    before = await on(shops).queries.service(ALICE)
     use_suffixes(newer_suffixes)
-    await rehome(shops, now=LATER)
+    await on(shops, LATER).maintenance.rehome()
 
-    view = await inspect.service(shops, ALICE)
-    assert view is not None and before is not None
+    view = await service_of(shops, ALICE)
+    assert before is not None
     assert view.record.listing.domain == ALICE
     assert to_json(view.service) == to_json(before.service)
     assert (view.record.score, view.record.created_at) == (before.record.score, before.record.created_at)
@@ -125,7 +133,7 @@ async def test_pending_index_notes_are_moved_to_the_new_domain(shops: Store, new
     async with shops.begin() as uow:
         await uow.search.register("index", now=NOW)  # notes all three
     use_suffixes(newer_suffixes)
-    await rehome(shops, now=LATER)
+    await on(shops, LATER).maintenance.rehome()
     async with shops.begin() as uow:
         dirty = await uow.search.dirty("index", limit=100)
         assert set(await uow.search.listings([(note.domain, note.host) for note in dirty])) == {SHOP, ALICE, BOB}
@@ -133,22 +141,21 @@ async def test_pending_index_notes_are_moved_to_the_new_domain(shops: Store, new
 
 async def test_a_leased_domain_is_moved_only_after_its_release(shops: Store, newer_suffixes: SuffixList) -> None:
     leased_at = NOW + 10 * DAY
-    lease = await take(shops, now=leased_at)
-    assert lease is not None and domains_of(lease) == [SHOP]
+    lease = await leased(shops, now=leased_at)
+    assert domains_of(lease) == [SHOP]
     use_suffixes(newer_suffixes)
-    rehomed = await rehome(shops, now=leased_at)
+    rehomed = await on(shops, leased_at).maintenance.rehome()
     assert (rehomed.moved, rehomed.leased) == ([], [ALICE, BOB])
-    after_expiry = await rehome(shops, now=leased_at + 2 * HOUR)
+    after_expiry = await on(shops, leased_at + 2 * HOUR).maintenance.rehome()
     assert after_expiry.leased == [ALICE, BOB]  # its holder may still record
-    await release(shops, lease.token, now=leased_at)
-    assert (await rehome(shops, now=leased_at)).moved == [ALICE, BOB]
+    await on(shops, leased_at).crawl.release(lease.token)
+    assert (await on(shops, leased_at).maintenance.rehome()).moved == [ALICE, BOB]
 
 
 async def test_a_visit_that_was_leased_under_the_old_list_is_recorded(shops: Store, newer_suffixes: SuffixList) -> None:
     use_suffixes(SHIPPED)
     leased_at = NOW + 10 * DAY
-    lease = await take(shops, now=leased_at)
-    assert lease is not None
+    lease = await leased(shops, now=leased_at)
     use_suffixes(newer_suffixes)
     sites = {host: adp_site(host, "sell_things") for host in (SHOP, ALICE, BOB)}
     recorded = await record(shops, lease.token, [finish(job, sites, leased_at) for job in lease.domains], now=leased_at)
@@ -160,9 +167,9 @@ async def test_a_host_stored_under_both_domains_keeps_the_visited_rows(
 ) -> None:
     """A process with the new list seeded it meanwhile; it was never visited under its new domain."""
     use_suffixes(newer_suffixes)
-    await seed(shops, [ALICE], source="test", now=LATER)
+    await on(shops, LATER).frontier.seed([ALICE], source="test")
     assert await domains_in(shops, "hosts", ALICE) == {SHOP, ALICE}
-    await rehome(shops, now=LATER)
+    await on(shops, LATER).maintenance.rehome()
     async with shops.begin() as uow:
         (host,) = await uow.hosts.of([ALICE])
         assert host.last_visit_at is not None
@@ -171,11 +178,11 @@ async def test_a_host_stored_under_both_domains_keeps_the_visited_rows(
 
 async def test_hosts_seeded_with_the_old_list_are_moved_again(shops: Store, newer_suffixes: SuffixList) -> None:
     use_suffixes(newer_suffixes)
-    await rehome(shops, now=LATER)
+    await on(shops, LATER).maintenance.rehome()
     use_suffixes(SHIPPED)
-    await seed(shops, [ALICE, f"new.{ALICE}"], source="test", now=LATER)
+    await on(shops, LATER).frontier.seed([ALICE, f"new.{ALICE}"], source="test")
     use_suffixes(newer_suffixes)
-    rehomed = await rehome(shops, now=LATER)
+    rehomed = await on(shops, LATER).maintenance.rehome()
     assert rehomed.moved == [ALICE, f"new.{ALICE}"]
     async with shops.begin() as uow:
         hosts = {host_record.host: host_record for host_record in await uow.hosts.of([ALICE])}
@@ -184,13 +191,13 @@ async def test_hosts_seeded_with_the_old_list_are_moved_again(shops: Store, newe
 
 
 async def test_a_removed_suffix_moves_its_tenants_back(shops: Store, newer_suffixes: SuffixList) -> None:
-    before = {host: await inspect.service(shops, host, include_details=True) for host in (ALICE, BOB)}
+    before = {host: await on(shops).queries.service(host, include_details=True) for host in (ALICE, BOB)}
     use_suffixes(newer_suffixes)
-    await rehome(shops, now=LATER)
+    await on(shops, LATER).maintenance.rehome()
     use_suffixes(SHIPPED)
-    assert (await rehome(shops, now=LATER + HOUR)).moved == [ALICE, BOB]
+    assert (await on(shops, LATER + HOUR).maintenance.rehome()).moved == [ALICE, BOB]
     for host in (ALICE, BOB):
-        view, old_view = await inspect.service(shops, host, include_details=True), before[host]
+        view, old_view = await on(shops).queries.service(host, include_details=True), before[host]
         assert view is not None and old_view is not None
         assert to_json(view.service) == to_json(old_view.service)
         assert await domains_in(shops, "services", host) == {SHOP}
@@ -211,14 +218,14 @@ async def test_opt_outs_hold_after_the_move(
             await uow.hosts.unschedule(SHOP, host)
             await uow.services.hide(SHOP, [host])
     use_suffixes(newer_suffixes)
-    await rehome(shops, now=LATER)
-    report = await seed(shops, [SHOP, ALICE, BOB, f"x.{ALICE}"], source="test", now=LATER)
+    await on(shops, LATER).maintenance.rehome()
+    report = await on(shops, LATER).frontier.seed([SHOP, ALICE, BOB, f"x.{ALICE}"], source="test")
     refused = {refusal.name: refusal.code for refusal in report.refused}
     assert refused.pop(SHOP) == "public_suffix"
     assert set(refused.values()) == {"opted_out"}
     assert set(refused) >= {opted_out, *hidden_hosts} - {SHOP}
     for host in (SHOP, ALICE, BOB):
-        assert (await inspect.service(shops, host) is None) == (host in hidden_hosts)
+        assert (await on(shops).queries.service(host) is None) == (host in hidden_hosts)
 
 
 async def test_an_opt_out_without_hosts_holds_in_the_new_domain(store: Store, newer_suffixes: SuffixList) -> None:
@@ -226,8 +233,8 @@ async def test_an_opt_out_without_hosts_holds_in_the_new_domain(store: Store, ne
     async with store.begin() as uow:
         await uow.opt_outs.add([OptOutRecord(SHOP, ALICE, "robots", f"https://{ALICE}/robots.txt", NOW)])
     use_suffixes(newer_suffixes)
-    await rehome(store, now=LATER)
-    report = await seed(store, [ALICE], source="test", now=LATER)
+    await on(store, LATER).maintenance.rehome()
+    report = await on(store, LATER).frontier.seed([ALICE], source="test")
     assert [refusal.code for refusal in report.refused] == ["opted_out"]
 
 
@@ -235,13 +242,13 @@ async def test_an_opt_out_without_hosts_holds_in_the_new_domain(store: Store, ne
 async def test_holds_stay_after_the_move(
     shops: Store, newer_suffixes: SuffixList, held: str, hidden_hosts: set[str]
 ) -> None:
-    await hold(shops, held, "blocked", actor="operator:cli", reason="spam", now=NOW)
+    await on(shops).access.hold(held, "blocked", actor="operator:cli", reason="spam")
     use_suffixes(newer_suffixes)
-    await rehome(shops, now=LATER)
-    report = await seed(shops, [ALICE, BOB], source="test", now=LATER)
+    await on(shops, LATER).maintenance.rehome()
+    report = await on(shops, LATER).frontier.seed([ALICE, BOB], source="test")
     assert {refusal.name for refusal in report.refused} == hidden_hosts - {SHOP}
     for host in (ALICE, BOB):
-        assert (await inspect.service(shops, host) is None) == (host in hidden_hosts)
+        assert (await on(shops).queries.service(host) is None) == (host in hidden_hosts)
 
 
 def test_every_table_with_hosts_is_moved() -> None:
@@ -260,6 +267,6 @@ async def test_candidates_and_unvisited_hosts_move_too(store: Store, newer_suffi
         await uow.hosts.add([HostRecord(SHOP, ALICE, "test", NOW, NOW)])
         await uow.candidates.add([CandidateRecord(SHOP, ALICE, "x.com", "link", "https://x.com/", NOW)])
     use_suffixes(newer_suffixes)
-    assert (await rehome(store, now=LATER)).moved == [ALICE]
+    assert (await on(store, LATER).maintenance.rehome()).moved == [ALICE]
     assert await domains_in(store, "candidates", ALICE) == {ALICE}
     assert domains_of(await take(store, now=LATER)) == [ALICE]

@@ -6,14 +6,10 @@ from typing import Any
 
 import pytest
 
-from registry.actions.frontier.seed import make_due
-from registry.actions.maintenance.forget import forget
-from registry.actions.recording.record import record
-from registry.actions.recording.rejudge import rejudge
 from registry.core.visiting.visits import FinishedDomain
 from registry.store.claims import ClaimRecord
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, NOW, Page, Site, adp_site, again, awp_manifest, crawl, take
+from tests.support.builders import DAY, NOW, Page, Site, adp_site, again, awp_manifest, crawl, leased, on, record
 from tests.support.database import rows
 from tests.support.web import Web, moved, page, visit
 
@@ -40,9 +36,9 @@ def with_tokens() -> Site:
 
 async def reasons(store: Store, host: str = HOST) -> tuple[str, ...]:
     """Return the reasons as everybody sees them, after a worker's next look."""
-    await rejudge(store, now=NOW + DAY)
+    await on(store, NOW + DAY).maintenance.rejudge()
     assert await rows(store, "SELECT FROM trust_causes") == []
-    assert await rejudge(store, now=NOW + DAY) == 0
+    assert await on(store, NOW + DAY).maintenance.rejudge() == 0
     [(level, trust)] = await rows(store, f"SELECT trust_level, trust FROM services WHERE host = '{host}'")
     found = tuple((json.loads(trust or "{}")).get("reasons", ()))
     assert level == ("community" if found else "verified")
@@ -86,7 +82,7 @@ async def test_calls_to_the_platform_are_confirmed_while_it_names_the_host(store
     names_it = {"/agent.json": Page({**calling(HOST)["/agent.json"].body, "domain": PLATFORM})}
     await crawl(store, {PLATFORM: names_it, HOST: calling(PLATFORM)})
     assert await reasons(store) == ()
-    await make_due(store, [PLATFORM], now=NOW + DAY)
+    await on(store, NOW + DAY).frontier.make_due([PLATFORM])
     await again(store, {PLATFORM: {"/agent.json": Page(awp_manifest(PLATFORM))}}, NOW + 2 * DAY)
     assert await reasons(store) == ("speaks_for_site",)
 
@@ -96,7 +92,7 @@ async def test_tokens_of_a_site_count_from_when_it_is_listed_until_it_is_not(sto
     assert await reasons(store, SHOP) == (), "an identity provider that is not listed here"
     await crawl(store, {VICTIM: adp_site(VICTIM)}, NOW + DAY)
     assert await reasons(store, SHOP) == ("issuer_elsewhere",)
-    await forget(store, VICTIM, now=NOW + DAY)
+    await on(store, NOW + DAY).opt_outs.forget(VICTIM)
     assert await reasons(store, SHOP) == ()
 
 
@@ -120,9 +116,8 @@ async def test_a_document_of_another_host_behind_a_redirect_is_not_the_hosts(sto
             HOST: {detail: texts[detail], "/agent.json": moved(f"https://{PLATFORM}/users/agent.json")},
         }
     )
-    await make_due(store, [PLATFORM], now=NOW + DAY)
-    lease = await take(store, now=NOW + 2 * DAY)
-    assert lease is not None
+    await on(store, NOW + DAY).frontier.make_due([PLATFORM])
+    lease = await leased(store, now=NOW + 2 * DAY)
     [job] = lease.domains[0].hosts
     await record(store, lease.token, [FinishedDomain(PLATFORM, (visit(web, job=job),))], now=NOW + 2 * DAY)
     found = await rows(store, "SELECT url FROM documents WHERE outcome = 'found' ORDER BY url")

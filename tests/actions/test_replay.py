@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.maintenance.forget import How, forget
-from registry.actions.maintenance.opt_out import ReplayResult, readmit, replay
-from registry.actions.queries import inspect
+from registry.actions.maintenance.forget import How
+from registry.actions.maintenance.opt_out import ReplayResult
 from registry.core.model.listing import Filters
 from registry.core.visiting.robots import PRODUCT
 from registry.settings import Settings
@@ -18,10 +17,10 @@ from registry.store.engine import StoreUnavailable, make_engine
 from registry.store.opt_out_file import OptOutFile, OptOutLine
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
-from registry.wiring import open_waypost
-from registry.wiring.opt_outs import OptOutFileUnreadable
-from tests.support.builders import DAY, HOUR, NOW, Page, adp_site, again, crawl, domains_of, take
-from tests.support.database import new_database, on, rows
+from registry.wiring import OptOutFileUnreadable, open_waypost
+from tests.support import database
+from tests.support.builders import DAY, HOUR, NOW, Page, adp_site, again, crawl, domains_of, on, take
+from tests.support.database import execute, new_database, rows
 from tests.support.database_tools import run
 from tests.support.hang import HANG_SECONDS
 
@@ -43,7 +42,7 @@ async def filed(database_url: str, tmp_path: Path) -> AsyncIterator[Store]:
 @pytest.fixture
 def restored_url(database_server: str) -> Iterator[str]:
     with new_database(database_server, "restored") as name:
-        yield on(database_server, name)
+        yield database.on(database_server, name)
 
 
 def settings(url: str, folder: Path) -> Settings:
@@ -51,7 +50,7 @@ def settings(url: str, folder: Path) -> Settings:
 
 
 async def listed(store: Store) -> list[str]:
-    found = await inspect.list_services(store, Filters(include_unverified=True))
+    found = await on(store).queries.list_services(Filters(include_unverified=True))
     return sorted(card.host for card in found.items)
 
 
@@ -61,7 +60,7 @@ async def test_an_older_backup_brings_no_site_back(
 ) -> None:
     await crawl(filed, SITES)
     dump = run(["pg_dump", "-Fc", "waypost"], database_url)
-    await forget(filed, HOST, now=LATER, opt_out=how, evidence="after the backup")
+    await on(filed, LATER).opt_outs.forget(HOST, opt_out=how, evidence="after the backup")
     run(["pg_restore", "-d", "waypost"], restored_url, stdin=dump)
     restored = Store(make_engine(restored_url, pool_size=2))
     try:
@@ -88,7 +87,7 @@ async def test_an_opt_out_by_robots_txt_survives_too(filed: Store, tmp_path: Pat
     lines, _ = OptOutFile(tmp_path / "opt-outs.log").read()
     assert [(line.action, line.host, line.how) for line in lines] == [("out", HOST, "robots")]
     await _lose_opt_outs(filed)
-    replayed = await replay(filed.without_file(), lines, now=LATER)
+    replayed = await on(filed.without_file(), LATER).opt_outs.replay(lines)
     assert replayed.opted_out == (HOST,)
     assert await listed(filed) == [OTHER]
 
@@ -98,8 +97,7 @@ async def _lose_opt_outs(store: Store) -> None:
     async with store.begin() as uow:
         await uow.services.show(HOST, [HOST])
     for table in ("opt_outs", "audit"):
-        async with store.engine.begin() as connection:
-            await connection.exec_driver_sql(f"TRUNCATE {table}")
+        await execute(store, f"TRUNCATE {table}")
 
 
 async def test_a_process_that_dies_before_its_commit_loses_no_opt_out(
@@ -133,7 +131,7 @@ async def test_an_opt_out_that_cannot_be_written_to_the_file_does_not_take_effec
     broken = Store(store.engine, OptOutFile(tmp_path / "opt-outs.log"))
     await crawl(store, SITES)
     with pytest.raises(StoreUnavailable, match="file of opt-outs"):
-        await forget(broken, HOST, now=NOW, opt_out="file")
+        await on(broken).opt_outs.forget(HOST, opt_out="file")
     assert await rows(store, "SELECT host FROM opt_outs") == []
     assert HOST in await listed(store)
 
@@ -147,35 +145,35 @@ async def test_nothing_is_opened_while_the_file_cannot_be_read(database_url: str
 
 async def test_a_replay_changes_nothing_that_is_known(filed: Store) -> None:
     await crawl(filed, SITES)
-    await forget(filed, HOST, now=NOW, opt_out="file")
+    await on(filed).opt_outs.forget(HOST, opt_out="file")
     before = await rows(filed, "SELECT count(*) FROM audit")
     lines, _ = filed.opt_out_file.read() if filed.opt_out_file else ([], 0)
-    assert await replay(filed, lines, now=LATER) == ReplayResult(1)
+    assert await on(filed, LATER).opt_outs.replay(lines) == ReplayResult(1)
     assert await rows(filed, "SELECT count(*) FROM audit") == before
 
 
 async def test_the_end_of_an_opt_out_is_replayed(filed: Store, tmp_path: Path) -> None:
-    await forget(filed, HOST, now=NOW, opt_out="operator")
-    await readmit(filed, HOST, now=LATER)
+    await on(filed).opt_outs.forget(HOST, opt_out="operator")
+    await on(filed, LATER).opt_outs.readmit(HOST)
     async with filed.without_file().begin() as uow:
         await uow.opt_outs.add([OptOutRecord(HOST, HOST, "operator", "", NOW)])  # as an older backup has it
     lines, _ = OptOutFile(tmp_path / "opt-outs.log").read()
     assert [line.action for line in lines] == ["out", "in"]
-    assert (await replay(filed.without_file(), lines, now=LATER)).readmitted == (HOST,)
+    assert (await on(filed.without_file(), LATER).opt_outs.replay(lines)).readmitted == (HOST,)
     assert await rows(filed, "SELECT host FROM opt_outs") == []
 
 
 async def test_an_opt_out_that_ended_at_another_machine_stays_ended(store: Store) -> None:
     out = OptOutLine("out", HOST, "file", "", NOW)
-    await replay(store, [out], now=NOW)
-    await readmit(store, HOST, now=LATER)
-    assert await replay(store, [out], now=LATER + HOUR) == ReplayResult(1)
+    await on(store).opt_outs.replay([out])
+    await on(store, LATER).opt_outs.readmit(HOST)
+    assert await on(store, LATER + HOUR).opt_outs.replay([out]) == ReplayResult(1)
     assert await rows(store, "SELECT host FROM opt_outs") == []
     again_out = OptOutLine("out", HOST, "file", "", LATER + HOUR)
-    assert (await replay(store, [out, again_out], now=LATER + HOUR)).opted_out == (HOST,)
+    assert (await on(store, LATER + HOUR).opt_outs.replay([out, again_out])).opted_out == (HOST,)
 
 
 async def test_a_later_opt_out_is_not_ended_by_an_older_line(store: Store) -> None:
-    await forget(store, HOST, now=LATER, opt_out="file")
-    assert await replay(store, [OptOutLine("in", HOST, "file", "", NOW)], now=LATER) == ReplayResult(1)
+    await on(store, LATER).opt_outs.forget(HOST, opt_out="file")
+    assert await on(store, LATER).opt_outs.replay([OptOutLine("in", HOST, "file", "", NOW)]) == ReplayResult(1)
     assert await rows(store, "SELECT host FROM opt_outs") == [(HOST,)]

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.queries import inspect
-from registry.actions.recording import present, rescore
+from registry.actions.recording import present
 from registry.core.scoring import rubric, score
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, NOW, Page, Site, adp_site, awp_manifest, crawl, status_of
+from tests.support.builders import DAY, NOW, Page, Site, adp_site, awp_manifest, crawl, on, service_of, status_of
 
 pytestmark = pytest.mark.slow  # every fixture through the database
 
@@ -26,19 +25,19 @@ async def _crawl(store: Store) -> None:
 
 async def test_rescoring_with_the_same_rules_changes_nothing(store: Store) -> None:
     await _crawl(store)
-    before = {host: await inspect.service(store, host, include_details=True) for host in (*HOSTS, "bikes.com")}
+    before = {host: await on(store).queries.service(host, include_details=True) for host in (*HOSTS, "bikes.com")}
     async with store.begin() as uow:
         await uow.search.register("index", now=NOW)
         await uow.search.done("index", await uow.search.dirty("index", limit=100))
     progress_reports: list[tuple[int, int]] = []
 
-    rescored = await rescore.rescore(
-        store, now=LATER, progress=lambda done, total: progress_reports.append((done, total))
+    rescored = await on(store, LATER).maintenance.rescore(
+        progress=lambda done, total: progress_reports.append((done, total))
     )
 
     assert (rescored.hosts, rescored.changed, rescored.failed) == (24, 0, [])
     assert progress_reports == [(20, 24), (24, 24)]
-    after = {host: await inspect.service(store, host, include_details=True) for host in before}
+    after = {host: await on(store).queries.service(host, include_details=True) for host in before}
     assert after == before
     async with store.begin() as uow:
         assert await uow.search.count("index") == 0
@@ -62,14 +61,13 @@ async def test_every_fixture_scores_the_same_from_the_database(store: Store) -> 
     assert recorded.failed == {}
     assert len(recorded.listed) > 50
 
-    rescored = await rescore.rescore(store, now=LATER)
+    rescored = await on(store, LATER).maintenance.rescore()
 
     assert (rescored.changed, rescored.failed) == (0, [])
     for host in recorded.listed:
-        view = await inspect.service(store, host, include_details=True)
-        assert view is not None
+        view = await service_of(store, host, include_details=True)
         for capability in view.service.capabilities:
-            assert await inspect.capability(store, host, capability.name) is not None
+            assert await on(store).queries.stored_capability(host, capability.name) is not None
 
 
 async def test_rescoring_with_other_rules_changes_scores_and_notes_the_index(
@@ -82,11 +80,11 @@ async def test_rescoring_with_other_rules_changes_scores_and_notes_the_index(
     points = {section: 2 * number for section, number in rubric.SECTION_POINTS.items()}
     monkeypatch.setattr(score, "SECTION_POINTS", points)
     monkeypatch.setattr(present, "VERSION", "next")
-    before = await inspect.service(store, "bikes.com")
+    before = await on(store).queries.service("bikes.com")
 
-    rescored = await rescore.rescore(store, now=LATER)
+    rescored = await on(store, LATER).maintenance.rescore()
 
-    after = await inspect.service(store, "bikes.com")
+    after = await on(store).queries.service("bikes.com")
     assert rescored.changed == 24
     assert before is not None and after is not None
     assert after.record.score == before.record.score + 100 == after.breakdown["value"]
@@ -98,14 +96,14 @@ async def test_rescoring_with_other_rules_changes_scores_and_notes_the_index(
 
 async def test_damaged_services_are_repaired_from_stored_documents(store: Store) -> None:
     await _crawl(store)
-    original = await inspect.service(store, HOSTS[3])
+    original = await on(store).queries.service(HOSTS[3])
     async with store.engine.begin() as connection:
         await connection.exec_driver_sql("DELETE FROM capabilities")
         await connection.exec_driver_sql("DELETE FROM findings")
         await connection.exec_driver_sql("UPDATE services SET listing = '1e5000', model = '1e5000'")
-    rescored = await rescore.rescore(store, now=LATER)
+    rescored = await on(store, LATER).maintenance.rescore()
     assert (rescored.hosts, rescored.failed) == (24, [])
-    repaired = await inspect.service(store, HOSTS[3])
+    repaired = await on(store).queries.service(HOSTS[3])
     assert original is not None and repaired is not None
     assert (repaired.service, repaired.findings, repaired.record.score) == (
         original.service,
@@ -119,10 +117,10 @@ async def test_one_host_that_cannot_be_read_does_not_stop_the_others(store: Stor
     async with store.engine.begin() as connection:
         await connection.exec_driver_sql(f"UPDATE documents SET findings = '[1e5000]' WHERE host = '{HOSTS[7]}'")
         await connection.exec_driver_sql("DELETE FROM capabilities")
-    rescored = await rescore.rescore(store, now=LATER)
+    rescored = await on(store, LATER).maintenance.rescore()
     assert rescored.failed == [HOSTS[7]]
-    view = await inspect.service(store, HOSTS[8])
-    assert view is not None and view.service.capabilities
+    view = await service_of(store, HOSTS[8])
+    assert view.service.capabilities
 
 
 async def test_opted_out_services_stay_hidden(store: Store) -> None:
@@ -130,8 +128,8 @@ async def test_opted_out_services_stay_hidden(store: Store) -> None:
     async with store.begin() as uow:
         await uow.opt_outs.add([OptOutRecord(HOSTS[0], HOSTS[0], "robots", f"https://{HOSTS[0]}/robots.txt", NOW)])
         await uow.services.hide(HOSTS[0], [HOSTS[0]])
-    await rescore.rescore(store, now=LATER)
-    assert await inspect.service(store, HOSTS[0]) is None
+    await on(store, LATER).maintenance.rescore()
+    assert await on(store).queries.service(HOSTS[0]) is None
 
 
 async def test_rescoring_flags_what_was_recorded_before_there_were_flags(store: Store) -> None:
@@ -144,11 +142,10 @@ async def test_rescoring_flags_what_was_recorded_before_there_were_flags(store: 
         await connection.exec_driver_sql("UPDATE capabilities SET data = data - 'injection_flags'")
         await connection.exec_driver_sql("UPDATE documents SET rubric_version = '3', findings = '[]'")
 
-    rescored = await rescore.rescore(store, now=LATER, only_outdated=True)
+    rescored = await on(store, LATER).maintenance.rescore(only_outdated=True)
 
     assert (rescored.changed, rescored.failed) == (1, [])
-    view = await inspect.service(store, "wool.com")
-    assert view is not None
+    view = await service_of(store, "wool.com")
     assert view.record.injection_flags == ("injection.override",)
     assert {one.name: one.injection_flags for one in view.service.capabilities} == {
         "dye_wool": ("injection.override",),

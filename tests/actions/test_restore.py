@@ -6,15 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.frontier.recheck import recrawl
-from registry.actions.frontier.seed import seed
-from registry.actions.queries import inspect
-from registry.actions.recording.rescore import rescore
 from registry.store.engine import make_engine
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
-from tests.support.builders import NOW, adp_site, crawl, domains_of, take
-from tests.support.database import new_database, on, rows
+from tests.support import database
+from tests.support.builders import NOW, adp_site, crawl, domains_of, on, take
+from tests.support.database import new_database, rows
 from tests.support.database_tools import run
 from tests.support.shared import ROOT
 
@@ -26,7 +23,7 @@ PAGE = (ROOT / "docs" / "operations.md").read_text()
 @pytest.fixture
 def second_database(database_server: str) -> Iterator[str]:
     with new_database(database_server, "restored") as name:
-        yield on(database_server, name)
+        yield database.on(database_server, name)
 
 
 def command(prefix: str) -> list[str]:
@@ -45,7 +42,7 @@ async def test_a_restored_registry_is_complete_and_keeps_opt_outs(
     await crawl(store, {host: adp_site(host) for host in hosts})
     async with store.begin() as uow:
         await uow.opt_outs.add([OptOutRecord("c.com", "c.com", "robots", "before the backup", NOW)])
-    before = {host: await inspect.service(store, host, include_details=True) for host in hosts}
+    before = {host: await on(store).queries.service(host, include_details=True) for host in hosts}
     (tmp_path / "waypost.dump").write_bytes(run(command("pg_dump -Fc waypost"), database_url))
     async with store.begin() as uow:
         await uow.opt_outs.add([OptOutRecord("b.com", "b.com", "robots", "after the backup", NOW)])
@@ -58,20 +55,20 @@ async def test_a_restored_registry_is_complete_and_keeps_opt_outs(
 
     restored = Store(make_engine(second_database, pool_size=2))
     try:
-        assert (await recrawl(restored, now=NOW)).hidden == 2
+        assert (await on(restored).frontier.recrawl()).hidden == 2
         for host in hosts:
-            service = await inspect.service(restored, host, include_details=True)
+            service = await on(restored).queries.service(host, include_details=True)
             assert service == (before[host] if host == "a.com" else None)
         assert await rows(restored, "SELECT host, evidence FROM opt_outs ORDER BY host") == [
             ("b.com", "after the backup"),
             ("c.com", "before the backup"),
         ]
-        report = await seed(restored, hosts, source="test", now=NOW)
+        report = await on(restored).frontier.seed(hosts, source="test")
         assert sorted(refusal.name for refusal in report.refused) == ["b.com", "c.com"]
-        assert (await rescore(restored, now=NOW)).failed == []
+        assert (await on(restored).maintenance.rescore()).failed == []
         async with restored.begin() as uow:
             await uow.hosts.make_due([("a.com", "a.com")], due=NOW)
             await uow.domains.due_by(hosts, due=NOW, now=NOW)
-        assert domains_of(await take(restored, now=NOW)) == ["a.com"]
+        assert domains_of(await take(restored)) == ["a.com"]
     finally:
         await restored.close()

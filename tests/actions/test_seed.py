@@ -9,16 +9,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.actions.frontier import seed as seeding
-from registry.actions.frontier.seed import KEPT, SEED_HEAD_START, SeedReport, fold_candidates, seed
-from registry.actions.frontier.submit import submit
-from registry.actions.recording.record import record
+from registry.actions.frontier.frontier import KEPT, MAX_HOSTS_NAMED, SeedReport, canonical_hosts
+from registry.actions.frontier.submit import SEED_HEAD_START
 from registry.core.names.domains import InvalidName, canonical_host
 from registry.core.names.seeds import Refusal, Seed
 from registry.core.names.suffixes import SHIPPED
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, HOUR, LEASE_FOR, NOW, crawl, domains_of, finish, hosts_of, take
+from tests.support.builders import (
+    DAY,
+    HOUR,
+    LEASE_FOR,
+    NOW,
+    crawl,
+    domains_of,
+    finish,
+    hosts_of,
+    leased,
+    on,
+    record,
+    take,
+)
 from tests.support.database import rows, until_true, waiting_for_locks
 from tests.support.hang import HANG_SECONDS
 from tests.support.shared import shared
@@ -29,13 +40,13 @@ SMALL = 7
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use many transactions for few names."""
-    monkeypatch.setattr(seeding, "CHUNK", SMALL)
+    monkeypatch.setattr("registry.actions.frontier.frontier.CHUNK", SMALL)
 
 
 async def test_names_of_a_list_are_leased_in_its_order(store: Store, small_chunks: None) -> None:
     names = [f"site-{number}.com" for number in range(30)]
     random.Random(5).shuffle(names)
-    await seed(store, names, source="test", now=NOW)
+    await on(store).frontier.seed(names, source="test")
     order = []
     while lease := await take(store, limit=1):
         order += domains_of(lease)
@@ -43,8 +54,8 @@ async def test_names_of_a_list_are_leased_in_its_order(store: Store, small_chunk
 
 
 async def test_a_later_list_is_leased_after_an_earlier_one(store: Store) -> None:
-    await seed(store, ["b.com", "a.com"], source="test", now=NOW)
-    await seed(store, ["c.com"], source="test", now=NOW + timedelta(seconds=1))
+    await on(store).frontier.seed(["b.com", "a.com"], source="test")
+    await on(store, NOW + timedelta(seconds=1)).frontier.seed(["c.com"], source="test")
     order = []
     while lease := await take(store, limit=1, now=NOW + HOUR):
         order += domains_of(lease)
@@ -57,7 +68,7 @@ async def test_source_and_referrer_are_stored(store: Store) -> None:
         Seed("api.one.com", "a\tb\\N\n\x1b[1md\r\0\ud800", 2),
         Seed("two.com", None, 3),
     ]
-    await seed(store, seeds, source="csv", now=NOW)
+    await on(store).frontier.seed(seeds, source="csv")
     assert await rows(
         store, "SELECT host, domain, source, referrer, created_at, next_visit_why FROM hosts ORDER BY 1"
     ) == [
@@ -65,7 +76,7 @@ async def test_source_and_referrer_are_stored(store: Store) -> None:
         ("one.com", "one.com", "csv", "top.csv", NOW, "new"),
         ("two.com", "two.com", "csv", None, NOW, "new"),
     ]
-    await seed(store, [Seed("one.com", "other.csv", 1)], source="file", now=NOW + HOUR)
+    await on(store, NOW + HOUR).frontier.seed([Seed("one.com", "other.csv", 1)], source="file")
     assert await rows(store, "SELECT source, referrer FROM hosts WHERE host = 'one.com'") == [("csv", "top.csv")]
 
 
@@ -84,13 +95,8 @@ async def test_every_name_is_counted_or_refused(store: Store, small_chunks: None
         for entry in bad_entries:
             yield entry
 
-    report = await seed(
-        store,
-        names(),
-        source="test",
-        now=NOW,
-        on_refusal=refusals.append,
-        progress=lambda r: name_counts.append(r.names),
+    report = await on(store).frontier.seed(
+        names(), source="test", on_refusal=refusals.append, progress=lambda r: name_counts.append(r.names)
     )
     assert (report.hosts, report.domains, report.known, report.names) == (15, 15, 5, 23)
     assert [(refusal.name, refusal.code, refusal.line) for refusal in refusals] == [
@@ -102,7 +108,7 @@ async def test_every_name_is_counted_or_refused(store: Store, small_chunks: None
 
 async def test_a_report_counts_all_refusals_and_keeps_a_few(store: Store) -> None:
     refusals: list[Refusal] = []
-    report = await seed(store, ["com"] * (KEPT + 50), source="test", now=NOW, on_refusal=refusals.append)
+    report = await on(store).frontier.seed(["com"] * (KEPT + 50), source="test", on_refusal=refusals.append)
     assert (report.refusals["single_label"], len(report.refused), len(refusals)) == (KEPT + 50, KEPT, KEPT + 50)
 
 
@@ -114,9 +120,9 @@ async def test_an_interrupted_load_can_be_repeated(store: Store, small_chunks: N
         raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="disk"):
-        await seed(store, failing_names(), source="test", now=NOW)
+        await on(store).frontier.seed(failing_names(), source="test")
     assert {host for (host,) in await rows(store, "SELECT host FROM hosts")} == set(names[: 2 * SMALL])
-    report = await seed(store, names, source="test", now=NOW + HOUR)
+    report = await on(store, NOW + HOUR).frontier.seed(names, source="test")
     assert (report.hosts, report.known) == (30 - 2 * SMALL, 2 * SMALL)
 
 
@@ -126,7 +132,7 @@ async def test_seeding_known_hosts_neither_changes_nor_locks_them(store: Store) 
     async with store.begin() as uow:
         await uow.domains.lock(["one.com"])
         async with asyncio.timeout(HANG_SECONDS):
-            report = await seed(store, ["one.com", "www.one.com."[4:]], source="test", now=NOW + DAY)
+            report = await on(store, NOW + DAY).frontier.seed(["one.com", "www.one.com."[4:]], source="test")
     assert (report.hosts, report.known) == (0, 2)
     assert (await rows(store, "SELECT * FROM hosts"), await rows(store, "SELECT * FROM domains")) == before
 
@@ -134,10 +140,10 @@ async def test_seeding_known_hosts_neither_changes_nor_locks_them(store: Store) 
 async def test_a_new_host_of_a_known_domain_makes_it_due_but_no_running_lease(store: Store) -> None:
     await crawl(store, {"one.com": {}, "two.com": {}})
     later = NOW + HOUR
-    await submit(store, "www.two.com", now=later)
-    lease = await take(store, now=later)
-    assert lease is not None and domains_of(lease) == ["two.com"]
-    await seed(store, ["api.one.com", "api.two.com"], source="test", now=later)
+    await on(store, later).frontier.submit("www.two.com")
+    lease = await leased(store, now=later)
+    assert domains_of(lease) == ["two.com"]
+    await on(store, later).frontier.seed(["api.one.com", "api.two.com"], source="test")
     moments = dict(await rows(store, "SELECT domain, next_visit_at FROM domains"))
     assert moments == {"one.com": later - SEED_HEAD_START, "two.com": later + LEASE_FOR}
     await record(store, lease.token, [finish(lease.domains[0], {}, later)], now=later)
@@ -149,7 +155,7 @@ async def test_a_host_that_opted_out_is_refused_with_all_below_it(store: Store) 
         await uow.opt_outs.add([OptOutRecord("one.com", "one.com", "robots", "", NOW)])
         await uow.opt_outs.add([OptOutRecord("two.com", "blog.two.com", "robots", "", NOW)])
     names = [Seed("one.com", "l"), Seed("a.b.one.com", "l"), Seed("x.blog.two.com", "l"), Seed("myblog.two.com", "l")]
-    report = await seed(store, names, source="test", now=NOW)
+    report = await on(store).frontier.seed(names, source="test")
     assert {(refusal.name, refusal.code, refusal.referrer) for refusal in report.refused} == {
         ("one.com", "opted_out", "l"), ("a.b.one.com", "opted_out", "l"), ("x.blog.two.com", "opted_out", "l"),
     }  # fmt: skip
@@ -161,7 +167,7 @@ async def test_a_host_that_opted_out_is_refused_with_all_below_it(store: Store) 
 async def test_concurrent_writers_of_the_frontier_never_deadlock(store: Store, small_chunks: None) -> None:
     """All write the same domains in different orders; a deadlock would raise StoreUnavailable."""
     names = [f"{label}n{number:02}.com" for number in range(60) for label in ("", "api.", "www.")]
-    await seed(store, names[::5], source="before", now=NOW)
+    await on(store).frontier.seed(names[::5], source="before")
     async with store.begin() as uow:
         await uow.candidates.add(
             CandidateRecord(name.split(".", name.count(".") - 1)[-1], name, "x.com", "item", "https://x.com/", NOW)
@@ -171,22 +177,22 @@ async def test_concurrent_writers_of_the_frontier_never_deadlock(store: Store, s
     async def load(order: int) -> None:
         shuffled = names[:]
         random.Random(order).shuffle(shuffled)
-        await seed(store, shuffled, source=f"loader {order}", now=NOW)
+        await on(store).frontier.seed(shuffled, source=f"loader {order}")
 
     async def submit_some(order: int) -> None:
         shuffled = names[:]
         random.Random(order).shuffle(shuffled)
         for name in shuffled[:40]:
-            await submit(store, name, now=NOW)
+            await on(store).frontier.submit(name)
 
     async def fold() -> None:
         for _ in range(12):
-            await fold_candidates(store, now=NOW, limit=11)
+            await on(store).frontier.fold_candidates(limit=11)
 
     async def work() -> None:
         for _ in range(12):
             if lease := await take(store, limit=9):
-                await record(store, lease.token, [finish(job, {}) for job in lease.domains], now=NOW)
+                await record(store, lease.token, [finish(job, {}) for job in lease.domains])
 
     await asyncio.gather(load(1), load(2), load(3), submit_some(4), fold(), work())
     assert {host for (host,) in await rows(store, "SELECT host FROM hosts")} == set(names)
@@ -211,7 +217,7 @@ async def test_concurrent_loaders_of_the_same_names_count_each_once(store: Store
     async with store.begin() as uow:
         await uow.domains.add(["n030.com"], source="somebody", now=NOW, due=NOW)
         tasks = [
-            asyncio.create_task(seed(store, shuffled, source=f"{n}", now=NOW))
+            asyncio.create_task(on(store).frontier.seed(shuffled, source=f"{n}"))
             for n, shuffled in enumerate(shuffled_lists)
         ]
         await _until_waiting(store, len(tasks), *tasks)
@@ -220,12 +226,11 @@ async def test_concurrent_loaders_of_the_same_names_count_each_once(store: Store
 
 async def test_a_new_host_waits_while_its_domain_is_released(store: Store) -> None:
     """Otherwise the next visit of the domain would be computed without it."""
-    await seed(store, ["one.com"], source="test", now=NOW)
-    lease = await take(store)
-    assert lease is not None
+    await on(store).frontier.seed(["one.com"], source="test")
+    lease = await leased(store)
     async with store.begin() as uow:
         assert await uow.domains.lock_leased([(lease.token, "one.com")])
-        loading = asyncio.create_task(seed(store, ["api.one.com"], source="test", now=NOW))
+        loading = asyncio.create_task(on(store).frontier.seed(["api.one.com"], source="test"))
         await _until_waiting(store, 1, loading)
         assert not loading.done()
         await uow.hosts.unschedule("one.com", "one.com")
@@ -239,7 +244,7 @@ async def test_a_new_host_waits_while_its_domain_is_released(store: Store) -> No
 )
 @settings(max_examples=100)
 def test_names_are_canonicalised_like_single_names(names: list[str]) -> None:
-    hosts, refused = seeding._canonical(names, (), 100)
+    hosts, refused = canonical_hosts(names, (), 100)
     expected: dict[str, str] = {}
     codes = []
     for name in names:
@@ -255,9 +260,27 @@ def test_names_are_canonicalised_like_single_names(names: list[str]) -> None:
 
 async def test_recorded_hosts_load_unless_they_are_public_suffixes(store: Store) -> None:
     hosts = [line.split("\t")[0] for line in shared("corpus", "domains", "hosts.tsv").read_text().splitlines()[1:]]
-    report = await seed(store, hosts, source="test", now=NOW)
+    report = await on(store).frontier.seed(hosts, source="test")
     assert [refusal.name for refusal in report.refused] == [host for host in hosts if host in SHIPPED.names]
     assert report.hosts + report.known + len(report.refused) == len(hosts)
     host_rows = await rows(store, "SELECT host, domain FROM hosts")
     assert len(host_rows) == report.hosts
     assert all(canonical_host(host).domain == domain for host, domain in host_rows)
+
+
+async def test_candidates_of_one_domain_are_limited(store: Store) -> None:
+    candidates = [
+        CandidateRecord("big.com", f"s{n}.big.com", "x.com", "item", "https://x.com/", NOW) for n in range(30)
+    ]
+    async with store.begin() as uow:
+        await uow.candidates.add(candidates)
+    for _ in range(3):
+        await on(store).frontier.fold_candidates()
+    assert await rows(store, "SELECT count(*) FROM hosts WHERE domain = 'big.com'") == [(MAX_HOSTS_NAMED,)]
+
+
+async def test_a_host_that_opted_out_while_it_waited_is_not_leased(store: Store) -> None:
+    await on(store).frontier.seed(["shop.com", "open.com"], source="test")
+    async with store.begin() as uow:
+        await uow.opt_outs.add([OptOutRecord("shop.com", "shop.com", "robots", "", NOW)])
+    assert hosts_of(await take(store)) == ["open.com"]

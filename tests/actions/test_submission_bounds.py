@@ -5,18 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from registry.actions.frontier.frontier import MAX_HOSTS_NAMED
 from registry.actions.frontier.lease import STRANGE_HOSTS
-from registry.actions.frontier.seed import MAX_HOSTS_NAMED, fold_candidates, seed
-from registry.actions.frontier.submit import (
-    MAX_PER_CLIENT,
-    MAX_UNRESOLVED,
-    MAX_WAITING,
-    REMEMBERED,
-    Submission,
-    erase_clients,
-    submit,
-)
-from registry.actions.recording.record import record
+from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED, MAX_WAITING, REMEMBERED, Submission
 from registry.core.model.documents import Outcome
 from registry.core.visiting.shares import SHARE_BUDGET, Spent, Standing
 from registry.core.visiting.visits import FinishedDomain, skipped
@@ -33,10 +24,13 @@ from tests.support.builders import (
     crawl,
     finish,
     hosts_of,
+    leased,
+    on,
+    record,
     status_of,
     take,
 )
-from tests.support.database import rows
+from tests.support.database import execute, rows
 
 DOMAIN = "shop.com"
 STRANGER, OWNER = "198.51.100.1", "203.0.113.7"
@@ -49,7 +43,7 @@ def subs(number: int, label: str = "s") -> list[str]:
 
 
 async def asked(store: Store, *names: str, client: str | None = STRANGER, now: datetime = NOW) -> list[str]:
-    return [(await submit(store, name, client=client, now=now)).state for name in names]
+    return [(await on(store, now).frontier.submit(name, client=client)).state for name in names]
 
 
 async def visited(store: Store, sites: Mapping[str, Site], now: datetime) -> list[str]:
@@ -80,7 +74,7 @@ async def postpone(store: Store, now: datetime) -> list[str]:
 async def test_a_client_submits_a_few_unknown_sub_hosts_of_a_domain_in_a_day(store: Store) -> None:
     names = subs(MAX_PER_CLIENT + 2)
     assert await asked(store, *names) == ["new"] * MAX_PER_CLIENT + ["client_domain"] * 2
-    refused = await submit(store, names[-1], client=STRANGER, now=NOW + HOUR)
+    refused = await on(store, NOW + HOUR).frontier.submit(names[-1], client=STRANGER)
     assert (refused.next_visit_at, refused.retry_at) == (None, NOW + REMEMBERED)
     assert await asked(store, DOMAIN, f"www.{DOMAIN}", "other.com", "api.other.com") == ["new"] * 4
     assert await asked(store, *names[-2:], client=OWNER) == ["new"] * 2
@@ -90,7 +84,9 @@ async def test_a_client_submits_a_few_unknown_sub_hosts_of_a_domain_in_a_day(sto
 
 async def test_submissions_at_the_same_time_stay_within_the_bound(store: Store) -> None:
     """Several processes of the API share the database."""
-    states = await asyncio.gather(*(submit(store, name, client=STRANGER, now=NOW) for name in subs(4 * MAX_PER_CLIENT)))
+    states = await asyncio.gather(
+        *(on(store).frontier.submit(name, client=STRANGER) for name in subs(4 * MAX_PER_CLIENT))
+    )
     assert [submission.state for submission in states].count("new") == MAX_PER_CLIENT
 
 
@@ -105,7 +101,7 @@ async def test_names_without_an_address_are_charged_to_their_client(store: Store
     assert await asked(store, "one-more.com", f"api.{DOMAIN}", now=later) == ["client_unresolved"] * 2
     assert await asked(store, "one-more.com", client=OWNER, now=later) == ["new"]
     assert await asked(store, "there.com", now=NOW + 3 * HOUR) == ["queued"], "it was reached before"
-    refused = await submit(store, "and-more.com", client=STRANGER, now=later)
+    refused = await on(store, later).frontier.submit("and-more.com", client=STRANGER)
     assert refused.retry_at == NOW + REMEMBERED
     assert await asked(store, "and-more.com", now=NOW + DAY + MINUTE) == ["new"]
 
@@ -132,8 +128,8 @@ async def test_only_the_client_that_caused_a_look_up_is_charged(store: Store) ->
 async def test_who_submitted_is_erased_after_a_day(store: Store) -> None:
     await asked(store, "a.com", "b.com")
     await asked(store, "c.com", now=NOW + HOUR)
-    assert await erase_clients(store, now=NOW + REMEMBERED - MINUTE) == 0
-    assert await erase_clients(store, now=NOW + REMEMBERED) == 2
+    assert await on(store, NOW + REMEMBERED - MINUTE).frontier.erase_clients() == 0
+    assert await on(store, NOW + REMEMBERED).frontier.erase_clients() == 2
     await asked(store, "d.com", client=OWNER, now=NOW + HOUR + REMEMBERED)
     assert await rows(store, "SELECT DISTINCT client FROM submissions") == [(OWNER,)], "each submission erases too"
 
@@ -186,10 +182,9 @@ async def test_the_best_known_hosts_are_visited_first(store: Store) -> None:
     later = NOW + 200 * DAY
     async with store.begin() as uow:
         await uow.candidates.add([CandidateRecord(DOMAIN, f"0.{DOMAIN}", "x.com", "item", "https://x.com/", NOW)])
-    await fold_candidates(store, now=NOW)
+    await on(store).frontier.fold_candidates()
     await asked(store, DOMAIN, now=later)
-    lease = await take(store, now=later)
-    assert lease is not None
+    lease = await leased(store, now=later)
     mcp = f"mcp.{DOMAIN}"  # named by the site: it serves a document
     assert hosts_of(lease) == [api, DOMAIN, docs, mcp, *strange[:STRANGE_HOSTS]], (
         "the others are left to the next lease"
@@ -204,11 +199,10 @@ async def test_a_host_that_only_redirects_was_reached_all_the_same(store: Store)
     """Its answers come from another host's address."""
     name = f"api.{DOMAIN}"
     await asked(store, name)
-    lease = await take(store)
-    assert lease is not None
+    lease = await leased(store)
     (visit,) = finish(lease.domains[0], {}).visits
     moved = FinishedDomain(DOMAIN, (replace(visit, address=None, alias_of=f"www.{DOMAIN}"),))
-    await record(store, lease.token, [moved], now=NOW)
+    await record(store, lease.token, [moved])
     async with store.begin() as uow:
         host = await uow.hosts.get(DOMAIN, name)
     assert host is not None and (host.address, host.standing) == (None, Standing.KNOWN)
@@ -219,7 +213,7 @@ async def test_a_postponed_host_is_not_queued_anew_by_submissions(store: Store) 
     name = f"api.{DOMAIN}"
     await asked(store, name)
     assert await postpone(store, NOW) == [name]
-    again_submitted: Submission = await submit(store, name, client=OWNER, now=NOW + MINUTE)
+    again_submitted: Submission = await on(store, NOW + MINUTE).frontier.submit(name, client=OWNER)
     assert again_submitted.state == "queued"
     assert again_submitted.next_visit_at is not None and again_submitted.next_visit_at > NOW + 5 * HOUR
     assert await take(store, now=NOW + MINUTE) is None
@@ -256,7 +250,7 @@ async def test_neither_submissions_nor_other_sites_keep_a_site_from_naming_its_h
     apex = CandidateRecord(DOMAIN, DOMAIN, "x.com", "item", "https://x.com/", NOW + 2 * MINUTE)
     async with store.begin() as uow:
         await uow.candidates.add([*by_others, *own, apex])
-    assert (await fold_candidates(store, now=NOW)).hosts == 2 * MAX_HOSTS_NAMED + 1
+    assert (await on(store).frontier.fold_candidates()).hosts == 2 * MAX_HOSTS_NAMED + 1
 
 
 # --- what the ledger sums
@@ -275,10 +269,9 @@ async def test_only_what_was_sent_is_spent(store: Store) -> None:
 
 
 async def test_visits_recorded_by_earlier_programs_count_as_asked(store: Store) -> None:
-    await seed(store, [DOMAIN, f"api.{DOMAIN}"], source="test", now=NOW)
+    await on(store).frontier.seed([DOMAIN, f"api.{DOMAIN}"], source="test")
     await again(store, {f"api.{DOMAIN}": NO_NAME}, NOW)
-    async with store.engine.begin() as connection:
-        await connection.exec_driver_sql("UPDATE visits SET sent = NULL, standing = NULL")
+    await execute(store, "UPDATE visits SET sent = NULL, standing = NULL")
     asked_for = (await rows(store, "SELECT sum(requests) FROM visits"))[0][0]
     async with store.begin() as uow:
         assert await uow.ledger.spent([DOMAIN], since=NOW - DAY) == {DOMAIN: {Standing.KEPT: Spent(asked_for, 0)}}

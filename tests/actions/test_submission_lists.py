@@ -17,18 +17,13 @@ from registry.actions.frontier.submit import (
     ListInProgress,
     ReusedKey,
     SubmissionList,
-    erase_clients,
-    submit_all,
-    submit_list,
 )
-from registry.actions.maintenance.forget import forget
-from registry.actions.queries.inspect import SubmissionListStatus, list_status
-from registry.core.names.domains import canonical_host
+from registry.actions.queries.inspect import SubmissionListStatus
 from registry.store.records import OptOutRecord
 from registry.store.submission_lists import SubmissionListRecord
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, HOUR, NOW, Page, adp_site, crawl, take
-from tests.support.database import rows
+from tests.support.builders import DAY, HOUR, NOW, Page, adp_site, crawl, leased, on
+from tests.support.database import execute, rows
 
 CLIENT, OTHER = "198.51.100.1", "203.0.113.7"
 NAMES = ("good.com", "empty.com")
@@ -38,14 +33,14 @@ async def submitted(
     store: Store, *names: str, key: str | None = None, client: str = CLIENT, now: datetime = NOW, **options: Any
 ) -> SubmissionList:
     digest = hashlib.sha256("\n".join(names).encode()).digest()
-    options = {"list_id": uuid4(), "body_sha256": digest} | options
-    return await submit_list(store, names, client=client, key=key, now=now, **options)
+    options = {"body_sha256": digest} | options
+    return await on(store, now).frontier.submit_list(names, client=client, key=key, **options)
 
 
 async def status(
     store: Store, list_id: UUID, *, after: int = 0, limit: int = 100, now: datetime = NOW
 ) -> SubmissionListStatus:
-    found = await list_status(store, list_id, after=after, limit=limit, now=now)
+    found = await on(store, now).queries.list_status(list_id, after=after, limit=limit)
     assert found is not None
     return found
 
@@ -101,7 +96,8 @@ async def test_a_list_whose_process_died_after_a_batch_is_finished(store: Store)
         assert await uow.submission_lists.add(
             SubmissionListRecord(uuid4(), NOW, None, digest, []), client=CLIENT, key="k"
         )
-    await submit_all(store, [canonical_host(name) for name in names[:BATCH]], client=CLIENT, now=NOW)
+    for name in names[:BATCH]:
+        await on(store).frontier.submit(name, client=CLIENT)
     answer = await submitted(store, *names, key="k", body_sha256=digest, now=late)
     assert answer.refused == []
     assert (await status(store, answer.id, limit=1, now=late)).counts == {"waiting": 2 * BATCH}
@@ -110,17 +106,12 @@ async def test_a_list_whose_process_died_after_a_batch_is_finished(store: Store)
 async def test_the_state_of_each_host_follows_its_visit(store: Store) -> None:
     answer = await submitted(store, *NAMES, "dropped.com", "leaves.com")
     assert set(states(await status(store, answer.id)).values()) == {"waiting"}
-    lease = await take(store, limit=1)
-    assert lease is not None
+    await leased(store, limit=1)
     assert sorted(states(await status(store, answer.id)).values()) == ["visiting", "waiting", "waiting", "waiting"]
-    async with store.engine.begin() as connection:
-        await connection.exec_driver_sql(
-            "UPDATE domains SET lease_token = NULL, attempts = 0, next_visit_at = created_at"
-        )
+    await execute(store, "UPDATE domains SET lease_token = NULL, attempts = 0, next_visit_at = created_at")
     broken = {"/.well-known/agent": Page(b'{"spec_version": "1.0", }')}
     await crawl(store, {"good.com": adp_site("good.com", "buy"), "empty.com": broken}, NOW + HOUR)
-    async with store.engine.begin() as connection:
-        await connection.exec_driver_sql("DELETE FROM hosts WHERE host = 'dropped.com'")
+    await execute(store, "DELETE FROM hosts WHERE host = 'dropped.com'")
     async with store.begin() as uow:
         await uow.opt_outs.add([OptOutRecord("leaves.com", "leaves.com", "file", "", NOW)])
     found = await status(store, answer.id, now=NOW + HOUR)
@@ -140,7 +131,7 @@ async def test_lists_are_read_in_pages(store: Store) -> None:
     assert (len(first.hosts), first.next_index) == (2, 2)
     last = await status(store, answer.id, after=4, limit=2)
     assert (len(last.hosts), last.next_index) == (1, None)
-    assert await list_status(store, uuid4(), after=0, limit=1, now=NOW) is None
+    assert await on(store).queries.list_status(uuid4(), after=0, limit=1) is None
 
 
 async def test_a_key_gets_the_same_answer_for_the_same_body(store: Store) -> None:
@@ -157,7 +148,7 @@ async def test_a_key_gets_the_same_answer_for_the_same_body(store: Store) -> Non
 async def test_a_key_is_forgotten_after_a_day(store: Store) -> None:
     first = await submitted(store, *NAMES, key="k")
     assert (await submitted(store, "other.com", key="k", now=NOW + REMEMBERED)).id != first.id
-    await erase_clients(store, now=NOW + 2 * DAY)
+    await on(store, NOW + 2 * DAY).frontier.erase_clients()
     assert set(await rows(store, "SELECT client, key FROM submission_lists")) == {(None, None)}
     assert (await status(store, first.id)).is_done, "the list itself is kept"
 
@@ -186,11 +177,11 @@ async def test_requests_with_one_key_at_the_same_time_submit_once(store: Store) 
 async def test_old_lists_are_deleted(store: Store) -> None:
     first = await submitted(store, *NAMES)
     await submitted(store, "other.com", now=NOW + LISTS_KEPT)
-    assert await list_status(store, first.id, after=0, limit=1, now=NOW) is None
+    assert await on(store).queries.list_status(first.id, after=0, limit=1) is None
     assert await rows(store, "SELECT host FROM submitted_hosts") == [("other.com",)]
 
 
 async def test_a_forgotten_host_leaves_its_lists(store: Store) -> None:
     answer = await submitted(store, *NAMES)
-    await forget(store, "good.com", now=NOW + timedelta(minutes=1), opt_out="file", evidence="", reason="")
+    await on(store, NOW + timedelta(minutes=1)).opt_outs.forget("good.com", opt_out="file", evidence="", reason="")
     assert set(states(await status(store, answer.id))) == {"empty.com"}

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from registry.actions.frontier.submit import submit
-from registry.actions.queries import inspect
 from registry.core.visiting import tool_lists
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, NOW, Page, Site, again, crawl, take
+from tests.support.builders import DAY, NOW, Page, Site, again, crawl, leased, on, service_of
 from tests.support.database import rows
 
 HOST = "lamps.com"
@@ -31,13 +29,12 @@ def site(*names: str, **card: Any) -> Site:
 
 
 async def capabilities(store: Store) -> list[str]:
-    view = await inspect.service(store, HOST)
-    assert view is not None
+    view = await service_of(store, HOST)
     return [capability.id for capability in view.service.capabilities]
 
 
 async def test_tools_are_stored_and_listed_again(store: Store) -> None:
-    await submit(store, HOST, now=NOW)
+    await on(store).frontier.submit(HOST)
     await again(store, {HOST: site("order")}, NOW)
     assert await capabilities(store) == ["order"]
     stored = "SELECT purpose, format, outcome, reason, via->>'rel' FROM documents WHERE url = '" + ENDPOINT + "'"
@@ -50,7 +47,7 @@ async def test_tools_are_stored_and_listed_again(store: Store) -> None:
 
 
 async def test_a_refusal_is_stored_with_its_reason(store: Store) -> None:
-    await submit(store, HOST, now=NOW)
+    await on(store).frontier.submit(HOST)
     await again(store, {HOST: site()}, NOW)
     assert await capabilities(store) == ["mcp:com.lamps/shop"]
     stored = "SELECT purpose, outcome, reason FROM documents WHERE url = '" + ENDPOINT + "'"
@@ -58,14 +55,14 @@ async def test_a_refusal_is_stored_with_its_reason(store: Store) -> None:
 
 
 async def test_a_refusal_later_keeps_the_tools(store: Store) -> None:
-    await submit(store, HOST, now=NOW)
+    await on(store).frontier.submit(HOST)
     await again(store, {HOST: site("order")}, NOW)
     await again(store, {HOST: site()}, NOW + 15 * DAY)
     assert await capabilities(store) == ["order"]
 
 
 async def test_tools_go_with_the_endpoint_that_listed_them(store: Store) -> None:
-    await submit(store, HOST, now=NOW)
+    await on(store).frontier.submit(HOST)
     await again(store, {HOST: site("order")}, NOW)
     moved = site("order", remotes=[{"type": "streamable-http", "url": f"https://{HOST}/other"}])
     await again(store, {HOST: moved}, NOW + 2 * DAY)
@@ -75,5 +72,5 @@ async def test_tools_go_with_the_endpoint_that_listed_them(store: Store) -> None
 async def test_a_host_that_nobody_named_is_not_asked(store: Store) -> None:
     await crawl(store, {HOST: site("order")})
     assert await capabilities(store) == ["mcp:com.lamps/shop"]
-    lease = await take(store, now=NOW + 20 * DAY)
-    assert lease is not None and not lease.domains[0].hosts[0].lists_tools
+    lease = await leased(store, now=NOW + 20 * DAY)
+    assert not lease.domains[0].hosts[0].lists_tools

@@ -2,11 +2,9 @@
 
 from datetime import timedelta
 
-from registry.actions.frontier.seed import seed
-from registry.actions.frontier.submit import submit
 from registry.store.unit_of_work import Store
-from tests.support.builders import NOW, domains_of, take
-from tests.support.database import rows
+from tests.support.builders import NOW, domains_of, on, take
+from tests.support.database import execute, rows
 
 FLOOD, HONEST, OTHER = "198.51.100.1", "203.0.113.7", "203.0.113.8"
 SECOND = timedelta(seconds=1)
@@ -14,7 +12,7 @@ SECOND = timedelta(seconds=1)
 
 async def submitted(store: Store, client: str | None, *names: str, now: object = NOW) -> None:
     for name in names:
-        assert (await submit(store, name, client=client, now=NOW)).state in ("new", "queued")
+        assert (await on(store).frontier.submit(name, client=client)).state in ("new", "queued")
 
 
 async def order_of(store: Store, number: int) -> list[str]:
@@ -79,10 +77,9 @@ async def test_the_operator_waits_for_nobody(store: Store) -> None:
 
 
 async def test_submissions_come_before_seeds_however_many_there_are(store: Store) -> None:
-    await seed(store, ["seeded.com"], source="test", now=NOW - timedelta(days=1))
+    await on(store, NOW - timedelta(days=1)).frontier.seed(["seeded.com"], source="test")
     await submitted(store, FLOOD, "flood-0.com")
-    async with store.engine.begin() as connection:
-        await connection.exec_driver_sql("UPDATE turns SET due = due + interval '10 years'")
+    await execute(store, "UPDATE turns SET due = due + interval '10 years'")
     await submitted(store, FLOOD, "flood-1.com")
     assert await order_of(store, 3) == ["flood-0.com", "flood-1.com", "seeded.com"]
 
@@ -91,6 +88,6 @@ async def test_places_begin_anew_when_nobody_waits(store: Store) -> None:
     await submitted(store, FLOOD, "flood-0.com")
     assert await order_of(store, 1) == ["flood-0.com"]
     later = NOW + 60 * SECOND
-    await submit(store, "late.com", client=HONEST, now=later)
+    await on(store, later).frontier.submit("late.com", client=HONEST)
     ((due,),) = await rows(store, "SELECT next_visit_at FROM domains WHERE domain = 'late.com'")
     assert due == later - timedelta(days=730)

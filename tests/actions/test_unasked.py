@@ -2,16 +2,25 @@
 
 from datetime import datetime
 
-from registry.actions.frontier.seed import make_due
-from registry.actions.frontier.submit import submit
-from registry.actions.queries.explain import explain
 from registry.actions.queries.inspect import UnprobedPaths
-from registry.actions.recording.record import record
 from registry.core.model.documents import Outcome
 from registry.core.visiting import limits, probes
 from registry.core.visiting.visits import FinishedDomain, HostJob, skipped
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, HOUR, NOW, Page, Site, adp_site, again, crawl, status_of, take
+from tests.support.builders import (
+    DAY,
+    HOUR,
+    NOW,
+    Page,
+    Site,
+    adp_site,
+    again,
+    crawl,
+    leased,
+    on,
+    record,
+    status_of,
+)
 from tests.support.database import rows
 
 HOST = "quiet.com"
@@ -20,8 +29,7 @@ NOTHING: Site = {}
 
 
 async def job_of(store: Store, now: datetime) -> HostJob:
-    lease = await take(store, now=now)
-    assert lease is not None
+    lease = await leased(store, now=now)
     [host_job] = [host for domain in lease.domains for host in domain.hosts]
     async with store.begin() as uow:
         await uow.domains.end_lease([HOST], forgiven=1)
@@ -29,7 +37,7 @@ async def job_of(store: Store, now: datetime) -> HostJob:
 
 
 async def unasked_of(store: Store, now: datetime) -> UnprobedPaths:
-    explanation = await explain(store, HOST, visits=1, now=now)
+    explanation = await on(store, now).queries.explain(HOST, visits=1)
     assert explanation is not None
     assert (await status_of(store, HOST, now)).unasked == explanation.unasked
     return explanation.unasked
@@ -55,24 +63,24 @@ async def test_a_quiet_host_was_asked_for_everything_after_four_revisits(store: 
 
 
 async def test_a_host_that_was_never_visited_waits_for_everything(store: Store) -> None:
-    await submit(store, HOST, now=NOW)
+    await on(store).frontier.submit(HOST)
     unasked = await unasked_of(store, NOW)
     assert {path.visit for path in unasked.paths} == {1}
     assert [path.path for path in unasked.paths] == [step.path for step in (*probes.STEPS, *probes.FURTHER)]
 
 
 async def test_named_hosts_get_the_whole_plan_at_once(store: Store) -> None:
-    await submit(store, HOST, now=NOW)
+    await on(store).frontier.submit(HOST)
     assert (await job_of(store, NOW)).named
     await again(store, {HOST: NOTHING}, NOW)
     assert (await unasked_of(store, NOW)).paths == ()
     assert not (await job_of(store, NOW + 20 * DAY)).named, "once is enough"
-    await make_due(store, [HOST], now=NOW + HOUR)
+    await on(store, NOW + HOUR).frontier.make_due([HOST])
     assert (await job_of(store, NOW + HOUR)).named, "until somebody names it again"
 
 
 async def test_a_submitted_host_that_was_away_gets_the_whole_plan_later(store: Store) -> None:
-    await submit(store, HOST, now=NOW)
+    await on(store).frontier.submit(HOST)
     away = Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")
     await again(store, {HOST: away}, NOW)
     assert (await job_of(store, NOW + 2 * DAY)).named
@@ -85,12 +93,11 @@ async def test_a_host_that_was_away_takes_no_turn(store: Store) -> None:
 
 
 async def test_a_spent_budget_does_not_forget_who_asked(store: Store) -> None:
-    await submit(store, HOST, now=NOW)
-    lease = await take(store)
-    assert lease is not None
+    await on(store).frontier.submit(HOST)
+    lease = await leased(store)
     [domain] = lease.domains
     visit = skipped(domain.hosts[0], NOW, "domain_budget")
-    await record(store, lease.token, [FinishedDomain(domain.domain, (visit,))], now=NOW)
+    await record(store, lease.token, [FinishedDomain(domain.domain, (visit,))])
     assert (await job_of(store, NOW + DAY)).named
 
 

@@ -6,60 +6,64 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.indexing import IndexComparison, drain, feeding, reindex, verify
+from registry.actions.indexing import IndexComparison
+from registry.actions.queries.discover import SearchActions
 from registry.core.model.listing import SearchUnavailable
 from registry.search.backend import SearchDocument, WriterBusy, make_document
 from registry.search.embedded import EmbeddedBackend
 from registry.store.unit_of_work import Store
-from tests.actions.catalogue import NOW, put, remove
+from tests.actions.catalogue import put, remove
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.listings import listing
+from tests.support.builders import on
+from tests.support.embedder import WordEmbedder
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL and an index
 
 
 async def test_without_an_index_there_is_nothing_to_compare(store: Store, backend: EmbeddedBackend) -> None:
     with pytest.raises(SearchUnavailable):
-        await verify(store, backend, now=NOW)
+        await on(store, backend=backend).search.verify_index()
 
 
-async def test_every_kind_of_damage_is_found_and_mended(store: Store, backend: EmbeddedBackend) -> None:
+async def test_every_kind_of_damage_is_found_and_mended(
+    store: Store, search: SearchActions, backend: EmbeddedBackend
+) -> None:
     await put(store, MAIL, SHOP, MAPS)
-    await drain(store, backend, now=NOW)
-    assert await verify(store, backend, now=NOW) == IndexComparison(3, 0, (), (), ())
+    await search.drain()
+    assert await search.verify_index() == IndexComparison(3, 0, (), (), ())
     await backend.delete(["mail.example"])
     await backend.upsert([make_document(listing("ghost.example")), make_document(listing("shop.example", "Bakery"))])
     await backend.commit()
     damage = (("mail.example",), ("ghost.example",), ("shop.example",))
-    assert await verify(store, backend, now=NOW) == IndexComparison(3, 0, *damage)
-    assert await verify(store, backend, now=NOW, repair=True) == IndexComparison(3, 0, *damage, repaired=True)
-    assert await verify(store, backend, now=NOW) == IndexComparison(3, 3, (), (), ())
-    await drain(store, backend, now=NOW)
-    assert await verify(store, backend, now=NOW) == IndexComparison(3, 0, (), (), ())
+    assert await search.verify_index() == IndexComparison(3, 0, *damage)
+    assert await search.verify_index(repair=True) == IndexComparison(3, 0, *damage, repaired=True)
+    assert await search.verify_index() == IndexComparison(3, 3, (), (), ())
+    await search.drain()
+    assert await search.verify_index() == IndexComparison(3, 0, (), (), ())
 
 
-async def test_changes_not_drained_yet_are_pending_and_not_wrong(store: Store, backend: EmbeddedBackend) -> None:
+async def test_changes_not_drained_yet_are_pending_and_not_wrong(store: Store, search: SearchActions) -> None:
     await put(store, MAIL, SHOP)
-    await drain(store, backend, now=NOW)
+    await search.drain()
     await remove(store, MAIL)
     await put(store, MAPS, listing("shop.example", "Bakery"))
-    assert await verify(store, backend, now=NOW) == IndexComparison(2, 3, (), (), ())
+    assert await search.verify_index() == IndexComparison(2, 3, (), (), ())
 
 
 async def test_vectors_of_another_model_are_another_document(store: Store, backend: EmbeddedBackend) -> None:
     await put(store, MAIL)
-    await drain(store, backend, now=NOW)
-    assert (await verify(store, backend, now=NOW, model="wp_other")).different == ("mail.example",)
+    await on(store, backend=backend).search.drain()
+    compared = await on(store, backend=backend, embedder=WordEmbedder("wp_other")).search.verify_index()
+    assert compared.different == ("mail.example",)
 
 
-async def test_verify_gives_up_if_the_index_stays_busy(
-    store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_verify_gives_up_if_the_index_stays_busy(search: SearchActions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("registry.actions.indexing._WAIT_SECONDS", 0.001)
-    async with feeding(store, backend) as hold:
+    async with search.feeding() as hold:
         assert hold is not None
         with pytest.raises(WriterBusy):
-            await verify(store, backend, now=NOW)
+            await search.verify_index()
 
 
 class Killed(Exception):
@@ -98,7 +102,7 @@ async def test_index_and_database_agree_after_any_writes_and_crashes(store: Stor
     rng = random.Random(seed)
     backend = BreakingBackend(tmp_path / "index")
     model: set[str] = set()
-    await drain(store, backend, now=NOW)
+    await on(store, backend=backend).search.drain()
     for _ in range(30):
         host = f"h{rng.randrange(8)}.example"
         match rng.choice(["put", "put", "remove", "hide", "drain", "crash", "rebuild"]):
@@ -113,19 +117,19 @@ async def test_index_and_database_agree_after_any_writes_and_crashes(store: Stor
                     await uow.services.hide(host, [host])
                 model.discard(host)
             case "drain":
-                await drain(store, backend, now=NOW)
+                await on(store, backend=backend).search.drain()
             case "rebuild":
-                await reindex(store, backend, now=NOW)
+                await on(store, backend=backend).search.reindex()
             case "crash":
                 backend.steps = rng.randrange(4)
                 try:
-                    await drain(store, backend, now=NOW)
+                    await on(store, backend=backend).search.drain()
                 except Killed:
                     await backend.close()
                     backend = BreakingBackend(tmp_path / "index")
                 backend.steps = None
-        assert (await verify(store, backend, now=NOW)).wrong == ()
-    await drain(store, backend, now=NOW)
-    assert await verify(store, backend, now=NOW) == IndexComparison(len(model), 0, (), (), ())
+        assert (await on(store, backend=backend).search.verify_index()).wrong == ()
+    await on(store, backend=backend).search.drain()
+    assert await on(store, backend=backend).search.verify_index() == IndexComparison(len(model), 0, (), (), ())
     assert {host async for host, _ in backend.hashes()} == model
     await backend.close()

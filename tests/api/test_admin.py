@@ -7,12 +7,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from registry.actions import access as key_keeping
 from registry.core.access.audit import AuditEvent
 from registry.core.access.tokens import SCOPES, Scope
 from registry.edge.requests import unauthorized
 from tests.api.sites import PIGEON, TOOLS
 from tests.support.api import PUBLIC_URL, Api
+from tests.support.builders import on
 from tests.support.database import rows
 
 pytestmark = pytest.mark.slow  # a database and an index for each
@@ -63,15 +63,7 @@ async def test_every_operation_needs_a_key_with_its_scope(own_api: Api, method: 
 
 async def test_wrong_revoked_and_expired_keys_are_told_alike(own_api: Api) -> None:
     key, token = await own_api.waypost.access.make_key("test", ["queue"], days=None)
-    _, old = await key_keeping.make(
-        own_api.store,
-        "old",
-        ["queue"],
-        key="0" * 16,
-        secret="b" * 43,
-        days=1,
-        now=datetime.now(UTC) - timedelta(days=2),
-    )
+    _, old = await on(own_api.store, datetime.now(UTC) - timedelta(days=2)).access.make_key("old", ["queue"], days=1)
     await own_api.waypost.access.revoke_key(key.id)
     valid, _ = await own_api.waypost.access.make_key("other", ["queue"], days=None)
     wrong = f"wp_key_{valid.id}_{'c' * 43}"
@@ -216,7 +208,7 @@ async def test_everybody_reads_which_decisions_concern_a_host(own_api: Api) -> N
     headers = await key_for(own_api, "blocks")
     body = {"domain": PIGEON, "reason": "it copies another site"}
     await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)
-    await own_api.waypost.opt_outs.forget(TOOLS, opt_out=True, reason="Mr X wrote to us")
+    await own_api.waypost.opt_outs.forget(TOOLS, opt_out="operator", reason="Mr X wrote to us")
     async with own_api.store.begin() as uow:
         await uow.audit.add(AuditEvent("key:1", "report.resolved", PIGEON, PIGEON, "a reporter"), now=datetime.now(UTC))
     decisions = (await own_api.json(f"/api/services/{PIGEON}/audit"))["data"]["decisions"]
@@ -232,7 +224,7 @@ async def test_everybody_reads_which_decisions_concern_a_host(own_api: Api) -> N
 
 async def test_everybody_reads_the_decisions_about_all_hosts(own_api: Api) -> None:
     headers = await key_for(own_api, "blocks")
-    await own_api.waypost.opt_outs.forget(TOOLS, opt_out=True, reason="Mr X wrote to us")
+    await own_api.waypost.opt_outs.forget(TOOLS, opt_out="operator", reason="Mr X wrote to us")
     await own_api.post("/api/reports", json={"domain": PIGEON, "reason": "It is gone."})
     body = {"domain": PIGEON, "reason": "it copies another site"}
     await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from registry.actions.frontier.seed import seed
 from registry.core.names.seeds import Seed
 from registry.store.records import OptOutRecord
 from tests.api.sites import FAILING, NEW, NOTHING, PIGEON
 from tests.support.api import Api
+from tests.support.builders import on
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -67,7 +67,7 @@ async def test_a_submission_is_the_reason_of_the_next_visit(own_api: Api) -> Non
 @pytest.mark.asyncio(loop_scope="function")
 async def test_names_of_private_seed_lists_are_not_published(own_api: Api) -> None:
     for source, name in (("file", "one.com"), ("tranco", "two.com"), ("mcp-registry", "three.com")):
-        await seed(own_api.store, [Seed(name, "customers of may")], source=source, now=datetime.now(UTC))
+        await on(own_api.store, datetime.now(UTC)).frontier.seed([Seed(name, "customers of may")], source=source)
     ledgers = [(await own_api.json(f"/api/services/{name}.com/crawl"))["data"] for name in ("one", "two", "three")]
     assert [(ledger["host"]["source"], ledger["host"]["referrer"]) for ledger in ledgers] == [
         ("file", None),

@@ -166,7 +166,7 @@ async def test_records_of_some_hosts(api: Api, dumped: tuple[str, str, bytes]) -
 
 
 async def test_a_host_that_opted_out_is_a_name_and_no_more(own_api: Api) -> None:
-    await own_api.waypost.opt_outs.forget(PIGEON, opt_out=True, reason="on request")
+    await own_api.waypost.opt_outs.forget(PIGEON, opt_out="operator", reason="on request")
     (record,) = (await ask(own_api, [PIGEON])).json()["records"]
     assert record == {"kind": "blocked", "host": PIGEON, "covering": [{"host": PIGEON, "kind": "blocked"}]}
 

@@ -8,8 +8,6 @@ import jsonschema_rs
 import orjson
 import pytest
 
-from registry.actions.maintenance.forget import forget
-from registry.actions.maintenance.prune import prune
 from registry.api import feed
 from registry.core.changes.kinds import KINDS, Types
 from registry.core.names.domains import registrable_domain
@@ -18,7 +16,7 @@ from tests.actions.test_prune import KEEP
 from tests.api.sites import PIGEON
 from tests.api.test_openapi import DOCUMENT, faults, resolved
 from tests.support.api import PUBLIC_URL, Api
-from tests.support.builders import ADP, Page, adp_manifest, crawl
+from tests.support.builders import ADP, Page, adp_manifest, crawl, on
 from tests.support.database import until_true
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -65,7 +63,7 @@ async def test_freshness_tells_when_the_latest_event_was(own_api: Api) -> None:
 
 
 async def test_types_filter_and_bind_the_cursor(own_api: Api) -> None:
-    await forget(own_api.store, PIGEON, now=NOW, opt_out="operator", reason="a secret reason", evidence="a letter")
+    await on(own_api.store).opt_outs.forget(PIGEON, opt_out="operator", reason="a secret reason", evidence="a letter")
     page = await own_api.json("/api/feed", types="host.*")
     assert [event["type"] for event in page["events"]] == ["host.blocked", "host.forgotten"]
     assert {event["entity"]["kind"] for event in page["events"]} == {"host"}
@@ -92,7 +90,7 @@ async def test_bad_input_is_a_400_that_repeats_nothing(own_api: Api, path: str, 
 async def test_a_cursor_that_is_too_old_names_the_dump(own_api: Api) -> None:
     await add(own_api, "old.example", at=NOW)
     page = await own_api.json("/api/feed", limit=1)
-    await prune(own_api.store, KEEP, now=NOW + timedelta(days=200))
+    await on(own_api.store, NOW + timedelta(days=200)).maintenance.prune(KEEP)
     for path in ("/api/feed", "/api/feed/stream"):
         expired = await own_api.get(path, params={"cursor": page["cursor"]})
         assert expired.status_code == 410
@@ -105,7 +103,7 @@ async def test_a_cursor_that_is_too_old_names_the_dump(own_api: Api) -> None:
 async def test_an_opted_out_host_leaves_tombstones_without_content(own_api: Api) -> None:
     before = await own_api.json("/api/feed", limit=1000)
     name = next(event["payload"]["name"] for event in before["events"] if event["entity"]["id"] == PIGEON)
-    await forget(own_api.store, PIGEON, now=NOW, opt_out="file", evidence="https://x/")
+    await on(own_api.store).opt_outs.forget(PIGEON, opt_out="file", evidence="https://x/")
     after = await own_api.json("/api/feed", limit=1000)
     assert ids(after)[: len(ids(before))] == ids(before)
     of_host = [event for event in after["events"] if event["entity"]["id"] == PIGEON]
@@ -117,7 +115,7 @@ async def test_an_opted_out_host_leaves_tombstones_without_content(own_api: Api)
 
 
 async def test_events_restored_from_a_backup_stay_redacted(own_api: Api) -> None:
-    await forget(own_api.store, PIGEON, now=NOW, opt_out="file", evidence="https://x/")
+    await on(own_api.store).opt_outs.forget(PIGEON, opt_out="file", evidence="https://x/")
     await add(own_api, PIGEON, f"sub.{PIGEON}", f"x{PIGEON}", kind="service.changed", name="Restored", state="fresh")
     events = (await own_api.json("/api/feed", limit=1000))["events"][-3:]
     assert [event["payload"].get("name") for event in events] == [None, None, "Restored"]

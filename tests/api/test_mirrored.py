@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from registry.actions.maintenance.forget import hold
 from registry.store.mirroring import MirrorRecord
 from tests.api.sites import PIGEON
 from tests.api.test_ownership import bearer, claimed
 from tests.support.api import Api
+from tests.support.builders import on
 from tests.web.sending import send
 
 pytestmark = pytest.mark.slow  # a database and an index for each
@@ -95,5 +95,5 @@ async def test_ownership_is_known_at_the_origin(mirror: Api) -> None:
 async def test_opt_outs_and_blocks_of_the_mirror_still_hold(mirror: Api) -> None:
     asked = await mirror.post("/api/opt-outs", json={"domain": PIGEON})
     assert asked.status_code == 202, asked.text
-    await hold(mirror.store, PIGEON, "blocked", actor="operator:cli", reason="by us", now=datetime.now(UTC))
+    await on(mirror.store, datetime.now(UTC)).access.hold(PIGEON, "blocked", actor="operator:cli", reason="by us")
     assert (await mirror.get(f"/api/services/{PIGEON}")).status_code == 404

@@ -31,8 +31,8 @@ async def proven(api: Api, **body: str) -> str:
     headers, url = bearer(claim["claim_token"]), f"/api/claims/{claim['id']}"
     waiting = (await api.post(f"{url}/check?wait=0", headers=headers)).json()["data"]
     assert (waiting["state"], waiting["waiting"], "owner_token" in waiting) == ("open", True, False)
-    for check in await api.waypost.ownership.take(10):
-        await api.waypost.ownership.settle(check.claim, "published")
+    for check in await api.waypost.claims.take(10):
+        await api.waypost.claims.settle(check.claim, "published")
     assert (await api.get(url, headers=headers)).json()["data"]["state"] == "proven"
     token: str = (await api.post(f"{url}/check?wait=0", headers=headers)).json()["data"]["owner_token"]
     again = (await api.post(f"{url}/check?wait=0", headers=headers)).json()["data"]

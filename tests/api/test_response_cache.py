@@ -70,7 +70,7 @@ async def test_kept_responses_are_limited_and_take_the_ids_of_clients(
 async def test_hidden_services_are_in_no_cached_response(own_api: Api) -> None:
     """A host is forgotten while the same query is sent all the time and the index still holds it."""
     assert PIGEON in (await own_api.get(QUESTION)).text
-    await own_api.waypost.opt_outs.forget(PIGEON, opt_out=True, reason="asked")
+    await own_api.waypost.opt_outs.forget(PIGEON, opt_out="operator", reason="asked")
     await asyncio.sleep(LIFETIME_SECONDS)
     for _ in range(3):
         assert PIGEON not in (await own_api.get(QUESTION)).text

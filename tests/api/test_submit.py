@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 import pytest
 
 from registry.actions.frontier.submit import MAX_PER_CLIENT
-from registry.actions.recording.record import record
 from registry.core.model.documents import Outcome
 from registry.core.visiting.visits import FinishedDomain, Visit, skipped
 from registry.store.records import OptOutRecord
 from tests.api.sites import NEW, NOTHING, PIGEON, SITES
 from tests.support import shapes
 from tests.support.api import PUBLIC_URL, Api
-from tests.support.builders import Page, Site, adp_manifest, adp_site, finish, hosts_of, take
+from tests.support.builders import Page, Site, adp_manifest, adp_site, finish, hosts_of, record, take
 from tests.support.database import rows
 from tests.support.hang import HANG_SECONDS
 from tests.support.shapes import assert_shape

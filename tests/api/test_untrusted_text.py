@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 import pytest_asyncio
 
-from registry.actions.frontier.seed import seed
+from registry.actions.queries.discover import SearchActions
 from registry.api.params import FACETS
 from registry.cli.inspection import show_account
 from registry.cli.show import show_search, show_visited
@@ -25,14 +25,13 @@ from registry.settings import Settings
 from registry.store.engine import make_engine
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
-from registry.wiring import Waypost
+from registry.wiring import Waypost, utc_now
 from registry.wiring.reference import Reference
-from registry.wiring.searching import SearchActions
 from tests.api.planting import MARKER, MISSPELT, WORD, Web, leads_somewhere, planted_web, uncovered
 from tests.api.test_openapi import is_stream
 from tests.support import database
 from tests.support.api import Api, make_client
-from tests.support.builders import Page, adp_detail, adp_manifest, crawl
+from tests.support.builders import Page, adp_detail, adp_manifest, crawl, on
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -76,9 +75,13 @@ async def planted(
         try:
             now = datetime.now(UTC).replace(microsecond=0)
             await crawl(store, web.sites, now)
-            await seed(store, [(f"sub.{first}", "qz90005qz", 1)], source="listing", now=now, exempt={f"sub.{first}"})
+            await on(store, now, exempt={f"sub.{first}"}).frontier.seed(
+                [(f"sub.{first}", "qz90005qz", 1)], source="listing"
+            )
             async with RecordedListener(store) as feed:
-                waypost = Waypost(settings, store, lambda: SearchActions(store, backend), feed, Reference(store))
+                waypost = Waypost(
+                    settings, store, lambda: SearchActions(store, utc_now, backend), feed, Reference(store)
+                )
                 await waypost.search.reindex()
                 for decide in (waypost.access.hold, waypost.access.release):
                     await decide(first, "quarantined", actor=OPERATOR, reason="It is looked into.")

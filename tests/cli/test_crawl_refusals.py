@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.frontier.seed import KEPT
+from registry.actions.frontier.frontier import KEPT
 from registry.cli.common import NO
 from registry.cli.crawling import run_crawl
 from registry.cli.terminal import CleanConsole

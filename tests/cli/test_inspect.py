@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from registry.actions.queries.inspect import QueryActions
 from registry.cli.inspection import show_account
 from registry.cli.terminal import CleanConsole
 from registry.store.unit_of_work import Store
-from registry.wiring.queries import QueryActions
+from registry.wiring import utc_now
 from tests.support.builders import ADP, Page, adp_detail, adp_manifest, crawl
 
 HOST = "pigeons.example"
@@ -19,7 +20,7 @@ class Registry:
     """What `show_account` needs of a registry."""
 
     def __init__(self, store: Store) -> None:
-        self.queries = QueryActions(store)
+        self.queries = QueryActions(store, utc_now)
 
 
 async def printed(store: Store, columns: int, capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -1,7 +1,6 @@
 """`waypost reports` on a real database: lists, decides and answers; foreign text cannot steer the terminal."""
 
 import json
-import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -9,13 +8,11 @@ from uuid import uuid4
 import pytest
 from typer.testing import CliRunner
 
-from registry.actions.frontier.submit import submit
-from registry.actions.reports import KIND, file_report
 from registry.cli import app
 from registry.cli.common import DONE, NO, USAGE
-from registry.core.access.tokens import Token
 from registry.store.engine import make_engine
 from registry.store.unit_of_work import Store
+from tests.support.builders import on
 
 runner = CliRunner()
 
@@ -27,12 +24,10 @@ def filed(monkeypatch: pytest.MonkeyPatch, database_url: str) -> Iterator[None]:
     async def file() -> None:
         store, now = Store(make_engine(database_url)), datetime.now(UTC)
         try:
-            await submit(store, "shop.com", now=now)
-            token = Token(KIND, secrets.token_hex(8), secrets.token_urlsafe(32))
+            await on(store, now).frontier.submit("shop.com")
             text = "It is \x1b[31mgone\x1b[0m."
-            assert (
-                await file_report(store, "shop.com", "dead", text, client="198.51.100.1", token=token, now=now)
-            ).state == "filed"
+            filing = await on(store, now).reports.file("shop.com", "dead", text, client="198.51.100.1")
+            assert filing.state == "filed"
         finally:
             await store.close()
 

@@ -18,7 +18,6 @@ from typer.testing import CliRunner, Result
 
 from crawler.seeds import SEEDS
 from crawler.seeds.opened import opened
-from registry.actions.frontier.seed import seed as add
 from registry.cli import app
 from registry.cli.common import DONE, NO, USAGE
 from registry.cli.onepass import run_from
@@ -28,7 +27,7 @@ from registry.store.engine import make_engine
 from registry.store.records import CandidateRecord
 from registry.store.unit_of_work import Store
 from tests.crawler.support import settings
-from tests.support.builders import ADP, NOW, adp_manifest
+from tests.support.builders import ADP, NOW, adp_manifest, on
 from tests.support.database import rows
 from tests.support.hang import HANG_SECONDS
 from tests.support.shared import ROOT
@@ -238,7 +237,7 @@ async def test_one_pass_visits_the_list_and_all_due_hosts(
             return code, [json.loads(line) for line in output_lines if line.startswith("{")]
 
         store = Store(make_engine(database_url))
-        await add(store, ["waits.example"], source="test", now=NOW, exempt=list(sites))
+        await on(store, exempt=list(sites)).frontier.seed(["waits.example"], source="test")
         code, lines = await run_once(summary=False)
         request_count = len(served.seen)
         second_code, (only_line,) = await run_once(summary=True)

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from registry.actions.frontier.frontier import FrontierActions
+from registry.actions.queries.discover import SearchActions
+from registry.actions.queries.inspect import QueryActions
 from registry.cli import app
 from registry.cli.inspection import show_account
 from registry.cli.show import show_search, show_submissions, show_visited
@@ -15,11 +18,8 @@ from registry.core.merging.trust import LEVELS, REASONS
 from registry.core.model.listing import Query, TrustLevel
 from registry.search.embedded import EmbeddedBackend
 from registry.store.claims import OwnerSettingRecord
-from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
-from registry.wiring.frontier import FrontierActions
-from registry.wiring.queries import QueryActions
-from registry.wiring.searching import SearchActions
+from registry.wiring import utc_now
 from tests.actions.ownership.test_ownership import owner_of
 from tests.support.builders import NOW, Page, awp_manifest, crawl
 
@@ -34,8 +34,8 @@ class Registry:
     """What the commands need of a registry."""
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self.queries = QueryActions(store)
-        self.search = SearchActions(store, EmbeddedBackend(folder / "index"))
+        self.queries = QueryActions(store, utc_now)
+        self.search = SearchActions(store, utc_now, EmbeddedBackend(folder / "index"))
 
     def index_is_fed(self) -> bool:
         return False
@@ -108,7 +108,7 @@ def test_check_says_it(tmp_path: Path) -> None:
 
 async def test_a_submitted_look_alike_is_named(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     class Waypost:
-        frontier = FrontierActions(store, frozenset(), RecordedListener(store))
+        frontier = FrontierActions(store, utc_now)
 
     waypost: Any = Waypost()
     await show_submissions(waypost, ["раураl.com", "plain-new.com"], CleanConsole(width=200), as_json=False)

@@ -143,9 +143,9 @@ async def test_a_worker_verifies_an_ownership_every_day_until_three_failures_end
                 [(failures, answer)] = await rows(store, "SELECT failures, answer FROM claims")
                 return failures, answer
 
-            claimed, token = await waypost.ownership.claim(HOST, "file", "host", client="203.0.113.7")
+            claimed, token = await waypost.claims.claim(HOST, "file", "host", client="203.0.113.7")
             site[FILE_PATH] = published = Reply(claimed.publish, type="text/plain")
-            proven, owner = await waypost.ownership.check_claim(token, seconds=HANG_SECONDS)
+            proven, owner = await waypost.claims.check_claim(token, seconds=HANG_SECONDS)
             assert proven.state == "proven" and owner is not None
             [(hours,)] = await rows(store, "SELECT extract(epoch FROM due_at - verified_at) / 3600 FROM claims")
             assert hours == config.claim_recheck_hours == 24

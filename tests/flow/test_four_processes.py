@@ -8,9 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from registry.actions.frontier.seed import seed
 from registry.store.unit_of_work import Store
-from tests.support.builders import NOW
+from tests.support.builders import on
 from tests.support.hang import HANG_SECONDS
 from tests.support.shared import ROOT
 
@@ -52,7 +51,7 @@ asyncio.run(work(sys.argv[1], int(sys.argv[2])))
 
 
 async def test_no_domain_is_held_twice_at_once_by_four_processes(store: Store, database_url: str) -> None:
-    await seed(store, NAMES, source="test", now=NOW)
+    await on(store).frontier.seed(NAMES, source="test")
     workers = [
         await asyncio.create_subprocess_exec(
             sys.executable, "-c", WORKER, database_url, str(number), stdin=PIPE, stdout=PIPE, cwd=ROOT

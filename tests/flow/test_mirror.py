@@ -15,16 +15,8 @@ from typing import Any, Final
 import httpx2
 import pytest
 
-from registry.actions.feed import latest
-from registry.actions.frontier.lease import acquire
-from registry.actions.frontier.seed import make_due, seed
-from registry.actions.maintenance.forget import forget
-from registry.actions.maintenance.opt_out import readmit
-from registry.actions.mirroring.apply import progress
-from registry.actions.ownership import owning
 from registry.actions.ownership.owning import NotAnOwner
-from registry.actions.recording.record import record
-from registry.actions.recording.rescore import rescore
+from registry.actions.queries.discover import SearchActions
 from registry.cli.interfaces import interfaces_of
 from registry.core.access.tokens import Token
 from registry.core.model.listing import Query
@@ -34,12 +26,11 @@ from registry.settings import Settings
 from registry.store.engine import make_engine
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
-from registry.wiring import Waypost
+from registry.wiring import Waypost, utc_now
 from registry.wiring.reference import Reference
-from registry.wiring.searching import SearchActions
 from tests.actions.ownership.test_ownership import owner_of
 from tests.actions.test_dumps import same
-from tests.support.builders import ADP, HOLDER, LEASE_FOR, NOW, Page, Site, adp_site, awp_manifest, finish
+from tests.support.builders import ADP, HOLDER, NOW, Page, Site, adp_site, awp_manifest, finish, on, record
 from tests.support.database import MigratedDatabases, rows, until_true
 from tests.support.hang import HANG_SECONDS, NETWORK_ENVIRONMENT
 from tests.support.shared import ROOT
@@ -81,13 +72,13 @@ class Changing:
                 case 1:
                     sites[host] = OPTS_OUT
                 case 2:
-                    await forget(self._store, host, now=self.now, reason="on request")
+                    await on(self._store, self.now).opt_outs.forget(host, reason="on request")
                 case 3:
-                    await forget(self._store, host, now=self.now, opt_out="file", evidence=f"https://{host}/x")
+                    await on(self._store, self.now).opt_outs.forget(host, opt_out="file", evidence=f"https://{host}/x")
                 case 4:
-                    await forget(self._store, host, now=self.now, opt_out="operator", evidence="abuse")
+                    await on(self._store, self.now).opt_outs.forget(host, opt_out="operator", evidence="abuse")
                 case 5 | 6:
-                    await readmit(self._store, host, now=self.now)
+                    await on(self._store, self.now).opt_outs.readmit(host)
                 case 7:
                     await self._rescore(host)
                 case 8:
@@ -101,10 +92,10 @@ class Changing:
         self.done += len(hosts)
 
     async def visit(self, sites: dict[str, Site]) -> None:
-        await seed(self._store, sites, source="test", now=self.now, exempt=set(HOSTS))
-        await make_due(self._store, sites, now=self.now, exempt=set(HOSTS))
+        await on(self._store, self.now, exempt=set(HOSTS)).frontier.seed(sites, source="test")
+        await on(self._store, self.now, exempt=set(HOSTS)).frontier.make_due(sites)
         later = self.now + timedelta(days=1)
-        lease = await acquire(self._store, limit=100, now=later, lease_for=LEASE_FOR, holder=HOLDER, only=list(sites))
+        lease = await on(self._store, later).crawl.lease(limit=100, holder=HOLDER, only=list(sites))
         if lease is not None:
             known = {host: sites.get(host, {}) for job in lease.domains for host in (one.host for one in job.hosts)}
             await record(self._store, lease.token, [finish(job, known, later) for job in lease.domains], now=later)
@@ -115,15 +106,15 @@ class Changing:
             self._owners[host] = await owner_of(self._store, host, now=self.now)
             return
         with suppress(NotAnOwner):  # the host was forgotten meanwhile
-            await owning.hide(self._store, owner, host, now=self.now)
-            await owning.set_note(self._store, owner, host, "Closed.", now=self.now)
+            await on(self._store, self.now).ownership.hide(owner, host)
+            await on(self._store, self.now).ownership.set_note(owner, host, "Closed.")
             if self._rng.randrange(2):
-                await owning.give_up(self._store, owner, host, now=self.now)
+                await on(self._store, self.now).ownership.give_up(owner, host)
 
     async def _rescore(self, host: str) -> None:
         async with self._store.engine.begin() as connection:
             await connection.exec_driver_sql("UPDATE services SET rubric_version = '0' WHERE host = %s", (host,))
-        await rescore(self._store, now=self.now, only_outdated=True)
+        await on(self._store, self.now).maintenance.rescore(only_outdated=True)
 
 
 @asynccontextmanager
@@ -220,8 +211,8 @@ async def test_a_mirror_equals_its_origin_after_a_thousand_changes_and_kills(
 
                 async def is_current() -> bool:
                     assert process.is_running, process.output
-                    mirror = await progress(copy)
-                    return mirror is not None and mirror.cursor == (await latest(store)).cursor
+                    mirror = await on(copy).mirror.progress()
+                    return mirror is not None and mirror.cursor == (await on(store).feed.latest()).cursor
 
                 await until_true(is_current)
                 await same(store, copy, tmp_path)
@@ -237,11 +228,11 @@ async def test_a_mirror_equals_its_origin_after_a_thousand_changes_and_kills(
 async def assert_answers(copy: Store, folder: Path) -> None:
     """The mirror answers questions itself."""
     backend = EmbeddedBackend(folder / "index")
-    search = SearchActions(copy, backend)
+    search = SearchActions(copy, utc_now, backend)
     try:
         await search.reindex()
         page = await search.discover(Query("send a parcel by post", limit=50))
         listed = {host for (host,) in await rows(copy, "SELECT host FROM services")}
         assert page.hits and {found.hit.host for found in page.hits} <= listed
     finally:
-        await search.close()
+        await search.backend.close()

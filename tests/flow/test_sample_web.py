@@ -124,7 +124,7 @@ def test_a_second_run_has_the_same_outcomes(demo_run: DemoRun) -> None:
 async def test_the_index_holds_as_many_services_as_the_database(demo_run: DemoRun) -> None:
     async with demo_run.opened() as waypost:
         assert await waypost.search.index_lag() == 0
-        health = await waypost.search.index_health()
+        health = await waypost.search.backend.health()
         overview = await waypost.queries.overview()
     assert health.services == overview.services
 

@@ -15,12 +15,12 @@ import yaml
 
 from crawler.seeds import pages
 from registry import cli
+from registry.actions.dumps import FOLDER
 from registry.cli import copying
 from registry.search.meilisearch.admin import key_roles
 from registry.search.meilisearch.backend import OLDEST, TESTED
 from registry.settings import Settings, variable
-from registry.wiring import dumps as dumps_wiring
-from registry.wiring.opt_outs import opt_out_path
+from registry.wiring import opt_out_path
 from tests.house.test_deploy import options_of
 from tests.support.shared import ROOT
 
@@ -45,7 +45,7 @@ class Access:
 def access_of(command: str, settings: Settings) -> Access:
     """Return what a command reads and writes outside the database. Raise KeyError for a command that is not known."""
     opt_outs = opt_out_path(settings).parent
-    dumps = settings.dumps or settings.data / dumps_wiring.FOLDER
+    dumps = settings.dumps or settings.data / FOLDER
     works = Access(writes=frozenset({opt_outs, dumps, settings.data / pages.FOLDER, settings.data / copying.FOLDER}))
     return {
         "serve": Access(reads=frozenset({dumps}), writes=frozenset({opt_outs})),

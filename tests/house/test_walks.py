@@ -36,7 +36,7 @@ def test_every_stop_has_a_link() -> None:
 
 def test_a_wrong_stop_is_noticed() -> None:
     assert not _defines("seed", "registry/actions/frontier/lease.py") and not _defines("seed", "registry/planted.py")
-    assert _defines("seed", "registry/actions/frontier/seed.py")
+    assert _defines("seed", "registry/actions/frontier/frontier.py")
 
 
 def _defines(name: str, file: str) -> bool:

@@ -9,15 +9,15 @@ from typing import Any
 import httpx2
 import pytest
 
+from registry.actions.queries.discover import SearchActions
 from registry.cli.interfaces import interfaces_of
 from registry.edge.interfaces import compose
 from registry.search.embedded import EmbeddedBackend
 from registry.settings import Settings
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
-from registry.wiring import Waypost
+from registry.wiring import Waypost, utc_now
 from registry.wiring.reference import Reference
-from registry.wiring.searching import SearchActions
 from tests.mcp_registry.sites import SITES
 from tests.support.builders import crawl
 from tests.support.hang import HANG_SECONDS
@@ -70,7 +70,7 @@ async def view(store: Store, tmp_path: Path) -> AsyncIterator[View]:
     await crawl(store, SITES)
     settings = Settings(data=tmp_path, public_url=PUBLIC_URL, read_rate=1_000_000)
     backend = EmbeddedBackend(tmp_path / "index")
-    search = SearchActions(store, backend)
+    search = SearchActions(store, utc_now, backend)
     waypost = Waypost(settings, store, lambda: search, RecordedListener(store), Reference(store))
     app = compose(interfaces_of(waypost, settings), settings)
     transport = httpx2.ASGITransport(app=app)

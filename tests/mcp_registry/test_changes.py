@@ -6,14 +6,11 @@ from typing import Any
 
 import pytest
 
-from registry.actions.maintenance.forget import forget
-from registry.actions.maintenance.prune import prune
 from registry.actions.queries.mcp_servers import SLACK
-from registry.actions.recording.rescore import rescore
 from registry.core.scheduling.jobs import Retention
 from tests.mcp_registry.conftest import OFFICIAL, OWN, View
 from tests.mcp_registry.sites import CARD, DATED, HOSTILE, PARCELS, SITES, SOCKET, TRIPLE, card, served
-from tests.support.builders import DAY, NOW, Page, Site, again
+from tests.support.builders import DAY, NOW, Page, Site, again, on
 from tests.support.database import rows
 
 NAME = "example.parcels/parcels-of-the-town"
@@ -37,7 +34,7 @@ async def test_a_visit_without_a_change_leaves_all_dates(view: View) -> None:
     before = [official(row) for row in await view.all()]
     await visit(view, {}, NOW + 8 * DAY)
     assert [official(row) for row in await view.all()] == before
-    assert await rescore(view.store, now=NOW + 9 * DAY)
+    assert await on(view.store, NOW + 9 * DAY).maintenance.rescore()
     assert [official(row) for row in await view.all()] == before
 
 
@@ -109,7 +106,7 @@ async def test_servers_that_leave_a_list_are_gone(view: View) -> None:
 @pytest.mark.parametrize("host", [PARCELS, TRIPLE])
 async def test_a_forgotten_host_leaves_only_names(view: View, host: str) -> None:
     count = len([row for row in await view.all() if row["_meta"][OWN]["host"] == host])
-    await forget(view.store, host, now=NOW + DAY)
+    await on(view.store, NOW + DAY).opt_outs.forget(host)
     assert host not in str(await view.all())
     gone = [row for row in await view.all(include_deleted="true") if row["_meta"][OWN]["host"] == host]
     assert len(gone) == count
@@ -127,7 +124,7 @@ async def test_a_hidden_service_is_deleted_and_comes_back(view: View) -> None:
         (hidden,) = (await uow.services.of([PARCELS])).values()
         hidden.hidden = False
         await uow.services.put([hidden])
-    await rescore(view.store, now=NOW + 400 * DAY)
+    await on(view.store, NOW + 400 * DAY).maintenance.rescore()
     assert NAME in await view.names()
 
 
@@ -141,15 +138,15 @@ async def test_a_reason_goes_with_its_cause(view: View) -> None:
 
 
 async def test_deleted_rows_are_kept_as_long_as_the_feed(view: View) -> None:
-    await forget(view.store, PARCELS, now=NOW + DAY)
+    await on(view.store, NOW + DAY).opt_outs.forget(PARCELS)
     assert NAME in await view.names(include_deleted="true")
     (deleted_at,) = (await rows(view.store, "SELECT max(updated_at) FROM mcp_servers WHERE status = 'deleted'"))[0]
     retention = Retention(
         visits_days=1, visits_per_host=1, history_days=1, versions=1, bodies_days=1, scores_days=1, changes_days=10,
         candidates_days=1, reports_days=1, job_runs_days=1,
     )  # fmt: skip
-    await prune(view.store, retention, now=deleted_at + 9 * DAY)
+    await on(view.store, deleted_at + 9 * DAY).maintenance.prune(retention)
     assert NAME in await view.names(include_deleted="true")
-    await prune(view.store, retention, now=deleted_at + 11 * DAY)
+    await on(view.store, deleted_at + 11 * DAY).maintenance.prune(retention)
     assert NAME not in await view.names(include_deleted="true")
     assert len(await view.names()) == 8, "what is listed stays, however old"

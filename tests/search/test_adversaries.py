@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.actions.indexing import reindex
-from registry.actions.queries.discover import POOL, discover
+from registry.actions.queries.discover import POOL
 from registry.core.model.listing import Filters, Hit, ListedCapability, Listing, Query
 from registry.core.ranking import collapse, explain, make_record, parse_query, rank, texts_of
 from registry.core.ranking.collapsing import PER_DOMAIN, PER_OFFER
@@ -23,6 +22,7 @@ from registry.search.embedding import default_embedder
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import put
 from tests.search.listings import listing
+from tests.support.builders import on
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -222,13 +222,13 @@ async def test_hidden_services_never_appear(store: Store, tmp_path: Path) -> Non
     embedder = default_embedder()
     backend = EmbeddedBackend(tmp_path, embedder.id, embedder.dims)
     await put(store, *HONEST)
-    await reindex(store, backend, now=NOW, embedder=embedder)
+    await on(store, backend=backend, embedder=embedder).search.reindex()
     hidden: set[str] = set()
     for service in random.Random(6).sample(HONEST, len(HONEST)):
         await put(store, service, hidden=True)
         hidden.add(service.host)
         for text in (*QUESTIONS, " ", "kind:stats", " ".join(hidden), f"{service.name} {service.description}"):
-            page = await discover(store, backend, Query(text, limit=50), embedder=embedder)
+            page = await on(store, backend=backend, embedder=embedder).search.discover(Query(text, limit=50))
             assert {hit.card.host for hit in page.hits}.isdisjoint(hidden)
             if text == " ":
                 assert {hit.card.host for hit in page.hits} == {

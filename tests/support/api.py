@@ -16,6 +16,7 @@ import httpx2
 import pytest
 import pytest_asyncio
 
+from registry.actions.queries.discover import SearchActions
 from registry.cli.interfaces import interfaces_of
 from registry.core.model.documents import Outcome
 from registry.edge.interfaces import compose
@@ -24,9 +25,8 @@ from registry.settings import Settings
 from registry.store.engine import make_engine
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
-from registry.wiring import Waypost
+from registry.wiring import Waypost, utc_now
 from registry.wiring.reference import Reference
-from registry.wiring.searching import SearchActions
 from tests.api.sites import FAILING, NEW, SITES
 from tests.support import database
 from tests.support.builders import Page, crawl
@@ -77,7 +77,11 @@ async def _crawl(url: str, folder: Path) -> None:
             await crawl(store, {**SITES, **failing_page}, today - timedelta(days=days))
         backend = EmbeddedBackend(folder / "index")
         waypost = Waypost(
-            _settings(folder), store, lambda: SearchActions(store, backend), RecordedListener(store), Reference(store)
+            _settings(folder),
+            store,
+            lambda: SearchActions(store, utc_now, backend),
+            RecordedListener(store),
+            Reference(store),
         )
         await waypost.search.reindex()
         await waypost.close()
@@ -119,7 +123,9 @@ async def _opened(server: str, crawled: tuple[str, Path], folder: Path) -> Async
         backend = EmbeddedBackend(folder / "index")
         try:
             async with RecordedListener(store) as feed:
-                waypost = Waypost(settings, store, lambda: SearchActions(store, backend), feed, Reference(store))
+                waypost = Waypost(
+                    settings, store, lambda: SearchActions(store, utc_now, backend), feed, Reference(store)
+                )
                 async with make_client(waypost, settings) as client:
                     yield Api(client, waypost, store)
                 await waypost.close()

@@ -4,26 +4,35 @@
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from registry.actions.frontier.lease import acquire
-from registry.actions.frontier.seed import seed
-from registry.actions.queries import inspect
-from registry.actions.queries.inspect import HostReport
-from registry.actions.recording.record import RecordCounts, record
+from registry.actions.queries.inspect import HostReport, ServiceView
+from registry.actions.recording.record import RecordCounts
 from registry.core.model.documents import FetchResult, Outcome, Probe
 from registry.core.names.domains import registrable_domain
+from registry.core.ranking import Embedder
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Lease, Visit
+from registry.search.backend import Backend
+from registry.settings import Settings
+from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
+from registry.wiring import Waypost
+from registry.wiring.reference import Reference
+
+if TYPE_CHECKING:
+    from registry.actions.queries.discover import SearchActions
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 LEASE_FOR = timedelta(minutes=30)
 HOLDER = 1
+PUBLIC_URL = "https://registry.example"
 ADP = "/.well-known/agent"
 UNSENT = frozenset({"nxdomain", "no_address"})
 """Reasons of a page that was never requested, because its host has no address."""
@@ -134,27 +143,69 @@ def finish(job: DomainJob, sites: Mapping[str, Site], now: datetime = NOW) -> Fi
     )
 
 
+def on(
+    store: Store, now: datetime = NOW, *, exempt: Collection[str] = (), backend: Backend | None = None,
+    embedder: Embedder | None = None,
+) -> Waypost:  # fmt: skip
+    """Return the use cases on this store, with a clock that stands still and no chance in retries.
+
+    `exempt`: names that may be special-use names.
+    """
+
+    def open_search() -> "SearchActions":
+
+        assert backend is not None, "this use case needs an index"
+        return SearchActions(store, lambda: now, backend, embedder)
+
+    settings = _settings(frozenset(exempt))
+    waypost = Waypost(settings, store, open_search, RecordedListener(store), Reference(store), lambda: now)
+    waypost.webhooks._chance = lambda: 0.5
+    return waypost
+
+
+@cache
+def _settings(exempt: frozenset[str]) -> Settings:
+    connect_to = tuple(f"{host}:443:127.0.0.1:443" for host in sorted(exempt))
+    lease_seconds = round(LEASE_FOR.total_seconds())
+    return Settings(connect_to=connect_to, lease_seconds=lease_seconds, public_url=PUBLIC_URL)
+
+
 async def take(store: Store, *, limit: int = 100, now: datetime = NOW, holder: int = HOLDER) -> Lease | None:
-    return await acquire(store, limit=limit, now=now, lease_for=LEASE_FOR, holder=holder)
+    return await on(store, now).crawl.lease(limit=limit, holder=holder)
+
+
+async def leased(store: Store, *, limit: int = 100, now: datetime = NOW, holder: int = HOLDER) -> Lease:
+    """Return a lease of what is due, of which there must be something."""
+    lease = await take(store, limit=limit, now=now, holder=holder)
+    assert lease is not None, "nothing is due"
+    return lease
+
+
+async def record(store: Store, token: UUID, finished: Sequence[FinishedDomain], now: datetime = NOW) -> RecordCounts:
+    return await on(store, now).crawl.record_all([(token, domain) for domain in finished])
 
 
 async def crawl(store: Store, sites: Mapping[str, Site], now: datetime = NOW) -> RecordCounts:
     """Seed the sites, lease what is due and record its visits, once."""
-    await seed(store, sites, source="test", now=now, exempt=set(sites))
-    lease = await take(store, limit=1_000, now=now)
-    assert lease is not None, "nothing is due"
-    return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
+    await on(store, now, exempt=sites).frontier.seed(sites, source="test")
+    lease = await leased(store, limit=1_000, now=now)
+    return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now)
 
 
 async def again(store: Store, sites: Mapping[str, Site], now: datetime) -> RecordCounts:
     """Lease what is due, visit it again and record the visits."""
-    lease = await take(store, now=now)
-    assert lease is not None, "nothing is due"
-    return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
+    lease = await leased(store, now=now)
+    return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now)
+
+
+async def service_of(store: Store, host: str, *, include_details: bool = False) -> ServiceView:
+    service = await on(store).queries.service(host, include_details=include_details)
+    assert service is not None
+    return service
 
 
 async def status_of(store: Store, host: str, now: datetime) -> HostReport:
-    status = await inspect.status(store, host, now=now)
+    status = await on(store, now).queries.status(host)
     assert status is not None
     return status
 

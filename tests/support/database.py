@@ -138,6 +138,12 @@ async def rows(store: Store, statement: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in await connection.exec_driver_sql(statement)]
 
 
+async def execute(store: Store, statement: str) -> None:
+    """Execute a statement that returns no rows, and commit."""
+    async with store.engine.begin() as connection:
+        await connection.exec_driver_sql(statement)
+
+
 async def until_true(condition: Callable[[], Awaitable[object]], seconds: float = HANG_SECONDS) -> None:
     """Poll until the answer is true, since no event tells what other processes do. Raise TimeoutError."""
     async with asyncio.timeout(seconds):

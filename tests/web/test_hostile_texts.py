@@ -9,13 +9,13 @@ import html5lib
 import pytest
 from playwright.sync_api import Browser
 
+from registry.actions.queries.discover import SearchActions
 from registry.search.embedded import EmbeddedBackend
 from registry.store.engine import make_engine
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
-from registry.wiring import Waypost
+from registry.wiring import Waypost, utc_now
 from registry.wiring.reference import Reference
-from registry.wiring.searching import SearchActions
 from tests.support import database
 from tests.support.api import _settings
 from tests.support.builders import crawl
@@ -54,7 +54,11 @@ async def _crawled(url: str, folder: Path) -> None:
         await crawl(store, SITES, datetime.now(UTC).replace(microsecond=0))
         backend = EmbeddedBackend(folder / "index")
         waypost = Waypost(
-            _settings(folder), store, lambda: SearchActions(store, backend), RecordedListener(store), Reference(store)
+            _settings(folder),
+            store,
+            lambda: SearchActions(store, utc_now, backend),
+            RecordedListener(store),
+            Reference(store),
         )
         await waypost.search.reindex()
         await waypost.close()

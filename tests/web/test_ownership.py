@@ -37,8 +37,8 @@ async def owned(api: Api) -> str:
     token = await claimed(api)
     waiting = await api.client.post(f"{CLAIM}/check", headers=FORM, content=f"token={token}")
     assert "Publish this value" in waiting.text
-    for check in await api.waypost.ownership.take(10):
-        await api.waypost.ownership.settle(check.claim, "published")
+    for check in await api.waypost.claims.take(10):
+        await api.waypost.claims.settle(check.claim, "published")
     proven = await api.client.post(f"{CLAIM}/check", headers=FORM, content=f"token={token}")
     assert "It is yours" in proven.text
     found = re.search(r"wp_owner_[0-9a-f]{16}_[\w-]{43}", proven.text)

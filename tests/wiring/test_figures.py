@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from registry.wiring import figures
-from registry.wiring.figures import CachedFigure
+from registry.actions.queries import statistics
+from registry.actions.queries.statistics import CachedFigure
 
 
 async def test_a_result_is_computed_once_for_all_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,7 +19,7 @@ async def test_a_result_is_computed_once_for_all_and_kept(monkeypatch: pytest.Mo
 
     kept = CachedFigure(compute)
     assert await asyncio.gather(kept.get(), kept.get(), kept.get()) == [1, 1, 1]
-    monkeypatch.setattr(figures, "KEPT_SECONDS", -1.0)
+    monkeypatch.setattr(statistics, "KEPT_SECONDS", -1.0)
     kept._until = 0.0
     assert [await kept.get(), await kept.get()] == [2, 3]
 

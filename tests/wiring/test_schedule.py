@@ -12,6 +12,7 @@ import pytest
 from psycopg import sql
 from pydantic import SecretStr
 
+from registry.actions.jobs import JobActions
 from registry.core.model.documents import FetchResult
 from registry.core.scheduling.jobs import RunOutcome
 from registry.settings import Settings
@@ -20,7 +21,6 @@ from registry.store.holder import LEAD, STAND_BY_SECONDS
 from registry.store.jobs import RunRecord
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost, open_waypost, schedule
-from registry.wiring.job_runs import JobActions
 from registry.wiring.schedule import IncompleteJob, Job, JobTools, Schedule
 from tests.support.builders import NOW
 from tests.support.database import rows, until_true

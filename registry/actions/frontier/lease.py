@@ -4,24 +4,21 @@ Also counts the day's requests per address block over all processes, and applies
 hidden, hosts unscheduled, and the texts of events redacted.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
-from uuid import UUID, uuid4
 
-from registry.actions.frontier.seed import SUB_HOST
-from registry.actions.frontier.submit import probes_from_json
+from registry.actions.frontier.submit import SUB_HOST, probes_from_json
 from registry.core.model.documents import Outcome
-from registry.core.names.domains import registrable_domain
 from registry.core.scheduling.policy import DueReason
 from registry.core.visiting import limits, tool_lists
 from registry.core.visiting.probes import Step
 from registry.core.visiting.shares import Standing
-from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, Lease, RobotsRecord
+from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, RobotsRecord
 from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
 from registry.store.records import ChangeRecord, DocumentRecord, HostRecord
-from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.unit_of_work import UnitOfWork
 
 WHOLE_PLAN_EVERY: Final = timedelta(days=14)
 ROBOTS_FOR: Final = timedelta(hours=24)
@@ -47,79 +44,19 @@ ANSWERED: Final = frozenset(
 _KNOWN: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 
 
-async def acquire(
-    store: Store,
-    *,
-    limit: int,
-    now: datetime,
-    lease_for: timedelta,
-    holder: int,
-    only: Collection[str] | None = None,
-) -> Lease | None:
-    """Lease at most `limit` domains, new ones first, then the longest overdue; None if nothing is due or this is a
-    mirror.
-
-    `holder`: id of the worker's `hold_leases`, by which `recover` notices that the worker died. `only`: lease only the
-    domains of these hosts.
-    """
-    token, until = uuid4(), now + lease_for
-    domains = None if only is None else {registrable_domain(host) for host in only}
-    async with store.begin() as uow:
-        if await uow.mirroring.get() is not None:  # guard: mirror-visits-nothing
-            return None
-        leased = await uow.domains.take(limit=limit, now=now, until=until, token=token, holder=holder, only=domains)
-        jobs = await _jobs(uow, leased, now) if leased else ()
-        if idle := set(leased) - {job.domain for job in jobs}:
-            await uow.domains.end_lease(idle, forgiven=1)
-    return Lease(token, until, jobs) if jobs else None
-
-
-async def release(
-    store: Store,
-    token: UUID,
-    domains: Sequence[str] | None = None,
-    *,
-    now: datetime,
-    later: timedelta | None = None,
-) -> int:
-    """Return unvisited domains to the queue (None: all that the lease still holds); return their number.
-
-    They are due at once, or after `later`. A released lease does not count as an attempt.
-    """
-    async with store.begin() as uow:
-        requested = await uow.domains.leased(token) if domains is None else domains
-        leased = await uow.domains.lock_leased([(token, domain) for domain in requested])
-        await uow.domains.end_lease(leased, forgiven=1, not_before=None if later is None else now + later)
-    return len(leased)
-
-
-async def lost(store: Store, holder: int, tokens: Collection[UUID]) -> list[str]:
-    """Return domains that the worker's session holds but none of these leases does. They were removed or opted out
-    since, so the results of their visits will be discarded."""
-    async with store.read() as uow:
-        return await uow.domains.fenced(holder, tokens) if tokens else []
-
-
-async def recover(store: Store, *, now: datetime) -> int:
+async def recover(uow: UnitOfWork, *, now: datetime) -> int:
     """Free the leases of dead workers without waiting for their expiry; return their number.
 
     A domain whose workers died MAX_ATTEMPTS times is set aside, because it may have killed them.
     """
-    async with store.begin() as uow:
-        orphans = await uow.domains.orphans()
-        suspects = [domain for domain, attempts in orphans if attempts >= MAX_ATTEMPTS]
-        await uow.domains.end_lease([domain for domain, attempts in orphans if attempts < MAX_ATTEMPTS], forgiven=0)
-        await uow.domains.set_aside(suspects, now=now, step=SUSPECT_FOR)
+    orphans = await uow.domains.orphans()
+    suspects = [domain for domain, attempts in orphans if attempts >= MAX_ATTEMPTS]
+    await uow.domains.end_lease([domain for domain, attempts in orphans if attempts < MAX_ATTEMPTS], forgiven=0)
+    await uow.domains.set_aside(suspects, now=now, step=SUSPECT_FOR)
     return len(orphans)
 
 
-async def next_due(store: Store) -> datetime | None:
-    """Return when the next unleased domain is due, possibly in the past; None if nothing is scheduled."""
-    async with store.begin() as uow:
-        return await uow.domains.next_due()
-
-
-async def _jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple[DomainJob, ...]:
+async def make_jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple[DomainJob, ...]:
     limits = await uow.holds.limits(domains)
     hosts = []
     for host in await uow.hosts.due(domains, now=now):
@@ -229,23 +166,6 @@ def _robots(host: HostRecord, now: datetime) -> RobotsRecord | None:
     if host.robots_at is None or now - host.robots_at >= ROBOTS_FOR:
         return None
     return RobotsRecord(host.robots_status, host.robots_body or b"", host.robots_at)
-
-
-async def count_requests(
-    store: Store, requests: Mapping[str, int], blocks: Collection[str], *, now: datetime
-) -> dict[str, int]:
-    """Add `requests`, by block, to today's counts (UTC); return today's counts of these blocks and of `blocks`.
-
-    Uses a separate transaction, so `record` never waits for it. Raise StoreUnavailable: nothing was counted, or only
-    the answer was lost and a retry counts twice.
-    """
-    day = now.astimezone(UTC).date()
-    async with store.begin() as uow:
-        sums = await uow.blocks.of(day, blocks) if blocks else {}
-        if requests:
-            sums |= await uow.blocks.add(day, requests)
-            await uow.blocks.forget(day)
-    return sums
 
 
 async def apply_opt_out(uow: UnitOfWork, domain: str, host: str, *, now: datetime) -> int:

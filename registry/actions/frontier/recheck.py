@@ -7,13 +7,10 @@ Upkeep covers candidates, orphaned leases, overdue hosts and opt-outs newer than
 registries with scheduled crawls; workers do the first two every few seconds.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from registry.actions.frontier.lease import apply_opt_out, recover
-from registry.actions.frontier.seed import fold_candidates
 from registry.actions.frontier.submit import (
     MAX_REPEAT_AFTER,
     REMEMBERED,
@@ -27,10 +24,9 @@ from registry.actions.frontier.submit import (
 )
 from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.core.model.documents import Outcome
-from registry.core.names.domains import canonical_host
 from registry.core.scheduling.policy import DueReason
 from registry.store.records import HostRecord
-from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.unit_of_work import UnitOfWork
 
 AGAIN_AFTER: Final = timedelta(minutes=1)
 """Minimum time between the last visit of a host and a visit requested by a stranger."""
@@ -62,28 +58,6 @@ class Recheck:
     host: str
     next_visit_at: datetime | None = None
     retry_at: datetime | None = None
-
-
-async def recheck(
-    store: Store,
-    name: str,
-    *,
-    now: datetime,
-    client: str | None = None,
-    by_owner: bool = False,
-    whole_plan: bool = True,
-    exempt: Collection[str] = (),
-) -> Recheck:
-    """Queue a visit of a known host. Raise InvalidName and DecidedAtOrigin.
-
-    `client`: the requester; None: this registry's operator, or the owner. `by_owner`: ignore the budgets of strangers.
-    `whole_plan`: request all paths and robots.txt again, not only known documents.
-    """
-    named = canonical_host(name, exempt=exempt)
-    async with store.begin() as uow:
-        return await recheck_in(
-            uow, named.domain, named.host, now=now, client=client, by_owner=by_owner, whole_plan=whole_plan
-        )
 
 
 async def recheck_in(
@@ -160,66 +134,3 @@ async def _refusal(
 
 FORGOTTEN_AFTER: Final = timedelta(days=2)
 """How long a host must be due before its domain is made due as well: longer than any delay put on a domain."""
-
-_PAGE: Final = 1_000
-_FOLDS: Final = 100
-
-
-@dataclass(frozen=True, slots=True)
-class RecrawlCounts:
-    """Counts: candidates made hosts, leases freed from dead workers, domains made due for overdue hosts, services
-    hidden by an opt-out, domains due now, running crawl processes."""
-
-    folded: int
-    recovered: int
-    brought: int
-    hidden: int
-    due: int
-    crawlers: int
-
-
-async def recrawl(store: Store, *, now: datetime, exempt: Collection[str] = ()) -> RecrawlCounts:
-    """Run all steps once. Safe to repeat. Raise StoreUnavailable."""
-    hidden = await _apply_restored_opt_outs(store, now)
-    folded = await _fold(store, now, exempt)
-    recovered = await recover(store, now=now)
-    made_due = await _make_overdue_due(store, now)
-    async with store.begin() as uow:
-        counts, crawlers = await uow.domains.counts(now), await uow.jobs.crawlers()
-    return RecrawlCounts(folded, recovered, made_due, hidden, counts["due"], crawlers)
-
-
-async def _apply_restored_opt_outs(store: Store, now: datetime) -> int:
-    """Apply opt-outs that were restored over an older backup, where the hosts they cover are still shown and due."""
-    hidden = 0
-    while True:
-        async with store.begin() as uow:
-            opt_outs = await uow.jobs.opted_out_but_shown(limit=_PAGE)
-        if not opt_outs:
-            return hidden
-        for domain, host in opt_outs:
-            async with store.begin() as uow:
-                await uow.domains.lock([domain])
-                hidden += await apply_opt_out(uow, domain, host, now=now)
-
-
-async def _fold(store: Store, now: datetime, exempt: Collection[str]) -> int:
-    hosts = 0
-    for _ in range(_FOLDS):
-        report = await fold_candidates(store, now=now, exempt=exempt)
-        hosts += report.hosts
-        if not report.hosts and not report.known and not report.refused:
-            break
-    return hosts
-
-
-async def _make_overdue_due(store: Store, now: datetime) -> int:
-    """Make domains with overdue hosts due, page by page: there may be millions, and locks must stay short."""
-    count, after = 0, ""
-    while True:
-        async with store.begin() as uow:
-            domains = await uow.jobs.domains(after, limit=_PAGE)
-            if not domains:
-                return count
-            count += await uow.jobs.bring(domains, before=now - FORGOTTEN_AFTER, now=now)
-        after = domains[-1]

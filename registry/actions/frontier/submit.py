@@ -6,23 +6,27 @@ turns in the queue of visits: a submission delays that of another client by one 
 obey draft-ietf-httpapi-idempotency-key-header. Also reads the stored probes that exceeded a visit's budget.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from operator import itemgetter
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
-from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.core.access.holds import Limits
 from registry.core.model.documents import Outcome, Probe, Purpose, Via
-from registry.core.names.domains import Host, InvalidName, canonical_host
+from registry.core.names.domains import Host
 from registry.core.scheduling.policy import DueReason
 from registry.core.visiting.shares import Standing
 from registry.store.records import HostRecord
-from registry.store.submission_lists import SubmissionListRecord, SubmittedHostRecord
-from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.unit_of_work import UnitOfWork
+
+# An earlier due time is a higher priority: names never visited come before all overdue revisits, and submissions come
+# before those. Interfaces show `now` instead of these times.
+SEED_HEAD_START: Final = timedelta(days=365)
+SUBMISSION_HEAD_START: Final = timedelta(days=730)
+
+SUB_HOST: Final = "sub-host"
+"""Relation and source of hosts queued because their domain served a document (docs/crawler.md, "Sub-hosts")."""
 
 REPEAT_AFTER: Final = timedelta(hours=1)
 MAX_REPEAT_AFTER: Final = timedelta(days=1)
@@ -80,57 +84,14 @@ class SubmissionRefusal:
 _Result = tuple[State, datetime | None] | SubmissionRefusal
 
 
-async def submit(
-    store: Store, name: str, *, now: datetime, client: str | None = None, exempt: Collection[str] = ()
-) -> Submission:
-    """Queue the host before everything else that is due. `client`: the submitter; None: this registry's operator, who
-    has no client bounds. Raise InvalidName and DecidedAtOrigin."""
-    (submission,) = await submit_all(store, [canonical_host(name, exempt=exempt)], client=client, now=now)
-    return submission
-
-
-async def submit_all(store: Store, hosts: Sequence[Host], *, client: str | None, now: datetime) -> list[Submission]:
-    """Queue different hosts in this order, each as `submit` does, in one transaction.
-
-    Hosts that already wait at the client's place, or cannot be queued, are neither locked nor written. The domains of
-    the others are locked together until the end, in the order in which every writer locks. Raise DecidedAtOrigin.
-    """
-    async with store.begin() as uow:
-        await refuse_in_mirror(uow, hosts[0].host)
-        limits = await uow.holds.limits({host.domain for host in hosts})
-        results = {host: await _without_queueing(uow, host, limits[host.domain], client, now) for host in hosts}
-        if queued := [host for host, result in results.items() if result is None]:
-            domains = {host.domain for host in queued}
-            await uow.domains.add(domains, source="submission", now=now, due=None)
-            await uow.domains.lock(domains)
-            for host in queued:
-                results[host] = await _queue(uow, host, client, now)
-            await uow.submissions.erase(before=now - REMEMBERED)  # guard: client-erased
-    return [_submission(host, result, now) for host, result in results.items() if result is not None]
-
-
-def _submission(host: Host, result: _Result, now: datetime) -> Submission:
+def as_submission(host: Host, result: _Result, now: datetime) -> Submission:
     if isinstance(result, SubmissionRefusal):
         return Submission(result.state, host.domain, host.host, None, host.confusable, result.retry_at)
     state, due = result
     return Submission(state, host.domain, host.host, due and max(due, now), host.confusable)
 
 
-async def erase_clients(store: Store, *, now: datetime) -> int:
-    """Delete the clients of submissions, claims and reports older than REMEMBERED, a bounded number of rows; return how
-    many."""
-    before = now - REMEMBERED
-    async with store.begin() as uow:
-        number = await uow.submissions.erase(before=before)
-        number += await uow.turns.erase(before=before)
-        number += await uow.rechecks.erase(before=before)
-        number += await uow.submission_lists.erase_clients(before=before)
-        number += await uow.claims.erase_clients(before=before)  # guard: client-of-claim-erased
-        number += await uow.reports.erase_clients(before=before)  # guard: client-of-report-erased
-        return number
-
-
-async def _without_queueing(
+async def without_queueing(
     uow: UnitOfWork, host: Host, limits: Limits, client: str | None, now: datetime
 ) -> _Result | None:
     """Return the result for a host that cannot or need not be queued; None if it must be."""
@@ -153,7 +114,7 @@ def _new(host: Host, now: datetime) -> HostRecord:
     return HostRecord(host.domain, host.host, "submission", now, now, submitted_at=now, next_visit_why=DueReason.ASKED)
 
 
-async def _queue(uow: UnitOfWork, host: Host, client: str | None, now: datetime) -> _Result:
+async def queue_host(uow: UnitOfWork, host: Host, client: str | None, now: datetime) -> _Result:
     """Queue a host of a locked domain, or return why it cannot or need not be queued."""
     known, new = await uow.hosts.get(host.domain, host.host), _new(host, now)
     verdict = await _verdict(uow, host, known, client, now)
@@ -302,76 +263,6 @@ class SubmissionList:
     asked_at: datetime
     refused: Sequence[dict[str, Any]]
     is_repeated: bool = False
-
-
-async def submit_list(
-    store: Store,
-    names: Sequence[str],
-    *,
-    list_id: UUID,
-    body_sha256: bytes,
-    client: str,
-    key: str | None,
-    now: datetime,
-    exempt: Collection[str] = (),
-) -> SubmissionList:
-    """Queue the hosts, each as `submit` does, and store each result. Raise ReusedKey, ListInProgress and
-    DecidedAtOrigin.
-
-    `list_id`: random, hard to guess; used unless the key names an earlier list.
-    """
-    record = SubmissionListRecord(list_id, now, None, body_sha256, [])
-    async with store.begin() as uow:
-        await refuse_in_mirror(uow)
-        before = None if key is None else await uow.submission_lists.of_key(client, key)
-        if before is not None and now - before.asked_at < KEYS_KEPT:
-            if before.body_sha256 != body_sha256:  # guard: idempotency-body
-                raise ReusedKey
-            if before.done_at is not None:  # guard: idempotency-repeat
-                return SubmissionList(before.id, before.asked_at, before.refused, is_repeated=True)
-            if not await uow.submission_lists.take_over(before.id, asked_before=now - ABANDONED_AFTER, now=now):
-                raise ListInProgress  # guard: idempotency-in-flight
-            record = before
-        else:
-            if before is not None:
-                await uow.submission_lists.erase_clients(before=before.asked_at)
-            if not await uow.submission_lists.add(record, client=None if key is None else client, key=key):
-                raise ListInProgress
-    accepted, refused = await _submitted(store, names, record.id, client, now, exempt)
-    async with store.begin() as uow:
-        await uow.submission_lists.add_hosts(accepted)
-        await uow.submission_lists.finish(record.id, refused, now=now)
-        await uow.submission_lists.prune(before=now - LISTS_KEPT)
-    return SubmissionList(record.id, record.asked_at, refused)
-
-
-async def _submitted(
-    store: Store, names: Sequence[str], list_id: UUID, client: str, now: datetime, exempt: Collection[str]
-) -> tuple[list[SubmittedHostRecord], list[dict[str, Any]]]:
-    """Submit the hosts, BATCH per transaction; return the accepted ones and the refusals, in the order of the list."""
-    places: dict[Host, int] = {}
-    refused: list[dict[str, Any]] = []
-    for index, name in enumerate(names):
-        try:
-            host = canonical_host(name, exempt=exempt)
-        except InvalidName as error:
-            refused.append({"index": index, "code": error.code})
-            continue
-        if places.setdefault(host, index) != index:
-            refused.append({"index": index, "code": "repeated"})
-    accepted: list[SubmittedHostRecord] = []
-    hosts = list(places)
-    for start in range(0, len(hosts), BATCH):
-        batch = hosts[start : start + BATCH]
-        for host, submission in zip(batch, await submit_all(store, batch, client=client, now=now), strict=True):
-            if submission.state in ACCEPTED:
-                accepted.append(SubmittedHostRecord(host.domain, host.host, list_id, places[host], submission.state))
-                continue
-            refusal: dict[str, Any] = {"index": places[host], "code": submission.state}
-            if submission.retry_at is not None:
-                refusal["retry_at"] = submission.retry_at.isoformat()
-            refused.append(refusal)
-    return accepted, sorted(refused, key=itemgetter("index"))
 
 
 def probe_to_json(probe: Probe) -> dict[str, Any]:

@@ -7,7 +7,7 @@ log in the same transaction. A site deleted without an opt-out may be submitted 
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
@@ -15,11 +15,11 @@ from typing import Final, Literal
 
 from registry.actions import feed
 from registry.actions.frontier.lease import BUDGET_WINDOW
-from registry.actions.frontier.seed import SUBMISSION_HEAD_START
+from registry.actions.frontier.submit import SUBMISSION_HEAD_START
 from registry.actions.recording.rescore import BATCH, rescore_hosts
-from registry.core.access.audit import OPERATOR, AuditEvent
+from registry.core.access.audit import AuditEvent
 from registry.core.access.holds import Hold, HoldKind
-from registry.core.names.domains import InvalidName, canonical_host, host_syntax, registrable_domain
+from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.core.scheduling.policy import DueReason
 from registry.store.records import ChangeRecord, OptOutRecord
@@ -42,30 +42,6 @@ class ForgetResult:
     stays_out: bool
 
 
-async def forget(
-    store: Store,
-    name: str,
-    *,
-    now: datetime,
-    opt_out: How | None = None,
-    evidence: str = "",
-    reason: str = "",
-    since: datetime | None = None,
-    actor: str = OPERATOR,
-) -> ForgetResult:
-    """Delete; with `opt_out`, also store an opt-out: who declared it, the evidence, `since` when (None: now).
-
-    Safe to repeat: that completes an interrupted attempt, and an opt-out keeps its first evidence. Raise InvalidName
-    (syntax only: names stored under older rules must be deletable too) and StoreUnavailable.
-    """
-    host = host_syntax(name)
-    async with store.begin() as uow:
-        forgotten = await forget_locked(
-            uow, host, now=now, opt_out=opt_out, evidence=evidence, reason=reason, since=since, actor=actor
-        )
-    return await forget_candidates(store, forgotten)
-
-
 async def forget_candidates(store: Store, forgotten: ForgetResult) -> ForgetResult:
     """Delete the candidates too, in a separate transaction (see `Forgetting.candidates`)."""
     async with store.begin() as uow:
@@ -84,7 +60,7 @@ async def forget_locked(
     actor: str,
     since: datetime | None = None,
 ) -> ForgetResult:
-    """Do what `forget` does, except for candidates, in the caller's transaction."""
+    """Delete everything stored about the host, except candidates, in the caller's transaction."""
     domain = registrable_domain(host)
     await uow.domains.lock([domain])
     await uow.claims.serialize(domain)
@@ -133,49 +109,6 @@ class HoldResult:
     kind: HoldKind
     changed: bool
     services: tuple[str, ...] = ()
-
-
-async def hold(
-    store: Store,
-    name: str,
-    kind: HoldKind,
-    *,
-    actor: str,
-    reason: str,
-    now: datetime,
-    covers_below: bool = True,
-) -> HoldResult:
-    """Set a hold on a host; with `covers_below` also on all hosts below it, which a block always covers.
-
-    An existing hold stays unchanged. Special-use names may be held: a registry may have stored some under other
-    settings. Raise InvalidName, also for public suffixes, and StoreUnavailable.
-    """
-    try:
-        host = canonical_host(name)
-    except InvalidName as refusal:
-        if refusal.code != "special_use":
-            raise
-        host = canonical_host(name, exempt={host_syntax(name)})
-    new = Hold(host.domain, host.host, kind, covers_below or kind == "blocked", actor, reason, now)
-    async with store.begin() as uow:
-        return await hold_locked(uow, new, now=now)
-
-
-async def release(store: Store, name: str, kind: HoldKind, *, actor: str, reason: str, now: datetime) -> HoldResult:
-    """End the hold of exactly this host. Services not covered by another hold or an opt-out reappear at once, as judged
-    from their stored documents; the hosts of an ended block are visited next. Raise InvalidName and
-    StoreUnavailable."""
-    host = host_syntax(name)
-    async with store.begin() as uow:
-        return await release_locked(uow, host, kind, actor=actor, reason=reason, now=now)
-
-
-async def holds(
-    store: Store, after: tuple[str, str, str], kinds: Collection[HoldKind], *, limit: int
-) -> Sequence[Hold]:
-    """Return the holds of these kinds that come after this domain, host and kind, in this order."""
-    async with store.begin() as uow:
-        return await uow.holds.page(after, kinds, limit=limit)
 
 
 async def hold_locked(uow: UnitOfWork, new: Hold, *, now: datetime) -> HoldResult:

@@ -6,19 +6,23 @@ it ends on request if the site no longer declares it in robots.txt, file or TXT 
 by operators only. `replay` applies a file of opt-outs to an older database.
 """
 
+import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final, Literal, get_args
 
+from registry.actions import Clock
 from registry.actions.frontier.lease import apply_opt_out
-from registry.actions.frontier.seed import SUBMISSION_HEAD_START
-from registry.actions.maintenance.forget import How, forget
+from registry.actions.frontier.submit import SUBMISSION_HEAD_START
+from registry.actions.maintenance.forget import ForgetResult, How, forget_candidates, forget_locked
 from registry.core.access.audit import OPERATOR, AuditEvent, system_actor
-from registry.core.names.domains import canonical_host, registrable_domain
+from registry.core.names.domains import canonical_host, host_syntax, registrable_domain
 from registry.core.names.opt_out import covered_host, is_covered
 from registry.core.scheduling.policy import DueReason
 from registry.store.candidates import REPORTED
+from registry.store.opt_out_file import OptOutFile
 from registry.store.opt_out_file import OptOutLine as OptOutLine  # wiring names it
 from registry.store.opt_out_file import encoded as encoded  # the command line prints lines
 from registry.store.records import ChangeRecord, HostRecord, OptOutRecord
@@ -97,118 +101,6 @@ class OptOutStatus:
     opt_out: OptOutRecord | None
 
 
-async def ask(
-    store: Store, name: str, wish: Wish, *, client: str, now: datetime, exempt: Collection[str] = ()
-) -> OptOutStatus:
-    """Queue a check for `client`, unless one is queued, recent or pointless, or MAX_HOSTS were requested today.
-
-    A repeated request does not change the open one. Raise InvalidName and TooManyRequests.
-    """
-    host = canonical_host(name, exempt=exempt).host
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        last = await uow.opt_out_requests.get(domain, host)
-        opt_out = await _covering(uow, domain, host)
-        is_due = _has_purpose(wish, opt_out) and _may_ask_again(last, wish, now)
-        if is_due and (_is_certain(domain, host, opt_out) or await _has_room(uow, domain, host, now)):
-            if await uow.opt_out_requests.open_of(client) >= MAX_OPEN:  # guard: opt-out-open-requests
-                raise TooManyRequests
-            await uow.opt_out_requests.add(OptOutRequestRecord(domain, host, wish, now), client=client)
-            last = await uow.opt_out_requests.get(domain, host)
-        return OptOutStatus(domain, host, last, opt_out)
-
-
-async def ask_at_once(
-    store: Store, name: str, wish: Wish, *, now: datetime, exempt: Collection[str] = ()
-) -> OptOutRequestRecord:
-    """Store and claim a request of this registry's operator, without these limits. Raise InvalidName.
-
-    The caller checks it now. If the caller dies, a worker does so before all other requests.
-    """
-    host = canonical_host(name, exempt=exempt).host
-    request = OptOutRequestRecord(registrable_domain(host), host, wish, now)
-    async with store.begin() as uow:
-        await uow.opt_out_requests.put_claimed(request, until=now + CLAIM_FOR)
-    return request
-
-
-async def status(store: Store, host: str) -> OptOutStatus:
-    """Return the request and the opt-out of a host in canonical spelling; queue nothing."""
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        return OptOutStatus(
-            domain, host, await uow.opt_out_requests.get(domain, host), await _covering(uow, domain, host)
-        )
-
-
-async def claim(store: Store, *, limit: int, now: datetime) -> Sequence[OptOutRequestRecord]:
-    """Return at most `limit` requests for the caller to check and settle; other workers do not get them for CLAIM_FOR.
-
-    Operators' requests come first. Then come clients with the fewest running checks, then by turn, then the oldest.
-    """
-    async with store.begin() as uow:
-        return await uow.opt_out_requests.claim(limit=limit, per_client=MAX_CLAIMED, now=now, until=now + CLAIM_FOR)
-
-
-async def settle(store: Store, request: OptOutRequestRecord, proof: Proof, *, now: datetime) -> Verdict:
-    """Apply the result of a check and store the verdict. Idempotent when two workers check at once."""
-    apply_proof = _opt_out if request.wish == "out" else _end_opt_out
-    verdict = await apply_proof(store, request.host, proof, now)
-    async with store.begin() as uow:
-        await uow.opt_out_requests.settle(request, verdict, now=now)
-    return verdict
-
-
-async def readmit(store: Store, host: str, *, now: datetime) -> Verdict:
-    """End the opt-out that covers the host, for an operator of this registry, even if the site still declares it."""
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        await uow.domains.lock([domain])
-        row = await _covering(uow, domain, host)
-        if row is None:
-            return "not_opted_out"
-        await end_opt_out(uow, row, actor=OPERATOR, now=now)
-        return "readmitted"
-
-
-async def _opt_out(store: Store, host: str, proof: Proof, now: datetime) -> Verdict:
-    declaration = next((declared for declared in proof.declarations if declared.how != "robots"), None)
-    if declaration is None or declaration.how == "robots":
-        return "unanswered" if proof.unanswered else "served_elsewhere" if proof.elsewhere else "no_proof"
-    covered = covered_host(host, registrable_domain(host))
-    await forget(
-        store,
-        covered,
-        now=now,
-        opt_out=declaration.how,
-        evidence=declaration.evidence,
-        reason="the site asked for it",
-        actor=SITE,
-    )
-    return "opted_out"
-
-
-async def _end_opt_out(store: Store, host: str, proof: Proof, now: datetime) -> Verdict:
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        await uow.domains.lock([domain])
-        row = await _covering(uow, domain, host)
-        if row is None:
-            return "not_opted_out"
-        if row.how == "operator":
-            return "by_operator"
-        if row.how == "owner":  # guard: opt-out-by-owner
-            return "by_owner"
-        if covered_host(host, domain) != row.host:
-            return "still_says_so"  # covered by a host above it, which must end the opt-out itself
-        if proof.declarations:
-            return "still_says_so"
-        if proof.unanswered:
-            return "unanswered"
-        await end_opt_out(uow, row, actor=SITE, now=now)
-        return "readmitted"
-
-
 async def end_opt_out(uow: UnitOfWork, row: OptOutRecord, *, actor: str, now: datetime) -> None:
     """End an opt-out and make its known hosts due with the whole plan, as if new.
 
@@ -280,72 +172,226 @@ class ReplayResult:
     readmitted: tuple[str, ...] = ()
 
 
-async def replay(store: Store, lines: Iterable[OptOutLine], *, now: datetime) -> ReplayResult:
-    """Apply the last line of each host that the database does not know yet. Safe to repeat, also in several processes.
+@dataclass(eq=False)
+class OptOutActions:
+    """Requests not to be visited, their checks and consequences, and their file, which outlives the database.
 
-    The audit log says when an opt-out ended, so the line of an opt-out that ended later on another machine does not
-    bring it back. Raise StoreUnavailable.
+    `_exempt`: names that may be special-use names.
     """
-    lines = sorted(lines, key=lambda line: line.at)
-    last = list({line.host: line for line in lines}.values())
-    opted_out, readmitted = [], []
-    for first in range(0, len(last), _PAGE):
-        for line in await _unapplied(store, last[first : first + _PAGE]):
-            if line.action == "in":
-                readmitted.append(line.host)
-                await _end(store, line, now)
-            else:
-                opted_out.append(line.host)
-                await _replay_opt_out(store, line, now)
-    return ReplayResult(len(lines), tuple(opted_out), tuple(readmitted))
 
+    _store: Store
+    _clock: Clock
+    _exempt: Collection[str] = ()
 
-async def _unapplied(store: Store, lines: list[OptOutLine]) -> list[OptOutLine]:
-    """Return the lines that are not applied in the database."""
-    unknown = []
-    async with store.begin() as uow:
-        rows = {
-            row.host: row
-            for domain in sorted({registrable_domain(line.host) for line in lines})
-            for row in await uow.opt_outs.rows(domain)
-            if row.how not in REPORTED
-        }
-        for line in lines:
-            row = rows.get(line.host)
-            if line.action == "in":
-                if row is not None and row.created_at <= line.at:
-                    unknown.append(line)
-            elif row is None:
-                ended_at = await uow.audit.last(line.host, "host.readmitted")
-                if ended_at is None or ended_at < line.at:  # guard: replay-readmitted
-                    unknown.append(line)
-    return unknown
+    async def hosts(self, domain: str) -> Collection[str]:
+        """Return the hosts of a registrable domain that opted out; each also covers all hosts below it."""
+        async with self._store.begin() as uow:
+            return (await uow.opt_outs.of([domain])).get(domain, frozenset())
 
+    async def lines(self) -> tuple[Sequence[OptOutLine], int]:
+        """Return the lines of this machine's file of opt-outs, and the number of unreadable ones."""
+        file = self._store.opt_out_file
+        return ([], 0) if file is None else await asyncio.to_thread(file.read)
 
-async def _replay_opt_out(store: Store, line: OptOutLine, now: datetime) -> None:
-    how = next((how for how in get_args(How) if how == line.how), None)
-    if how is not None:
-        await forget(
-            store, line.host, now=now, opt_out=how, evidence=line.evidence, since=line.at, actor=ACTOR,
-            reason="replayed from the file of opt-outs",
-        )  # fmt: skip
-        return
-    # Declared in robots.txt, or in a way that only a later version knows: hidden and not visited, but kept.
-    domain = registrable_domain(line.host)
-    async with store.begin() as uow:
-        await uow.domains.lock([domain])
-        await uow.opt_outs.add([OptOutRecord(domain, line.host, line.how, line.evidence, line.at)])
-        await apply_opt_out(uow, domain, line.host, now=now)
-        await uow.forgetting.fence(domain)
-        data = {"state": "opted_out", "how": line.how}
-        await uow.ledger.add_changes([ChangeRecord(domain, line.host, "host.opted_out", now, data)])
-        await uow.audit.add(AuditEvent(ACTOR, "host.opted_out", domain, line.host, "", {"how": line.how}), now=now)
+    async def replay_file(self, path: Path) -> tuple[ReplayResult, int]:
+        """Apply another machine's file of opt-outs, and write new lines to the local one; also return the number of
+        unreadable lines. Raise OSError."""
+        lines, unreadable = await asyncio.to_thread(OptOutFile(path).read_existing)
+        return await self.replay(lines), unreadable
 
+    async def request(self, name: str, wish: Wish, *, client: str) -> OptOutStatus:
+        """Queue a check for `client`, unless one is queued, recent or pointless, or MAX_HOSTS were requested today.
 
-async def _end(store: Store, line: OptOutLine, now: datetime) -> None:
-    domain = registrable_domain(line.host)
-    async with store.begin() as uow:
-        await uow.domains.lock([domain])
-        row = next((row for row in await uow.opt_outs.rows(domain) if row.host == line.host), None)
-        if row is not None:
-            await end_opt_out(uow, row, actor=ACTOR, now=now)
+        A repeated request does not change the open one. Raise InvalidName and TooManyRequests.
+        """
+        now = self._clock()
+        host = canonical_host(name, exempt=self._exempt).host
+        domain = registrable_domain(host)
+        async with self._store.begin() as uow:
+            last = await uow.opt_out_requests.get(domain, host)
+            opt_out = await _covering(uow, domain, host)
+            is_due = _has_purpose(wish, opt_out) and _may_ask_again(last, wish, now)
+            if is_due and (_is_certain(domain, host, opt_out) or await _has_room(uow, domain, host, now)):
+                if await uow.opt_out_requests.open_of(client) >= MAX_OPEN:  # guard: opt-out-open-requests
+                    raise TooManyRequests
+                await uow.opt_out_requests.add(OptOutRequestRecord(domain, host, wish, now), client=client)
+                last = await uow.opt_out_requests.get(domain, host)
+            return OptOutStatus(domain, host, last, opt_out)
+
+    async def request_as_operator(self, name: str, wish: Wish) -> OptOutRequestRecord:
+        """Store and claim a request of this registry's operator, without these limits. Raise InvalidName.
+
+        The caller checks it now. If the caller dies, a worker does so before all other requests.
+        """
+        now = self._clock()
+        host = canonical_host(name, exempt=self._exempt).host
+        request = OptOutRequestRecord(registrable_domain(host), host, wish, now)
+        async with self._store.begin() as uow:
+            await uow.opt_out_requests.put_claimed(request, until=now + CLAIM_FOR)
+        return request
+
+    async def status(self, host: str) -> OptOutStatus:
+        """Return the request and the opt-out of a host in canonical spelling; queue nothing."""
+        domain = registrable_domain(host)
+        async with self._store.begin() as uow:
+            return OptOutStatus(
+                domain, host, await uow.opt_out_requests.get(domain, host), await _covering(uow, domain, host)
+            )
+
+    async def claim(self, limit: int) -> Sequence[OptOutRequestRecord]:
+        """Return at most `limit` requests for the caller to check and settle; other workers do not get them for
+        CLAIM_FOR.
+
+        Operators' requests come first. Then come clients with the fewest running checks, then by turn, then the oldest.
+        """
+        now = self._clock()
+        async with self._store.begin() as uow:
+            return await uow.opt_out_requests.claim(limit=limit, per_client=MAX_CLAIMED, now=now, until=now + CLAIM_FOR)
+
+    async def settle(self, request: OptOutRequestRecord, proof: Proof) -> Verdict:
+        """Apply the result of a check and store the verdict. Idempotent when two workers check at once."""
+        now = self._clock()
+        apply_proof = self._opt_out if request.wish == "out" else self._end_opt_out
+        verdict = await apply_proof(request.host, proof, now)
+        async with self._store.begin() as uow:
+            await uow.opt_out_requests.settle(request, verdict, now=now)
+        return verdict
+
+    async def readmit(self, host: str) -> Verdict:
+        """End the opt-out that covers the host, for an operator of this registry, even if the site still declares
+        it."""
+        domain = registrable_domain(host)
+        async with self._store.begin() as uow:
+            await uow.domains.lock([domain])
+            row = await _covering(uow, domain, host)
+            if row is None:
+                return "not_opted_out"
+            await end_opt_out(uow, row, actor=OPERATOR, now=self._clock())
+            return "readmitted"
+
+    async def replay(self, lines: Iterable[OptOutLine]) -> ReplayResult:
+        """Apply the last line of each host that the database does not know yet. Safe to repeat, also in several
+        processes.
+
+        The audit log says when an opt-out ended, so the line of an opt-out that ended later on another machine does not
+        bring it back. Raise StoreUnavailable.
+        """
+        now = self._clock()
+        lines = sorted(lines, key=lambda line: line.at)
+        last = list({line.host: line for line in lines}.values())
+        opted_out, readmitted = [], []
+        for first in range(0, len(last), _PAGE):
+            for line in await self._unapplied(last[first : first + _PAGE]):
+                if line.action == "in":
+                    readmitted.append(line.host)
+                    await self._end(line, now)
+                else:
+                    opted_out.append(line.host)
+                    await self._replay_opt_out(line, now)
+        return ReplayResult(len(lines), tuple(opted_out), tuple(readmitted))
+
+    async def _opt_out(self, host: str, proof: Proof, now: datetime) -> Verdict:
+        declaration = next((declared for declared in proof.declarations if declared.how != "robots"), None)
+        if declaration is None or declaration.how == "robots":
+            return "unanswered" if proof.unanswered else "served_elsewhere" if proof.elsewhere else "no_proof"
+        covered = covered_host(host, registrable_domain(host))
+        await self.forget(
+            covered,
+            opt_out=declaration.how,
+            evidence=declaration.evidence,
+            reason="the site asked for it",
+            actor=SITE,
+        )
+        return "opted_out"
+
+    async def _end_opt_out(self, host: str, proof: Proof, now: datetime) -> Verdict:
+        domain = registrable_domain(host)
+        async with self._store.begin() as uow:
+            await uow.domains.lock([domain])
+            row = await _covering(uow, domain, host)
+            if row is None:
+                return "not_opted_out"
+            if row.how == "operator":
+                return "by_operator"
+            if row.how == "owner":  # guard: opt-out-by-owner
+                return "by_owner"
+            if covered_host(host, domain) != row.host:
+                return "still_says_so"  # covered by a host above it, which must end the opt-out itself
+            if proof.declarations:
+                return "still_says_so"
+            if proof.unanswered:
+                return "unanswered"
+            await end_opt_out(uow, row, actor=SITE, now=now)
+            return "readmitted"
+
+    async def _unapplied(self, lines: list[OptOutLine]) -> list[OptOutLine]:
+        """Return the lines that are not applied in the database."""
+        unknown = []
+        async with self._store.begin() as uow:
+            rows = {
+                row.host: row
+                for domain in sorted({registrable_domain(line.host) for line in lines})
+                for row in await uow.opt_outs.rows(domain)
+                if row.how not in REPORTED
+            }
+            for line in lines:
+                row = rows.get(line.host)
+                if line.action == "in":
+                    if row is not None and row.created_at <= line.at:
+                        unknown.append(line)
+                elif row is None:
+                    ended_at = await uow.audit.last(line.host, "host.readmitted")
+                    if ended_at is None or ended_at < line.at:  # guard: replay-readmitted
+                        unknown.append(line)
+        return unknown
+
+    async def _replay_opt_out(self, line: OptOutLine, now: datetime) -> None:
+        how = next((how for how in get_args(How) if how == line.how), None)
+        if how is not None:
+            await self.forget(
+                line.host, opt_out=how, evidence=line.evidence, since=line.at, actor=ACTOR,
+                reason="replayed from the file of opt-outs",
+            )  # fmt: skip
+            return
+        # Declared in robots.txt, or in a way that only a later version knows: hidden and not visited, but kept.
+        domain = registrable_domain(line.host)
+        async with self._store.begin() as uow:
+            await uow.domains.lock([domain])
+            await uow.opt_outs.add([OptOutRecord(domain, line.host, line.how, line.evidence, line.at)])
+            await apply_opt_out(uow, domain, line.host, now=now)
+            await uow.forgetting.fence(domain)
+            data = {"state": "opted_out", "how": line.how}
+            await uow.ledger.add_changes([ChangeRecord(domain, line.host, "host.opted_out", now, data)])
+            await uow.audit.add(AuditEvent(ACTOR, "host.opted_out", domain, line.host, "", {"how": line.how}), now=now)
+
+    async def _end(self, line: OptOutLine, now: datetime) -> None:
+        domain = registrable_domain(line.host)
+        async with self._store.begin() as uow:
+            await uow.domains.lock([domain])
+            row = next((row for row in await uow.opt_outs.rows(domain) if row.host == line.host), None)
+            if row is not None:
+                await end_opt_out(uow, row, actor=ACTOR, now=now)
+
+    async def forget(
+        self,
+        name: str,
+        *,
+        opt_out: How | None = None,
+        evidence: str = "",
+        reason: str = "",
+        since: datetime | None = None,
+        actor: str = OPERATOR,
+    ) -> ForgetResult:
+        """Delete everything stored about the host; with `opt_out`, also store an opt-out, so that it is never visited
+        again: who declared it, the evidence, `since` when (None: now).
+
+        Safe to repeat: that completes an interrupted attempt, and an opt-out keeps its first evidence. Raise
+        InvalidName (syntax only: names stored under older rules must be deletable too) and StoreUnavailable.
+        """
+        host = host_syntax(name)
+        async with self._store.begin() as uow:
+            forgotten = await forget_locked(
+                uow, host, now=self._clock(), opt_out=opt_out, evidence=evidence, reason=reason, since=since,
+                actor=actor,
+            )  # fmt: skip
+        return await forget_candidates(self._store, forgotten)

@@ -6,21 +6,24 @@ repeated. A mirror decides nothing about its entries: submissions, claims, owner
 origin. Its local opt-outs and holds take precedence over the origin.
 """
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 import orjson
 
-from registry.actions.mirroring.received import ReceivedRecord
+from registry.actions import Clock
+from registry.actions.mirroring.received import ReceivedRecord, RefusedRecord, received
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.store.candidates import REPORTED
 from registry.store.dump_files import DumpFileManifest, read_manifest
 from registry.store.engine import Unstorable
-from registry.store.mirroring import ORIGIN, ORIGIN_BLOCK, MirroredRecord, MirrorRecord
+from registry.store.mirroring import ORIGIN, ORIGIN_BLOCK, MirroredRecord
+from registry.store.mirroring import MirrorRecord as MirrorRecord  # interfaces name it
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -67,157 +70,9 @@ class ApplyCounts:
         self.refused |= other.refused
 
 
-async def progress(store: Store) -> MirrorRecord | None:
-    """Return the progress of the mirror, or None if this registry is not a mirror."""
-    async with store.begin() as uow:
-        return await uow.mirroring.get()
-
-
-async def begin(store: Store, origin: str) -> MirrorRecord:
-    """Make this database a mirror of `origin` unless it already is; return its progress.
-
-    Raise NotAMirror if the database has local services or owners, or mirrors another origin.
-    """
-    async with store.begin() as uow:
-        await uow.mirroring.lock()
-        mirror = await uow.mirroring.get()
-        if mirror is not None and mirror.origin != origin:
-            raise NotAMirror("this database mirrors another registry; use another database or data folder")
-        if mirror is None:
-            if await uow.mirroring.has_own_entries():  # guard: mirror-own-services
-                raise NotAMirror("this registry already has services or owners; a mirror needs an empty database")
-            mirror = MirrorRecord(origin, "loading")
-            await uow.mirroring.put(mirror)
-        return mirror
-
-
-async def start_dump(store: Store, manifest: DumpFileManifest, *, forget_cursor: bool = False) -> MirrorRecord:
-    """Start to load a dump from its first line, unless it is being loaded; return the progress.
-
-    `forget_cursor`: the feed no longer reaches back to where the mirror stopped.
-    """
-    async with store.begin() as uow:
-        mirror = await _locked(uow)
-        is_same = mirror.manifest is not None and mirror.manifest.get("snapshot") == manifest.snapshot
-        if is_same and mirror.phase == "loading" and not forget_cursor:
-            return mirror
-        mirror = replace(
-            mirror,
-            phase="loading",
-            manifest=manifest.to_json(),
-            part=0,
-            line=0,
-            cursor=None if forget_cursor else mirror.cursor,
-            without_restricted=not manifest.restricted,
-        )
-        await uow.mirroring.put(mirror)
-        return mirror
-
-
-async def load(
-    store: Store, before: MirrorRecord, statements: Sequence[Statement], *, part: int, line: int, nameless: int,
-    now: datetime,
-) -> tuple[MirrorRecord, ApplyCounts]:  # fmt: skip
-    """Apply lines of the dump; afterwards `part` parts, and `line` lines of the next part, are loaded.
-
-    `nameless`: refused lines that name no host. Raise StaleProgress.
-    """
-    after = replace(before, part=part, line=line, refused=before.refused + nameless)
-    return after, await _apply(store, before, after, statements, now)
-
-
-async def finish_dump(store: Store, before: MirrorRecord) -> tuple[MirrorRecord, int]:
-    """Remove hosts that are not in the dump, then continue with the feed; return how many were removed.
-
-    Raise StaleProgress.
-    """
-    manifest = read_manifest_of(before)
-    removed = 0
-    while True:
-        async with store.begin() as uow:
-            await _require_progress(uow, before)
-            gone = await uow.mirroring.outdated(
-                snapshot=manifest.snapshot, until=manifest.sequence, limit=DROPPED_AT_ONCE
-            )
-            if gone:
-                await uow.mirroring.drop(gone)
-                removed += len(gone)
-                continue
-            is_ahead = before.cursor is not None and before.sequence >= manifest.sequence
-            after = replace(
-                before,
-                phase="following",
-                cursor=before.cursor if is_ahead else manifest.cursor,
-                sequence=max(before.sequence, manifest.sequence) if is_ahead else manifest.sequence,
-            )
-            await uow.mirroring.put(after)
-            return after, removed
-
-
-async def follow(
-    store: Store,
-    before: MirrorRecord,
-    statements: Sequence[Statement],
-    *,
-    cursor: str | None,
-    behind: timedelta,
-    nameless: int = 0,
-    now: datetime,
-) -> tuple[MirrorRecord, ApplyCounts]:
-    """Apply the records of the hosts that a page of the feed names, and move on to `cursor`.
-
-    `nameless`: refused events that name no host. Raise StaleProgress.
-    """
-    sequence = max([before.sequence, *(statement.sequence for statement in statements)])
-    after = replace(
-        before,
-        cursor=cursor,
-        sequence=sequence,
-        behind_s=max(0, round(behind.total_seconds())),
-        contact_at=now,
-        refused=before.refused + nameless,
-    )
-    return after, await _apply(store, before, after, statements, now)
-
-
 def read_manifest_of(mirror: MirrorRecord) -> DumpFileManifest:
     """Return the manifest of the dump being loaded. It was checked when it was stored."""
     return read_manifest(orjson.dumps(mirror.manifest))
-
-
-async def _apply(
-    store: Store, before: MirrorRecord, after: MirrorRecord, statements: Sequence[Statement], now: datetime
-) -> ApplyCounts:
-    """Apply all statements and the progress in one transaction.
-
-    If the database refuses a value, apply them one by one to find it. The progress then comes last, which is safe
-    because every statement may be applied twice.
-    """
-    try:
-        async with store.begin() as uow:
-            await _require_progress(uow, before)
-            applied = await _apply_together(uow, before, statements, now)
-            await uow.mirroring.put(after)
-            return applied
-    except Unstorable:
-        if not statements:
-            raise
-    applied = ApplyCounts()
-    for statement in statements:
-        try:
-            async with store.begin() as uow:
-                await _require_progress(uow, before)
-                applied.add(await _apply_together(uow, before, [statement], now))
-        except Unstorable:
-            _log.warning("a record of %s cannot be stored", statement.host)
-            async with store.begin() as uow:
-                await _require_progress(uow, before)
-                refused = replace(statement, received=None, refused="unstorable")
-                applied.add(await _apply_together(uow, before, [refused], now))
-    async with store.begin() as uow:
-        await _require_progress(uow, before)
-        await uow.mirroring.put(after)
-    return applied
 
 
 async def _apply_together(
@@ -365,3 +220,190 @@ async def refuse_in_mirror(uow: UnitOfWork, host: str | None = None) -> None:
     mirror = await uow.mirroring.get()
     if mirror is not None:  # guard: mirror-decides-nothing
         raise DecidedAtOrigin(mirror.origin, host)
+
+
+def _statements(
+    records: Sequence[bytes], sequence: int, hosts: Sequence[str], exempt: Collection[str]
+) -> tuple[list[Statement], int]:
+    found, nameless = [], 0
+    for number, raw in enumerate(records):
+        try:
+            record = received(raw, exempt=exempt)
+        except RefusedRecord as refusal:
+            host = refusal.host or next(iter(hosts[number : number + 1]), None)
+            if host is None:
+                nameless += 1
+            else:
+                found.append(Statement(host, sequence, refused=refusal.code))
+            continue
+        found.append(Statement(record.host, sequence, record))
+    return found, nameless
+
+
+@dataclass(eq=False)
+class MirrorActions:
+    """The copy of another registry: its progress, and the statements that it applies.
+
+    `_exempt`: names that may be special-use names.
+    """
+
+    _store: Store
+    _clock: Clock
+    _exempt: Collection[str] = ()
+
+    async def counts(self) -> dict[str, int]:
+        async with self._store.begin() as uow:
+            return await uow.mirroring.counts()
+
+    async def refused(self, *, limit: int = 100) -> Sequence[MirroredRecord]:
+        async with self._store.begin() as uow:
+            return await uow.mirroring.refused(limit=limit)
+
+    async def statements(
+        self, records: Sequence[bytes], sequence: int, hosts: Sequence[str] = ()
+    ) -> tuple[list[Statement], int]:
+        """Return the statements in records, and how many records name no host. Every record is checked separately.
+
+        `hosts`: the requested ones in the order of the records, for records that cannot be read.
+        """
+        return await asyncio.to_thread(_statements, records, sequence, hosts, self._exempt)
+
+    async def progress(self) -> MirrorRecord | None:
+        """Return the progress of the mirror, or None if this registry is not a mirror."""
+        async with self._store.begin() as uow:
+            return await uow.mirroring.get()
+
+    async def begin(self, origin: str) -> MirrorRecord:
+        """Make this database a mirror of `origin` unless it already is; return its progress.
+
+        Raise NotAMirror if the database has local services or owners, or mirrors another origin.
+        """
+        async with self._store.begin() as uow:
+            await uow.mirroring.lock()
+            mirror = await uow.mirroring.get()
+            if mirror is not None and mirror.origin != origin:
+                raise NotAMirror("this database mirrors another registry; use another database or data folder")
+            if mirror is None:
+                if await uow.mirroring.has_own_entries():  # guard: mirror-own-services
+                    raise NotAMirror("this registry already has services or owners; a mirror needs an empty database")
+                mirror = MirrorRecord(origin, "loading")
+                await uow.mirroring.put(mirror)
+            return mirror
+
+    async def start_dump(self, manifest: DumpFileManifest, *, forget_cursor: bool = False) -> MirrorRecord:
+        """Start to load a dump from its first line, unless it is being loaded; return the progress.
+
+        `forget_cursor`: the feed no longer reaches back to where the mirror stopped.
+        """
+        async with self._store.begin() as uow:
+            mirror = await _locked(uow)
+            is_same = mirror.manifest is not None and mirror.manifest.get("snapshot") == manifest.snapshot
+            if is_same and mirror.phase == "loading" and not forget_cursor:
+                return mirror
+            mirror = replace(
+                mirror,
+                phase="loading",
+                manifest=manifest.to_json(),
+                part=0,
+                line=0,
+                cursor=None if forget_cursor else mirror.cursor,
+                without_restricted=not manifest.restricted,
+            )
+            await uow.mirroring.put(mirror)
+            return mirror
+
+    async def load(
+        self, before: MirrorRecord, statements: Sequence[Statement], *, part: int, line: int, nameless: int
+    ) -> tuple[MirrorRecord, ApplyCounts]:
+        """Apply lines of the dump; afterwards `part` parts, and `line` lines of the next part, are loaded.
+
+        `nameless`: refused lines that name no host. Raise StaleProgress.
+        """
+        after = replace(before, part=part, line=line, refused=before.refused + nameless)
+        return after, await self._apply(before, after, statements, self._clock())
+
+    async def finish_dump(self, before: MirrorRecord) -> tuple[MirrorRecord, int]:
+        """Remove hosts that are not in the dump, then continue with the feed; return how many were removed.
+
+        Raise StaleProgress.
+        """
+        manifest = read_manifest_of(before)
+        removed = 0
+        while True:
+            async with self._store.begin() as uow:
+                await _require_progress(uow, before)
+                gone = await uow.mirroring.outdated(
+                    snapshot=manifest.snapshot, until=manifest.sequence, limit=DROPPED_AT_ONCE
+                )
+                if gone:
+                    await uow.mirroring.drop(gone)
+                    removed += len(gone)
+                    continue
+                is_ahead = before.cursor is not None and before.sequence >= manifest.sequence
+                after = replace(
+                    before,
+                    phase="following",
+                    cursor=before.cursor if is_ahead else manifest.cursor,
+                    sequence=max(before.sequence, manifest.sequence) if is_ahead else manifest.sequence,
+                )
+                await uow.mirroring.put(after)
+                return after, removed
+
+    async def follow(
+        self,
+        before: MirrorRecord,
+        statements: Sequence[Statement],
+        *,
+        cursor: str | None,
+        behind: timedelta,
+        nameless: int = 0,
+    ) -> tuple[MirrorRecord, ApplyCounts]:
+        """Apply the records of the hosts that a page of the feed names, and move on to `cursor`.
+
+        `nameless`: refused events that name no host. Raise StaleProgress.
+        """
+        now = self._clock()
+        sequence = max([before.sequence, *(statement.sequence for statement in statements)])
+        after = replace(
+            before,
+            cursor=cursor,
+            sequence=sequence,
+            behind_s=max(0, round(behind.total_seconds())),
+            contact_at=now,
+            refused=before.refused + nameless,
+        )
+        return after, await self._apply(before, after, statements, now)
+
+    async def _apply(
+        self, before: MirrorRecord, after: MirrorRecord, statements: Sequence[Statement], now: datetime
+    ) -> ApplyCounts:
+        """Apply all statements and the progress in one transaction.
+
+        If the database refuses a value, apply them one by one to find it. The progress then comes last, which is safe
+        because every statement may be applied twice.
+        """
+        try:
+            async with self._store.begin() as uow:
+                await _require_progress(uow, before)
+                applied = await _apply_together(uow, before, statements, now)
+                await uow.mirroring.put(after)
+                return applied
+        except Unstorable:
+            if not statements:
+                raise
+        applied = ApplyCounts()
+        for statement in statements:
+            try:
+                async with self._store.begin() as uow:
+                    await _require_progress(uow, before)
+                    applied.add(await _apply_together(uow, before, [statement], now))
+            except Unstorable:
+                _log.warning("a record of %s cannot be stored", statement.host)
+                async with self._store.begin() as uow:
+                    await _require_progress(uow, before)
+                    refused = replace(statement, received=None, refused="unstorable")
+                    applied.add(await _apply_together(uow, before, [refused], now))
+        async with self._store.begin() as uow:
+            await _require_progress(uow, before)
+            await uow.mirroring.put(after)
+        return applied

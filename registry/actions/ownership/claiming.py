@@ -6,17 +6,19 @@ hour; checks by DNS cost it nothing. A network (an address, or an IPv6 /48) repl
 those of others (decision 46). A new proof ends an older ownership of the same host and scope.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from registry.actions import feed
+from registry.actions import Clock, feed
+from registry.actions.access import new_token
+from registry.actions.maintenance.forget import release_locked
 from registry.actions.mirroring.apply import refuse_in_mirror
-from registry.actions.ownership.ending import end, lock
 from registry.core.access.audit import AuditEvent, owner_actor, system_actor
-from registry.core.access.claims import OPEN_FOR, Answer, EndReason, Method, Scope, challenge, place
+from registry.core.access.claims import CLAIM, OPEN_FOR, OWNER, Answer, EndReason, Method, Scope, challenge, place
 from registry.core.access.clients import NETWORK_FACTOR, network_of
 from registry.core.access.tokens import Token
 from registry.core.names.domains import canonical_host
@@ -48,6 +50,7 @@ CHECKS_OF_DOMAIN: Final = 60
 AGAIN_AFTER: Final = timedelta(seconds=5)
 """Minimum time between two checks of a claim."""
 
+_POLL_SECONDS: Final = 0.25
 _NO_DIGEST: Final = bytes(32)
 
 State = Literal["open", "proven", "expired", "ended"]
@@ -77,81 +80,6 @@ class ClaimView:
     state: State
     publish: str
     at: str
-
-
-async def claim(
-    store: Store,
-    name: str,
-    method: Method,
-    scope: Scope,
-    *,
-    token: Token,
-    client: str,
-    now: datetime,
-    exempt: Collection[str] = (),
-) -> ClaimView:
-    """Store a claim with the new `token`. `exempt`: names that may be special-use names.
-
-    Raise InvalidName, BadClaim, TooMany and DecidedAtOrigin.
-    """
-    host = canonical_host(name, exempt=exempt)
-    if scope == "domain" and (host.host != host.domain or method != "dns"):  # guard: claim-domain
-        raise BadClaim("a whole domain is claimed by DNS, at the registrable domain itself")
-    network = network_of(client)
-    record = ClaimRecord(
-        host.domain, host.host, token.id, method, scope, token.digest, client, now, now + OPEN_FOR, network
-    )
-    async with store.begin() as uow:
-        await refuse_in_mirror(uow, record.host)
-        await _refuse_files_of_closed(uow, record)
-        await uow.claims.serialize(network)  # guard: claim-at-once
-        await uow.claims.remove_expired(network, now=now, since=now - HOUR)
-        open_claims = await uow.claims.open_of(network, now=now)
-        own = sum(known.client == client for known in open_claims)
-        if own >= MAX_OPEN or len(open_claims) >= NETWORK_FACTOR * MAX_OPEN:  # guard: claim-open
-            raise TooMany("You, or others in your network, have too many open claims.", timedelta(days=1))
-        await _make_room(uow, record, open_claims, now)
-        await uow.claims.put(record)
-    return _claimed(record, now)
-
-
-async def status(store: Store, token: Token, *, now: datetime) -> ClaimView:
-    """Return the claim of a claim token. Raise NotTheClaimant."""
-    async with store.begin() as uow:
-        return _claimed(await _of(uow, token), now)
-
-
-async def ask(store: Store, token: Token, *, now: datetime) -> ClaimView:
-    """Request a check of an open claim, unless one is about to start. Raise NotTheClaimant, BadClaim, TooMany and
-    DecidedAtOrigin."""
-    async with store.begin() as uow:
-        found = await _of(uow, token)
-        await refuse_in_mirror(uow, found.host)
-        await uow.claims.serialize(found.domain)
-        record = await uow.claims.get(found.id, lock=True) or found
-        if _state(record, now) != "open" or record.due_at is not None:
-            return _claimed(record, now)
-        await _refuse_files_of_closed(uow, record)
-        if record.checked_at is not None and now - record.checked_at < AGAIN_AFTER:
-            raise TooMany("The claim was checked just now.", AGAIN_AFTER)
-        if record.method == "file":
-            _refuse_too_many_checks(record, await uow.claims.checks_by_file(record.domain, since=now - HOUR))
-        record = replace(counted(record, now), due_at=now)
-        await uow.claims.put(record)
-    return _claimed(record, now)
-
-
-async def hand_out(store: Store, token: Token, owner: Token, *, now: datetime) -> bool:
-    """Store `owner` as the owner's token of a proven claim; return False if the claim has a token or is not proven.
-    `owner` has the id of the claim. Raise NotTheClaimant."""
-    async with store.begin() as uow:
-        record = await _of(uow, token, lock=True)
-        if not (record.is_owner and record.owner_digest is None):  # guard: owner-token-once
-            return False
-        await uow.claims.put(replace(record, owner_digest=owner.digest))
-        entry = AuditEvent(owner_actor(record.id), "ownership.token_issued", record.domain, record.host)
-        await uow.audit.add(entry, now=now)
-        return True
 
 
 def used(record: ClaimRecord, now: datetime) -> int:
@@ -246,46 +174,6 @@ class ClaimCheck:
     may_fetch: bool
 
 
-async def take(store: Store, *, limit: int, now: datetime) -> Sequence[ClaimCheck]:
-    """Return at most `limit` due checks for the caller to make; other workers do not get them for TAKEN_FOR."""
-    async with store.begin() as uow:
-        claims = await uow.claims.take(limit=limit, per_network=MAX_PER_NETWORK, now=now, until=now + TAKEN_FOR)
-        limits = await uow.holds.limits({claim.domain for claim in claims}) if claims else {}
-    return [
-        ClaimCheck(
-            claim.id,
-            claim.host,
-            claim.method,
-            challenge(claim.id, claim.host, claim.scope, claim.digest),
-            limits[claim.domain].may_be_visited(claim.host),
-        )
-        for claim in claims
-    ]
-
-
-async def settle(store: Store, claim_id: str, answer: Answer, *, every: timedelta, now: datetime) -> None:
-    """Store the answer of a check and apply its consequences. `every`: time between verifications.
-
-    Repeated failures end an ownership by the rule of `core/access/claims.py`.
-    """
-    async with store.begin() as uow:
-        found = await uow.claims.get(claim_id)
-        if found is None:
-            return
-        await lock(uow, found.domain)
-        claims = await uow.claims.owners(found.domain, lock=True)
-        claim = await uow.claims.get(claim_id, lock=True)
-        if claim is None or claim.due_at is None or claim.due_at > now:
-            return  # it has ended, or another worker was faster
-        checked = replace(claim, checked_at=now, answer=answer, due_at=None, claimed_until=None)
-        if claim.proven_at is not None:
-            await _verified(uow, checked, answer, every, now)
-        elif answer == "published" and now < claim.expires_at:  # guard: claim-expiry
-            await _proven(uow, checked, claims, every, now)
-        else:
-            await uow.claims.put(checked)
-
-
 async def _proven(
     uow: UnitOfWork, claim: ClaimRecord, owners: Sequence[ClaimRecord], every: timedelta, now: datetime
 ) -> None:
@@ -319,3 +207,159 @@ async def _verified(uow: UnitOfWork, claim: ClaimRecord, answer: Answer, every: 
         await end(uow, checked, reason, actor=CHECKER, now=now)
     else:
         await uow.claims.put(checked)
+
+
+async def lock(uow: UnitOfWork, domain: str) -> None:
+    """Lock out all other writers of the domain, in the order in which holds lock. A domain may be claimed before it has
+    a row to lock."""
+    if await uow.mirroring.get() is not None:
+        await uow.mirroring.lock()
+    await uow.domains.lock([domain])
+    await uow.claims.serialize(domain)
+
+
+async def end(uow: UnitOfWork, claim: ClaimRecord, reason: EndReason, *, actor: str, now: datetime) -> None:
+    """End a proven ownership. The caller has locked the domain and its claims."""
+    own = owner_actor(claim.id)
+    limits = (await uow.holds.limits([claim.domain]))[claim.domain]
+    for held in limits.holds:
+        if held.kind == "hidden" and held.actor == own:  # guard: owner-end-shows
+            await release_locked(uow, held.host, "hidden", actor=actor, reason="the ownership ended", now=now)
+    await uow.owner_settings.remove_of(claim.id, claim.domain)
+    ended = replace(claim, ended_at=now, end_reason=reason, due_at=None, claimed_until=None, owner_digest=None)
+    await uow.claims.put(ended)
+    changes = feed.repinned(claim.domain, await uow.owner_settings.settle_pins(claim.domain, now=now), now)
+    await uow.ledger.add_changes([feed.ended(claim, reason, now), *changes])
+    detail = {"claim": claim.id, "scope": claim.scope, "reason": reason}
+    await uow.audit.add(AuditEvent(actor, "ownership.ended", claim.domain, claim.host, "", detail), now=now)
+
+
+@dataclass(eq=False)
+class ClaimActions:
+    """Claims of ownership: making, checking and settling them.
+
+    `_every`: time between two verifications of an ownership. `_exempt`: names that may be special-use names.
+    """
+
+    _store: Store
+    _clock: Clock
+    _every: timedelta
+    _exempt: Collection[str] = ()
+
+    async def claim(self, name: str, method: Method, scope: Scope, *, client: str) -> tuple[ClaimView, Token]:
+        """Store a claim and return it with its token; only the token's digest is stored.
+
+        Raise InvalidName, BadClaim, TooMany and DecidedAtOrigin.
+        """
+        now = self._clock()
+        host = canonical_host(name, exempt=self._exempt)
+        if scope == "domain" and (host.host != host.domain or method != "dns"):  # guard: claim-domain
+            raise BadClaim("a whole domain is claimed by DNS, at the registrable domain itself")
+        network, token = network_of(client), new_token(CLAIM)
+        record = ClaimRecord(
+            host.domain, host.host, token.id, method, scope, token.digest, client, now, now + OPEN_FOR, network
+        )
+        async with self._store.begin() as uow:
+            await refuse_in_mirror(uow, record.host)
+            await _refuse_files_of_closed(uow, record)
+            await uow.claims.serialize(network)  # guard: claim-at-once
+            await uow.claims.remove_expired(network, now=now, since=now - HOUR)
+            open_claims = await uow.claims.open_of(network, now=now)
+            own = sum(known.client == client for known in open_claims)
+            if own >= MAX_OPEN or len(open_claims) >= NETWORK_FACTOR * MAX_OPEN:  # guard: claim-open
+                raise TooMany("You, or others in your network, have too many open claims.", timedelta(days=1))
+            await _make_room(uow, record, open_claims, now)
+            await uow.claims.put(record)
+        return _claimed(record, now), token
+
+    async def claim_status(self, token: Token) -> ClaimView:
+        """Return the claim of a claim token. Raise NotTheClaimant."""
+        async with self._store.begin() as uow:
+            return _claimed(await _of(uow, token), self._clock())
+
+    async def ask(self, token: Token) -> ClaimView:
+        """Request a check of an open claim, unless one is about to start. Raise NotTheClaimant, BadClaim, TooMany and
+        DecidedAtOrigin."""
+        now = self._clock()
+        async with self._store.begin() as uow:
+            found = await _of(uow, token)
+            await refuse_in_mirror(uow, found.host)
+            await uow.claims.serialize(found.domain)
+            record = await uow.claims.get(found.id, lock=True) or found
+            if _state(record, now) != "open" or record.due_at is not None:
+                return _claimed(record, now)
+            await _refuse_files_of_closed(uow, record)
+            if record.checked_at is not None and now - record.checked_at < AGAIN_AFTER:
+                raise TooMany("The claim was checked just now.", AGAIN_AFTER)
+            if record.method == "file":
+                _refuse_too_many_checks(record, await uow.claims.checks_by_file(record.domain, since=now - HOUR))
+            record = replace(counted(record, now), due_at=now)
+            await uow.claims.put(record)
+        return _claimed(record, now)
+
+    async def hand_out(self, token: Token) -> Token | None:
+        """Return the owner's token of a proven claim; None if it was handed out before, or the claim is not proven. The
+        token has the id of the claim. Raise NotTheClaimant."""
+        async with self._store.begin() as uow:
+            record = await _of(uow, token, lock=True)
+            if not (record.is_owner and record.owner_digest is None):  # guard: owner-token-once
+                return None
+            owner = replace(new_token(OWNER), id=token.id)
+            await uow.claims.put(replace(record, owner_digest=owner.digest))
+            entry = AuditEvent(owner_actor(record.id), "ownership.token_issued", record.domain, record.host)
+            await uow.audit.add(entry, now=self._clock())
+            return owner
+
+    async def check_claim(self, token: Token, *, seconds: float) -> tuple[ClaimView, Token | None]:
+        """Request a check of the claim and wait at most `seconds` for it. Return the claim, and the owner's token if it
+        is proven and the token was not handed out before."""
+        claimed = await self.ask(token)
+        deadline = asyncio.get_running_loop().time() + seconds
+        while claimed.record.due_at is not None and claimed.state == "open":
+            if asyncio.get_running_loop().time() >= deadline:
+                break
+            await asyncio.sleep(_POLL_SECONDS)
+            claimed = await self.claim_status(token)
+        if claimed.state != "proven" or claimed.record.owner_digest is not None:
+            return claimed, None
+        return claimed, await self.hand_out(token)
+
+    async def take(self, limit: int) -> Sequence[ClaimCheck]:
+        """Return at most `limit` due checks for the caller to make; other workers do not get them for TAKEN_FOR."""
+        now = self._clock()
+        async with self._store.begin() as uow:
+            claims = await uow.claims.take(limit=limit, per_network=MAX_PER_NETWORK, now=now, until=now + TAKEN_FOR)
+            limits = await uow.holds.limits({claim.domain for claim in claims}) if claims else {}
+        return [
+            ClaimCheck(
+                claim.id,
+                claim.host,
+                claim.method,
+                challenge(claim.id, claim.host, claim.scope, claim.digest),
+                limits[claim.domain].may_be_visited(claim.host),
+            )
+            for claim in claims
+        ]
+
+    async def settle(self, claim_id: str, answer: Answer) -> None:
+        """Store the answer of a check and apply its consequences.
+
+        Repeated failures end an ownership by the rule of `core/access/claims.py`.
+        """
+        now = self._clock()
+        async with self._store.begin() as uow:
+            found = await uow.claims.get(claim_id)
+            if found is None:
+                return
+            await lock(uow, found.domain)
+            claims = await uow.claims.owners(found.domain, lock=True)
+            claim = await uow.claims.get(claim_id, lock=True)
+            if claim is None or claim.due_at is None or claim.due_at > now:
+                return  # it has ended, or another worker was faster
+            checked = replace(claim, checked_at=now, answer=answer, due_at=None, claimed_until=None)
+            if claim.proven_at is not None:
+                await _verified(uow, checked, answer, self._every, now)
+            elif answer == "published" and now < claim.expires_at:  # guard: claim-expiry
+                await _proven(uow, checked, claims, self._every, now)
+            else:
+                await uow.claims.put(checked)

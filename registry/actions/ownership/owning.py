@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from registry.actions import feed, webhooks
+from registry.actions import Clock, feed, webhooks
+from registry.actions.access import new_token
 from registry.actions.frontier.recheck import Recheck, recheck_in
 from registry.actions.maintenance.forget import (
     ForgetResult,
@@ -23,9 +24,9 @@ from registry.actions.maintenance.forget import (
 )
 from registry.actions.maintenance.opt_out import end_opt_out
 from registry.actions.mirroring.apply import refuse_in_mirror
-from registry.actions.ownership.claiming import HOUR, TooMany, counted, used
-from registry.actions.ownership.ending import end, lock
+from registry.actions.ownership.claiming import HOUR, TooMany, counted, end, lock, used
 from registry.core.access.audit import AuditEvent, owner_actor
+from registry.core.access.claims import OWNER
 from registry.core.access.holds import Hold, HoldKind
 from registry.core.access.tokens import Token
 from registry.core.changes.kinds import Types
@@ -39,7 +40,7 @@ from registry.store.unit_of_work import Store, UnitOfWork
 from registry.store.webhooks import WebhookRecord
 
 MAX_CHANGES: Final = 60
-"""Changes per hour by one owner. Changes that protect an owner are never refused for it (`changing`)."""
+"""Changes per hour by one owner. Changes that protect an owner are never refused for it (`_changing`)."""
 
 _NO_DIGEST: Final = bytes(32)
 
@@ -90,61 +91,11 @@ async def reader(uow: UnitOfWork, token: Token, host: str) -> ClaimRecord:
     return claim
 
 
-@asynccontextmanager
-async def changing(
-    store: Store, token: Token, host: str, *, now: datetime, is_bounded: bool = True
-) -> AsyncIterator[Owner]:
-    """Yield the owner for one change of a host in canonical spelling. With `is_bounded` False the change is never
-    refused for a limit: hiding, leaving, and replacing or giving back the token. Raise NotAnOwner, OtherHost, TooMany
-    and DecidedAtOrigin."""
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        await refuse_in_mirror(uow, host)
-        await lock(uow, domain)
-        claims = await uow.claims.owners(domain, lock=True)
-        claim = await reader(uow, token, host)
-        # guard: owner-protection-unbounded
-        if is_bounded and used(claim, now) >= MAX_CHANGES:  # guard: owner-changes
-            raise TooMany("Too many changes by this owner within an hour.", HOUR)
-        claim = counted(claim, now)
-        await uow.claims.put(claim)
-        yield Owner(uow, claim, tuple(claims), domain, host, now)
-
-
 NOTE_CHARS: Final = 500
 
 
 class BadSetting(ValueError):
     """The setting is not possible; the message says why."""
-
-
-async def hide(store: Store, token: Token, host: str, *, now: datetime) -> HoldResult:
-    """Hide exactly this host in every answer; it is still visited and judged. Safe to repeat. Raise what `changing`
-    raises."""
-    async with changing(store, token, host, now=now, is_bounded=False) as owner:
-        hold = Hold(owner.domain, host, "hidden", False, owner.actor, "hidden by its owner", now)
-        return await hold_locked(owner.uow, hold, now=now)
-
-
-async def show(store: Store, token: Token, host: str, *, now: datetime) -> HoldResult:
-    """Show a host that its owner hid. Raise what `changing` raises."""
-    async with changing(store, token, host, now=now) as owner:
-        return await release_locked(owner.uow, host, "hidden", actor=owner.actor, reason="shown by its owner", now=now)
-
-
-async def set_note(store: Store, token: Token, host: str, note: str, *, now: datetime) -> str:
-    """Store a public note, or delete it if empty; return the note as shown. Raise BadSetting and what `changing`
-    raises."""
-    if len(note) > NOTE_CHARS:  # guard: owner-note
-        raise BadSetting(f"a note has at most {NOTE_CHARS} characters")
-    text = plain(note, NOTE_CHARS)
-    async with changing(store, token, host, now=now) as owner:
-        setting = await owner.settings()
-        if setting.note != text:
-            await owner.uow.owner_settings.put(replace(setting, note=text))
-            await owner.uow.ledger.add_changes([feed.changed(owner.domain, host, "owner_note", now)])
-            await owner.audit("host.note_set", chars=len(text))
-    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,44 +105,6 @@ class Pinned:
 
     wanted: str | None
     canonical: str | None
-
-
-async def pin(
-    store: Store, token: Token, host: str, canonical: str | None, consent: Token | None = None, *, now: datetime
-) -> Pinned:
-    """Make another host of the domain canonical for this one; None or the host itself ends that.
-
-    It takes effect once an owner of the other host agrees: with the same ownership, or with its token as `consent`
-    (core/access/canonical_hosts.py). Raise what `changing` raises, and BadSetting.
-    """
-    target = None if canonical == host else canonical
-    async with changing(store, token, host, now=now) as owner:
-        uow, setting = owner.uow, await owner.settings()
-        agreed = None if target is None else await _consent(owner, target, consent)
-        if target == setting.pinned:
-            agreed = agreed or setting.consent
-        if (setting.pinned, setting.consent) != (target, agreed):
-            await uow.owner_settings.put(replace(setting, pinned=target, consent=agreed))
-            await _settle_pins(owner)
-            await owner.audit("host.canonical_set", canonical=target)
-        now_set = await uow.owner_settings.get(owner.domain, host)
-        return Pinned(target, None if now_set is None else now_set.canonical)
-
-
-async def rotate(store: Store, token: Token, host: str, new: Token, *, now: datetime) -> None:
-    """Replace the owner's token by `new`, which has the same id. Consents given with the old token end. Raise what
-    `changing` raises."""
-    async with changing(store, token, host, now=now, is_bounded=False) as owner:
-        await owner.uow.claims.put(replace(owner.claim, owner_digest=new.digest))
-        await owner.uow.owner_settings.end_consents(owner.claim)  # guard: pin-consent-ends
-        await _settle_pins(owner)
-        await owner.audit("ownership.token_replaced")
-
-
-async def give_up(store: Store, token: Token, host: str, *, now: datetime) -> None:
-    """End the ownership, with everything that its owner has set. Raise what `changing` raises."""
-    async with changing(store, token, host, now=now, is_bounded=False) as owner:
-        await end(owner.uow, owner.claim, "given_up", actor=owner.actor, now=now)
 
 
 async def _settle_pins(owner: Owner) -> None:
@@ -220,29 +133,6 @@ async def _consent(owner: Owner, target: str, token: Token | None) -> str | None
 _NAMED: Final = 3
 
 
-async def opt_out(store: Store, token: Token, host: str, *, now: datetime) -> ForgetResult:
-    """Delete everything stored about the host and all below it, also the ownership, and never visit it again.
-
-    Raise NotAnOwner, OtherHost, and BadSetting if a host below has an owner that the token does not cover.
-    """
-    async with changing(store, token, host, now=now, is_bounded=False) as owner:
-        _refuse_for_others(owner)
-        forgotten = await forget_locked(
-            owner.uow, host, now=now, opt_out="owner", evidence=f"claim {owner.claim.id}",
-            reason="its owner asked for it", actor=owner.actor,
-        )  # fmt: skip
-    return await forget_candidates(store, forgotten)
-
-
-async def come_back(store: Store, token: Token, host: str, *, now: datetime) -> None:
-    """End the opt-out of exactly this host, made by an owner. Raise NotAnOwner, OtherHost, TooMany and BadSetting."""
-    async with changing(store, token, host, now=now) as owner:
-        row = next((row for row in await owner.uow.opt_outs.rows(owner.domain) if row.host == host), None)
-        if row is None or row.how != "owner":
-            raise BadSetting("no owner has opted out exactly this host; /api/opt-outs ends opt-outs of other kinds")
-        await end_opt_out(owner.uow, row, actor=owner.actor, now=now)
-
-
 def _refuse_for_others(owner: Owner) -> None:
     """Raise BadSetting if the opt-out would delete hosts of other owners. The proof of a host does not cover the hosts
     below it, which may belong to customers of a platform."""
@@ -259,49 +149,6 @@ def _refuse_for_others(owner: Owner) -> None:
         )
 
 
-async def set_webhook(
-    store: Store,
-    token: Token,
-    host: str,
-    url: str,
-    types: Types,
-    *,
-    receiver_token: Token | None = None,
-    now: datetime,
-    exempt: Collection[str],
-) -> WebhookRecord:
-    """Subscribe a receiver, replacing an earlier one; return the subscription with a new secret.
-
-    The receiver is on the owned host or below it, or `receiver_token` is the owner's token of its host. No event is
-    sent before it has answered a challenge, at an address that a visit could use. Setting the same address again sends
-    no challenge unless the webhook was disabled; messages are then signed with the earlier secret too, for `OVERLAP`.
-
-    Raise NotAnOwner, OtherHost, TooMany, InvalidName and BadReceiver.
-    """
-    canonical = webhooks.receiver_url(url, exempt=exempt)
-    seq = await feed.pulse(store)
-    async with changing(store, token, host, now=now) as owner:
-        claim = owner.claim if receiver_token is None else await _receiver_claim(owner, receiver_token, canonical)
-        await webhooks.refuse_receiver(owner.uow, canonical, claim)
-        setting = await owner.settings()
-        known = None if setting.webhook is None else await owner.uow.webhooks.locked(setting.webhook)
-        if known is None or known.url != canonical or known.disabled_at is not None:
-            await _refuse_challenge(owner, canonical)  # guard: webhook-set-again
-        if known is None or known.url != canonical:
-            webhook = webhooks.new_webhook(canonical, types, (host,), seq=seq, now=now, claim=claim.id)
-        else:
-            webhook = replace(known, types=types.patterns, claim=claim.id)
-            webhook = webhooks.with_new_secret(webhook, webhooks.OVERLAP, now)
-            if webhook.disabled_at is not None:
-                webhook = webhooks.enabled(webhook, now)
-        if known is not None and known.id != webhook.id:
-            await owner.uow.webhooks.remove(known.id)
-        await owner.uow.webhooks.put(webhook)
-        await owner.uow.owner_settings.put(replace(setting, webhook=webhook.id))
-        await owner.audit("host.webhook_set", webhook=webhook.id)
-    return webhook
-
-
 async def _receiver_claim(owner: Owner, token: Token, url: str) -> ClaimRecord:
     """Return the ownership of the receiver's host. Raise ForeignReceiver."""
     try:
@@ -315,28 +162,6 @@ async def _refuse_challenge(owner: Owner, url: str) -> None:
     at = await webhooks.next_challenge_at(owner.uow, url, owner.now)
     if at > owner.now:
         raise TooMany("Too many challenges were sent to the receiver within a day.", at - owner.now)
-
-
-async def remove_webhook(store: Store, token: Token, host: str, *, now: datetime) -> bool:
-    """Delete the subscription; return whether there was one. Raise NotAnOwner, OtherHost and TooMany."""
-    async with changing(store, token, host, now=now) as owner:
-        setting = await owner.settings()
-        if setting.webhook is None:
-            return False
-        await owner.uow.webhooks.remove(setting.webhook)
-        await owner.uow.owner_settings.put(replace(setting, webhook=None))
-        await owner.audit("host.webhook_removed", webhook=setting.webhook)
-    return True
-
-
-async def recheck(store: Store, token: Token, host: str, *, now: datetime) -> Recheck:
-    """Queue a visit of the host with the whole plan, within the site's daily budgets but not those of strangers. Raise
-    NotAnOwner, OtherHost and TooMany."""
-    async with changing(store, token, host, now=now) as owner:
-        asked = await recheck_in(owner.uow, owner.domain, host, now=now, by_owner=True)
-        if asked.state == "queued":
-            await owner.audit("host.recheck_asked")
-        return asked
 
 
 ENTRIES: Final = 50
@@ -357,16 +182,182 @@ class OwnershipOverview:
     reports: Sequence[ReportRecord]
 
 
-async def overview(store: Store, token: Token, host: str) -> OwnershipOverview:
-    """Return the ownership and everything the owner may see. Raise NotAnOwner and OtherHost."""
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        claim = await reader(uow, token, host)
-        setting = await uow.owner_settings.get(domain, host)
-        webhook = None
-        if setting is not None and setting.webhook is not None:
-            webhook = await uow.webhooks.locked(setting.webhook)
-        limits = (await uow.holds.limits([domain]))[domain]
-        entries = await uow.audit.latest(limit=ENTRIES, host=host)
-        reports = await uow.reports.of_host(domain, host, limit=ENTRIES)
-    return OwnershipOverview(host, claim, limits.kinds(host), setting, webhook, entries, reports)
+@dataclass(eq=False)
+class OwnershipActions:
+    """What an owner can do with a host. `_exempt`: names that may be special-use names."""
+
+    _store: Store
+    _clock: Clock
+    _exempt: Collection[str] = ()
+
+    async def overview(self, token: Token, host: str) -> OwnershipOverview:
+        """Return the ownership and everything the owner may see. Raise NotAnOwner and OtherHost."""
+        domain = registrable_domain(host)
+        async with self._store.begin() as uow:
+            claim = await reader(uow, token, host)
+            setting = await uow.owner_settings.get(domain, host)
+            webhook = None
+            if setting is not None and setting.webhook is not None:
+                webhook = await uow.webhooks.locked(setting.webhook)
+            limits = (await uow.holds.limits([domain]))[domain]
+            entries = await uow.audit.latest(limit=ENTRIES, host=host)
+            reports = await uow.reports.of_host(domain, host, limit=ENTRIES)
+        return OwnershipOverview(host, claim, limits.kinds(host), setting, webhook, entries, reports)
+
+    @asynccontextmanager
+    async def _changing(self, token: Token, host: str, *, is_bounded: bool = True) -> AsyncIterator[Owner]:
+        """Yield the owner for one change of a host in canonical spelling. With `is_bounded` False the change is never
+        refused for a limit: hiding, leaving, and replacing or giving back the token. Raise NotAnOwner, OtherHost,
+        TooMany and DecidedAtOrigin."""
+        domain, now = registrable_domain(host), self._clock()
+        async with self._store.begin() as uow:
+            await refuse_in_mirror(uow, host)
+            await lock(uow, domain)
+            claims = await uow.claims.owners(domain, lock=True)
+            claim = await reader(uow, token, host)
+            # guard: owner-protection-unbounded
+            if is_bounded and used(claim, now) >= MAX_CHANGES:  # guard: owner-changes
+                raise TooMany("Too many changes by this owner within an hour.", HOUR)
+            claim = counted(claim, now)
+            await uow.claims.put(claim)
+            yield Owner(uow, claim, tuple(claims), domain, host, now)
+
+    async def hide(self, token: Token, host: str) -> HoldResult:
+        """Hide exactly this host in every answer; it is still visited and judged. Safe to repeat. Raise what
+        `_changing` raises."""
+        async with self._changing(token, host, is_bounded=False) as owner:
+            hold = Hold(owner.domain, host, "hidden", False, owner.actor, "hidden by its owner", owner.now)
+            return await hold_locked(owner.uow, hold, now=owner.now)
+
+    async def show(self, token: Token, host: str) -> HoldResult:
+        """Show a host that its owner hid. Raise what `_changing` raises."""
+        async with self._changing(token, host) as owner:
+            return await release_locked(
+                owner.uow, host, "hidden", actor=owner.actor, reason="shown by its owner", now=owner.now
+            )
+
+    async def set_note(self, token: Token, host: str, note: str) -> str:
+        """Store a public note, or delete it if empty; return the note as shown. Raise BadSetting and what `_changing`
+        raises."""
+        if len(note) > NOTE_CHARS:  # guard: owner-note
+            raise BadSetting(f"a note has at most {NOTE_CHARS} characters")
+        text = plain(note, NOTE_CHARS)
+        async with self._changing(token, host) as owner:
+            setting = await owner.settings()
+            if setting.note != text:
+                await owner.uow.owner_settings.put(replace(setting, note=text))
+                await owner.uow.ledger.add_changes([feed.changed(owner.domain, host, "owner_note", owner.now)])
+                await owner.audit("host.note_set", chars=len(text))
+        return text
+
+    async def pin(self, token: Token, host: str, canonical: str | None, consent: Token | None = None) -> Pinned:
+        """Make another host of the domain canonical for this one; None or the host itself ends that.
+
+        It takes effect once an owner of the other host agrees: with the same ownership, or with its token as `consent`
+        (core/access/canonical_hosts.py). Raise what `_changing` raises, and BadSetting.
+        """
+        target = None if canonical == host else canonical
+        async with self._changing(token, host) as owner:
+            uow, setting = owner.uow, await owner.settings()
+            agreed = None if target is None else await _consent(owner, target, consent)
+            if target == setting.pinned:
+                agreed = agreed or setting.consent
+            if (setting.pinned, setting.consent) != (target, agreed):
+                await uow.owner_settings.put(replace(setting, pinned=target, consent=agreed))
+                await _settle_pins(owner)
+                await owner.audit("host.canonical_set", canonical=target)
+            now_set = await uow.owner_settings.get(owner.domain, host)
+            return Pinned(target, None if now_set is None else now_set.canonical)
+
+    async def rotate(self, token: Token, host: str) -> Token:
+        """Return the new token of the owner, which has the same id. Consents given with the old token end. Raise what
+        `_changing` raises."""
+        new = replace(new_token(OWNER), id=token.id)
+        async with self._changing(token, host, is_bounded=False) as owner:
+            await owner.uow.claims.put(replace(owner.claim, owner_digest=new.digest))
+            await owner.uow.owner_settings.end_consents(owner.claim)  # guard: pin-consent-ends
+            await _settle_pins(owner)
+            await owner.audit("ownership.token_replaced")
+        return new
+
+    async def give_up(self, token: Token, host: str) -> None:
+        """End the ownership, with everything that its owner has set. Raise what `_changing` raises."""
+        async with self._changing(token, host, is_bounded=False) as owner:
+            await end(owner.uow, owner.claim, "given_up", actor=owner.actor, now=owner.now)
+
+    async def opt_out(self, token: Token, host: str) -> ForgetResult:
+        """Delete everything stored about the host and all below it, also the ownership, and never visit it again.
+
+        Raise NotAnOwner, OtherHost, and BadSetting if a host below has an owner that the token does not cover.
+        """
+        async with self._changing(token, host, is_bounded=False) as owner:
+            _refuse_for_others(owner)
+            forgotten = await forget_locked(
+                owner.uow, host, now=owner.now, opt_out="owner", evidence=f"claim {owner.claim.id}",
+                reason="its owner asked for it", actor=owner.actor,
+            )  # fmt: skip
+        return await forget_candidates(self._store, forgotten)
+
+    async def come_back(self, token: Token, host: str) -> None:
+        """End the opt-out of exactly this host, made by an owner. Raise NotAnOwner, OtherHost, TooMany and
+        BadSetting."""
+        async with self._changing(token, host) as owner:
+            row = next((row for row in await owner.uow.opt_outs.rows(owner.domain) if row.host == host), None)
+            if row is None or row.how != "owner":
+                raise BadSetting("no owner has opted out exactly this host; /api/opt-outs ends opt-outs of other kinds")
+            await end_opt_out(owner.uow, row, actor=owner.actor, now=owner.now)
+
+    async def set_webhook(
+        self, token: Token, host: str, url: str, types: Types, receiver_token: Token | None = None
+    ) -> WebhookRecord:
+        """Subscribe a receiver, replacing an earlier one; return the subscription with a new secret.
+
+        The receiver is on the owned host or below it, or `receiver_token` is the owner's token of its host. No event is
+        sent before it has answered a challenge, at an address that a visit could use. Setting the same address again
+        sends no challenge unless the webhook was disabled; messages are then signed with the earlier secret too, for
+        `OVERLAP`.
+
+        Raise NotAnOwner, OtherHost, TooMany, InvalidName and BadReceiver.
+        """
+        canonical = webhooks.receiver_url(url, exempt=self._exempt)
+        seq = await feed.pulse(self._store)
+        async with self._changing(token, host) as owner:
+            claim = owner.claim if receiver_token is None else await _receiver_claim(owner, receiver_token, canonical)
+            await webhooks.refuse_receiver(owner.uow, canonical, claim)
+            setting = await owner.settings()
+            known = None if setting.webhook is None else await owner.uow.webhooks.locked(setting.webhook)
+            if known is None or known.url != canonical or known.disabled_at is not None:
+                await _refuse_challenge(owner, canonical)  # guard: webhook-set-again
+            if known is None or known.url != canonical:
+                webhook = webhooks.new_webhook(canonical, types, (host,), seq=seq, now=owner.now, claim=claim.id)
+            else:
+                webhook = replace(known, types=types.patterns, claim=claim.id)
+                webhook = webhooks.with_new_secret(webhook, webhooks.OVERLAP, owner.now)
+                if webhook.disabled_at is not None:
+                    webhook = webhooks.enabled(webhook, owner.now)
+            if known is not None and known.id != webhook.id:
+                await owner.uow.webhooks.remove(known.id)
+            await owner.uow.webhooks.put(webhook)
+            await owner.uow.owner_settings.put(replace(setting, webhook=webhook.id))
+            await owner.audit("host.webhook_set", webhook=webhook.id)
+        return webhook
+
+    async def remove_webhook(self, token: Token, host: str) -> bool:
+        """Delete the subscription; return whether there was one. Raise NotAnOwner, OtherHost and TooMany."""
+        async with self._changing(token, host) as owner:
+            setting = await owner.settings()
+            if setting.webhook is None:
+                return False
+            await owner.uow.webhooks.remove(setting.webhook)
+            await owner.uow.owner_settings.put(replace(setting, webhook=None))
+            await owner.audit("host.webhook_removed", webhook=setting.webhook)
+        return True
+
+    async def recheck(self, token: Token, host: str) -> Recheck:
+        """Queue a visit of the host with the whole plan, within the site's daily budgets but not those of strangers.
+        Raise NotAnOwner, OtherHost and TooMany."""
+        async with self._changing(token, host) as owner:
+            asked = await recheck_in(owner.uow, owner.domain, host, now=owner.now, by_owner=True)
+            if asked.state == "queued":
+                await owner.audit("host.recheck_asked")
+            return asked

@@ -9,13 +9,25 @@ to start again.
 import base64
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 import orjson
 
+from registry.actions.indexing import SearchIndex
+from registry.actions.queries.entries import (
+    ARTIFACTS,
+    Entry,
+    EntryCounts,
+    EntryQueries,
+    entries_of,
+    make_token,
+    read_token,
+)
+from registry.actions.queries.inspect import QueueState, queue_state
+from registry.core.format_support.artifact_types import artifact_formats
 from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor, TrustLevel
 from registry.core.names.domains import registrable_domain
 from registry.core.names.impersonation import asked_for
@@ -36,7 +48,6 @@ from registry.core.ranking.naming import addressed
 from registry.core.ranking.spelling import Suggestions, corrected, corrections, suggest
 from registry.search.backend import Backend, Pool
 from registry.store.cards import Card
-from registry.store.unit_of_work import Store
 
 
 def digest_of(question: ParsedQuery, query: Query) -> str:
@@ -210,143 +221,8 @@ def is_confident(ranking: Ranking) -> bool:
     return bool(ranking.order) and evidence(ranking.features, ranking.order[0]).is_confident
 
 
-async def discover(
-    store: Store,
-    backend: Backend,
-    query: Query,
-    cursor: str | None = None,
-    *,
-    embedder: Embedder | None = None,
-    facets: Sequence[str] = (),
-) -> DiscoverPage:
-    """Return the services that answer the query best. A cursor replaces the offset. `facets`: facets to count.
-
-    Raise SearchUnavailable if there is no index to query, StaleCursor, StoreUnavailable.
-    """
-    question = await _with_canonical_hosts(store, parse_query(query.text, embedder))
-    answer = await ranked(backend, query, embedder, question)
-    generation, digest = answer.pool.generation, digest_of(answer.question, query)
-    ranking = await _owners_first(store, await _sorted(store, answer.ranking, query), answer, query.text)
-    offset = query.offset if cursor is None else place_after(cursor, generation, digest, ranking, most=MAX_DEPTH)
-    continued = partial(cursor_at, generation, digest, ranking)
-    hits, end = await _fill(store, ranking, offset, query, continued)
-    has_more = query.limit > 0 and end < min(len(ranking), MAX_DEPTH)
-    has_text = bool(query.text.strip())
-    answers_query = is_confident(ranking) or not has_text
-    return DiscoverPage(
-        hits=tuple(hits),
-        total=len(ranking) if has_text else answer.pool.matching,
-        next_cursor=continued(end) if has_more else None,
-        generation=generation,
-        confident=answers_query,
-        corrected=answer.corrected,
-        stems=frozenset(answer.question.terms),
-        facets=Facets(*await store.facets.of(_keys(ranking.hosts[:MAX_DEPTH]), facets)) if facets else None,
-        suggestions=None if answers_query else await _suggestions(backend, answer, query, embedder),
-    )
-
-
-async def _with_canonical_hosts(store: Store, question: ParsedQuery) -> ParsedQuery:
-    """Return the question with the canonical hosts of the hosts that it names, because only those are in the index."""
-    hosts = [name for name in question.names if "." in name]
-    canonical = await store.cards.canonical(_keys(hosts)) if hosts else ()
-    return replace(question, names=(*question.names, *canonical)) if canonical else question
-
-
-async def _sorted(store: Store, ranking: Ranking, query: Query) -> Ranking:
-    """Sort as requested: confident hits first in the requested order, then the rest by relevance.
-
-    Otherwise well-scored services that hardly match the question would come first.
-    """
-    if query.sort == "relevance":
-        return ranking
-    sort_keys: Mapping[int, float] = {index: int(ranking.features.candidates.scores[index]) for index in ranking.order}
-    if query.sort == "freshness":
-        seen_at = await store.cards.seen(_keys(ranking.hosts))
-        sort_keys = {
-            index: seen_at[host].timestamp() if host in seen_at else 0.0
-            for index, host in zip(ranking.order, ranking.hosts, strict=True)
-        }
-    has_text = bool(query.text.strip())
-    matching = [index for index in ranking.order if not has_text or evidence(ranking.features, index).is_confident]
-    others = [index for index in ranking.order if index not in set(matching)]
-    return replace(ranking, order=(*sorted(matching, key=lambda index: -sort_keys[index]), *others))
-
-
-async def _owners_first(store: Store, ranking: Ranking, answer: SearchAnswer, text: str) -> Ranking:
-    """Move services that use another owner's well-known name behind the confident hits that do not.
-
-    Only for questions that contain the name, as asked or as corrected: a stranger must not be the answer before the
-    owner of the name.
-    """
-    asked = asked_for(" ".join((text, *answer.corrected.values())))
-    users = await store.cards.resembling(_keys(ranking.hosts), {known.name for known in asked}) if asked else ()
-    if not users:
-        return ranking
-
-    def is_first(index: int, host: str) -> bool:
-        is_owners = any(known.owns(registrable_domain(host)) for known in asked)
-        return host not in users and (is_owners or evidence(ranking.features, index).is_confident)
-
-    first = {index: None for index, host in zip(ranking.order, ranking.hosts, strict=True) if is_first(index, host)}
-    behind = [index for index in ranking.order if index not in first]
-    return replace(ranking, order=(*first, *behind))  # guard: owners-first
-
-
-async def _fill(
-    store: Store, ranking: Ranking, offset: int, query: Query, continued: Callable[[int], str]
-) -> tuple[list[SearchResult], int]:
-    """Return the page from `offset`, and the place after its last hit. `continued` returns the cursor of a place."""
-    found: list[SearchResult] = []
-    position = offset
-    end = min(len(ranking), MAX_DEPTH)
-    while len(found) < query.limit and position < end:
-        until = min(end, position + max(_CARDS_AT_ONCE, query.limit - len(found)))
-        results = await _results_at(store, ranking, range(position, until), query.filters)
-        for result in results:
-            if len(found) == query.limit:
-                break
-            position += 1
-            if result is not None:
-                found.append(result._replace(cursor=continued(position - 1)))
-    return found, position
-
-
-async def _results_at(store: Store, ranking: Ranking, positions: range, filters: Filters) -> list[SearchResult | None]:
-    """Return the result at each place; None if it is no longer shown."""
-    hosts = [_host(ranking, position) for position in positions]
-    allowed = await _allowed(store, hosts, filters) if filters.narrows_capabilities else None
-    hits = [
-        explain(ranking, position, allowed=None if allowed is None else allowed.get(host, ()))
-        for position, host in zip(positions, hosts, strict=True)
-    ]
-    cards = await store.cards.of(_keys(hosts), {match.name for hit in hits for match in hit.capabilities})
-    if owned := [host for host, card in cards.items() if card.owned_since is not None]:
-        stands_for = await store.cards.stands_for(_keys(owned))
-        hits = [_standing_for(hit, stands_for.get(hit.host, ())) for hit in hits]
-    folded = [host for hit in hits for host in hit.alike[:ALIKE]]
-    visible = await store.cards.seen(_keys(folded)) if folded else {}
-    levels = filters.shown_levels
-    return [
-        SearchResult(
-            card,
-            hit,
-            _capabilities(card, hit.capabilities),
-            tuple(host for host in hit.alike[:ALIKE] if host in visible),
-        )
-        if (card := cards.get(hit.host)) and _passes(card, filters, levels) and (allowed is None or hit.host in allowed)
-        else None
-        for hit in hits
-    ]
-
-
 def _standing_for(hit: Hit, others: Sequence[str]) -> Hit:
     return hit._replace(alike=(*others, *hit.alike), alike_total=hit.alike_total + len(others))
-
-
-async def _allowed(store: Store, hosts: Collection[str], filters: Filters) -> dict[str, frozenset[str]]:
-    async with store.read() as uow:
-        return await uow.catalogue.capabilities(_keys(hosts), filters)
 
 
 def _passes(card: Card, filters: Filters, levels: Collection[TrustLevel]) -> bool:
@@ -383,22 +259,227 @@ def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[Found
     )
 
 
-async def _suggestions(backend: Backend, answer: SearchAnswer, query: Query, embedder: Embedder | None) -> Suggestions:
-    """Return suggestions, with at most one more query of the engine, which tests whether the filters exclude answers.
-
-    If that query fails, the answer does not.
-    """
-    filters = query.filters
-    unfiltered, without_filters = Filters(include_unverified=filters.include_unverified, unique=filters.unique), False
-    if filters != unfiltered:
-        with suppress(SearchUnavailable):
-            without_filters = (await ranked(backend, replace(query, filters=unfiltered), embedder)).is_confident
-    return suggest(answer.question, answer.pool.stats, without_filters=without_filters)
-
-
 def _host(ranking: Ranking, position: int) -> str:
     return ranking.features.candidates.hosts[ranking.order[position]]
 
 
 def _keys(hosts: Collection[str]) -> list[tuple[str, str]]:
     return [(registrable_domain(host), host) for host in hosts]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedEntry:
+    """An entry that answers a question. `found`: the search result of its service."""
+
+    entry: Entry
+    found: SearchResult
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPage:
+    entries: tuple[MatchedEntry, ...]
+    next_token: str | None
+
+
+def _query(text: str, limit: int, filters: Filters, slugs: tuple[str, ...]) -> Query:
+    """Return the query for services with an entry in one of the formats, or for all services if no format is given."""
+    return Query(text, limit, 0, replace(filters, formats=slugs) if filters.formats else filters)
+
+
+def _read_search_token(token: str) -> tuple[str, tuple[str, str]]:
+    _, cursor, host, slug = read_token(token, "s", 4)
+    return cursor, (host, slug)
+
+
+@dataclass(eq=False)
+class SearchActions(SearchIndex):
+    """Answers questions from the index. `span`: makes a span of a trace, if configured."""
+
+    span: Callable[[str], AbstractContextManager[object]] = nullcontext
+
+    async def discover(self, query: Query, cursor: str | None = None, *, facets: Sequence[str] = ()) -> DiscoverPage:
+        """Return the services that answer the query best. A cursor replaces the offset. `facets`: facets to count.
+
+        Raise SearchUnavailable if there is no index to query, StaleCursor, StoreUnavailable.
+        """
+        with self.span("discover"):
+            return await self._discover(query, cursor, facets)
+
+    async def _discover(self, query: Query, cursor: str | None, facets: Sequence[str]) -> DiscoverPage:
+        question = await self._with_canonical_hosts(parse_query(query.text, self.embedder))
+        answer = await ranked(self.backend, query, self.embedder, question)
+        generation, digest = answer.pool.generation, digest_of(answer.question, query)
+        ranking = await self._owners_first(await self._sorted(answer.ranking, query), answer, query.text)
+        offset = query.offset if cursor is None else place_after(cursor, generation, digest, ranking, most=MAX_DEPTH)
+        continued = partial(cursor_at, generation, digest, ranking)
+        hits, end = await self._fill(ranking, offset, query, continued)
+        has_more = query.limit > 0 and end < min(len(ranking), MAX_DEPTH)
+        has_text = bool(query.text.strip())
+        answers_query = is_confident(ranking) or not has_text
+        return DiscoverPage(
+            hits=tuple(hits),
+            total=len(ranking) if has_text else answer.pool.matching,
+            next_cursor=continued(end) if has_more else None,
+            generation=generation,
+            confident=answers_query,
+            corrected=answer.corrected,
+            stems=frozenset(answer.question.terms),
+            facets=Facets(*await self._store.facets.of(_keys(ranking.hosts[:MAX_DEPTH]), facets)) if facets else None,
+            suggestions=None if answers_query else await self._suggestions(answer, query),
+        )
+
+    async def queue(self) -> QueueState:
+        """Return the state of the frontier and of the index."""
+        async with self._store.begin() as uow:
+            return await queue_state(uow, self.backend.target, self._clock())
+
+    async def search_entries(self, text: str, filters: Filters, *, limit: int, token: str | None = None) -> EntryPage:
+        """Return the entries of the services that answer the text best, in the order of `discover`.
+
+        `filters.formats` select both services and entries. Raise StaleCursor, SearchUnavailable, StoreUnavailable.
+        """
+        slugs = artifact_formats(filters.formats or ARTIFACTS)
+        if not slugs:
+            return EntryPage((), None)
+        cursor, shown = _read_search_token(token) if token else (None, None)
+        page = await self.discover(_query(text, limit, filters, slugs), cursor)
+        parts = await self._store.entry_reads.parts([(hit.card.domain, hit.card.host) for hit in page.hits])
+        entries: list[MatchedEntry] = []
+        for hit in page.hits:
+            for entry in entries_of(hit.card, parts.get(hit.card.host), slugs, shown if hit is page.hits[0] else None):
+                if len(entries) == limit:
+                    last = entries[-1].entry
+                    shown_slug = last.slug if last.card.host == hit.card.host else ""
+                    return EntryPage(tuple(entries), make_token("s", hit.cursor, hit.card.host, shown_slug))
+                entries.append(MatchedEntry(entry, hit))
+        rest = page.next_cursor
+        return EntryPage(tuple(entries), make_token("s", rest, "", "") if rest else None)
+
+    async def entry_counts(self, text: str, filters: Filters, facets: Mapping[str, int]) -> EntryCounts:
+        """Return the numbers by facet and value of the entries that `search_entries` pages through.
+
+        `facets`: name of a facet -> maximum number of values. Raise SearchUnavailable, StoreUnavailable.
+        """
+        slugs = artifact_formats(filters.formats or ARTIFACTS)
+        answer = await ranked(self.backend, _query(text, 0, filters, slugs), self.embedder)
+        keys = [(registrable_domain(host), host) for host in answer.ranking.hosts[:MAX_DEPTH]]
+        return await EntryQueries(self._store).entry_counts(filters, facets, keys)
+
+    async def _with_canonical_hosts(self, question: ParsedQuery) -> ParsedQuery:
+        """Return the question with the canonical hosts of the hosts that it names, because only those are in the
+        index."""
+        hosts = [name for name in question.names if "." in name]
+        canonical = await self._store.cards.canonical(_keys(hosts)) if hosts else ()
+        return replace(question, names=(*question.names, *canonical)) if canonical else question
+
+    async def _sorted(self, ranking: Ranking, query: Query) -> Ranking:
+        """Sort as requested: confident hits first in the requested order, then the rest by relevance.
+
+        Otherwise well-scored services that hardly match the question would come first.
+        """
+        if query.sort == "relevance":
+            return ranking
+        sort_keys: Mapping[int, float] = {
+            index: int(ranking.features.candidates.scores[index]) for index in ranking.order
+        }
+        if query.sort == "freshness":
+            seen_at = await self._store.cards.seen(_keys(ranking.hosts))
+            sort_keys = {
+                index: seen_at[host].timestamp() if host in seen_at else 0.0
+                for index, host in zip(ranking.order, ranking.hosts, strict=True)
+            }
+        has_text = bool(query.text.strip())
+        matching = [index for index in ranking.order if not has_text or evidence(ranking.features, index).is_confident]
+        others = [index for index in ranking.order if index not in set(matching)]
+        return replace(ranking, order=(*sorted(matching, key=lambda index: -sort_keys[index]), *others))
+
+    async def _owners_first(self, ranking: Ranking, answer: SearchAnswer, text: str) -> Ranking:
+        """Move services that use another owner's well-known name behind the confident hits that do not.
+
+        Only for questions that contain the name, as asked or as corrected: a stranger must not be the answer before the
+        owner of the name.
+        """
+        asked = asked_for(" ".join((text, *answer.corrected.values())))
+        users = (
+            await self._store.cards.resembling(_keys(ranking.hosts), {known.name for known in asked}) if asked else ()
+        )
+        if not users:
+            return ranking
+
+        def is_first(index: int, host: str) -> bool:
+            is_owners = any(known.owns(registrable_domain(host)) for known in asked)
+            return host not in users and (is_owners or evidence(ranking.features, index).is_confident)
+
+        first = {index: None for index, host in zip(ranking.order, ranking.hosts, strict=True) if is_first(index, host)}
+        behind = [index for index in ranking.order if index not in first]
+        return replace(ranking, order=(*first, *behind))  # guard: owners-first
+
+    async def _fill(
+        self, ranking: Ranking, offset: int, query: Query, continued: Callable[[int], str]
+    ) -> tuple[list[SearchResult], int]:
+        """Return the page from `offset`, and the place after its last hit. `continued` returns the cursor of a
+        place."""
+        found: list[SearchResult] = []
+        position = offset
+        end = min(len(ranking), MAX_DEPTH)
+        while len(found) < query.limit and position < end:
+            until = min(end, position + max(_CARDS_AT_ONCE, query.limit - len(found)))
+            results = await self._results_at(ranking, range(position, until), query.filters)
+            for result in results:
+                if len(found) == query.limit:
+                    break
+                position += 1
+                if result is not None:
+                    found.append(result._replace(cursor=continued(position - 1)))
+        return found, position
+
+    async def _results_at(self, ranking: Ranking, positions: range, filters: Filters) -> list[SearchResult | None]:
+        """Return the result at each place; None if it is no longer shown."""
+        hosts = [_host(ranking, position) for position in positions]
+        allowed = await self._allowed(hosts, filters) if filters.narrows_capabilities else None
+        hits = [
+            explain(ranking, position, allowed=None if allowed is None else allowed.get(host, ()))
+            for position, host in zip(positions, hosts, strict=True)
+        ]
+        cards = await self._store.cards.of(_keys(hosts), {match.name for hit in hits for match in hit.capabilities})
+        if owned := [host for host, card in cards.items() if card.owned_since is not None]:
+            stands_for = await self._store.cards.stands_for(_keys(owned))
+            hits = [_standing_for(hit, stands_for.get(hit.host, ())) for hit in hits]
+        folded = [host for hit in hits for host in hit.alike[:ALIKE]]
+        visible = await self._store.cards.seen(_keys(folded)) if folded else {}
+        levels = filters.shown_levels
+        return [
+            SearchResult(
+                card,
+                hit,
+                _capabilities(card, hit.capabilities),
+                tuple(host for host in hit.alike[:ALIKE] if host in visible),
+            )
+            if (card := cards.get(hit.host))
+            and _passes(card, filters, levels)
+            and (allowed is None or hit.host in allowed)
+            else None
+            for hit in hits
+        ]
+
+    async def _allowed(self, hosts: Collection[str], filters: Filters) -> dict[str, frozenset[str]]:
+        async with self._store.read() as uow:
+            return await uow.catalogue.capabilities(_keys(hosts), filters)
+
+    async def _suggestions(self, answer: SearchAnswer, query: Query) -> Suggestions:
+        """Return suggestions, with at most one more query of the engine, which tests whether the filters exclude
+        answers.
+
+        If that query fails, the answer does not.
+        """
+        filters = query.filters
+        unfiltered, without_filters = (
+            Filters(include_unverified=filters.include_unverified, unique=filters.unique),
+            False,
+        )
+        if filters != unfiltered:
+            with suppress(SearchUnavailable):
+                without_filters = (
+                    await ranked(self.backend, replace(query, filters=unfiltered), self.embedder)
+                ).is_confident
+        return suggest(answer.question, answer.pool.stats, without_filters=without_filters)

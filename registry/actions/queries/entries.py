@@ -24,8 +24,17 @@ from registry.store.entries import EntryOrder, EntryParts, ListConditions
 from registry.store.unit_of_work import Store
 
 __all__ = [
-    "ARTIFACTS", "CountedValues", "Entry", "EntryCounts", "EntryList", "EntryOrder", "ListConditions", "entries_of",
-    "entry", "entry_counts", "list_entries", "make_token", "read_token",
+    "ARTIFACTS",
+    "CountedValues",
+    "Entry",
+    "EntryCounts",
+    "EntryList",
+    "EntryOrder",
+    "EntryQueries",
+    "ListConditions",
+    "entries_of",
+    "make_token",
+    "read_token",
 ]  # fmt: skip
 
 ARTIFACTS: Final = tuple(TYPE_OF)
@@ -64,66 +73,6 @@ class CountedValues:
 @dataclass(frozen=True, slots=True)
 class EntryCounts:
     facets: Mapping[str, CountedValues]
-
-
-async def entry(store: Store, name: AirName) -> Entry | None:
-    """Return the entry of a shown service; None if the host or the format is unknown. Raise StoreUnavailable."""
-    keys = [(registrable_domain(name.host), name.host)]
-    card = (await store.cards.of(keys)).get(name.host)
-    if card is None or name.slug not in artifact_formats(card.formats):
-        return None
-    parts = (await store.entry_reads.parts(keys)).get(name.host)
-    return next(entries_of(card, parts, (name.slug,)), None)
-
-
-async def list_entries(
-    store: Store,
-    filters: Filters,
-    extra: ListConditions,
-    *,
-    order: EntryOrder,
-    limit: int,
-    token: str | None = None,
-) -> EntryList:
-    """Return a page of all entries that match, and their total. Raise StaleCursor, StoreUnavailable."""
-    slugs = artifact_formats(filters.formats or ARTIFACTS)
-    if not slugs:
-        return EntryList((), 0, None)
-    digest = hashlib.sha256(repr((filters, extra, order)).encode()).hexdigest()[:16]
-    at, shown = _read_list_token(token, digest, order) if token else (None, None)
-    async with store.read() as uow:
-        cards, total = await uow.entries.page(filters, extra, slugs, order=order, at=at, limit=limit + 1)
-    parts = await store.entry_reads.parts([(card.domain, card.host) for card in cards])
-    entries: list[Entry] = []
-    for card in cards:
-        for one in entries_of(card, parts.get(card.host), slugs, shown if card is cards[0] else None):
-            if len(entries) == limit:
-                last = entries[-1]
-                shown_slug = last.slug if last.card.host == card.host else ""
-                return EntryList(
-                    tuple(entries), total, make_token("l", digest, *_place(card, order), card.host, shown_slug)
-                )
-            entries.append(one)
-    return EntryList(tuple(entries), total, None)
-
-
-async def entry_counts(
-    store: Store, filters: Filters, facets: Mapping[str, int], keys: Collection[Key] | None = None
-) -> EntryCounts:
-    """Return the numbers of entries by facet and value, for these services or for all that pass the filters.
-
-    `facets`: name of a facet -> maximum number of values. Raise StoreUnavailable.
-    """
-    slugs = artifact_formats(filters.formats or ARTIFACTS)
-    if not slugs:
-        return EntryCounts({facet: CountedValues({}, 0) for facet in facets})
-    async with store.read() as uow:
-        return EntryCounts(
-            {
-                facet: CountedValues(*await uow.entries.counts(filters, slugs, facet, keys, most=most))
-                for facet, most in facets.items()
-            }
-        )
 
 
 def entries_of(
@@ -183,3 +132,61 @@ def _read_list_token(token: str, digest: str, order: EntryOrder) -> tuple[tuple[
     if at is None or at.tzinfo is None:
         raise StaleCursor("this token was not made by this registry")
     return (at, host), (host, slug)
+
+
+@dataclass(eq=False)
+class EntryQueries:
+    """Reads services as entries of catalogues."""
+
+    _store: Store
+
+    async def entry(self, name: AirName) -> Entry | None:
+        """Return the entry of a shown service; None if the host or the format is unknown. Raise StoreUnavailable."""
+        keys = [(registrable_domain(name.host), name.host)]
+        card = (await self._store.cards.of(keys)).get(name.host)
+        if card is None or name.slug not in artifact_formats(card.formats):
+            return None
+        parts = (await self._store.entry_reads.parts(keys)).get(name.host)
+        return next(entries_of(card, parts, (name.slug,)), None)
+
+    async def list_entries(
+        self, filters: Filters, extra: ListConditions, *, order: EntryOrder, limit: int, token: str | None = None
+    ) -> EntryList:
+        """Return a page of all entries that match, and their total. Raise StaleCursor, StoreUnavailable."""
+        slugs = artifact_formats(filters.formats or ARTIFACTS)
+        if not slugs:
+            return EntryList((), 0, None)
+        digest = hashlib.sha256(repr((filters, extra, order)).encode()).hexdigest()[:16]
+        at, shown = _read_list_token(token, digest, order) if token else (None, None)
+        async with self._store.read() as uow:
+            cards, total = await uow.entries.page(filters, extra, slugs, order=order, at=at, limit=limit + 1)
+        parts = await self._store.entry_reads.parts([(card.domain, card.host) for card in cards])
+        entries: list[Entry] = []
+        for card in cards:
+            for one in entries_of(card, parts.get(card.host), slugs, shown if card is cards[0] else None):
+                if len(entries) == limit:
+                    last = entries[-1]
+                    shown_slug = last.slug if last.card.host == card.host else ""
+                    return EntryList(
+                        tuple(entries), total, make_token("l", digest, *_place(card, order), card.host, shown_slug)
+                    )
+                entries.append(one)
+        return EntryList(tuple(entries), total, None)
+
+    async def entry_counts(
+        self, filters: Filters, facets: Mapping[str, int], keys: Collection[Key] | None = None
+    ) -> EntryCounts:
+        """Return the numbers of entries by facet and value, for these services or for all that pass the filters.
+
+        `facets`: name of a facet -> maximum number of values. Raise StoreUnavailable.
+        """
+        slugs = artifact_formats(filters.formats or ARTIFACTS)
+        if not slugs:
+            return EntryCounts({facet: CountedValues({}, 0) for facet in facets})
+        async with self._store.read() as uow:
+            return EntryCounts(
+                {
+                    facet: CountedValues(*await uow.entries.counts(filters, slugs, facet, keys, most=most))
+                    for facet, most in facets.items()
+                }
+            )

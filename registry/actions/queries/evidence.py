@@ -13,6 +13,7 @@ from datetime import UTC, datetime, time, timedelta
 from statistics import median
 from typing import Final, Literal
 
+from registry.actions import Clock
 from registry.actions.recording.present import ListingFacts, held_documents, present
 from registry.actions.recording.reconcile import Current
 from registry.core.calling.http import Arguments
@@ -100,70 +101,6 @@ class HistoryPage:
     def size(self) -> int:
         """Return the number of bytes to compare."""
         return sum(map(len, self.bodies.values()))
-
-
-async def evidence(store: Store, host: str) -> HostEvidence | None:
-    """Return the current documents of a host by URL, at most MAX_DOCUMENTS; None if the host is unknown or hidden.
-    Raise OptedOut."""
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        policies = await visible(uow, domain, host)
-        if policies is None:
-            return None
-        found = [record for record in await uow.documents.of([domain]) if record.host == host]
-        known = await uow.hosts.get(domain, host)
-    found.sort(key=lambda record: record.url)
-    documents = tuple(_evidence(record, policies) for record in found[:MAX_DOCUMENTS])
-    robots = known.robots_body if known is not None else None
-    return HostEvidence(documents, len(found), usage_of(policies, robots))
-
-
-async def document_bytes(store: Store, host: str, document: CurrentDocument) -> bytes | None:
-    """Return the bytes of a document as received; None if they are no longer stored."""
-    key = (registrable_domain(host), document.record.sha256)
-    if document.bytes_state != "kept":
-        return None
-    async with store.begin() as uow:
-        return (await uow.documents.bodies({key})).get(key)
-
-
-async def history(store: Store, host: str, *, cursor: str | None, limit: int) -> HistoryPage | None:
-    """Return versions of the host's documents, the latest first; None as `evidence` does. Raise OptedOut and
-    InvalidHistoryCursor."""
-    domain = registrable_domain(host)
-    before = None if cursor is None else _place(cursor, host)
-    async with store.begin() as uow:
-        policies = await visible(uow, domain, host)
-        if policies is None:
-            return None
-        found = await uow.history.page(domain, host, before=before, limit=limit + 1)
-        current = {record.url: record for record in await uow.documents.of([domain]) if record.host == host}
-        forbidden = {url for url, record in current.items() if _is_forbidden(record, policies)}
-        left, items, wanted = MAX_COMPARED, [], set()
-        for version, earlier in found[:limit]:
-            why_not = "forbidden" if version.url in forbidden else _why_not(version, earlier, left)
-            if why_not is None and earlier is not None:
-                left -= version.size + earlier.size
-                wanted |= {version.sha256, earlier.sha256}
-            items.append(HistoryItem(version, earlier, why_not))
-        bodies = await uow.documents.bodies({(domain, sha256) for sha256 in wanted})
-    by_digest = {sha256: body for (_, sha256), body in bodies.items()}
-    more = found[limit - 1][0] if len(found) > limit else None
-    return HistoryPage(
-        tuple(_with_bodies(item, by_digest) for item in items), by_digest, None if more is None else _cursor(more, host)
-    )
-
-
-async def uptime(store: Store, host: str, *, days: int, now: datetime) -> list[Day] | None:
-    """Return each of the last `days` days in UTC, the earliest first; None if no service is listed there."""
-    domain, today = registrable_domain(host), now.astimezone(UTC).date()
-    async with store.begin() as uow:
-        if await uow.catalogue.name(domain, host) is None:
-            return None
-        visits = await uow.ledger.visits(domain, host, limit=MAX_VISITS)
-    since = datetime.combine(first_day(today, days), time(), UTC)
-    checks = [check for visit in visits if visit.started_at >= since and (check := _check(visit)) is not None]
-    return series(checks, today, days)
 
 
 async def visible(uow: UnitOfWork, domain: str, host: str) -> Policies | None:
@@ -300,37 +237,6 @@ class EarlierState:
         )
 
 
-async def stored_then(store: Store, host: str, at: datetime) -> EarlierState | None:
-    """Return the stored facts about a host at this time; None if the host is unknown or hidden. Raise OptedOut.
-
-    `documents` is empty if there is no data for that time.
-    """
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        policies = await visible(uow, domain, host)
-        if policies is None:
-            return None
-        first = await uow.history.first(domain, host)
-        versions = await uow.history.at(domain, host, at)
-        current = {record.url: record for record in await uow.documents.of([domain]) if record.host == host}
-        score = await uow.history.score(domain, host, at)
-        documents, wanted, missing, left = [], {}, [], MAX_BYTES
-        for version in sorted(versions, key=lambda version: (version.size, version.url)):
-            record = _record(domain, host, version, current.get(version.url))
-            documents.append(record)
-            if not record.has_body:
-                continue
-            headers = record.fetched_with.get("headers", {})
-            if version.size > left or forbids_copies(headers, policies.caching):
-                missing.append(version.url)
-                continue
-            left -= version.size
-            wanted[domain, version.sha256] = version.url
-        bodies = await uow.documents.bodies(wanted.keys())
-    missing += [url for key, url in wanted.items() if key not in bodies]
-    return EarlierState(domain, host, at, first, tuple(documents), bodies, tuple(sorted(missing)), score)
-
-
 def _record(domain: str, host: str, version: VersionRecord, current: DocumentRecord | None) -> DocumentRecord:
     """Return the document as it was then. Facts that the history does not keep (where redirects led, what named it)
     come from the current document of the URL; findings are made again."""
@@ -358,3 +264,103 @@ def _record(domain: str, host: str, version: VersionRecord, current: DocumentRec
         findings=[],
         missed_at=None,
     )
+
+
+@dataclass(eq=False)
+class EvidenceQueries:
+    """Reads the documents of hosts, their history and their earlier states."""
+
+    _store: Store
+    _clock: Clock
+
+    async def evidence(self, host: str) -> HostEvidence | None:
+        """Return the current documents of a host by URL, at most MAX_DOCUMENTS; None if the host is unknown or hidden.
+        Raise OptedOut."""
+        domain = registrable_domain(host)
+        async with self._store.begin() as uow:
+            policies = await visible(uow, domain, host)
+            if policies is None:
+                return None
+            found = [record for record in await uow.documents.of([domain]) if record.host == host]
+            known = await uow.hosts.get(domain, host)
+        found.sort(key=lambda record: record.url)
+        documents = tuple(_evidence(record, policies) for record in found[:MAX_DOCUMENTS])
+        robots = known.robots_body if known is not None else None
+        return HostEvidence(documents, len(found), usage_of(policies, robots))
+
+    async def document_bytes(self, host: str, document: CurrentDocument) -> bytes | None:
+        """Return the bytes of a document as received; None if they are no longer stored."""
+        key = (registrable_domain(host), document.record.sha256)
+        if document.bytes_state != "kept":
+            return None
+        async with self._store.begin() as uow:
+            return (await uow.documents.bodies({key})).get(key)
+
+    async def history(self, host: str, *, cursor: str | None, limit: int) -> HistoryPage | None:
+        """Return versions of the host's documents, the latest first; None as `evidence` does. Raise OptedOut and
+        InvalidHistoryCursor."""
+        domain = registrable_domain(host)
+        before = None if cursor is None else _place(cursor, host)
+        async with self._store.begin() as uow:
+            policies = await visible(uow, domain, host)
+            if policies is None:
+                return None
+            found = await uow.history.page(domain, host, before=before, limit=limit + 1)
+            current = {record.url: record for record in await uow.documents.of([domain]) if record.host == host}
+            forbidden = {url for url, record in current.items() if _is_forbidden(record, policies)}
+            left, items, wanted = MAX_COMPARED, [], set()
+            for version, earlier in found[:limit]:
+                why_not = "forbidden" if version.url in forbidden else _why_not(version, earlier, left)
+                if why_not is None and earlier is not None:
+                    left -= version.size + earlier.size
+                    wanted |= {version.sha256, earlier.sha256}
+                items.append(HistoryItem(version, earlier, why_not))
+            bodies = await uow.documents.bodies({(domain, sha256) for sha256 in wanted})
+        by_digest = {sha256: body for (_, sha256), body in bodies.items()}
+        more = found[limit - 1][0] if len(found) > limit else None
+        return HistoryPage(
+            tuple(_with_bodies(item, by_digest) for item in items),
+            by_digest,
+            None if more is None else _cursor(more, host),
+        )
+
+    async def uptime(self, host: str, *, days: int) -> list[Day] | None:
+        """Return each of the last `days` days in UTC, the earliest first; None if no service is listed there."""
+        domain, today = registrable_domain(host), self._clock().astimezone(UTC).date()
+        async with self._store.begin() as uow:
+            if await uow.catalogue.name(domain, host) is None:
+                return None
+            visits = await uow.ledger.visits(domain, host, limit=MAX_VISITS)
+        since = datetime.combine(first_day(today, days), time(), UTC)
+        checks = [check for visit in visits if visit.started_at >= since and (check := _check(visit)) is not None]
+        return series(checks, today, days)
+
+    async def stored_then(self, host: str, at: datetime) -> EarlierState | None:
+        """Return the stored facts about a host at this time; None if the host is unknown or hidden. Raise OptedOut.
+
+        `documents` is empty if there is no data for that time.
+        """
+        domain = registrable_domain(host)
+        async with self._store.begin() as uow:
+            policies = await visible(uow, domain, host)
+            if policies is None:
+                return None
+            first = await uow.history.first(domain, host)
+            versions = await uow.history.at(domain, host, at)
+            current = {record.url: record for record in await uow.documents.of([domain]) if record.host == host}
+            score = await uow.history.score(domain, host, at)
+            documents, wanted, missing, left = [], {}, [], MAX_BYTES
+            for version in sorted(versions, key=lambda version: (version.size, version.url)):
+                record = _record(domain, host, version, current.get(version.url))
+                documents.append(record)
+                if not record.has_body:
+                    continue
+                headers = record.fetched_with.get("headers", {})
+                if version.size > left or forbids_copies(headers, policies.caching):
+                    missing.append(version.url)
+                    continue
+                left -= version.size
+                wanted[domain, version.sha256] = version.url
+            bodies = await uow.documents.bodies(wanted.keys())
+        missing += [url for key, url in wanted.items() if key not in bodies]
+        return EarlierState(domain, host, at, first, tuple(documents), bodies, tuple(sorted(missing)), score)

@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from registry.actions.frontier.lease import ANSWERED, WHOLE_PLAN_EVERY, further_steps, host_job, is_short
-from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
-from registry.actions.frontier.submit import is_waiting
+from registry.actions import Clock
+from registry.actions.frontier.lease import ANSWERED, BUDGET_WINDOW, WHOLE_PLAN_EVERY, further_steps, host_job, is_short
+from registry.actions.frontier.submit import SEED_HEAD_START, SUBMISSION_HEAD_START, is_waiting
 from registry.actions.recording.conclude import StoredDomains, compare, conclude
 from registry.core.access.holds import HOLD_KINDS, HoldKind
 from registry.core.calling.http import Arguments
@@ -27,8 +27,9 @@ from registry.core.model.findings import Severity
 from registry.core.model.listing import Filters
 from registry.core.model.services import Capability, Service
 from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
 from registry.core.reading.injection import injection_flags
-from registry.core.scheduling.policy import shown_time
+from registry.core.scheduling.policy import sentence, shown_time
 from registry.core.scoring.rubric import rule_of
 from registry.core.translating import SourceDocument
 from registry.core.visiting import limits, probes
@@ -40,13 +41,14 @@ from registry.store.catalogue import SLOW_MS, HealthReport, ServiceView, Sort, S
 from registry.store.records import (
     CapabilityDates,
     DocumentRecord,
+    DomainRecord,
     FindingRecord,
     HostRecord,
     ServiceRecord,
     VisitRecord,
 )
 from registry.store.submission_lists import HostState as HostState  # interfaces name it
-from registry.store.unit_of_work import Store
+from registry.store.unit_of_work import Store, UnitOfWork
 
 LOG_READ: Final = 20
 """Visits of the ledger that are read."""
@@ -132,35 +134,10 @@ _PLANNED: Final = frozenset({Purpose.MANIFEST.value, Purpose.POINTER.value})
 
 
 __all__ = [
-    "SLOW_MS",
-    "CapabilityDates",
-    "CapabilityView",
-    "Card",
-    "HealthReport",
-    "HostReport",
-    "QueueState",
-    "RegistryOverview",
-    "ServicePage",
-    "ServiceView",
-    "Sort",
-    "StoredService",
-    "VisitRecord",
-    "alias_reason",
-    "capability",
-    "capability_view",
-    "health",
-    "list_services",
-    "overview",
-    "queue",
-    "reasons_of",
-    "service",
-    "service_name",
-    "status",
-    "stored_capability",
-    "stored_service",
-    "visits",
-    "waiting",
-    "why_not_visited",
+    "SLOW_MS", "CapabilityDates", "CapabilityView", "Card", "Explanation", "HealthReport", "HostRecord",
+    "HostReport", "HostState", "QueryActions", "QueueState", "RegistryOverview", "ServicePage", "ServiceView",
+    "Sort", "StoredService", "SubmittedHostStatus", "UnprobedPaths", "VisitRecord", "alias_reason",
+    "capability_view", "queue_state", "reasons_after", "reasons_of", "why_next", "why_not_visited",
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
@@ -245,89 +222,11 @@ class QueueState:
     index_lag: int
 
 
-async def service(store: Store, host: str, *, include_details: bool = False) -> ServiceView | None:
-    """Return the service with its current documents; None if it is unknown or hidden."""
-    stored = await stored_service(store, host, include_details=include_details)
-    return None if stored is None else stored.view()
-
-
-async def stored_service(store: Store, host: str, *, include_details: bool = False) -> StoredService | None:
-    """Do what `service` does, but leave the result undecoded."""
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        stored = await uow.catalogue.service(domain, host, include_details=include_details)
-        if stored is None:
-            return None
-        documents = await uow.documents.of([domain])
-    return replace(stored, documents=tuple(document for document in documents if document.host == host))
-
-
-async def capability(store: Store, host: str, name: str) -> CapabilityView | None:
-    stored = await stored_capability(store, host, name)
-    return None if stored is None else capability_view(stored)
-
-
-async def stored_capability(store: Store, host: str, name: str) -> StoredService | None:
-    """Return the service with only this capability, undecoded; None if either is unknown or hidden."""
-    async with store.begin() as uow:
-        return await uow.catalogue.capability(registrable_domain(host), host, name)
-
-
 def capability_view(stored: StoredService) -> CapabilityView:
     """Decode a capability and its service. Raise ValueError if it cannot be decoded."""
     view = stored.view()
     (found,) = view.service.capabilities
     return CapabilityView(view.record, view.service, found, view.example_of(found.name))
-
-
-async def service_name(store: Store, host: str) -> str | None:
-    """Return the name of a service; None if it is unknown or hidden."""
-    async with store.begin() as uow:
-        return await uow.catalogue.name(registrable_domain(host), host)
-
-
-async def status(store: Store, host: str, *, now: datetime) -> HostReport | None:
-    """Return the status of a host; None if it is unknown."""
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        limits = (await uow.holds.limits([domain]))[domain]
-        known = await uow.hosts.get(domain, host)
-        record = (await uow.services.of([domain])).get(host)
-        findings = await uow.catalogue.findings(domain, host)
-        log = await uow.ledger.visits(domain, host, limit=LOG_READ)
-        documents = await uow.documents.of([domain]) if known is not None else ()
-    if known is None:
-        return None
-    opted_out, holds = limits.has_opted_out(host), limits.kinds(host)
-    shown = record if record is not None and not record.hidden else None
-    is_listed = shown is not None
-    return HostReport(
-        domain=domain,
-        host=host,
-        state=_state(known, is_listed, opted_out, holds, now),
-        outcome=known.outcome,
-        reason=known.reason,
-        reasons=reasons_of(
-            known, is_listed=is_listed, opted_out=opted_out, holds=holds, findings=findings, last=log[:1]
-        ),
-        last_visit_at=known.last_visit_at,
-        next_visit_at=shown_time(known.next_visit_at, now),
-        submitted_at=known.submitted_at,
-        alias_of=known.alias_of,
-        crawl_failures=known.soft_failures,
-        unasked=unasked(known, documents, log, opted_out=opted_out or "blocked" in holds, now=now),
-        injection_flags=() if opted_out else injection_flags(finding.reason for finding in findings),
-        freshness=state_of_host(
-            trust_level=shown.trust_level if shown else None,
-            seen_at=shown.seen_at if shown else None,
-            was_found=known.last_found_at is not None,
-            withheld=limits.state(host),
-            now=now,
-        ),
-        seen_at=shown.seen_at if shown else None,
-        response_ms=known.response_ms,
-        findings=() if opted_out else findings,
-    )
 
 
 def reasons_of(
@@ -358,58 +257,19 @@ def alias_reason(target: str) -> str:
     return f"{target} answers for this host."
 
 
-async def list_services(
-    store: Store, filters: Filters, *, sort: Sort = "score", limit: int = 20, offset: int = 0, text: str = ""
-) -> ServicePage:
-    async with store.begin() as uow:
-        items, total = await uow.catalogue.page(filters, sort=sort, limit=limit, offset=offset, text=text)
-    return ServicePage(tuple(items), total)
-
-
-async def health(store: Store) -> HealthReport:
-    async with store.begin() as uow:
-        return await uow.catalogue.health(limit=HEALTH_LINES)
-
-
-async def visits(store: Store, host: str, *, limit: int = 20) -> list[VisitRecord]:
-    """Return the visits of a host, latest first."""
-    async with store.begin() as uow:
-        return await uow.ledger.visits(registrable_domain(host), host, limit=limit)
-
-
-async def waiting(store: Store, hosts: Sequence[str], *, now: datetime) -> int:
-    """Return how many of these hosts are due and not recorded yet, including those being visited."""
-    keys = [(registrable_domain(host), host) for host in hosts]
-    async with store.begin() as uow:
-        return await uow.hosts.count_due(keys, now=now)
-
-
-async def queue(store: Store, target: str, *, now: datetime) -> QueueState:
+async def queue_state(uow: UnitOfWork, target: str, now: datetime) -> QueueState:
     """Return the state of the frontier. `target`: name of the search target."""
-    async with store.begin() as uow:
-        ages = [timedelta()]
-        for head_start in (timedelta(), SEED_HEAD_START, SUBMISSION_HEAD_START):
-            cutoff = now - head_start
-            if due := await uow.domains.earliest(after=cutoff - SEED_HEAD_START / 2, until=cutoff):
-                ages.append(cutoff - due)
-        return QueueState(
-            domains=await uow.domains.counts(now),
-            age=max(ages),
-            candidates=await uow.candidates.waiting(),
-            index_lag=await uow.search.count(target),
-        )
-
-
-async def overview(store: Store, *, now: datetime) -> RegistryOverview:
-    async with store.begin() as uow:
-        counts = await uow.catalogue.counts()
-        return RegistryOverview(
-            outcomes=await uow.hosts.outcomes(),
-            formats=counts["format"],
-            trust_levels=counts["trust_level"],
-            frontier=await uow.domains.counts(now),
-            candidates=await uow.candidates.waiting(),
-        )
+    ages = [timedelta()]
+    for head_start in (timedelta(), SEED_HEAD_START, SUBMISSION_HEAD_START):
+        cutoff = now - head_start
+        if due := await uow.domains.earliest(after=cutoff - SEED_HEAD_START / 2, until=cutoff):
+            ages.append(cutoff - due)
+    return QueueState(
+        domains=await uow.domains.counts(now),
+        age=max(ages),
+        candidates=await uow.candidates.waiting(),
+        index_lag=await uow.search.count(target),
+    )
 
 
 _HELD: Final[Mapping[HoldKind, str]] = MappingProxyType(
@@ -502,60 +362,8 @@ class SubmissionListStatus:
     next_index: int | None
 
 
-async def list_status(
-    store: Store, list_id: UUID, *, after: int, limit: int, now: datetime
-) -> SubmissionListStatus | None:
-    """Return a page of the list, from the host at place `after` on; None if the list is unknown."""
-    async with store.begin() as uow:
-        record = await uow.submission_lists.get(list_id)
-        if record is None:
-            return None
-        counts = await uow.submission_lists.counts(list_id, now=now)
-        states = await uow.submission_lists.page(list_id, after=after, limit=limit + 1, now=now)
-    shown = states[:limit]
-    statuses = [None if one.state == "opted_out" else await status(store, one.host, now=now) for one in shown]
-    return SubmissionListStatus(
-        id=record.id,
-        asked_at=record.asked_at,
-        is_done=record.done_at is not None,
-        counts=counts,
-        refused=record.refused,
-        hosts=[SubmittedHostStatus(one, about) for one, about in zip(shown, statuses, strict=True)],
-        next_index=states[limit].index if len(states) > limit else None,
-    )
-
-
 MAX_DOCUMENTS: Final = 100
 MAX_BYTES: Final = 4_000_000  # of all bodies together
-
-
-async def sources(store: Store, host: str) -> tuple[SourceDocument, ...]:
-    """Return the documents that describe the host's service, without copies; the smallest if there are more than
-    MAX_DOCUMENTS, or more bytes than MAX_BYTES."""
-    domain = registrable_domain(host)
-    async with store.begin() as uow:
-        found = [
-            document
-            for document in await uow.documents.of([domain])
-            if document.host == host
-            and document.outcome is Outcome.FOUND
-            and document.format is not None
-            and document.has_body
-            and document.alias_of is None
-        ]
-        kept, size = [], 0
-        for document in sorted(found, key=lambda document: (document.size, document.url))[:MAX_DOCUMENTS]:
-            size += document.size
-            if size <= MAX_BYTES:
-                kept.append(document)
-        bodies = await uow.documents.bodies({(domain, document.sha256) for document in kept})
-    return tuple(
-        SourceDocument(
-            document.final_url, bodies[domain, document.sha256], document.format, document.media_type, document.via
-        )
-        for document in kept
-        if document.format is not None and (domain, document.sha256) in bodies
-    )
 
 
 def reasons_after(visit: Visit, *, now: datetime) -> tuple[str, ...]:
@@ -571,3 +379,207 @@ def reasons_after(visit: Visit, *, now: datetime) -> tuple[str, ...]:
         findings=writes.findings.get((domain, visit.host), ()),
         last=writes.visits,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Facts about a host and its domain. `host`: None if only other hosts of the domain are known.
+
+    `hosts`: the other hosts of the domain. `visits`: of the host, latest first. `spent`: requests sent to the domain in
+    the last 24 hours. `opted_out`: an opt-out covers the host. `unasked`: paths not requested yet.
+    """
+
+    name: str
+    domain: DomainRecord
+    host: HostRecord | None
+    hosts: Sequence[HostRecord]
+    visits: Sequence[VisitRecord]
+    spent: int
+    opted_out: bool
+    unasked: UnprobedPaths
+
+
+def why_next(host: HostRecord) -> str:
+    """Return one sentence that explains the time of the host's next visit."""
+    interval = None if host.interval_s is None else timedelta(seconds=host.interval_s)
+    return sentence(host.next_visit_why, host.outcome, host.reason, host.streak, interval)
+
+
+@dataclass(eq=False)
+class QueryActions:
+    """Reads services, hosts and visits from the database."""
+
+    _store: Store
+    _clock: Clock
+
+    async def list_services(
+        self, filters: Filters, *, sort: Sort = "score", limit: int = 20, offset: int = 0, text: str = ""
+    ) -> ServicePage:
+        async with self._store.begin() as uow:
+            items, total = await uow.catalogue.page(filters, sort=sort, limit=limit, offset=offset, text=text)
+        return ServicePage(tuple(items), total)
+
+    async def service(self, host: str, *, include_details: bool = False) -> ServiceView | None:
+        """Return the service with its current documents; None if it is unknown or hidden."""
+        stored = await self.stored_service(host, include_details=include_details)
+        return None if stored is None else stored.view()
+
+    async def stored_service(self, host: str, *, include_details: bool = False) -> StoredService | None:
+        """Do what `service` does, but leave the result undecoded."""
+        domain = registrable_domain(host)
+        async with self._store.begin() as uow:
+            stored = await uow.catalogue.service(domain, host, include_details=include_details)
+            if stored is None:
+                return None
+            documents = await uow.documents.of([domain])
+        return replace(stored, documents=tuple(document for document in documents if document.host == host))
+
+    async def service_name(self, host: str) -> str | None:
+        """Return the name of a service; None if it is unknown or hidden."""
+        async with self._store.begin() as uow:
+            return await uow.catalogue.name(registrable_domain(host), host)
+
+    async def sources(self, host: str) -> tuple[SourceDocument, ...]:
+        """Return the documents that describe the host's service, without copies; the smallest if there are more than
+        MAX_DOCUMENTS, or more bytes than MAX_BYTES."""
+        domain = registrable_domain(host)
+        async with self._store.begin() as uow:
+            found = [
+                document
+                for document in await uow.documents.of([domain])
+                if document.host == host
+                and document.outcome is Outcome.FOUND
+                and document.format is not None
+                and document.has_body
+                and document.alias_of is None
+            ]
+            kept, size = [], 0
+            for document in sorted(found, key=lambda document: (document.size, document.url))[:MAX_DOCUMENTS]:
+                size += document.size
+                if size <= MAX_BYTES:
+                    kept.append(document)
+            bodies = await uow.documents.bodies({(domain, document.sha256) for document in kept})
+        return tuple(
+            SourceDocument(
+                document.final_url, bodies[domain, document.sha256], document.format, document.media_type, document.via
+            )
+            for document in kept
+            if document.format is not None and (domain, document.sha256) in bodies
+        )
+
+    async def stored_capability(self, host: str, name: str) -> StoredService | None:
+        """Return the service with only this capability, undecoded; None if either is unknown or hidden."""
+        async with self._store.begin() as uow:
+            return await uow.catalogue.capability(registrable_domain(host), host, name)
+
+    async def status(self, host: str) -> HostReport | None:
+        """Return the status of a host; None if it is unknown."""
+        now = self._clock()
+        domain = registrable_domain(host)
+        async with self._store.begin() as uow:
+            limits = (await uow.holds.limits([domain]))[domain]
+            known = await uow.hosts.get(domain, host)
+            record = (await uow.services.of([domain])).get(host)
+            findings = await uow.catalogue.findings(domain, host)
+            log = await uow.ledger.visits(domain, host, limit=LOG_READ)
+            documents = await uow.documents.of([domain]) if known is not None else ()
+        if known is None:
+            return None
+        opted_out, holds = limits.has_opted_out(host), limits.kinds(host)
+        shown = record if record is not None and not record.hidden else None
+        is_listed = shown is not None
+        return HostReport(
+            domain=domain,
+            host=host,
+            state=_state(known, is_listed, opted_out, holds, now),
+            outcome=known.outcome,
+            reason=known.reason,
+            reasons=reasons_of(
+                known, is_listed=is_listed, opted_out=opted_out, holds=holds, findings=findings, last=log[:1]
+            ),
+            last_visit_at=known.last_visit_at,
+            next_visit_at=shown_time(known.next_visit_at, now),
+            submitted_at=known.submitted_at,
+            alias_of=known.alias_of,
+            crawl_failures=known.soft_failures,
+            unasked=unasked(known, documents, log, opted_out=opted_out or "blocked" in holds, now=now),
+            injection_flags=() if opted_out else injection_flags(finding.reason for finding in findings),
+            freshness=state_of_host(
+                trust_level=shown.trust_level if shown else None,
+                seen_at=shown.seen_at if shown else None,
+                was_found=known.last_found_at is not None,
+                withheld=limits.state(host),
+                now=now,
+            ),
+            seen_at=shown.seen_at if shown else None,
+            response_ms=known.response_ms,
+            findings=() if opted_out else findings,
+        )
+
+    async def list_status(self, list_id: UUID, *, after: int, limit: int) -> SubmissionListStatus | None:
+        """Return a page of the list, from the host at place `after` on; None if the list is unknown."""
+        now = self._clock()
+        async with self._store.begin() as uow:
+            record = await uow.submission_lists.get(list_id)
+            if record is None:
+                return None
+            counts = await uow.submission_lists.counts(list_id, now=now)
+            states = await uow.submission_lists.page(list_id, after=after, limit=limit + 1, now=now)
+        shown = states[:limit]
+        statuses = [None if one.state == "opted_out" else await self.status(one.host) for one in shown]
+        return SubmissionListStatus(
+            id=record.id,
+            asked_at=record.asked_at,
+            is_done=record.done_at is not None,
+            counts=counts,
+            refused=record.refused,
+            hosts=[SubmittedHostStatus(one, about) for one, about in zip(shown, statuses, strict=True)],
+            next_index=states[limit].index if len(states) > limit else None,
+        )
+
+    async def explain(self, host: str, *, visits: int) -> Explanation | None:
+        """Return the explanation with the last `visits` visits; None if the domain is unknown."""
+        now = self._clock()
+        name = registrable_domain(host)
+        async with self._store.begin() as uow:
+            domain = await uow.domains.get(name)
+            if domain is None:
+                return None
+            hosts = {record.host: record for record in await uow.hosts.of([name])}
+            opted_out = is_covered(host, (await uow.opt_outs.of([name])).get(name, frozenset()))
+            known = hosts.pop(host, None)
+            documents = await uow.documents.of([name]) if known is not None else ()
+            log = await uow.ledger.visits(name, host, limit=max(visits, LOG_READ))
+            of_domain = (await uow.ledger.spent([name], since=now - BUDGET_WINDOW)).get(name, {})
+            return Explanation(
+                name=host,
+                domain=domain,
+                host=known,
+                hosts=tuple(hosts.values()),
+                visits=log[:visits],
+                spent=sum(spent.requests for spent in of_domain.values()),
+                opted_out=opted_out,
+                unasked=unasked(known, documents, log, opted_out=opted_out, now=now)
+                if known is not None
+                else UnprobedPaths(),
+            )
+
+    async def visits(self, host: str, *, limit: int = 20) -> list[VisitRecord]:
+        """Return the visits of a host, latest first."""
+        async with self._store.begin() as uow:
+            return await uow.ledger.visits(registrable_domain(host), host, limit=limit)
+
+    async def health(self) -> HealthReport:
+        async with self._store.begin() as uow:
+            return await uow.catalogue.health(limit=HEALTH_LINES)
+
+    async def overview(self) -> RegistryOverview:
+        async with self._store.begin() as uow:
+            counts = await uow.catalogue.counts()
+            return RegistryOverview(
+                outcomes=await uow.hosts.outcomes(),
+                formats=counts["format"],
+                trust_levels=counts["trust_level"],
+                frontier=await uow.domains.counts(self._clock()),
+                candidates=await uow.candidates.waiting(),
+            )

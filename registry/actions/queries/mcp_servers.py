@@ -8,7 +8,7 @@ from typing import Final
 from registry.store.records import ListedMcpServer, McpServerQuery
 from registry.store.unit_of_work import Store
 
-__all__ = ["ListedMcpServer", "McpServerCounts", "McpServerPage", "McpServerQuery", "counts", "page", "versions"]
+__all__ = ["ListedMcpServer", "McpServerCounts", "McpServerPage", "McpServerQueries", "McpServerQuery"]
 
 SLACK: Final = timedelta(minutes=5)
 """How much older the returned rows may be than requested. A row is dated when its transaction begins, so a reader that
@@ -32,28 +32,32 @@ class McpServerCounts:
     left_out: Mapping[str, int]
 
 
-async def page(store: Store, query: McpServerQuery) -> McpServerPage:
-    """Return versions, ordered by name and version as bytes. With `updated_since` rows up to SLACK older are
-    returned."""
-    since = None if query.updated_since is None else _earlier(query.updated_since)
-    async with store.read() as uow:
-        rows = await uow.mcp_servers.page(replace(query, limit=query.limit + 1, updated_since=since))
-    return McpServerPage(rows[: query.limit], len(rows) > query.limit)
-
-
-async def versions(store: Store, name: str, *, include_deleted: bool = False) -> Sequence[ListedMcpServer]:
-    """Return the versions of a server, the latest published first; empty if it is unknown."""
-    async with store.read() as uow:
-        return await uow.mcp_servers.versions(name, include_deleted=include_deleted)
-
-
-async def counts(store: Store) -> McpServerCounts:
-    async with store.read() as uow:
-        return McpServerCounts(*await uow.mcp_servers.counts())
-
-
 def _earlier(moment: datetime) -> datetime:
     try:
         return moment - SLACK
     except OverflowError:
         return moment
+
+
+@dataclass(eq=False)
+class McpServerQueries:
+    """Reads the records of the MCP registry's API."""
+
+    _store: Store
+
+    async def page(self, query: McpServerQuery) -> McpServerPage:
+        """Return versions, ordered by name and version as bytes. With `updated_since` rows up to SLACK older are
+        returned."""
+        since = None if query.updated_since is None else _earlier(query.updated_since)
+        async with self._store.read() as uow:
+            rows = await uow.mcp_servers.page(replace(query, limit=query.limit + 1, updated_since=since))
+        return McpServerPage(rows[: query.limit], len(rows) > query.limit)
+
+    async def versions(self, name: str, *, include_deleted: bool = False) -> Sequence[ListedMcpServer]:
+        """Return the versions of a server, the latest published first; empty if it is unknown."""
+        async with self._store.read() as uow:
+            return await uow.mcp_servers.versions(name, include_deleted=include_deleted)
+
+    async def counts(self) -> McpServerCounts:
+        async with self._store.read() as uow:
+            return McpServerCounts(*await uow.mcp_servers.counts())

@@ -1,13 +1,15 @@
 """Figures of the registry: what is listed, how it is doing, the health of services (worst first), and the workload."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
-from registry.actions.queries import inspect
-from registry.actions.queries.inspect import HEALTH_LINES
+from registry.actions import Clock
+from registry.actions.frontier.submit import SEED_HEAD_START, SUBMISSION_HEAD_START
+from registry.actions.queries.inspect import HEALTH_LINES, QueueState, queue_state
 from registry.core.changes.kinds import State, state_of
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import registrable_domain
@@ -52,53 +54,11 @@ class OperationFigures:
     at: datetime
     visited: Mapping[str, int]
     visited_last_hour: int
-    queue: inspect.QueueState
+    queue: QueueState
     crawlers: int
     feed_waits: timedelta
     runs: Sequence[LastRun]
     incidents: Sequence[Incident]
-
-
-async def statistics(store: Store, *, now: datetime) -> RegistryStatistics:
-    """Return counts of what is listed. Raise StoreUnavailable."""
-    async with store.read() as uow:
-        return RegistryStatistics(
-            now, await uow.statistics.services(seen_since=now - DAY), await uow.statistics.document_sizes()
-        )
-
-
-async def operation(
-    store: Store, target: str, intervals: Mapping[str, timedelta], *, now: datetime
-) -> OperationFigures:
-    """Return how the registry is doing. `target`: name of the search target; `intervals`: of the jobs, by name. Raise
-    StoreUnavailable."""
-    queue = await inspect.queue(store, target, now=now)
-    async with store.read() as uow:
-        visited = await uow.statistics.hosts_visited(now - DAY)
-        last_hour = await uow.statistics.hosts_visited(now - HOUR)
-        runs = await uow.jobs.latest()
-        last_runs = {run.job: [one.run for one in await uow.jobs.last(run.job)] for run in runs}
-        crawlers = await uow.jobs.crawlers()
-        waiting_since = (await uow.feed.state()).unsequenced_since
-        work = Work(
-            runs=last_runs,
-            intervals=intervals,
-            index_waits_since=await uow.search.oldest(target),
-            feed_waits_since=waiting_since,
-            due_since=now - queue.age if queue.domains["due"] else None,
-            last_visit_at=await uow.statistics.last_visit(),
-            crawlers=crawlers,
-        )
-    return OperationFigures(
-        at=now,
-        visited=visited,
-        visited_last_hour=sum(last_hour.values()),
-        queue=queue,
-        crawlers=crawlers,
-        feed_waits=timedelta() if waiting_since is None else max(timedelta(), now - waiting_since),
-        runs=tuple(LastRun(run.job, run.started_at, run.finished_at, run.outcome) for run in runs),
-        incidents=incidents(work, now),
-    )
 
 
 UPTIME_OF: Final = timedelta(days=7)
@@ -121,23 +81,6 @@ class Overall:
 
     health: HealthReport
     lines: Sequence[OverallLine]
-
-
-async def overall(store: Store, *, now: datetime) -> Overall:
-    async with store.begin() as uow:
-        health = await uow.catalogue.health(limit=HEALTH_LINES)
-        keys = [(registrable_domain(line.host), line.host) for line in health.services]
-        checks = await uow.ledger.checks(keys, since=now - UPTIME_OF)
-    cards = await store.cards.of(keys)
-    lines = []
-    for line in health.services:
-        if (card := cards.get(line.host)) is None:  # removed since
-            continue
-        made, down = checks.get(line.host, (0, 0))
-        uptime = round(100 * (made - down) / made, 2) if made else None
-        state = state_of(card.trust_level, card.seen_at, now)
-        lines.append(OverallLine(line, card.trust_level, card.seen_at, state, uptime))
-    return Overall(health, lines)
 
 
 CLIENTS_SHOWN: Final = 10
@@ -163,24 +106,119 @@ class WorkloadFigures:
     oldest_event_at: datetime | None
 
 
-async def workload(store: Store, target: str, *, now: datetime) -> WorkloadFigures:
-    """Return the workload. `target`: name of the search target that is queried. Raise StoreUnavailable."""
-    # Read only domains that are due as early as submissions are; otherwise all hosts would be read.
-    head_start = (SEED_HEAD_START + SUBMISSION_HEAD_START) / 2
-    async with store.begin() as uow:
-        submitted = await uow.workload.submitted(now=now, due_before=now - head_start)
-        requests = await uow.workload.opt_out_requests()
-        feed = await uow.feed.state()
-        return WorkloadFigures(
-            domains=await uow.domains.counts(now),
-            submissions=submitted.number,
-            oldest_submission_at=submitted.since,
-            postponed=await uow.workload.postponed(now=now),
-            by_client=await uow.workload.by_client(since=now - timedelta(days=1), most=CLIENTS_SHOWN),
-            candidates=await uow.candidates.waiting(),
-            opt_out_requests=requests.number,
-            oldest_opt_out_request_at=requests.since,
-            index_lag=await uow.search.count(target),
-            feed_lag=feed.unsequenced,
-            oldest_event_at=feed.unsequenced_since,
+KEPT_SECONDS: Final = 60.0
+
+T = TypeVar("T")
+
+
+class CachedFigure(Generic[T]):
+    """A result that is computed on request, shared by concurrent callers, and kept for KEPT_SECONDS."""
+
+    def __init__(self, compute: Callable[[], Awaitable[T]]) -> None:
+        self._compute = compute
+        self._lock = asyncio.Lock()
+        self._value: T | None = None
+        self._until = 0.0
+
+    async def get(self) -> T:
+        """Return the result. Raise what computing it raises; then no result is kept."""
+        async with self._lock:
+            if self._value is None or time.monotonic() >= self._until:  # guard: figures-kept
+                self._value = await self._compute()
+                self._until = time.monotonic() + KEPT_SECONDS
+            return self._value
+
+
+class FigureActions:
+    """Figures of the whole registry. `statistics` and `operation` read whole tables, so they are kept for a while."""
+
+    def __init__(
+        self, store: Store, clock: Clock, target: Callable[[], str], intervals: Callable[[], Mapping[str, timedelta]]
+    ) -> None:
+        """`target` returns the name of the search target; it opens the search engine. `intervals`: of the jobs."""
+        self._store = store
+        self._clock = clock
+        self._target = target
+        self._intervals = intervals
+        self.statistics: Callable[[], Awaitable[RegistryStatistics]] = CachedFigure(self._count_services).get
+        self.operation: Callable[[], Awaitable[OperationFigures]] = CachedFigure(self._count_operation).get
+
+    async def _count_services(self) -> RegistryStatistics:
+        """Return counts of what is listed. Raise StoreUnavailable."""
+        now = self._clock()
+        async with self._store.read() as uow:
+            return RegistryStatistics(
+                now, await uow.statistics.services(seen_since=now - DAY), await uow.statistics.document_sizes()
+            )
+
+    async def _count_operation(self) -> OperationFigures:
+        """Return how the registry is doing. Raise one of NOT_READY."""
+        now, target = self._clock(), self._target()
+        async with self._store.begin() as uow:
+            queue = await queue_state(uow, target, now)
+        async with self._store.read() as uow:
+            visited = await uow.statistics.hosts_visited(now - DAY)
+            last_hour = await uow.statistics.hosts_visited(now - HOUR)
+            runs = await uow.jobs.latest()
+            last_runs = {run.job: [one.run for one in await uow.jobs.last(run.job)] for run in runs}
+            crawlers = await uow.jobs.crawlers()
+            waiting_since = (await uow.feed.state()).unsequenced_since
+            work = Work(
+                runs=last_runs,
+                intervals=self._intervals(),
+                index_waits_since=await uow.search.oldest(target),
+                feed_waits_since=waiting_since,
+                due_since=now - queue.age if queue.domains["due"] else None,
+                last_visit_at=await uow.statistics.last_visit(),
+                crawlers=crawlers,
+            )
+        return OperationFigures(
+            at=now,
+            visited=visited,
+            visited_last_hour=sum(last_hour.values()),
+            queue=queue,
+            crawlers=crawlers,
+            feed_waits=timedelta() if waiting_since is None else max(timedelta(), now - waiting_since),
+            runs=tuple(LastRun(run.job, run.started_at, run.finished_at, run.outcome) for run in runs),
+            incidents=incidents(work, now),
         )
+
+    async def overall(self) -> Overall:
+        now = self._clock()
+        async with self._store.begin() as uow:
+            health = await uow.catalogue.health(limit=HEALTH_LINES)
+            keys = [(registrable_domain(line.host), line.host) for line in health.services]
+            checks = await uow.ledger.checks(keys, since=now - UPTIME_OF)
+        cards = await self._store.cards.of(keys)
+        lines = []
+        for line in health.services:
+            if (card := cards.get(line.host)) is None:  # removed since
+                continue
+            made, down = checks.get(line.host, (0, 0))
+            uptime = round(100 * (made - down) / made, 2) if made else None
+            state = state_of(card.trust_level, card.seen_at, now)
+            lines.append(OverallLine(line, card.trust_level, card.seen_at, state, uptime))
+        return Overall(health, lines)
+
+    async def workload(self) -> WorkloadFigures:
+        """Return the waiting work. Includes the index lag, so the first call opens the search engine (slow)."""
+        now, target = self._clock(), self._target()
+        # Read only domains that are due as early as submissions are; otherwise all hosts would be read.
+        head_start = (SEED_HEAD_START + SUBMISSION_HEAD_START) / 2
+        async with self._store.begin() as uow:
+            submitted = await uow.workload.submitted(now=now, due_before=now - head_start)
+            requests = await uow.workload.opt_out_requests()
+            feed = await uow.feed.state()
+            return WorkloadFigures(
+                domains=await uow.domains.counts(now),
+                submissions=submitted.number,
+                oldest_submission_at=submitted.since,
+                postponed=await uow.workload.postponed(now=now),
+                by_client=await uow.workload.by_client(since=now - timedelta(days=1), most=CLIENTS_SHOWN),
+                candidates=await uow.candidates.waiting(),
+                opt_out_requests=requests.number,
+                oldest_opt_out_request_at=requests.since,
+                index_lag=await uow.search.count(target),
+                feed_lag=feed.unsequenced,
+                oldest_event_at=feed.unsequenced_since,
+            )

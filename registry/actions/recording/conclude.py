@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Final
 
-from registry.actions.frontier.seed import SEED_HEAD_START, SUB_HOST
-from registry.actions.frontier.submit import probe_to_json
+from registry.actions.frontier.submit import SEED_HEAD_START, SUB_HOST, probe_to_json
 from registry.actions.recording.present import (
     Capabilities,
     ListingFacts,

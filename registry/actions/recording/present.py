@@ -325,7 +325,7 @@ def change_of(
 
 def freshened(previous: ServiceRecord, seen: ServiceRecord, now: datetime) -> list[ChangeRecord]:
     """Return the event of a service that was stale and is fresh again with unchanged content."""
-    before, after = _state(previous, now), _state(seen, now)
+    before, after = (state_of(record.trust_level, record.seen_at, now) for record in (previous, seen))
     if seen.hidden or before == after:
         return []
     return [state_changed(seen, before, now)]
@@ -355,14 +355,10 @@ def _version(service: ServiceRecord, capabilities: Capabilities, known: Mapping[
     return Version.of(service.model, capabilities, facts, known)
 
 
-def _state(service: ServiceRecord, now: datetime) -> str:
-    return state_of(service.trust_level, service.seen_at, now)
-
-
 def _facts(service: ServiceRecord, now: datetime) -> dict[str, Any]:
     """Return the facts that every event of a shown service contains."""
     return {
-        "state": _state(service, now),
+        "state": state_of(service.trust_level, service.seen_at, now),
         "name": service.name,
         "score": service.score,
         "trust_level": service.trust_level.value,

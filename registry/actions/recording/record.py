@@ -6,28 +6,29 @@ services that became stale, which happens by time alone, without a visit.
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import groupby
 from typing import Final, TypeAlias
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from registry.actions.frontier.lease import apply_opt_out
+from registry.actions import Clock
+from registry.actions.frontier.lease import apply_opt_out, make_jobs, recover
 from registry.actions.recording.conclude import StoredDomains, VisitComparison, Writes, compare, conclude
 from registry.actions.recording.known import compute_with_known
 from registry.actions.recording.mcp_servers import write_mcp_servers
-from registry.actions.recording.present import has_versions, needs_body, state_changed
+from registry.actions.recording.present import has_versions, needs_body
 from registry.core.access.audit import AuditEvent, system_actor
-from registry.core.changes.kinds import state_of
 from registry.core.model.documents import Outcome
+from registry.core.names.domains import registrable_domain
 from registry.core.scheduling.bisection import Bisection
-from registry.core.scheduling.policy import STALE_AFTER
-from registry.core.visiting.visits import FinishedDomain
+from registry.core.visiting.visits import FinishedDomain, Lease
 from registry.store.domains import UNSTORABLE_FOR
 from registry.store.engine import StoreUnavailable, Unstorable
+from registry.store.holder import HeldLock, hold_leases
 from registry.store.records import VisitRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -50,58 +51,6 @@ class RecordCounts:
     failed: dict[str, str] = field(default_factory=dict)
     listed: list[str] = field(default_factory=list)
     delisted: list[str] = field(default_factory=list)
-
-
-async def record(store: Store, token: UUID, finished: Sequence[FinishedDomain], *, now: datetime) -> RecordCounts:
-    """Call `record_all` for the domains of one lease."""
-    return await record_all(store, [(token, domain) for domain in finished], now=now)
-
-
-async def record_all(store: Store, finished: Sequence[Leased], *, now: datetime) -> RecordCounts:
-    """Write the visits of finished domains, each with the token of its lease, and release the domains.
-
-    Leases may be mixed: all domains share the cost of a transaction, and with thousands in flight the domains of a
-    batch come from many leases. Recording the same visits twice changes nothing.
-
-    Raise StoreUnavailable; then all or part of the call may be missing in the store, and the call can be repeated.
-    """
-    recorded = RecordCounts()
-    batches = Bisection(finished)
-    for batch in batches:
-        try:
-            part = await _record_together(store, batch, now)
-        except StoreUnavailable:
-            raise
-        except Exception as error:  # of one domain: a value that the database refuses, or a document that breaks a rule
-            if not batches.split(batch):  # guard: batch-halved
-                recorded.failed[batch[0][1].domain] = await _set_aside(store, batch[0], error, now)
-            continue
-        recorded.hosts += part.hosts
-        recorded.lost += part.lost
-        recorded.listed += part.listed
-        recorded.delisted += part.delisted
-    return recorded
-
-
-async def _record_together(store: Store, finished: Sequence[Leased], now: datetime) -> RecordCounts:
-    async with store.begin() as uow:
-        leases = await uow.domains.lock_leased([(token, domain.domain) for token, domain in finished])
-        still_leased = [domain for token, domain in finished if leases.get(domain.domain) == token]
-        before = await _read(uow, leases)
-        comparisons = await asyncio.to_thread(compare, still_leased, before, now)
-        bodies = await uow.documents.bodies(_bodies_needed(comparisons))
-        before.capabilities = await uow.services.capabilities(_compared_with(comparisons, before))
-        concluding = partial(conclude, comparisons, before, bodies, now)
-        writes = await compute_with_known(uow, before.services.values(), concluding, lambda made: made.services)
-        await _write(uow, writes, now)
-        await uow.domains.end_lease(leases)
-        await uow.ledger.announce(writes.awaited)
-    return RecordCounts(
-        hosts=[visit.host for visit in writes.visits],
-        lost=sorted(domain.domain for token, domain in finished if leases.get(domain.domain) != token),
-        listed=[change.host for change in writes.changes if change.kind == "service.listed"],
-        delisted=[change.host for change in writes.changes if change.kind == "service.delisted"],
-    )
 
 
 async def _read(uow: UnitOfWork, domains: Collection[str]) -> StoredDomains:
@@ -171,45 +120,142 @@ async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
             await uow.audit.add(entry, now=now)
 
 
-async def _set_aside(store: Store, leased: Leased, error: Exception, now: datetime) -> str:
-    """Set aside a domain that cannot be written, longer each time, and note that in the ledger; return the reason."""
-    token, finished = leased
-    reason = f"unrecordable: {type(error).__name__}"
-    if isinstance(error, Unstorable):
-        _log.error("the visit of %s cannot be recorded: %s", finished.domain, error)
-    else:
-        _log.error("the visit of %s cannot be recorded", finished.domain, exc_info=error)
-    async with store.begin() as uow:
-        if leases := await uow.domains.lock_leased([(token, finished.domain)]):
-            await uow.domains.set_aside(leases, now=now, step=UNSTORABLE_FOR)
-            visit = VisitRecord(finished.domain, finished.domain, now, now, Outcome.SKIPPED, reason, False, 0, None)
-            await uow.ledger.add_visits([visit])
-    return reason
+@dataclass(eq=False)
+class CrawlActions:
+    """What a crawler does with the store: it leases domains and records their visits.
 
+    `_lease_for`: how long a lease lasts.
+    """
 
-_PAGE: Final = 1_000
+    _store: Store
+    _clock: Clock
+    _lease_for: timedelta
 
+    def hold(self) -> contextlib.AbstractAsyncContextManager[HeldLock]:
+        """Hold the lock by which other processes notice that this crawler has died."""
+        return hold_leases(self._store.engine)
 
-async def tell_stale(store: Store, *, now: datetime) -> int:
-    """Add an event for each service that became stale; return their number. Repeating it adds nothing."""
-    count, after = 0, ("", "")
-    while True:
-        async with store.begin() as uow:
-            keys = await uow.services.unseen(after, before=now - STALE_AFTER, limit=_PAGE)
-        if not keys:
-            return count
-        for domain, group in groupby(keys, key=lambda key: key[0]):
-            hosts = [host for _, host in group]
-            async with store.begin() as uow:
-                await uow.domains.lock([domain])
-                services = await uow.services.of([domain])  # as they are now, under the lock
-                stale = [
-                    service
-                    for host in hosts
-                    if (service := services.get(host)) is not None
-                    and not service.hidden
-                    and state_of(service.trust_level, service.seen_at, now) == "stale"
-                ]
-                await uow.ledger.add_changes([state_changed(service, "fresh", now) for service in stale])
-            count += len(stale)
-        after = keys[-1]
+    async def lease(self, *, limit: int, holder: int, only: Collection[str] | None = None) -> Lease | None:
+        """Lease at most `limit` domains, new ones first, then the longest overdue; None if nothing is due or this is a
+        mirror.
+
+        `holder`: id of the worker's `hold_leases`, by which `recover` notices that the worker died. `only`: lease only
+        the domains of these hosts.
+        """
+        now = self._clock()
+        token, until = uuid4(), now + self._lease_for
+        domains = None if only is None else {registrable_domain(host) for host in only}
+        async with self._store.begin() as uow:
+            if await uow.mirroring.get() is not None:  # guard: mirror-visits-nothing
+                return None
+            leased = await uow.domains.take(limit=limit, now=now, until=until, token=token, holder=holder, only=domains)
+            jobs = await make_jobs(uow, leased, now) if leased else ()
+            if idle := set(leased) - {job.domain for job in jobs}:
+                await uow.domains.end_lease(idle, forgiven=1)
+        return Lease(token, until, jobs) if jobs else None
+
+    async def release(
+        self, token: UUID, domains: Sequence[str] | None = None, *, later: timedelta | None = None
+    ) -> int:
+        """Return unvisited domains to the queue (None: all that the lease still holds); return their number.
+
+        They are due at once, or after `later`. A released lease does not count as an attempt.
+        """
+        async with self._store.begin() as uow:
+            requested = await uow.domains.leased(token) if domains is None else domains
+            leased = await uow.domains.lock_leased([(token, domain) for domain in requested])
+            await uow.domains.end_lease(leased, forgiven=1, not_before=None if later is None else self._clock() + later)
+        return len(leased)
+
+    async def lost_leases(self, holder: int, tokens: Collection[UUID]) -> list[str]:
+        """Return domains that the worker's session holds but none of these leases does. They were removed or opted out
+        since, so the results of their visits will be discarded."""
+        async with self._store.read() as uow:
+            return await uow.domains.fenced(holder, tokens) if tokens else []
+
+    async def recover(self) -> int:
+        """Free the leases of dead workers; return their number."""
+        async with self._store.begin() as uow:
+            return await recover(uow, now=self._clock())
+
+    async def next_due(self) -> datetime | None:
+        """Return when the next unleased domain is due, possibly in the past; None if nothing is scheduled."""
+        async with self._store.begin() as uow:
+            return await uow.domains.next_due()
+
+    async def record_all(self, finished: Sequence[Leased]) -> RecordCounts:
+        """Write the visits of finished domains, each with the token of its lease, and release the domains.
+
+        Leases may be mixed: all domains share the cost of a transaction, and with thousands in flight the domains of a
+        batch come from many leases. Recording the same visits twice changes nothing.
+
+        Raise StoreUnavailable; then all or part of the call may be missing in the store, and the call can be repeated.
+        """
+        now = self._clock()
+        recorded = RecordCounts()
+        batches = Bisection(finished)
+        for batch in batches:
+            try:
+                part = await self._record_together(batch, now)
+            except StoreUnavailable:
+                raise
+            # Of one domain: a value that the database refuses, or a document that breaks a rule.
+            except Exception as error:
+                if not batches.split(batch):  # guard: batch-halved
+                    recorded.failed[batch[0][1].domain] = await self._set_aside(batch[0], error, now)
+                continue
+            recorded.hosts += part.hosts
+            recorded.lost += part.lost
+            recorded.listed += part.listed
+            recorded.delisted += part.delisted
+        return recorded
+
+    async def _record_together(self, finished: Sequence[Leased], now: datetime) -> RecordCounts:
+        async with self._store.begin() as uow:
+            leases = await uow.domains.lock_leased([(token, domain.domain) for token, domain in finished])
+            still_leased = [domain for token, domain in finished if leases.get(domain.domain) == token]
+            before = await _read(uow, leases)
+            comparisons = await asyncio.to_thread(compare, still_leased, before, now)
+            bodies = await uow.documents.bodies(_bodies_needed(comparisons))
+            before.capabilities = await uow.services.capabilities(_compared_with(comparisons, before))
+            concluding = partial(conclude, comparisons, before, bodies, now)
+            writes = await compute_with_known(uow, before.services.values(), concluding, lambda made: made.services)
+            await _write(uow, writes, now)
+            await uow.domains.end_lease(leases)
+            await uow.ledger.announce(writes.awaited)
+        return RecordCounts(
+            hosts=[visit.host for visit in writes.visits],
+            lost=sorted(domain.domain for token, domain in finished if leases.get(domain.domain) != token),
+            listed=[change.host for change in writes.changes if change.kind == "service.listed"],
+            delisted=[change.host for change in writes.changes if change.kind == "service.delisted"],
+        )
+
+    async def _set_aside(self, leased: Leased, error: Exception, now: datetime) -> str:
+        """Set aside a domain that cannot be written, longer each time, and note that in the ledger; return the
+        reason."""
+        token, finished = leased
+        reason = f"unrecordable: {type(error).__name__}"
+        if isinstance(error, Unstorable):
+            _log.error("the visit of %s cannot be recorded: %s", finished.domain, error)
+        else:
+            _log.error("the visit of %s cannot be recorded", finished.domain, exc_info=error)
+        async with self._store.begin() as uow:
+            if leases := await uow.domains.lock_leased([(token, finished.domain)]):
+                await uow.domains.set_aside(leases, now=now, step=UNSTORABLE_FOR)
+                visit = VisitRecord(finished.domain, finished.domain, now, now, Outcome.SKIPPED, reason, False, 0, None)
+                await uow.ledger.add_visits([visit])
+        return reason
+
+    async def spend(self, requests: Mapping[str, int], blocks: Collection[str]) -> dict[str, int]:
+        """Add `requests`, by block, to today's counts (UTC); return today's counts of these blocks and of `blocks`.
+
+        Uses a separate transaction, so `record` never waits for it. Raise StoreUnavailable: nothing was counted, or
+        only the answer was lost and a retry counts twice.
+        """
+        day = self._clock().astimezone(UTC).date()
+        async with self._store.begin() as uow:
+            sums = await uow.blocks.of(day, blocks) if blocks else {}
+            if requests:
+                sums |= await uow.blocks.add(day, requests)
+                await uow.blocks.forget(day)
+        return sums

@@ -5,8 +5,8 @@ Domains are locked meanwhile, so that a visit recorded at the same time is neith
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -30,11 +30,9 @@ from registry.core.access.holds import Limits
 from registry.core.changes.kinds import State
 from registry.core.merging.speaking import Known
 from registry.core.model.listing import TrustLevel
-from registry.core.scheduling.bisection import Bisection
 from registry.core.scoring.rubric import VERSION
-from registry.store.engine import StoreUnavailable
 from registry.store.records import ChangeRecord, DocumentRecord, ServiceRecord
-from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.unit_of_work import UnitOfWork
 
 BATCH: Final = 20
 """Hosts per transaction: all their bodies are in memory at once, at most 4 MiB each."""
@@ -42,65 +40,6 @@ BATCH: Final = 20
 _log = logging.getLogger(__name__)
 
 Key = tuple[str, str]
-
-
-@dataclass(slots=True)
-class RescoreCounts:
-    """Hosts processed, services that changed (removed ones included), hosts that failed."""
-
-    hosts: int = 0
-    changed: int = 0
-    failed: list[str] = field(default_factory=list)
-
-
-async def rescore(
-    store: Store,
-    *,
-    now: datetime,
-    progress: Callable[[int, int], None] | None = None,
-    only_outdated: bool = False,
-) -> RescoreCounts:
-    """Rescore all hosts. `progress` gets the hosts done and the hosts in all. Safe to repeat. Raise StoreUnavailable.
-
-    `only_outdated`: only hosts with something judged by another version of the rubric. A mirror keeps the scores of its
-    origin, because it has no bodies to judge.
-    """
-    result, current_version = RescoreCounts(), VERSION if only_outdated else None
-    async with store.begin() as uow:
-        if await uow.mirroring.get() is not None:  # guard: mirror-not-rescored
-            return result
-        total = await uow.documents.count_hosts(but_version=current_version)
-    after: Key = ("", "")
-    while True:
-        async with store.begin() as uow:
-            keys = await uow.documents.hosts(after, limit=BATCH, but_version=current_version)
-        if not keys:
-            return result
-        await _rescore_all(store, keys, now, result)
-        after = keys[-1]
-        result.hosts += len(keys)
-        if progress is not None:
-            progress(result.hosts, max(total, result.hosts))
-
-
-async def _rescore_all(store: Store, keys: Sequence[Key], now: datetime, result: RescoreCounts) -> None:
-    """Rescore a batch, in halves if it fails: one host that cannot be scored must not block the others."""
-    batches = Bisection(keys)
-    for batch in batches:
-        try:
-            result.changed += await _rescore_together(store, batch, now)
-        except StoreUnavailable:
-            raise
-        except Exception as error:
-            if not batches.split(batch):
-                _log.error("%s cannot be rescored", batch[0][1], exc_info=error)
-                result.failed.append(batch[0][1])
-
-
-async def _rescore_together(store: Store, keys: Sequence[Key], now: datetime) -> int:
-    async with store.begin() as uow:
-        await uow.domains.lock({domain for domain, _ in keys})
-        return await rescore_hosts(uow, keys, now)
 
 
 async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> int:

@@ -1,16 +1,13 @@
 """What happens to services and hosts is told by events: with the state, and with what changed."""
 
-from registry.actions.maintenance.forget import forget
-from registry.actions.recording.record import tell_stale
-from registry.actions.recording.rescore import rescore
 from registry.core.changes.versions import MAX_NAMED
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import registrable_domain
 from registry.core.scheduling.policy import STALE_AFTER
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store
-from tests.support.builders import ADP, DAY, NOW, Page, adp_manifest, adp_site, again, crawl
-from tests.support.database import rows
+from tests.support.builders import ADP, DAY, NOW, Page, adp_manifest, adp_site, again, crawl, on
+from tests.support.database import execute, rows
 
 HOST = "a.com"
 
@@ -25,7 +22,7 @@ async def test_nothing_is_told_when_only_dates_differ(store: Store) -> None:
     await crawl(store, {HOST: site})
     for days in (2, 10, 20):
         await again(store, {HOST: site}, NOW + days * DAY)
-    await rescore(store, now=NOW + 10 * DAY)
+    await on(store, NOW + 10 * DAY).maintenance.rescore()
     assert [change.kind for change in await events(store)] == ["service.listed"]
 
 
@@ -68,9 +65,8 @@ async def test_going_back_has_the_first_fingerprint_again(store: Store) -> None:
 
 async def test_a_rescore_that_changes_only_the_score_says_so(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST)})
-    async with store.engine.begin() as connection:
-        await connection.exec_driver_sql("UPDATE services SET score = 1, listing = jsonb_set(listing, '{score}', '1')")
-    await rescore(store, now=NOW + DAY)
+    await execute(store, "UPDATE services SET score = 1, listing = jsonb_set(listing, '{score}', '1')")
+    await on(store, NOW + DAY).maintenance.rescore()
     change = (await events(store))[-1].data
     assert (change["cause"], change["changed"]) == ("rescore", ["score"])
     (told,) = change["difference"]
@@ -114,8 +110,8 @@ async def test_an_opt_out_by_robots_hides_and_deletes_what_events_said(store: St
 
 async def test_forgotten_and_blocked_are_told_apart(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST), "b.com": adp_site("b.com")})
-    await forget(store, HOST, now=NOW, reason="a note")
-    await forget(store, "b.com", now=NOW, opt_out="operator")
+    await on(store).opt_outs.forget(HOST, reason="a note")
+    await on(store).opt_outs.forget("b.com", opt_out="operator")
     assert [(change.kind, change.data["state"]) for change in (await events(store))[1:]] == [
         ("service.delisted", "gone"), ("host.forgotten", "gone"),
     ]  # fmt: skip
@@ -127,11 +123,11 @@ async def test_forgotten_and_blocked_are_told_apart(store: Store) -> None:
 async def test_a_service_that_nobody_sees_becomes_stale_once_and_fresh_again(store: Store) -> None:
     site = adp_site("a.com")
     await crawl(store, {"a.com": site})
-    assert await tell_stale(store, now=NOW + STALE_AFTER) == 0
+    assert await on(store, NOW + STALE_AFTER).maintenance.tell_stale() == 0
     late = NOW + STALE_AFTER + DAY
-    assert [await tell_stale(store, now=late) for _ in range(2)] == [1, 0]
+    assert [await on(store, late).maintenance.tell_stale() for _ in range(2)] == [1, 0]
     await again(store, {"a.com": site}, late + DAY)
-    assert await tell_stale(store, now=late + DAY) == 0
+    assert await on(store, late + DAY).maintenance.tell_stale() == 0
     async with store.begin() as uow:
         states = [change.data["state"] for change in await uow.ledger.changes("a.com", "a.com")]
     assert states == ["fresh", "stale", "fresh"]

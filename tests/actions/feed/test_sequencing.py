@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from registry.actions.feed import EventPage, ExpiredCursor, latest, page, sequence, state
-from registry.actions.maintenance.prune import prune
+from registry.actions.feed import EventPage, ExpiredCursor, sequence
 from registry.core.changes.kinds import KINDS, Types
 from registry.store import feed
 from registry.store.engine import libpq
@@ -20,8 +19,8 @@ from registry.store.feed import BEGINNING, FEED_LOCK, Place
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store
 from tests.actions.test_prune import KEEP
-from tests.support.builders import DAY, HOUR, NOW
-from tests.support.database import rows, until_true, waiting_for_locks
+from tests.support.builders import DAY, HOUR, NOW, on
+from tests.support.database import execute, rows, until_true, waiting_for_locks
 from tests.support.depth import DEPTH
 
 
@@ -38,7 +37,7 @@ async def read_all(store: Store, limit: int = 3, types: Types | None = None) -> 
     pages: list[EventPage] = []
     after: Place | None = None
     while not pages or pages[-1].has_more:
-        pages.append(await page(store, after, types or Types(), limit))
+        pages.append(await on(store).feed.page(after, types or Types(), limit))
         after = pages[-1].place
     return pages
 
@@ -51,10 +50,10 @@ async def test_a_transaction_that_began_first_and_commits_last_is_not_missed(sto
     async with store.begin() as slow:
         await slow.ledger.add_changes([event("slow.example")])
         await add(store, event("fast.example", late=1))
-        first = await page(store)
+        first = await on(store).feed.page()
         assert hosts([first]) == ["fast.example"]
         assert not first.has_more
-    second = await page(store, first.place)
+    second = await on(store).feed.page(first.place)
     assert hosts([second]) == ["slow.example"]
     assert second.events[0].event_id > first.events[0].event_id
     assert second.events[0].seq == first.events[0].seq + 1
@@ -84,8 +83,7 @@ async def test_rows_from_before_there_were_places_get_theirs_by_age(store: Store
     await add(store, event("new.example"))
     for late in (2, 1):
         await add(store, event(f"old{late}.example", late=late - 100))
-    async with store.engine.begin() as connection:
-        await connection.exec_driver_sql("UPDATE changes SET arrival = 0 WHERE host LIKE 'old%%'")
+    await execute(store, "UPDATE changes SET arrival = 0 WHERE host LIKE 'old%%'")
     assert hosts(await read_all(store)) == ["old1.example", "old2.example", "new.example"]
 
 
@@ -139,10 +137,9 @@ async def test_ids_rise_with_the_places_and_hold_them(store: Store, clock_set_ba
     await add(store, *(event(f"{number}.example") for number in range(5)))
     await sequence(store)
     if clock_set_back:  # the latest id is of the year 10889, the greatest time that an id can hold
-        async with store.engine.begin() as connection:
-            await connection.exec_driver_sql(
-                "UPDATE feed_head SET latest_id = CAST('ffffffff-ff' || substr(latest_id::text, 12) AS uuid)"
-            )
+        await execute(
+            store, "UPDATE feed_head SET latest_id = CAST('ffffffff-ff' || substr(latest_id::text, 12) AS uuid)"
+        )
     await add(store, *(event(f"{number}.example") for number in range(5, 9)))
     events = [e for one in await read_all(store) for e in one.events]
     assert [e.seq for e in events] == list(range(1, 10))
@@ -175,7 +172,7 @@ async def test_concurrent_writers_and_sequencers_lose_and_repeat_nothing(store: 
         after: Place | None = None
         while True:
             is_last = done.is_set()
-            one = await page(store, after, limit=limit)
+            one = await on(store).feed.page(after, limit=limit)
             seen += ((e.seq, e.host, e.data["n"]) for e in one.events)
             after = one.place
             if is_last and not one.has_more:
@@ -198,30 +195,30 @@ async def test_concurrent_writers_and_sequencers_lose_and_repeat_nothing(store: 
 async def test_a_place_that_was_pruned_is_expired_and_the_one_at_the_edge_is_not(store: Store) -> None:
     await add(store, *(event(f"{days}.example", late=-days * DAY.total_seconds()) for days in (300, 200, 50, 10)))
     pages = await read_all(store, limit=1)
-    assert await prune(store, KEEP, now=NOW) == {"changes": 2}
+    assert await on(store).maintenance.prune(KEEP) == {"changes": 2}
     for expired in (pages[0].place, 1, 0, BEGINNING):
         with pytest.raises(ExpiredCursor) as refused:
-            await page(store, expired)
+            await on(store).feed.page(expired)
         assert refused.value.ends.pruned == pages[1].place
     for kept in (pages[1].place, 2, None):
-        assert hosts([await page(store, kept)]) == ["50.example", "10.example"]
-    assert await prune(store, KEEP, now=NOW + 200 * DAY) == {"changes": 2}
-    assert (await page(store, pages[3].place)).events == ()
-    assert (await state(store)).ends.latest == pages[3].place  # an empty feed knows its ends
+        assert hosts([await on(store).feed.page(kept)]) == ["50.example", "10.example"]
+    assert await on(store, NOW + 200 * DAY).maintenance.prune(KEEP) == {"changes": 2}
+    assert (await on(store).feed.page(pages[3].place)).events == ()
+    assert (await on(store).feed.state()).ends.latest == pages[3].place  # an empty feed knows its ends
     await add(store, event("later.example"))
-    assert [e.seq for e in (await page(store, pages[3].place)).events] == [5]
+    assert [e.seq for e in (await on(store).feed.page(pages[3].place)).events] == [5]
 
 
 async def test_pruning_keeps_what_follows_an_event_that_stays(store: Store) -> None:
     """A clock was wrong: an old event has its place after a younger one. The end of the feed stays exact."""
     await add(store, event("young.example"), event("old.example", late=-300 * DAY.total_seconds()))
-    assert await prune(store, KEEP, now=NOW + HOUR) == {}
+    assert await on(store, NOW + HOUR).maintenance.prune(KEEP) == {}
     assert hosts(await read_all(store)) == ["young.example", "old.example"]
 
 
 async def test_a_place_from_before_a_restore_is_expired(store: Store) -> None:
     await add(store, event("a.example"), event("b.example"))
-    await page(store)
+    await on(store).feed.page()
     async with store.engine.begin() as connection:  # a backup from when there was one event
         await connection.exec_driver_sql("DELETE FROM changes WHERE host = 'b.example'")
         await connection.exec_driver_sql(
@@ -229,26 +226,26 @@ async def test_a_place_from_before_a_restore_is_expired(store: Store) -> None:
         )
     lost = Place(2, feed._NIL)
     with pytest.raises(ExpiredCursor):
-        await page(store, lost)
+        await on(store).feed.page(lost)
     await add(store, event("c.example"))
     with pytest.raises(ExpiredCursor):
-        await page(store, lost)  # another event has this place now
+        await on(store).feed.page(lost)  # another event has this place now
     assert hosts(await read_all(store)) == ["a.example", "c.example"]
 
 
 async def test_a_feed_without_any_event(store: Store) -> None:
-    one = await page(store)
+    one = await on(store).feed.page()
     assert (one.events, one.has_more, one.place) == ((), False, BEGINNING)
-    assert (await latest(store)).place == BEGINNING
+    assert (await on(store).feed.latest()).place == BEGINNING
     await add(store, event("a.example"))
-    assert hosts([await page(store, one.place)]) == ["a.example"]
+    assert hosts([await on(store).feed.page(one.place)]) == ["a.example"]
 
 
 async def test_the_state_tells_what_waits(store: Store) -> None:
     await add(store, event("a.example"))
     await sequence(store)
     await add(store, event("b.example", late=5), event("c.example", late=9))
-    now = await state(store)
+    now = await on(store).feed.state()
     assert (now.ends.latest.seq, now.ends.latest_at, now.oldest_at) == (1, NOW, NOW)
     assert (now.unsequenced, now.unsequenced_since) == (2, NOW + timedelta(seconds=5))
 

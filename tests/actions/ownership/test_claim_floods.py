@@ -19,7 +19,7 @@ from registry.actions.ownership.claiming import (
 from registry.core.access.clients import NETWORK_FACTOR
 from registry.store.unit_of_work import Store
 from tests.actions.ownership.test_ownership import API, HOST, checked, claimed
-from tests.support.builders import HOUR, NOW
+from tests.support.builders import HOUR, NOW, on
 from tests.support.database import rows
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL
@@ -42,7 +42,7 @@ async def test_a_flood_keeps_out_neither_the_first_nor_the_late_claimant(store: 
         await claimed(store, client=client.format(number % 256), now=NOW + 3 * MINUTE)
     for token in (early, late):
         await checked(store, token, "published", NOW + 4 * MINUTE)
-        assert (await claiming.status(store, token, now=NOW + 4 * MINUTE)).state == "proven"
+        assert (await on(store, NOW + 4 * MINUTE).claims.claim_status(token)).state == "proven"
 
 
 async def test_a_network_replaces_only_its_own_newest_claims(store: Store) -> None:
@@ -50,7 +50,7 @@ async def test_a_network_replaces_only_its_own_newest_claims(store: Store) -> No
     for number in range(1, 3 * MAX_OPEN_PER_DOMAIN):
         await claimed(store, client=f"2001:db8:1:{number:x}::/64", now=NOW + number * MINUTE)
     assert await rows(store, "SELECT count(*) FROM claims") == [(MAX_OPEN_PER_DOMAIN,)]
-    assert (await claiming.status(store, first, now=NOW)).state == "open"
+    assert (await on(store).claims.claim_status(first)).state == "open"
 
 
 async def test_further_claims_of_a_client_for_a_host_replace_its_newest(store: Store) -> None:
@@ -66,7 +66,7 @@ async def test_a_claim_that_is_proven_meanwhile_is_not_replaced(store: Store) ->
     await checked(store, newest, "published", NOW + HOUR)
     async with store.begin() as uow:
         await claiming._make_room(uow, stale[0], stale, NOW + HOUR)
-    assert (await claiming.status(store, newest, now=NOW + HOUR)).state == "proven"
+    assert (await on(store, NOW + HOUR).claims.claim_status(newest)).state == "proven"
 
 
 async def test_claims_of_a_client_at_once_are_bounded_too(store: Store) -> None:
@@ -93,7 +93,7 @@ async def test_what_others_asked_for_does_not_refuse_the_first_checks_of_a_netwo
     for minute in range(OWN_CHECKS):
         await checked(store, mine, "missing", NOW + minute * MINUTE)
     with pytest.raises(TooMany):
-        await claiming.ask(store, mine, now=NOW + 10 * MINUTE)
+        await on(store, NOW + 10 * MINUTE).claims.ask(mine)
     await checked(store, mine, "published", NOW + HOUR)
 
 
@@ -104,7 +104,7 @@ async def test_a_replaced_claim_still_counts_its_checks(store: Store) -> None:
         await checked(store, token, "missing", now)
     _, token = await claimed(store, HOST, "file", now=NOW + 20 * MINUTE)
     with pytest.raises(TooMany):
-        await claiming.ask(store, token, now=NOW + 20 * MINUTE)
+        await on(store, NOW + 20 * MINUTE).claims.ask(token)
     await claimed(store, HOST, "file", now=NOW + 2 * HOUR)
     assert (await rows(store, "SELECT count(*) FROM claims"))[0][0] <= MAX_OPEN_PER_HOST + 1, "no remains"
 
@@ -112,9 +112,9 @@ async def test_a_replaced_claim_still_counts_its_checks(store: Store) -> None:
 async def test_networks_take_turns(store: Store) -> None:
     for number in range(20):
         _, token = await claimed(store, API, client=f"2001:db8:1:{number:x}::/64")
-        await claiming.ask(store, token, now=NOW)
+        await on(store).claims.ask(token)
     _, mine = await claimed(store, HOST, client="203.0.113.8", now=NOW + MINUTE)
-    await claiming.ask(store, mine, now=NOW + MINUTE)
-    taken = await claiming.take(store, limit=2, now=NOW + MINUTE)
+    await on(store, NOW + MINUTE).claims.ask(mine)
+    taken = await on(store, NOW + MINUTE).claims.take(limit=2)
     assert mine.id in {check.claim for check in taken}, "a /48 is one network"
-    assert len(await claiming.take(store, limit=100, now=NOW + MINUTE)) == MAX_PER_NETWORK - 1
+    assert len(await on(store, NOW + MINUTE).claims.take(limit=100)) == MAX_PER_NETWORK - 1

@@ -6,12 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from registry.actions.feed import page
-from registry.actions.frontier.submit import REMEMBERED, erase_clients
-from registry.actions.maintenance.forget import forget
-from registry.actions.maintenance.opt_out import Proof, ask_at_once
-from registry.actions.maintenance.opt_out import settle as settle_opt_out
-from registry.actions.maintenance.prune import prune
+from registry.actions.frontier.submit import REMEMBERED
+from registry.actions.maintenance.opt_out import Proof
 from registry.actions.ownership import claiming, owning
 from registry.actions.ownership.claiming import (
     CHECKS_OF_NETWORK,
@@ -20,18 +16,16 @@ from registry.actions.ownership.claiming import (
     NotTheClaimant,
     TooMany,
 )
-from registry.actions.ownership.owning import MAX_CHANGES, NotAnOwner, OtherHost, overview
-from registry.actions.queries import inspect
-from registry.actions.recording.rescore import rescore
+from registry.actions.ownership.owning import MAX_CHANGES, NotAnOwner, OtherHost
 from registry.actions.webhooks import BadReceiver
-from registry.core.access.claims import CLAIM, OPEN_FOR, OWNER, Answer, Method, Scope
+from registry.core.access.claims import CLAIM, OPEN_FOR, Answer, Method, Scope
 from registry.core.access.tokens import Token
 from registry.core.changes.kinds import ALL, payload_of
 from registry.core.model.listing import Filters
 from registry.core.scheduling.jobs import INDEX_FORGOTTEN_AFTER
 from registry.store.unit_of_work import Store
 from tests.actions.test_prune import KEEP
-from tests.support.builders import DAY, HOUR, NOW, adp_site, again, crawl
+from tests.support.builders import DAY, HOUR, NOW, adp_site, again, crawl, on, service_of
 from tests.support.database import rows
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL
@@ -55,15 +49,13 @@ async def claimed(
     client: str = "203.0.113.7",
     now: datetime = NOW,
 ) -> tuple[claiming.ClaimView, Token]:
-    token = Token(CLAIM, f"{next(_numbers):016x}", secret())
-    claim = await claiming.claim(store, host, method, scope, token=token, client=client, now=now, exempt={host})
-    return claim, token
+    return await on(store, now, exempt={host}).claims.claim(host, method, scope, client=client)
 
 
 async def checked(store: Store, token: Token, answer: Answer, now: datetime = NOW) -> None:
-    await claiming.ask(store, token, now=now)
-    for check in await claiming.take(store, limit=100, now=now):
-        await claiming.settle(store, check.claim, answer, every=EVERY, now=now)
+    await on(store, now).claims.ask(token)
+    for check in await on(store, now).claims.take(limit=100):
+        await on(store, now).claims.settle(check.claim, answer)
 
 
 async def owner_of(
@@ -71,18 +63,18 @@ async def owner_of(
 ) -> Token:
     _, token = await claimed(store, host, "dns", scope, client=client, now=now)
     await checked(store, token, "published", now)
-    owner = Token(OWNER, token.id, secret())
-    assert await claiming.hand_out(store, token, owner, now=now)
+    owner = await on(store, now).claims.hand_out(token)
+    assert owner is not None
     return owner
 
 
 async def verified(store: Store, answer: Answer, now: datetime) -> None:
-    for check in await claiming.take(store, limit=100, now=now):
-        await claiming.settle(store, check.claim, answer, every=EVERY, now=now)
+    for check in await on(store, now).claims.take(limit=100):
+        await on(store, now).claims.settle(check.claim, answer)
 
 
 async def listed(store: Store) -> list[str]:
-    found = await inspect.list_services(store, Filters(include_unverified=True))
+    found = await on(store).queries.list_services(Filters(include_unverified=True))
     return sorted(card.host for card in found.items)
 
 
@@ -93,15 +85,13 @@ async def audit(store: Store) -> list[str]:
 async def test_a_proof_makes_an_owner_whose_token_is_handed_out_once(store: Store) -> None:
     await crawl(store, SITES)
     _, token = await claimed(store)
-    owner = Token(OWNER, token.id, secret())
-    assert not await claiming.hand_out(store, token, owner, now=NOW), "not proven"
+    assert await on(store).claims.hand_out(token) is None, "not proven"
     await checked(store, token, "published")
-    assert (await claiming.status(store, token, now=NOW)).state == "proven"
-    assert await claiming.hand_out(store, token, owner, now=NOW)
-    assert not await claiming.hand_out(store, token, Token(OWNER, token.id, secret()), now=NOW)
-    assert (await overview(store, owner, HOST)).claim.verified_at == NOW
-    service = await inspect.service(store, HOST)
-    assert service is not None
+    assert (await on(store).claims.claim_status(token)).state == "proven"
+    owner = await on(store).claims.hand_out(token)
+    assert owner is not None and await on(store).claims.hand_out(token) is None
+    assert (await on(store).ownership.overview(owner, HOST)).claim.verified_at == NOW
+    service = await service_of(store, HOST)
     assert (service.ownership.state, service.ownership.since) == ("proven", NOW)
     assert sorted(await audit(store)) == ["ownership.proven", "ownership.token_issued"]
     assert owner.secret not in str(await rows(store, "SELECT * FROM claims"))
@@ -111,7 +101,7 @@ async def test_a_proof_makes_an_owner_whose_token_is_handed_out_once(store: Stor
 async def test_without_the_value_nothing_is_proven(store: Store, answer: Answer) -> None:
     _, token = await claimed(store)
     await checked(store, token, answer)
-    found = await claiming.status(store, token, now=NOW)
+    found = await on(store).claims.claim_status(token)
     assert (found.state, found.record.answer) == ("open", answer)
 
 
@@ -120,19 +110,19 @@ async def test_only_the_claimant_can_finish_a_claim(store: Store) -> None:
     others, other_token = await claimed(store, client="203.0.113.8")
     assert mine.publish != others.publish
     with pytest.raises(NotTheClaimant):
-        await claiming.ask(store, Token(CLAIM, token.id, other_token.secret), now=NOW)
+        await on(store).claims.ask(Token(CLAIM, token.id, other_token.secret))
     await checked(store, token, "published")
     with pytest.raises(NotTheClaimant):
-        await claiming.hand_out(store, Token(CLAIM, token.id, secret()), Token(OWNER, token.id, secret()), now=NOW)
+        await on(store).claims.hand_out(Token(CLAIM, token.id, secret()))
 
 
 async def test_a_claim_expires(store: Store) -> None:
     _, token = await claimed(store)
-    await claiming.ask(store, token, now=NOW)
+    await on(store).claims.ask(token)
     late = NOW + 7 * DAY
-    assert await claiming.take(store, limit=10, now=late) == []
-    await claiming.settle(store, token.id, "published", every=EVERY, now=late)
-    assert (await claiming.status(store, token, now=late)).state == "expired"
+    assert await on(store, late).claims.take(limit=10) == []
+    await on(store, late).claims.settle(token.id, "published")
+    assert (await on(store, late).claims.claim_status(token)).state == "expired"
 
 
 @pytest.mark.parametrize(("host", "method"), [(API, "dns"), (HOST, "file")])
@@ -142,7 +132,7 @@ async def test_a_domain_is_claimed_by_dns_at_its_apex(store: Store, host: str, m
 
 
 async def test_a_host_that_opted_out_gets_no_request_by_a_claim(store: Store) -> None:
-    await forget(store, HOST, now=NOW, opt_out="dns")
+    await on(store).opt_outs.forget(HOST, opt_out="dns")
     with pytest.raises(BadClaim):
         await claimed(store, HOST, "file")
     await claimed(store, HOST, "dns")
@@ -161,23 +151,23 @@ async def test_checks_by_file_are_bounded(store: Store) -> None:
     for number in range(CHECKS_OF_NETWORK):
         await checked(store, token, "missing", NOW + number * timedelta(minutes=1))
     with pytest.raises(TooMany):
-        await claiming.ask(store, token, now=NOW + timedelta(minutes=30))
+        await on(store, NOW + timedelta(minutes=30)).claims.ask(token)
     _, other = await claimed(store, HOST, "file", client="203.0.113.8", now=NOW + timedelta(minutes=30))
-    await claiming.ask(store, other, now=NOW + timedelta(minutes=30))
+    await on(store, NOW + timedelta(minutes=30)).claims.ask(other)
 
 
 async def test_three_failures_end_an_ownership_and_what_was_set(store: Store) -> None:
     await crawl(store, SITES)
     owner = await owner_of(store)
-    await owning.hide(store, owner, HOST, now=NOW)
-    await owning.set_note(store, owner, HOST, "Closed.", now=NOW)
+    await on(store).ownership.hide(owner, HOST)
+    await on(store).ownership.set_note(owner, HOST, "Closed.")
     await verified(store, "missing", NOW + DAY)
     await verified(store, "missing", NOW + 2 * DAY)
     assert HOST not in await listed(store)
     await verified(store, "missing", NOW + 3 * DAY)
     with pytest.raises(NotAnOwner):
-        await overview(store, owner, HOST)
-    service = await inspect.service(store, HOST)
+        await on(store).ownership.overview(owner, HOST)
+    service = await on(store).queries.service(HOST)
     assert service is not None, "it is shown again"
     assert (service.ownership.state, service.ownership.end_reason) == ("ended", "no_longer_published")
     assert service.setting is None
@@ -188,34 +178,34 @@ async def test_an_outage_does_not_end_an_ownership_at_once(store: Store) -> None
     for day in range(1, 4):
         await verified(store, "unanswered", NOW + day * DAY)
     await verified(store, "published", NOW + 4 * DAY)
-    assert (await overview(store, owner, HOST)).claim.failures == 0
+    assert (await on(store).ownership.overview(owner, HOST)).claim.failures == 0
 
 
 async def test_a_later_proof_transfers_the_host(store: Store) -> None:
     old = await owner_of(store)
     new = await owner_of(store, client="203.0.113.8", now=NOW + HOUR)
     with pytest.raises(NotAnOwner):
-        await owning.hide(store, old, HOST, now=NOW + HOUR)
-    assert (await overview(store, new, HOST)).claim.proven_at == NOW + HOUR
+        await on(store, NOW + HOUR).ownership.hide(old, HOST)
+    assert (await on(store).ownership.overview(new, HOST)).claim.proven_at == NOW + HOUR
     assert (await rows(store, "SELECT end_reason FROM claims WHERE ended_at IS NOT NULL")) == [("transferred",)]
 
 
 async def test_a_proof_of_the_domain_has_its_hosts_verified(store: Store) -> None:
     await owner_of(store, API)
     await owner_of(store, HOST, "domain", now=NOW + HOUR)
-    assert [check.host for check in await claiming.take(store, limit=10, now=NOW + HOUR)] == [API]
+    assert [check.host for check in await on(store, NOW + HOUR).claims.take(limit=10)] == [API]
 
 
 async def test_a_hidden_host_is_visited_and_not_listed_until_shown(store: Store) -> None:
     await crawl(store, SITES)
     owner = await owner_of(store)
-    assert (await owning.hide(store, owner, HOST, now=NOW)).changed
-    assert not (await owning.hide(store, owner, HOST, now=NOW)).changed
+    assert (await on(store).ownership.hide(owner, HOST)).changed
+    assert not (await on(store).ownership.hide(owner, HOST)).changed
     assert await listed(store) == sorted((API, OTHER))
     await again(store, {**SITES, HOST: adp_site(HOST, "quite_another")}, NOW + 2 * DAY)
-    await rescore(store, now=NOW + 2 * DAY)
+    await on(store, NOW + 2 * DAY).maintenance.rescore()
     assert await listed(store) == sorted((API, OTHER))
-    assert (await owning.show(store, owner, HOST, now=NOW + 2 * DAY)).services == (HOST,)
+    assert (await on(store, NOW + 2 * DAY).ownership.show(owner, HOST)).services == (HOST,)
     assert await listed(store) == sorted(SITES)
 
 
@@ -227,87 +217,88 @@ async def test_a_token_is_valid_for_its_host_only(store: Store) -> None:
     owner = await owner_of(store, API)
     for host in (HOST, OTHER):
         with pytest.raises(OtherHost):
-            await owning.hide(store, owner, host, now=NOW)
+            await on(store).ownership.hide(owner, host)
         with pytest.raises(OtherHost):
-            await owning.opt_out(store, owner, host, now=NOW)
+            await on(store).ownership.opt_out(owner, host)
         with pytest.raises(OtherHost):
-            await overview(store, owner, host)
+            await on(store).ownership.overview(owner, host)
     with pytest.raises(NotAnOwner):
-        await owning.hide(store, replace(owner, secret=secret()), API, now=NOW)
+        await on(store).ownership.hide(replace(owner, secret=secret()), API)
     assert await listed(store) == sorted(SITES)
 
 
 async def test_an_owner_of_the_domain_acts_for_its_hosts(store: Store) -> None:
     await crawl(store, SITES)
     owner = await owner_of(store, HOST, "domain")
-    await owning.hide(store, owner, API, now=NOW)
+    await on(store).ownership.hide(owner, API)
     assert await listed(store) == sorted((HOST, OTHER))
 
 
 async def test_a_canonical_host_is_proven_too(store: Store) -> None:
     owner = await owner_of(store, API)
     with pytest.raises(owning.BadSetting):
-        await owning.pin(store, owner, API, HOST, now=NOW)
+        await on(store).ownership.pin(owner, API, HOST)
     apex = await owner_of(store, HOST)
-    assert await owning.pin(store, owner, API, HOST, apex, now=NOW) == owning.Pinned(HOST, HOST)
+    assert await on(store).ownership.pin(owner, API, HOST, apex) == owning.Pinned(HOST, HOST)
     with pytest.raises(owning.BadSetting):
-        await owning.pin(store, owner, API, OTHER, now=NOW)
-    await owning.give_up(store, apex, HOST, now=NOW)
-    assert (await overview(store, owner, API)).setting is None, "the pin ends with the proof of the other host"
+        await on(store).ownership.pin(owner, API, OTHER)
+    await on(store).ownership.give_up(apex, HOST)
+    assert (await on(store).ownership.overview(owner, API)).setting is None, (
+        "the pin ends with the proof of the other host"
+    )
 
 
 async def test_a_host_that_opted_out_stands_for_no_other(store: Store) -> None:
     other = "www.pigeons.com"
     owner = await owner_of(store, other)
     api = await owner_of(store, API)
-    await owning.set_note(store, owner, other, "Closed.", now=NOW)
-    await owning.pin(store, owner, other, API, api, now=NOW)
-    await forget(store, API, now=NOW, opt_out="dns")
-    setting = (await overview(store, owner, other)).setting
+    await on(store).ownership.set_note(owner, other, "Closed.")
+    await on(store).ownership.pin(owner, other, API, api)
+    await on(store).opt_outs.forget(API, opt_out="dns")
+    setting = (await on(store).ownership.overview(owner, other)).setting
     assert setting is not None and (setting.note, setting.canonical) == ("Closed.", None)
-    told = [(event.host, event.kind) for event in (await page(store)).events]
+    told = [(event.host, event.kind) for event in (await on(store).feed.page()).events]
     assert (other, "ownership.changed") in told[told.index((API, "ownership.ended")) :]
 
 
 async def test_a_note_is_cleaned_and_bounded(store: Store) -> None:
     owner = await owner_of(store)
-    assert await owning.set_note(store, owner, HOST, " Closed\u202e on Sundays. ", now=NOW) == "Closed on Sundays."
+    assert await on(store).ownership.set_note(owner, HOST, " Closed\u202e on Sundays. ") == "Closed on Sundays."
     with pytest.raises(owning.BadSetting):
-        await owning.set_note(store, owner, HOST, "x" * 501, now=NOW)
-    await owning.set_note(store, owner, HOST, "", now=NOW)
-    assert (await overview(store, owner, HOST)).setting is None
+        await on(store).ownership.set_note(owner, HOST, "x" * 501)
+    await on(store).ownership.set_note(owner, HOST, "")
+    assert (await on(store).ownership.overview(owner, HOST)).setting is None
 
 
 async def test_changes_are_bounded_per_owner(store: Store) -> None:
     owner, other = await owner_of(store), await owner_of(store, API)
     for _ in range(MAX_CHANGES):
-        await owning.show(store, owner, HOST, now=NOW)
+        await on(store).ownership.show(owner, HOST)
     with pytest.raises(TooMany):
-        await owning.show(store, owner, HOST, now=NOW)
-    await owning.show(store, other, API, now=NOW)
-    await owning.show(store, owner, HOST, now=NOW + HOUR)
+        await on(store).ownership.show(owner, HOST)
+    await on(store).ownership.show(other, API)
+    await on(store, NOW + HOUR).ownership.show(owner, HOST)
 
 
 async def test_a_replaced_token_is_no_longer_valid(store: Store) -> None:
     owner = await owner_of(store)
-    new = Token(OWNER, owner.id, secret())
-    await owning.rotate(store, owner, HOST, new, now=NOW)
+    new = await on(store).ownership.rotate(owner, HOST)
     with pytest.raises(NotAnOwner):
-        await overview(store, owner, HOST)
-    await overview(store, new, HOST)
+        await on(store).ownership.overview(owner, HOST)
+    await on(store).ownership.overview(new, HOST)
 
 
 async def test_an_owner_opts_out_and_only_an_owner_returns(store: Store) -> None:
     await crawl(store, SITES)
     owner = await owner_of(store)
-    await owning.opt_out(store, owner, HOST, now=NOW)
+    await on(store).ownership.opt_out(owner, HOST)
     assert await listed(store) == [OTHER], "the apex covers all hosts below it"
     with pytest.raises(NotAnOwner):
-        await overview(store, owner, HOST)
-    request = await ask_at_once(store, HOST, "in", now=NOW)
-    assert await settle_opt_out(store, request, Proof(), now=NOW) == "by_owner"
+        await on(store).ownership.overview(owner, HOST)
+    request = await on(store).opt_outs.request_as_operator(HOST, "in")
+    assert await on(store).opt_outs.settle(request, Proof()) == "by_owner"
     back = await owner_of(store, now=NOW + HOUR)
-    await owning.come_back(store, back, HOST, now=NOW + HOUR)
+    await on(store, NOW + HOUR).ownership.come_back(back, HOST)
     await again(store, SITES, NOW + HOUR)
     assert HOST in await listed(store)
 
@@ -315,18 +306,18 @@ async def test_an_owner_opts_out_and_only_an_owner_returns(store: Store) -> None
 async def test_the_change_feed_tells_the_life_of_an_ownership(store: Store) -> None:
     owner, apex = await owner_of(store, API), await owner_of(store, HOST, "domain")
     for note in ("Closed.", "Closed.", ""):
-        await owning.set_note(store, owner, API, note, now=NOW)
+        await on(store).ownership.set_note(owner, API, note)
     for target in (HOST, HOST, None, HOST):
-        await owning.pin(store, owner, API, target, apex, now=NOW)
-    await owning.give_up(store, apex, HOST, now=NOW)
+        await on(store).ownership.pin(owner, API, target, apex)
+    await on(store).ownership.give_up(apex, HOST)
     await owner_of(store, API, client="203.0.113.8", now=NOW + HOUR)
     for day in range(1, 4):
         await verified(store, "missing", NOW + HOUR + day * DAY)
     await owner_of(store, API, now=NOW + 4 * DAY)
-    await forget(store, HOST, now=NOW + 4 * DAY, opt_out="dns")
+    await on(store, NOW + 4 * DAY).opt_outs.forget(HOST, opt_out="dns")
     said = [
         (event.host, event.kind, payload_of(event.kind, event.data))
-        for event in (await page(store)).events
+        for event in (await on(store).feed.page()).events
         if event.kind.startswith("ownership.")
     ]
     proven = {"state": "proven", "method": "dns", "scope": "host"}
@@ -350,19 +341,19 @@ async def test_the_change_feed_tells_the_life_of_an_ownership(store: Store) -> N
 async def test_an_owner_has_a_host_visited_at_once_unless_it_is_closed(store: Store) -> None:
     await crawl(store, SITES)
     owner = await owner_of(store)
-    assert (await owning.recheck(store, owner, HOST, now=NOW + HOUR)).state == "queued"
+    assert (await on(store, NOW + HOUR).ownership.recheck(owner, HOST)).state == "queued"
     due = await rows(store, f"SELECT next_visit_why FROM hosts WHERE host = '{HOST}'")
     assert due == [("asked",)]
-    await forget(store, HOST, now=NOW, opt_out="operator")
+    await on(store).opt_outs.forget(HOST, opt_out="operator")
     back = await owner_of(store, now=NOW + HOUR)
-    assert (await owning.recheck(store, back, HOST, now=NOW + HOUR)).state == "opted_out"
+    assert (await on(store, NOW + HOUR).ownership.recheck(back, HOST)).state == "opted_out"
 
 
 async def test_a_webhook_is_replaced_removed_and_ends_with_the_ownership(store: Store) -> None:
     owner = await owner_of(store)
 
     async def webhook(url: str) -> str:
-        record = await owning.set_webhook(store, owner, HOST, url, ALL, now=NOW, exempt=())
+        record = await on(store, exempt=()).ownership.set_webhook(owner, HOST, url, ALL)
         assert record.verified_at is None, "nothing is told before a challenge was answered"
         return record.id
 
@@ -371,22 +362,22 @@ async def test_a_webhook_is_replaced_removed_and_ends_with_the_ownership(store: 
     await webhook("https://hooks.pigeons.com/a")
     second = await webhook("https://hooks.pigeons.com/b")
     assert await rows(store, "SELECT id, hosts FROM webhooks") == [(second, [HOST])]
-    assert await owning.remove_webhook(store, owner, HOST, now=NOW)
-    assert not await owning.remove_webhook(store, owner, HOST, now=NOW)
+    assert await on(store).ownership.remove_webhook(owner, HOST)
+    assert not await on(store).ownership.remove_webhook(owner, HOST)
     await webhook("https://hooks.pigeons.com/c")
-    await owning.give_up(store, owner, HOST, now=NOW)
+    await on(store).ownership.give_up(owner, HOST)
     assert await rows(store, "SELECT id FROM webhooks") == []
 
 
 async def test_who_made_a_claim_is_erased_after_a_day(store: Store) -> None:
     await claimed(store)
-    assert await erase_clients(store, now=NOW + REMEMBERED) == 0
-    assert await erase_clients(store, now=NOW + REMEMBERED + timedelta(seconds=1)) == 1
+    assert await on(store, NOW + REMEMBERED).frontier.erase_clients() == 0
+    assert await on(store, NOW + REMEMBERED + timedelta(seconds=1)).frontier.erase_clients() == 1
     assert await rows(store, "SELECT client FROM claims") == [(None,)]
 
 
 async def test_claims_that_expired_and_ownerships_that_ended_are_pruned(store: Store) -> None:
     await claimed(store)
-    assert "claims" not in await prune(store, KEEP, now=NOW + OPEN_FOR)
-    pruned = await prune(store, KEEP, now=NOW + OPEN_FOR + INDEX_FORGOTTEN_AFTER + timedelta(days=1))
+    assert "claims" not in await on(store, NOW + OPEN_FOR).maintenance.prune(KEEP)
+    pruned = await on(store, NOW + OPEN_FOR + INDEX_FORGOTTEN_AFTER + timedelta(days=1)).maintenance.prune(KEEP)
     assert pruned["claims"] == 1

@@ -2,25 +2,22 @@
 
 import pytest
 
-from registry.actions.ownership import owning
-from registry.actions.queries import inspect
 from registry.core.model.listing import Filters
 from registry.core.names.domains import registrable_domain
 from registry.store.unit_of_work import Store
 from tests.actions.ownership.test_ownership import API, HOST, OTHER, SITES, claimed, owner_of, verified
-from tests.support.builders import DAY, HOUR, NOW, crawl
+from tests.support.builders import DAY, HOUR, NOW, crawl, on, service_of
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL
 
 
 async def owned(store: Store) -> set[str]:
     """Return the hosts whose rows have an owner. Every row agrees with the record of its service."""
-    listed = {card.host: card for card in (await inspect.list_services(store, Filters())).items}
+    listed = {card.host: card for card in (await on(store).queries.list_services(Filters())).items}
     found = await store.cards.of([(registrable_domain(host), host) for host in SITES])
     assert listed.keys() == found.keys() == SITES.keys()
     for host in SITES:
-        record = await inspect.service(store, host)
-        assert record is not None
+        record = await service_of(store, host)
         since = record.ownership.since if record.ownership.state == "proven" else None
         canonical = record.setting.canonical if record.setting else None
         for card in (listed[host], found[host]):
@@ -36,7 +33,7 @@ async def test_a_proof_of_a_host_concerns_this_host_alone(store: Store) -> None:
     owner = await owner_of(store, API)
     await claimed(store, API, client="203.0.113.8")
     assert await owned(store) == {API}, "a stranger's open claim changes nothing"
-    await owning.give_up(store, owner, API, now=NOW)
+    await on(store).ownership.give_up(owner, API)
     assert await owned(store) == set()
 
 
@@ -50,7 +47,7 @@ async def test_a_proof_of_a_domain_concerns_all_its_hosts(store: Store) -> None:
     await crawl(store, SITES)
     owner = await owner_of(store, HOST, "domain")
     assert await owned(store) == {HOST, API}
-    assert (await owning.pin(store, owner, HOST, API, now=NOW)).canonical == API
+    assert (await on(store).ownership.pin(owner, HOST, API)).canonical == API
     assert await owned(store) == {HOST, API}
 
 

@@ -5,12 +5,11 @@ from datetime import timedelta
 import pytest
 
 from registry.actions.ownership import owning
-from registry.actions.ownership.owning import MAX_CHANGES, NotAnOwner, overview
-from registry.core.access.claims import MAX_FAILURES, OWNER
-from registry.core.access.tokens import Token
+from registry.actions.ownership.owning import MAX_CHANGES, NotAnOwner
+from registry.core.access.claims import MAX_FAILURES
 from registry.store.unit_of_work import Store
-from tests.actions.ownership.test_ownership import API, HOST, OTHER, SITES, audit, listed, owner_of, secret, verified
-from tests.support.builders import HOUR, NOW, crawl
+from tests.actions.ownership.test_ownership import API, HOST, OTHER, SITES, audit, listed, owner_of, verified
+from tests.support.builders import HOUR, NOW, crawl, on
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL
 
@@ -19,29 +18,28 @@ async def test_what_protects_an_owner_is_never_refused_for_a_limit(store: Store)
     await crawl(store, SITES)
     owner = await owner_of(store)
     for _ in range(MAX_CHANGES):
-        await owning.show(store, owner, HOST, now=NOW)
-    assert (await owning.hide(store, owner, HOST, now=NOW)).changed
+        await on(store).ownership.show(owner, HOST)
+    assert (await on(store).ownership.hide(owner, HOST)).changed
     entries = len(await audit(store))
-    assert not (await owning.hide(store, owner, HOST, now=NOW)).changed
+    assert not (await on(store).ownership.hide(owner, HOST)).changed
     assert len(await audit(store)) == entries, "repeating it costs nothing"
-    new = Token(OWNER, owner.id, secret())
-    await owning.rotate(store, owner, HOST, new, now=NOW)
-    await owning.opt_out(store, new, HOST, now=NOW)
+    new = await on(store).ownership.rotate(owner, HOST)
+    await on(store).ownership.opt_out(new, HOST)
     assert HOST not in await listed(store)
     other = await owner_of(store, OTHER)
     for _ in range(MAX_CHANGES):
-        await owning.show(store, other, OTHER, now=NOW)
-    await owning.give_up(store, other, OTHER, now=NOW)
+        await on(store).ownership.show(other, OTHER)
+    await on(store).ownership.give_up(other, OTHER)
 
 
 async def test_an_opt_out_spares_no_host_but_those_of_other_owners(store: Store) -> None:
     await crawl(store, SITES)
     apex, api = await owner_of(store), await owner_of(store, API)
     with pytest.raises(owning.BadSetting, match=API):
-        await owning.opt_out(store, apex, HOST, now=NOW)
+        await on(store).ownership.opt_out(apex, HOST)
     assert await listed(store) == sorted(SITES)
-    await owning.give_up(store, api, API, now=NOW)
-    await owning.opt_out(store, apex, HOST, now=NOW)
+    await on(store).ownership.give_up(api, API)
+    await on(store).ownership.opt_out(apex, HOST)
     assert await listed(store) == [OTHER]
 
 
@@ -49,7 +47,7 @@ async def test_the_owner_of_a_domain_opts_out_for_all_its_hosts(store: Store) ->
     await crawl(store, SITES)
     domain = await owner_of(store, HOST, "domain")
     await owner_of(store, API)
-    await owning.opt_out(store, domain, HOST, now=NOW)
+    await on(store).ownership.opt_out(domain, HOST)
     assert await listed(store) == [OTHER]
 
 
@@ -58,12 +56,12 @@ async def test_owners_of_a_domain_and_of_its_hosts_do_not_displace_each_other(st
         await owner_of(store, host, scope) for host, scope in ((HOST, "domain"), (HOST, "host"), (API, "host"))
     ]
     for token, host in ((domain, API), (apex, HOST), (api, API)):
-        await overview(store, token, host)
+        await on(store).ownership.overview(token, host)
     await owner_of(store, HOST, "domain", now=NOW + HOUR)
-    await overview(store, apex, HOST)
-    await overview(store, api, API)
+    await on(store).ownership.overview(apex, HOST)
+    await on(store).ownership.overview(api, API)
     with pytest.raises(NotAnOwner):
-        await overview(store, domain, HOST)
+        await on(store).ownership.overview(domain, HOST)
 
 
 async def test_repeated_proofs_of_a_domain_do_not_add_up_to_failures(store: Store) -> None:
@@ -72,4 +70,4 @@ async def test_repeated_proofs_of_a_domain_do_not_add_up_to_failures(store: Stor
         now = NOW + HOUR + timedelta(minutes=minute)
         await owner_of(store, HOST, "domain", now=now)
         await verified(store, "missing", now)
-    assert (await overview(store, api, API)).claim.failures == 1
+    assert (await on(store).ownership.overview(api, API)).claim.failures == 1

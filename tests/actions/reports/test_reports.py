@@ -1,37 +1,20 @@
 """Reports are signals: filed by anybody within bounds, decided by a person, and without any effect by themselves."""
 
-import secrets
 from dataclasses import replace
 from datetime import datetime
 
-from registry.actions.frontier.submit import REMEMBERED, erase_clients
-from registry.actions.maintenance.forget import forget
-from registry.actions.reports import (
-    KIND,
-    MOST_OF_CLIENT,
-    MOST_OF_REPORT,
-    WINDOW,
-    Filing,
-    file_report,
-    filed,
-    page,
-    reports_of,
-    resolve_report,
-)
+from registry.actions.access import new_token
+from registry.actions.frontier.submit import REMEMBERED
+from registry.actions.reports import KIND, MOST_OF_CLIENT, MOST_OF_REPORT, WINDOW, Filing
 from registry.core.access.audit import ANONYMOUS, OPERATOR
-from registry.core.access.tokens import Token
 from registry.core.model.reports import Code
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
-from tests.support.builders import HOUR, NOW, adp_site, crawl
+from tests.support.builders import HOUR, NOW, adp_site, crawl, on
 from tests.support.database import rows
 
 HOST, CLIENT, OTHER = "shop.com", "198.51.100.1", "203.0.113.7"
 TEXT = "It answers 410 for weeks."
-
-
-def new_token() -> Token:
-    return Token(KIND, secrets.token_hex(8), secrets.token_urlsafe(32))
 
 
 async def listed(store: Store, *hosts: str) -> None:
@@ -41,12 +24,12 @@ async def listed(store: Store, *hosts: str) -> None:
 async def report(
     store: Store, host: str = HOST, code: Code = "dead", *, client: str = CLIENT, now: datetime = NOW, text: str = TEXT
 ) -> Filing:
-    return await file_report(store, host, code, text, client=client, token=new_token(), now=now)
+    return await on(store, now).reports.file(host, code, text, client=client)
 
 
 async def opened(store: Store, filing: Filing) -> tuple[str, str, str]:
     assert filing.token is not None
-    found = await filed(store, filing.token)
+    found = await on(store).reports.filed(filing.token)
     assert found is not None
     return found.filing.reason, found.report.state, found.report.answer
 
@@ -55,22 +38,24 @@ async def test_who_filed_a_report_reads_the_answer(store: Store) -> None:
     await listed(store, HOST)
     filing = await report(store)
     assert await opened(store, filing) == (TEXT, "open", "")
-    (about,) = await reports_of(store, HOST)
-    resolved = await resolve_report(store, about.id, "accepted", "Thank you.", actor=OPERATOR, now=NOW + HOUR)
+    (about,) = await on(store).reports.of_host(HOST)
+    resolved = await on(store, NOW + HOUR).reports.resolve(about.id, "accepted", "Thank you.", actor=OPERATOR)
     assert resolved is not None and resolved.is_changed
-    assert await reports_of(store, HOST) == [resolved.report]
+    assert await on(store).reports.of_host(HOST) == [resolved.report]
     assert (resolved.report.state, resolved.report.updated_at) == ("accepted", NOW + HOUR)
     assert await opened(store, filing) == (TEXT, "accepted", "Thank you.")
-    assert (await reports_of(store, HOST))[0].answer == "Thank you."
-    assert (await page(store, ["open"])).reports == [] and len((await page(store, ["accepted"])).reports) == 1
+    assert (await on(store).reports.of_host(HOST))[0].answer == "Thank you."
+    assert (await on(store).reports.page(["open"])).reports == [] and len(
+        (await on(store).reports.page(["accepted"])).reports
+    ) == 1
 
 
 async def test_a_report_opens_with_its_secret_only(store: Store) -> None:
     await listed(store, HOST)
     token = (await report(store)).token
     assert token is not None
-    for wrong in (replace(token, secret=token.secret[::-1]), replace(token, id="0" * 16), new_token()):
-        assert await filed(store, wrong) is None
+    for wrong in (replace(token, secret=token.secret[::-1]), replace(token, id="0" * 16), new_token(KIND)):
+        assert await on(store).reports.filed(wrong) is None
     stored = await rows(store, "SELECT f::text FROM report_filings f")
     assert token.secret not in stored[0][0]
 
@@ -79,17 +64,17 @@ async def test_what_several_clients_report_is_decided_together(store: Store) -> 
     await listed(store, HOST)
     filings = [await report(store, client=f"198.51.100.{number}", text=f"{number}: {TEXT}") for number in range(5)]
     await report(store, code="spam", now=NOW + HOUR)
-    reports = await reports_of(store, HOST)
+    reports = await on(store).reports.of_host(HOST)
     assert [(one.code, one.filings) for one in reports] == [("spam", 1), ("dead", 5)]
-    texts = (await page(store, ["open"])).texts
+    texts = (await on(store).reports.page(["open"])).texts
     assert sorted(texts[reports[1].id]) == [f"{number}: {TEXT}" for number in range(5)]
     assert texts[reports[0].id] == [TEXT]
-    await resolve_report(store, reports[1].id, "rejected", "It answers.", actor=OPERATOR, now=NOW)
+    await on(store).reports.resolve(reports[1].id, "rejected", "It answers.", actor=OPERATOR)
     assert [await opened(store, filing) for filing in filings] == [
         (f"{number}: {TEXT}", "rejected", "It answers.") for number in range(5)
     ]
     await report(store, client=OTHER, now=NOW + 2 * HOUR)
-    assert [one.state for one in await reports_of(store, HOST)] == ["open", "open", "rejected"]
+    assert [one.state for one in await on(store).reports.of_host(HOST)] == ["open", "open", "rejected"]
 
 
 async def test_a_client_reports_the_same_once(store: Store) -> None:
@@ -114,14 +99,14 @@ async def test_texts_of_a_report_are_bounded_and_nobody_is_refused(store: Store)
     filings = [await report(store, client=client) for client in clients]
     assert [filing.state for filing in filings] == ["filed"] * MOST_OF_REPORT + ["counted"] * 3
     assert (await report(store, client=clients[0])).state == "repeated"
-    assert (await reports_of(store, HOST))[0].filings == MOST_OF_REPORT + 3
+    assert (await on(store).reports.of_host(HOST))[0].filings == MOST_OF_REPORT + 3
     assert await rows(store, "SELECT count(*) FROM report_filings") == [(MOST_OF_REPORT,)]
     assert await rows(store, "SELECT count(*) FROM audit WHERE action = 'report.filed'") == [(MOST_OF_REPORT,)]
 
     assert (await report(store, code="malware", client=OTHER)).state == "filed"
     assert (await report(store, f"www.{HOST}", client=OTHER)).state == "filed"
-    (about,) = [one for one in await reports_of(store, HOST) if one.code == "dead"]
-    await resolve_report(store, about.id, "rejected", "It answers.", actor=OPERATOR, now=NOW + HOUR)
+    (about,) = [one for one in await on(store).reports.of_host(HOST) if one.code == "dead"]
+    await on(store, NOW + HOUR).reports.resolve(about.id, "rejected", "It answers.", actor=OPERATOR)
     assert (await report(store, client=OTHER, now=NOW + 2 * HOUR)).state == "filed"
 
 
@@ -132,8 +117,8 @@ async def test_no_number_of_reports_changes_what_is_shown(store: Store) -> None:
     before = await rows(store, shown)
     for number in range(MOST_OF_REPORT + 1):
         await report(store, code="malware", client=f"198.51.100.{number}")
-    (about,) = await reports_of(store, HOST)
-    await resolve_report(store, about.id, "accepted", "", actor=OPERATOR, now=NOW)
+    (about,) = await on(store).reports.of_host(HOST)
+    await on(store).reports.resolve(about.id, "accepted", "", actor=OPERATOR)
     assert await rows(store, shown) == before
 
 
@@ -149,8 +134,8 @@ async def test_unknown_hosts_and_those_that_opted_out_are_not_reported(store: St
 async def test_filing_and_deciding_are_in_the_audit_log(store: Store) -> None:
     await listed(store, HOST)
     await report(store)
-    (about,) = await reports_of(store, HOST)
-    await resolve_report(store, about.id, "in_review", "Looking.", actor=OPERATOR, now=NOW + HOUR)
+    (about,) = await on(store).reports.of_host(HOST)
+    await on(store, NOW + HOUR).reports.resolve(about.id, "in_review", "Looking.", actor=OPERATOR)
     async with store.begin() as uow:
         entries = await uow.audit.latest(limit=10, host=HOST)
     assert [(entry.actor, entry.action, entry.reason) for entry in entries] == [
@@ -164,12 +149,12 @@ async def test_filing_and_deciding_are_in_the_audit_log(store: Store) -> None:
 async def test_the_same_decision_again_changes_nothing(store: Store) -> None:
     await listed(store, HOST)
     await report(store)
-    (about,) = await reports_of(store, HOST)
+    (about,) = await on(store).reports.of_host(HOST)
     for hours in (1, 2):
         now = NOW + hours * HOUR
-        resolved = await resolve_report(store, about.id, "accepted", "Thank you.\0", actor=OPERATOR, now=now)
+        resolved = await on(store, now).reports.resolve(about.id, "accepted", "Thank you.\0", actor=OPERATOR)
         assert resolved is not None and resolved.is_changed == (hours == 1)
-    assert (await reports_of(store, HOST))[0].updated_at == NOW + HOUR
+    assert (await on(store).reports.of_host(HOST))[0].updated_at == NOW + HOUR
     async with store.begin() as uow:
         entries = await uow.audit.latest(limit=10, host=HOST)
     assert [entry.action for entry in entries] == ["report.resolved", "report.filed"]
@@ -178,8 +163,8 @@ async def test_the_same_decision_again_changes_nothing(store: Store) -> None:
 async def test_who_filed_is_erased_after_a_day_and_everything_with_the_host(store: Store) -> None:
     await listed(store, HOST)
     filing = await report(store)
-    await erase_clients(store, now=NOW + REMEMBERED)
+    await on(store, NOW + REMEMBERED).frontier.erase_clients()
     assert await rows(store, "SELECT client FROM report_filings") == [(None,)]
-    await forget(store, HOST, now=NOW + REMEMBERED, opt_out="file", evidence="", reason="")
-    assert filing.token is not None and await filed(store, filing.token) is None
+    await on(store, NOW + REMEMBERED).opt_outs.forget(HOST, opt_out="file", evidence="", reason="")
+    assert filing.token is not None and await on(store).reports.filed(filing.token) is None
     assert await rows(store, "SELECT count(*) FROM reports") == [(0,)]

@@ -8,9 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from registry.actions import webhooks
-from registry.actions.feed import decode, page, sequence
-from registry.actions.maintenance.prune import prune
+from registry.actions.feed import decode, sequence
 from registry.actions.webhooks import BadReceiver, Outgoing
 from registry.core.changes.kinds import ALL, Types
 from registry.core.names.domains import InvalidName
@@ -19,7 +17,7 @@ from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store
 from registry.store.webhooks import MAX_DELIVERIES, WebhookCounts, WebhookRecord
 from tests.actions.test_prune import KEEP
-from tests.support.builders import NOW
+from tests.support.builders import NOW, on
 
 BASE = "https://registry.example"
 URL = "https://receiver.example/hook?key=1"
@@ -27,7 +25,7 @@ FAILED, DONE = Attempt(500, "http_500", duration_ms=7), Attempt(200)
 
 
 async def subscribe(store: Store, types: Types = ALL, hosts: tuple[str, ...] = ()) -> str:
-    webhook = await webhooks.add(store, URL, types, hosts, now=NOW, exempt={"receiver.example"})
+    webhook = await on(store, exempt={"receiver.example"}).webhooks.add(URL, types, hosts)
     return webhook.id
 
 
@@ -45,15 +43,15 @@ async def happen(store: Store, *hosts: str, kind: str = "service.changed") -> No
 
 
 async def due(store: Store, now: datetime = NOW, limit: int = 10, busy: Collection[str] = ()) -> list[Outgoing]:
-    return await webhooks.due(store, BASE, limit=limit, busy=busy, now=now)
+    return await on(store, now).webhooks.due(limit=limit, busy=busy)
 
 
 async def record(store: Store, outgoing: Outgoing, attempt: Attempt, now: datetime = NOW) -> Verdict | None:
-    return await webhooks.record(store, outgoing, attempt, disable_after=timedelta(days=5), chance=0.5, now=now)
+    return await on(store, now).webhooks.record(outgoing, attempt)
 
 
 async def stored(store: Store) -> WebhookRecord:
-    [webhook] = await webhooks.webhooks(store)
+    [webhook] = await on(store).webhooks.all()
     return webhook
 
 
@@ -90,7 +88,7 @@ async def test_the_address_of_a_message_leads_to_exactly_its_events(store: Store
     assert data["events"] == 2
     query = parse_qs(urlsplit(str(data["url"])).query)
     assert query["types"] == ["service.listed"]
-    read = await page(store, decode(query["cursor"][0], types), types)
+    read = await on(store).feed.page(decode(query["cursor"][0], types), types)
     assert [event.host for event in read.events] == ["a.example", "b.example"]
     assert read.cursor == data["cursor"] and not read.has_more
 
@@ -138,7 +136,7 @@ async def test_410_and_days_of_failures_disable_until_an_operator_enables(store:
     assert await record(store, message, Attempt(410, "http_410")) == Disable("gone")
     assert await due(store, NOW + timedelta(days=9)) == []
     assert (await stored(store)).disabled_reason == "gone"
-    assert await webhooks.enable(store, webhook, now=NOW) is not None
+    assert await on(store).webhooks.enable(webhook) is not None
     [challenge] = await due(store)
     assert challenge.message.purpose == "challenge", "the address may have another owner by now"
     await record(store, challenge, DONE)
@@ -152,7 +150,7 @@ async def test_410_and_days_of_failures_disable_until_an_operator_enables(store:
         now = verdict.at
     assert verdict == Disable("failed for 5 days: http_500")
     assert timedelta(days=5) <= now - NOW <= timedelta(days=6)
-    assert await webhooks.counts(store) == WebhookCounts(active=0, unverified=0, disabled=1, pending=0, failing=0)
+    assert await on(store).webhooks.counts() == WebhookCounts(active=0, unverified=0, disabled=1, pending=0, failing=0)
 
 
 async def test_counts_by_state(store: Store) -> None:
@@ -161,31 +159,31 @@ async def test_counts_by_state(store: Store) -> None:
     [message] = await due(store)
     await record(store, message, FAILED)
     await subscribe(store)
-    assert await webhooks.counts(store) == WebhookCounts(active=1, unverified=1, disabled=0, pending=1, failing=1)
+    assert await on(store).webhooks.counts() == WebhookCounts(active=1, unverified=1, disabled=0, pending=1, failing=1)
 
 
 async def test_both_secrets_sign_until_a_rotation_ends(store: Store) -> None:
     webhook = await subscribe(store)
     old = (await stored(store)).secret
-    rotated = await webhooks.rotate(store, webhook, overlap=timedelta(hours=1), now=NOW)
+    rotated = await on(store).webhooks.rotate(webhook, overlap=timedelta(hours=1))
     assert rotated is not None and rotated.secret != old
     [outgoing] = await due(store)
     assert outgoing.secrets == (rotated.secret, old)
     [outgoing] = await due(store, NOW + timedelta(hours=1))
     assert outgoing.secrets == (rotated.secret,)
-    again = await webhooks.rotate(store, webhook, overlap=timedelta(), now=NOW)
+    again = await on(store).webhooks.rotate(webhook, overlap=timedelta())
     assert again is not None and again.secrets(NOW) == (again.secret,)
-    assert await webhooks.rotate(store, "wh_none", overlap=timedelta(), now=NOW) is None
+    assert await on(store).webhooks.rotate("wh_none", overlap=timedelta()) is None
 
 
 async def test_an_attempt_of_a_webhook_that_was_removed_is_not_stored(store: Store) -> None:
     webhook = await verified(store)
     await happen(store, "a.example")
     [message] = await due(store)
-    assert await webhooks.remove(store, webhook)
-    assert not await webhooks.remove(store, webhook)
+    assert await on(store).webhooks.remove(webhook)
+    assert not await on(store).webhooks.remove(webhook)
     assert await record(store, message, DONE) is None
-    assert await webhooks.deliveries(store, webhook, limit=10) == []
+    assert await on(store).webhooks.deliveries(webhook, limit=10) == []
 
 
 async def test_attempts_are_listed_and_a_message_can_be_sent_again(store: Store) -> None:
@@ -194,15 +192,15 @@ async def test_attempts_are_listed_and_a_message_can_be_sent_again(store: Store)
     [message] = await due(store)
     await record(store, message, FAILED, NOW + timedelta(seconds=1))
     await record(store, message, DONE, NOW + timedelta(seconds=9))
-    attempts = await webhooks.deliveries(store, webhook, limit=2)
+    attempts = await on(store).webhooks.deliveries(webhook, limit=2)
     assert [(one.status, one.reason, one.duration_ms) for one in attempts] == [(200, "", 0), (500, "http_500", 7)]
-    again = await webhooks.again(store, webhook, message.message.id, now=NOW)
+    again = await on(store).webhooks.again(webhook, message.message.id)
     assert again == message
     before = await stored(store)
     assert await record(store, message, FAILED, NOW + timedelta(minutes=1)) is None, "it is not pending any more"
     assert await stored(store) == before
-    assert await webhooks.again(store, webhook, "msg_none", now=NOW) is None
-    trial = await webhooks.trial(store, webhook, BASE, now=NOW)
+    assert await on(store).webhooks.again(webhook, "msg_none") is None
+    trial = await on(store).webhooks.trial(webhook)
     assert trial is not None and await record(store, trial, Attempt(410, "http_410")) is None
 
 
@@ -212,9 +210,9 @@ async def test_only_the_latest_attempts_are_kept(store: Store) -> None:
     for number in range(MAX_DELIVERIES + 5):
         for one in outgoing if number < 2 else [one for one in outgoing if one.webhook == webhook]:
             await record(store, one, replace(FAILED, duration_ms=number), NOW + timedelta(seconds=number))
-    kept = await webhooks.deliveries(store, webhook, limit=1_000)
+    kept = await on(store).webhooks.deliveries(webhook, limit=1_000)
     assert [one.duration_ms for one in kept] == list(range(MAX_DELIVERIES + 4, 4, -1))
-    assert len(await webhooks.deliveries(store, other, limit=1_000)) == 2
+    assert len(await on(store).webhooks.deliveries(other, limit=1_000)) == 2
 
 
 async def test_events_that_were_pruned_before_they_were_told(store: Store) -> None:
@@ -222,7 +220,7 @@ async def test_events_that_were_pruned_before_they_were_told(store: Store) -> No
     webhook = await verified(store)
     await happen(store, *(f"h{number}.example" for number in range(5)))
     await sequence(store)
-    await prune(store, KEEP, now=NOW + timedelta(days=9_999))
+    await on(store, NOW + timedelta(days=9_999)).maintenance.prune(KEEP)
     await happen(store, "late.example")
     [message] = await due(store)
     assert data_of(message)["events"] == 1 and message.webhook == webhook
@@ -236,10 +234,10 @@ async def test_events_that_were_pruned_before_they_were_told(store: Store) -> No
 )  # fmt: skip
 async def test_addresses_that_cannot_be_receivers_are_refused(store: Store, url: str) -> None:
     with pytest.raises(BadReceiver):
-        await webhooks.add(store, url, ALL, (), now=NOW, exempt={"receiver.example"})
+        await on(store, exempt={"receiver.example"}).webhooks.add(url, ALL, ())
 
 
 @pytest.mark.parametrize("url", ["https://localhost/", "https://hook.internal/", "https://receiver.example/"])
 async def test_names_that_are_not_public_are_refused(store: Store, url: str) -> None:
     with pytest.raises(InvalidName):
-        await webhooks.add(store, url, ALL, (), now=NOW, exempt=())
+        await on(store, exempt=()).webhooks.add(url, ALL, ())

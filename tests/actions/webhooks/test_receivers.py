@@ -5,9 +5,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from registry.actions import webhooks
-from registry.actions.maintenance.forget import forget, hold
-from registry.actions.ownership import owning
 from registry.actions.ownership.claiming import TooMany
 from registry.actions.webhooks import ClosedReceiver, ForeignReceiver
 from registry.core.access.tokens import Token
@@ -17,7 +14,7 @@ from registry.store.unit_of_work import Store
 from registry.store.webhooks import WebhookRecord
 from tests.actions.ownership.test_ownership import owner_of
 from tests.actions.webhooks.test_delivering import DONE, FAILED, due, happen, record, stored
-from tests.support.builders import DAY, HOUR, NOW
+from tests.support.builders import DAY, HOUR, NOW, on
 from tests.support.database import rows
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL
@@ -36,8 +33,8 @@ async def put(
     receiver_token: Token | None = None,
     now: datetime = NOW,
 ) -> WebhookRecord:
-    return await owning.set_webhook(
-        store, owner, host, f"https://{receiver}{path}", ALL, receiver_token=receiver_token, now=now, exempt=()
+    return await on(store, now, exempt=()).ownership.set_webhook(
+        owner, host, f"https://{receiver}{path}", ALL, receiver_token=receiver_token
     )
 
 
@@ -87,7 +84,7 @@ async def test_a_receiver_on_another_host_needs_the_proof_of_its_owner(store: St
     await happen(store, HOST)
     [events] = await due(store)
     assert events.url == f"https://{FOREIGN}/hook"
-    await owning.give_up(store, other, FOREIGN, now=NOW)
+    await on(store).ownership.give_up(other, FOREIGN)
     assert await due(store) == []
     assert (await stored(store)).disabled_reason == str(ForeignReceiver())
 
@@ -104,30 +101,30 @@ async def test_webhooks_that_an_earlier_version_added_are_looked_at_too(store: S
 
 @pytest.mark.parametrize("left", [BELOW, HOST, APEX])
 async def test_hosts_that_left_are_no_receivers(store: Store, left: str) -> None:
-    await forget(store, left, now=NOW, opt_out="operator")
+    await on(store).opt_outs.forget(left, opt_out="operator")
     owner = await owner_of(store, HOST, now=NOW + HOUR)
     with pytest.raises(ClosedReceiver):
         await put(store, owner, BELOW)
     with pytest.raises(ClosedReceiver):
-        await webhooks.add(store, f"https://{BELOW}/", ALL, (), now=NOW, exempt=())
+        await on(store, exempt=()).webhooks.add(f"https://{BELOW}/", ALL, ())
     assert await due(store) == []
 
 
 @pytest.mark.parametrize("left", [BELOW, HOST, APEX])
 async def test_an_opt_out_ends_deliveries_that_an_operator_set_up(store: Store, left: str) -> None:
-    webhook = await webhooks.add(store, f"https://{BELOW}/", ALL, (), now=NOW, exempt=())
+    webhook = await on(store, exempt=()).webhooks.add(f"https://{BELOW}/", ALL, ())
     await confirm(store)
     await happen(store, "a.example")
     [message] = await due(store)
-    await forget(store, left, now=NOW, opt_out="operator")
+    await on(store).opt_outs.forget(left, opt_out="operator")
     assert await due(store) == []
     assert ((await stored(store)).state, (await stored(store)).disabled_reason) == ("disabled", str(ClosedReceiver()))
-    assert await webhooks.enable(store, webhook.id, now=NOW)
+    assert await on(store).webhooks.enable(webhook.id)
     assert await due(store) == [], "not even a challenge"
     for send in (
-        webhooks.challenge(store, webhook.id, now=NOW),
-        webhooks.trial(store, webhook.id, "https://registry.example", now=NOW),
-        webhooks.again(store, webhook.id, message.message.id, now=NOW),
+        on(store).webhooks.challenge(webhook.id),
+        on(store).webhooks.trial(webhook.id),
+        on(store).webhooks.again(webhook.id, message.message.id),
     ):
         with pytest.raises(ClosedReceiver):
             await send
@@ -137,7 +134,7 @@ async def test_a_block_ends_deliveries_to_an_owner(store: Store) -> None:
     await put(store, await owner_of(store, HOST), BELOW)
     await confirm(store)
     await happen(store, HOST)
-    await hold(store, BELOW, "blocked", actor="admin:1", reason="", now=NOW)
+    await on(store).access.hold(BELOW, "blocked", actor="admin:1", reason="")
     assert await due(store) == []
     assert (await stored(store)).disabled_reason == str(ClosedReceiver())
 
@@ -173,7 +170,7 @@ async def test_challenges_to_a_host_are_bounded_over_all_addresses(store: Store)
         await put(store, owner, HOST, path=f"/{number}")
         assert await fail(store) == 1
         if number % 2:
-            assert await owning.remove_webhook(store, owner, HOST, now=NOW)
+            assert await on(store).ownership.remove_webhook(owner, HOST)
     with pytest.raises(TooMany) as refused:
         await put(store, owner, HOST, path="/last")
     assert refused.value.retry_after == DAY
@@ -190,7 +187,7 @@ async def test_challenges_to_a_domain_are_bounded_over_all_owners_and_operators(
         await put(store, await owner_of(store, host, client=f"203.0.113.{number}"), host, host=host)
         sent += await fail(store)
     for number in range(MAX_CHALLENGES_OF_DOMAIN):
-        await webhooks.add(store, f"https://v{number}.{APEX}/", ALL, (), now=NOW, exempt=())
+        await on(store, exempt=()).webhooks.add(f"https://v{number}.{APEX}/", ALL, ())
         sent += await fail(store)
     assert sent == MAX_CHALLENGES_OF_DOMAIN
     owner = await owner_of(store, HOST)

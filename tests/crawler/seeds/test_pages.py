@@ -12,10 +12,9 @@ import pytest
 from crawler.seeds.online import Reader, ReadError
 from crawler.seeds.pages import FOLDER, Bounds, Page, Progress, paged
 from crawler.seeds.source import BROKEN_OFF
-from registry.actions.frontier.seed import seed
 from registry.core.names.seeds import Checkpoint, Refusal, Seed
 from registry.store.unit_of_work import Store
-from tests.support.builders import NOW
+from tests.support.builders import on
 from tests.support.database import rows
 
 URL = "https://registry.example/list"
@@ -150,11 +149,9 @@ async def test_a_checkpoint_is_reported_when_the_names_before_it_are_committed(s
 
     reported: list[int] = []
     origin = Origin(3)
-    report = await seed(
-        store,
+    report = await on(store).frontier.seed(
         paged(URL, cast(Reader, origin.reader), origin.read),
         source="mcp-registry",
-        now=NOW,
         progress=lambda report: reported.append(report.hosts),
         on_checkpoint=on_checkpoint,
     )

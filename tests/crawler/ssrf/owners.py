@@ -52,10 +52,10 @@ async def run(folder: Path, database: str) -> dict[str, Any]:
             tokens = {}
             for number, label in enumerate((*REFUSED, "control")):
                 name, client = f"claimed-{label}.com", f"198.51.100.{number}"
-                claimed, tokens[label] = await waypost.ownership.claim(name, "file", "host", client=client)
+                claimed, tokens[label] = await waypost.claims.claim(name, "file", "host", client=client)
                 if name == CLAIMED:
                     site[FILE_PATH] = Reply(claimed.publish, type="text/plain")
-                await waypost.ownership.check_claim(tokens[label], seconds=0)
+                await waypost.claims.check_claim(tokens[label], seconds=0)
 
             async def is_over() -> bool:
                 checked = [await answer(waypost, token) for token in tokens.values()]
@@ -76,17 +76,17 @@ async def run(folder: Path, database: str) -> dict[str, Any]:
 async def webhook(waypost: Waypost, label: str) -> str:
     """Have the receiver's host proven by DNS; return the id of the webhook that its owner sets."""
     host = f"receiver-{label}.com"
-    _, token = await waypost.ownership.claim(host, "dns", "host", client="203.0.113.7")
-    await waypost.ownership.check_claim(token, seconds=0)
-    await waypost.ownership.settle(token.id, "published")
-    _, owner = await waypost.ownership.check_claim(token, seconds=0)
+    _, token = await waypost.claims.claim(host, "dns", "host", client="203.0.113.7")
+    await waypost.claims.check_claim(token, seconds=0)
+    await waypost.claims.settle(token.id, "published")
+    _, owner = await waypost.claims.check_claim(token, seconds=0)
     assert owner is not None
     return (await waypost.ownership.set_webhook(owner, host, f"https://{host}/hook", ALL)).id
 
 
 async def answer(waypost: Waypost, token: Token) -> str | None:
     """Return the answer of the last check of a claim."""
-    return (await waypost.ownership.claim_status(token)).record.answer
+    return (await waypost.claims.claim_status(token)).record.answer
 
 
 async def reason(waypost: Waypost, webhook: str) -> str | None:

@@ -137,6 +137,6 @@ GUARDS: Final = (
         "opt-out-lease",
         "opted-out hosts are not leased",
         NEVER,
-        ("tests/actions/test_named_hosts.py::test_a_host_that_opted_out_while_it_waited_is_not_leased",),
+        ("tests/actions/test_seed.py::test_a_host_that_opted_out_while_it_waited_is_not_leased",),
     ),
 )

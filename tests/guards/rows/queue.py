@@ -59,6 +59,6 @@ GUARDS: Final = (
         "named-hosts",
         "hosts of one domain that documents name",
         Edit("if [^#]*:(?=  #)", "if True:"),
-        ("tests/actions/test_named_hosts.py::test_candidates_of_one_domain_are_limited",),
+        ("tests/actions/test_seed.py::test_candidates_of_one_domain_are_limited",),
     ),
 )

@@ -1,38 +1,44 @@
 """Locks and the log of runs of the recurring jobs (`registry.wiring.schedule`)."""
 
 import contextlib
+from dataclasses import dataclass
 
-from registry.core.scheduling import jobs
+from registry.actions import Clock
+from registry.core.scheduling.jobs import RunOutcome
 from registry.store.holder import HeldLock, hold_job
 from registry.store.jobs import RunRecord
 from registry.store.unit_of_work import Store
-from registry.wiring.clock import utc_now
 
 
+@dataclass(eq=False)
 class JobActions:
     """`begin`, `settle` and `end` are for the process that holds the job's lock."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    _store: Store
+    _clock: Clock
 
     def hold(self, job: str, *, patient: bool = False) -> contextlib.AbstractAsyncContextManager[HeldLock | None]:
+        """Hold the job's lock; yield None while another process has it. `patient`: wait for it."""
         return hold_job(self._store.engine, job, patient=patient)
 
     async def last_runs(self, job: str) -> list[RunRecord]:
+        """Return the last runs of the job, the latest first."""
         async with self._store.begin() as uow:
             return await uow.jobs.last(job)
 
     async def begin(self, job: str) -> RunRecord:
-        now = utc_now()
+        """Log a run that begins now."""
+        now = self._clock()
         async with self._store.begin() as uow:
             await uow.jobs.begin(job, now=now)
-        return RunRecord(job, now, None, jobs.RunOutcome.RUNNING)
+        return RunRecord(job, now, None, RunOutcome.RUNNING)
 
     async def settle(self, job: str) -> int:
         """Mark runs as lost whose process died while they were running. Return their number."""
         async with self._store.begin() as uow:
-            return await uow.jobs.settle(job, now=utc_now())
+            return await uow.jobs.settle(job, now=self._clock())
 
     async def end(self, run: RunRecord) -> None:
+        """Log the end of a run."""
         async with self._store.begin() as uow:
             await uow.jobs.end(run)
