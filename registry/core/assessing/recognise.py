@@ -7,8 +7,8 @@ the document promised.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
-from registry.core.assessing import verdicts
 from registry.core.format_support.format import Dialect, Format
 from registry.core.format_support.shapes import any_text
 from registry.core.formats import (
@@ -62,7 +62,10 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """A file that states that a protocol is not offered; `format` is its slug if the file reveals it."""
+    """A file that states that a protocol is not offered, published because scanners ask for the path.
+
+    `format` is its slug if the file reveals it.
+    """
 
     format: str | None = None
 
@@ -95,43 +98,61 @@ class Match:
     reader: Callable[[str], Json] | None = None
 
 
+def _has(*members: str) -> Dialect:
+    """Return a test for a JSON object with all these members."""
+    return lambda document: "" if isinstance(document.value, dict) and document.value.keys() >= {*members} else None
+
+
+_ABSENCE_MEMBERS: Final = (
+    *((form.absence_member, form.slug) for form in FORMATS if form.absence_member is not None),
+    ("protocol", ""),
+)
+
+
+def _stated_absence(document: Document) -> str | None:
+    """Return the slug of the format declared absent, "" if only other parts of the file can tell, else None."""
+    value = document.value
+    if not isinstance(value, dict):
+        return None
+    for key, slug in _ABSENCE_MEMBERS:
+        member = value.get(key)
+        if isinstance(member, dict) and member.get("available") is False:
+            return slug
+    return "" if value.get("available") is False else None
+
+
+def _aid_like(document: Document) -> str | None:
+    """Recognise AID's members without AID's version."""
+    value = document.value
+    if not isinstance(value, dict) or not value.keys() >= {"v", "p", "u"}:
+        return None
+    return None if re.fullmatch(r"aid\d+", str(value["v"])) else ""
+
+
 def _last_segment_pattern(form: Format) -> re.Pattern[str]:
     """Return a pattern for the last segment of the format's preferred path, in any folder."""
     return re.compile(re.escape("/" + form.paths[0].rpartition("/")[2]) + "$")
 
 
+_DISTINCT: Final = (
+    atp, woa, ucp, api_catalog, ai_catalog, acp, openapi, ai_plugin, agents_json, anp, x402, agent_skills_index,
+    oauth_protected_resource, oauth_authorization_server, jwks, did, aid, agent_permissions, adp, agent_json,
+)  # fmt: skip
+
 ROWS: tuple[RecognitionRow, ...] = (
     # --- strong rows: content alone decides
-    RecognitionRow(verdicts.stated_absence, Negative()),
-    RecognitionRow(verdicts.json_rpc, Foreign("json-rpc")),
+    RecognitionRow(_stated_absence, Negative()),
+    RecognitionRow(_has("jsonrpc"), Foreign("json-rpc")),
     RecognitionRow(awp.dialect, awp.FORMAT),
     RecognitionRow(awp.legacy_dialect, awp.FORMAT),
-    RecognitionRow(atp.dialect, atp.FORMAT),
-    RecognitionRow(woa.dialect, woa.FORMAT),
-    RecognitionRow(ucp.dialect, ucp.FORMAT),
-    RecognitionRow(api_catalog.dialect, api_catalog.FORMAT),
-    RecognitionRow(ai_catalog.dialect, ai_catalog.FORMAT),
-    RecognitionRow(acp.dialect, acp.FORMAT),
-    RecognitionRow(openapi.dialect, openapi.FORMAT),
-    RecognitionRow(ai_plugin.dialect, ai_plugin.FORMAT),
-    RecognitionRow(agents_json.dialect, agents_json.FORMAT),
-    RecognitionRow(anp.dialect, anp.FORMAT),
-    RecognitionRow(x402.dialect, x402.FORMAT),
-    RecognitionRow(agent_skills_index.dialect, agent_skills_index.FORMAT),
-    RecognitionRow(oauth_protected_resource.dialect, oauth_protected_resource.FORMAT),
-    RecognitionRow(oauth_authorization_server.dialect, oauth_authorization_server.FORMAT),
-    RecognitionRow(jwks.dialect, jwks.FORMAT),
-    RecognitionRow(did.dialect, did.FORMAT),
-    RecognitionRow(aid.dialect, aid.FORMAT),
-    RecognitionRow(agent_permissions.dialect, agent_permissions.FORMAT),
-    RecognitionRow(adp.dialect, adp.FORMAT),
-    RecognitionRow(agent_json.dialect, agent_json.FORMAT),
-    RecognitionRow(verdicts.ahp, Foreign("ahp")),
-    RecognitionRow(verdicts.agent_discovery, Foreign("agent-discovery")),
-    RecognitionRow(verdicts.facts, Foreign("facts")),
+    *(RecognitionRow(module.dialect, module.FORMAT) for module in _DISTINCT),
+    RecognitionRow(_has("ahp"), Foreign("ahp")),
+    RecognitionRow(_has("agent_discovery_version"), Foreign("agent-discovery")),
+    RecognitionRow(_has("subject", "facts"), Foreign("facts")),
     RecognitionRow(agent_json.wrapped, agent_json.FORMAT),
-    RecognitionRow(verdicts.aid_like, Foreign("aid-like")),
-    RecognitionRow(verdicts.workstate, Foreign("workstate")),
+    RecognitionRow(_aid_like, Foreign("aid-like")),
+    RecognitionRow(_has("awp_version", "workstate_id"), Foreign("workstate")),
+    RecognitionRow(_has("awp_version", "modules"), Foreign("workstate")),
     RecognitionRow(oasf.dialect, oasf.FORMAT),
     RecognitionRow(mcp_server_card.by_schema, mcp_server_card.FORMAT),
     RecognitionRow(mcp_server_json.dialect, mcp_server_json.FORMAT),
@@ -166,7 +187,7 @@ ROWS: tuple[RecognitionRow, ...] = (
         reader=read_yaml,
     ),
     RecognitionRow(any_text, llms_txt.FORMAT, only_at=re.compile(r"/llms\.txt$"), text=True),
-    RecognitionRow(verdicts.agents_md, Foreign("agents-md"), only_at=re.compile(r"/AGENTS\.md$"), text=True),
+    RecognitionRow(any_text, Foreign("agents-md"), only_at=re.compile(r"/AGENTS\.md$"), text=True),
     *(
         RecognitionRow(any_text, module.FORMAT, only_at=_last_segment_pattern(module.FORMAT), text=True)
         for module in (auth_md, pricing_md, ai_txt, agents_txt, llms_full_txt)
