@@ -162,7 +162,7 @@ async def pin(
     """Make another host of the domain canonical for this one; None or the host itself ends that.
 
     It takes effect once an owner of the other host agrees: with the same ownership, or with its token as `consent`
-    (core/access/canonical_hosts.py). Raise what `changing` raises, and BadSetting.
+    (core/access/claims.py). Raise what `changing` raises, and BadSetting.
     """
     target = None if canonical == host else canonical
     async with changing(store, token, host, now=now) as owner:
