@@ -75,7 +75,8 @@ def _place_in_text(raw: bytes, findings: Sequence[Finding]) -> tuple[Position, .
 def refused_at(raw: bytes, refusal: Unreadable) -> Position:
     """Return where the reader stopped, in characters, from its byte column, offset or pointer. Never raises."""
     if refusal.offset is not None:
-        return _position(raw[: refusal.offset].removeprefix(BOM).decode("utf-8", "replace"))
+        text = raw[: refusal.offset].removeprefix(BOM).decode("utf-8", "replace")
+        return _positions_of_offsets(text, [len(text)])[len(text)]
     if refusal.line is not None and refusal.column is not None:
         lines = raw.removeprefix(BOM).split(b"\n", refusal.line)
         line = lines[refusal.line - 1] if refusal.line <= len(lines) else b""
@@ -164,8 +165,3 @@ def _positions_of_offsets(text: str, offsets: Iterable[int]) -> Mapping[int, Pos
         scanned = start
         by_offset[start] = Position(line, start - line_start + 1)
     return by_offset
-
-
-def _position(text_before: str) -> Position:
-    """Return the position of the character that comes after `text_before`."""
-    return Position(text_before.count("\n") + 1, len(text_before) - text_before.rfind("\n"))

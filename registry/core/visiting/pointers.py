@@ -18,17 +18,7 @@ from registry.core.assessing.verdicts import is_home
 from registry.core.format_support.probing import JSON_CAP
 from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose, Via
 from registry.core.model.services import Pointer
-from registry.core.names.domains import (
-    MAX_URL_CHARS,
-    InvalidName,
-    Url,
-    canonical_host,
-    host_of,
-    parse_https,
-    parse_url,
-    registrable_domain,
-    same_site,
-)
+from registry.core.names import domains
 from registry.core.names.inside import inside_host
 from registry.core.visiting import probes
 from registry.core.visiting.probes import detail_probe, pointer_probe
@@ -66,11 +56,11 @@ def follow(pointer: Pointer, document: str) -> FollowNow | Elsewhere | None:
     """
     if pointer.url is None or _TEMPLATE.search(pointer.url):
         return None
-    url = parse_https(pointer.url, document)
-    host, home = host_of(url or ""), host_of(document)
+    url = domains.parse_https(pointer.url, document)
+    host, home = domains.host_of(url or ""), domains.host_of(document)
     if url is None or host is None or home is None:
         return None
-    if not same_site(host, home):  # guard: pointer-same-site
+    if not domains.same_site(host, home):  # guard: pointer-same-site
         return None if pointer.rel == DETAIL_REL else Elsewhere(host, pointer.rel, document)
     via = Via(document, pointer.pointer, pointer.rel, pointer.expected)
     if pointer.rel == DETAIL_REL:
@@ -102,28 +92,25 @@ MAX_NAMED: Final = 1000  # URLs whose depth is kept in one visit
 class CandidateHosts:
     """Other hosts that a visit learned of, each with the first document that named it."""
 
-    __slots__ = ("_by_host", "_exempt", "_host")
+    __slots__ = ("_exempt", "_host", "by_host")
 
     def __init__(self, host: str, exempt: Collection[str]) -> None:
         self._host, self._exempt = host, exempt
-        self._by_host: dict[str, HostCandidate] = {}
+        self.by_host: dict[str, HostCandidate] = {}
 
     def add(self, host: str, rel: str, document: str) -> None:
         """Ignore names that are not valid public hosts, and all above MAX_CANDIDATES."""
         try:
-            canonical = canonical_host(host, exempt=self._exempt).host
-        except InvalidName:
+            canonical = domains.canonical_host(host, exempt=self._exempt).host
+        except domains.InvalidName:
             return
-        if canonical != self._host and len(self._by_host) < MAX_CANDIDATES:
-            self._by_host.setdefault(canonical, HostCandidate(canonical, rel, document))
+        if canonical != self._host and len(self.by_host) < MAX_CANDIDATES:
+            self.by_host.setdefault(canonical, HostCandidate(canonical, rel, document))
 
     def add_sub_hosts(self) -> None:
-        domain = registrable_domain(self._host)
+        domain = domains.registrable_domain(self._host)
         for label in SUB_HOSTS:
             self.add(f"{label}.{domain}", "sub-host", f"https://{self._host}/")
-
-    def all(self) -> tuple[HostCandidate, ...]:
-        return tuple(self._by_host.values())
 
 
 class PointerQueue:
@@ -176,7 +163,7 @@ class PointerQueue:
             case FollowNow(probe) if (
                 depth <= probes.MAX_DEPTH and probe.url not in self._visited
             ):  # guard: pointer-depth
-                host = host_of(probe.url) or ""
+                host = domains.host_of(probe.url) or ""
                 if host != self._host:
                     self._candidates.add(host, pointer.rel, document)
                 if probe.url not in self._depth and len(self._depth) < MAX_NAMED:
@@ -243,12 +230,12 @@ def redirect(from_url: str, location: str | None, hops: Sequence[str], purpose: 
     """
     if not location or not location.strip():
         return Stop(Outcome.SERVER_ERROR, "redirect_without_location")
-    url = parse_https(location, from_url)
+    url = domains.parse_https(location, from_url)
     if url is None:
-        target = parse_url(location[: 4 * MAX_URL_CHARS], from_url)
-        return Stop(Outcome.REFUSED_ADDRESS, _refusal_reason(target), host_of(target.href) if target else None)
-    from_host, target_host = host_of(from_url) or "", host_of(url) or ""
-    if not same_site(from_host, target_host):  # guard: redirect-same-site
+        target = domains.parse_url(location[: 4 * domains.MAX_URL_CHARS], from_url)
+        return Stop(Outcome.REFUSED_ADDRESS, _refusal_reason(target), domains.host_of(target.href) if target else None)
+    from_host, target_host = domains.host_of(from_url) or "", domains.host_of(url) or ""
+    if not domains.same_site(from_host, target_host):  # guard: redirect-same-site
         # clients read the reason, so it must not disclose names of private networks
         named = target_host if inside_host(url) is None else "no public host"  # guard: private-redirect
         return Stop(Outcome.REDIRECTED_AWAY, f"to {named}", target_host)
@@ -260,7 +247,7 @@ def redirect(from_url: str, location: str | None, hops: Sequence[str], purpose: 
     return Follow(url)
 
 
-def _refusal_reason(target: Url | None) -> str:
+def _refusal_reason(target: domains.Url | None) -> str:
     """Return the rule of parse_https that a target broke, for the ledger."""
     if target is None:
         return "redirect_unreadable"
