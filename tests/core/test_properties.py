@@ -117,13 +117,6 @@ def result_name(match: Match | None) -> str | None:
     return match.result.slug if isinstance(match.result, Format) else match.result.name
 
 
-@given(json_values, st.sampled_from(PATHS), st.sampled_from([None, *(form.slug for form in FORMATS)]))
-@searched(100)
-def test_recognition_accepts_any_value_at_any_path(value: Any, path: str, promised: str | None) -> None:
-    match = recognise(Document(b"", value, f"https://{HOST}{path}"), promised)
-    assert match is None or isinstance(value, dict)
-
-
 # --- bytes ----------------------------------------------------------------------------------------------------------
 
 splinters = st.binary(max_size=6) | st.sampled_from(

@@ -31,6 +31,7 @@ from registry.core.names.inside import inside_host
 from registry.core.reading.plain_text import line
 from registry.core.translating import TARGETS, Loss, SourceDocument, Translation, translate
 from tests.core.calling.calls import called
+from tests.core.documents import a2a_card
 from tests.core.manifests import FOUND, Fixture
 from tests.core.private_addresses import AMBIGUOUS, HOST, URL, handed_out, merged, places, planted
 from tests.core.translations import NOW
@@ -242,12 +243,7 @@ def oauth(**addresses: str) -> dict[str, Any]:
 
 
 def a2a(**members: Any) -> dict[str, Any]:
-    return {
-        "protocolVersion": "0.3.0", "name": "Shoes", "description": "Sells shoes of all sizes.", "version": "1.0.0",
-        "url": f"https://{SHOP}/a2a", "capabilities": {}, "defaultInputModes": ["text/plain"],
-        "defaultOutputModes": ["text/plain"],
-        "skills": [{"id": "sell", "name": "Sell", "description": "Sells a pair.", "tags": ["shoes"]}], **members,
-    }  # fmt: skip
+    return a2a_card(SHOP, **members)
 
 
 GOOGLE = "https://metadata.google.internal/computeMetadata/v1/"
@@ -301,7 +297,6 @@ def test_a_list_of_thousands_is_left_out_and_located_in_part() -> None:
 def test_a_text_that_mentions_an_address_stays() -> None:
     text = f"Sells shoes. Developers run it at {DOCKER} themselves."
     result = merge(SHOP, [held(SHOP, "/.well-known/agent", adp(description=text, example=f"curl {DOCKER}"))])
-    assert result.service is not None
     assert result.service.description == text
     assert result.service.native["adp"]["example"] == f"curl {DOCKER}"
     assert findings_of(result, ADDRESS_NOT_PUBLIC) == []

@@ -60,18 +60,8 @@ def test_request_words_are_removed_from_queries(query: str, words: list[str]) ->
 
 
 def test_words_that_name_what_services_do_are_no_request_words() -> None:
-    assert not REQUEST_WORDS & {
-        "find",
-        "search",
-        "check",
-        "create",
-        "list",
-        "information",
-        "tool",
-        "app",
-        "id",
-        "shell",
-    }
+    words = {"find", "search", "check", "create", "list", "information", "tool", "app", "id", "shell"}
+    assert not REQUEST_WORDS & words
 
 
 @settings(max_examples=200)
