@@ -9,15 +9,11 @@ from registry.core.wording.text import QUERY_TERMS, REQUEST_WORDS, TOKEN_CHARS, 
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("getWeather_v2", "get Weather v2"),
-        ("HTTPServer", "HTTP Server"),
-        ("send-email.to/inbox", "send email to inbox"),
-        ("list::all|now&then", "list all now then"),
-        ("weather", "weather"),
-        ("base64Encode", "base64 Encode"),
-        ("", ""),
+        ("getWeather_v2", "get Weather v2"), ("HTTPServer", "HTTP Server"),
+        ("send-email.to/inbox", "send email to inbox"), ("list::all|now&then", "list all now then"),
+        ("weather", "weather"), ("base64Encode", "base64 Encode"), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_names_split_where_a_reader_would(name: str, parts: str) -> None:
     assert split_name(name) == parts
 

@@ -107,7 +107,7 @@ class _Node:
 
 
 @dataclass(slots=True, eq=False)
-class _Open:
+class _Container:
     """An object or array that the scan is inside. `node` None: nothing in it was requested."""
 
     node: _Node | None
@@ -122,7 +122,7 @@ class _Open:
 
 def _scan(text: str, root: _Node) -> None:
     """Write the offsets of the requested values into their nodes; of a repeated key the first counts."""
-    stack: list[_Open] = []
+    stack: list[_Container] = []
     for token in _TOKEN.finditer(text):
         first = text[token.start()]
         container = stack[-1] if stack else None
@@ -143,7 +143,9 @@ def _scan(text: str, root: _Node) -> None:
             if node is not None and node.at < 0:
                 node.at = token.start()
             if first in "{[":
-                stack.append(_Open(node if node and node.children else None, first == "{", expects_key=first == "{"))
+                stack.append(
+                    _Container(node if node and node.children else None, first == "{", expects_key=first == "{")
+                )
 
 
 def _key(token: str) -> str:

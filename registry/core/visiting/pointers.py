@@ -32,24 +32,9 @@ _FOLLOWED = frozenset({*EXPECTED, "agentmap", "agentic-manifest", "service-meta"
 _TEMPLATE = re.compile(r"[{}]|%7[bd]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class FollowNow:
-    """Request it in this visit: it is on the same registrable domain as the document that names it."""
-
-    probe: Probe
-
-
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """Another host, which must serve the document itself. `document` is the URL of the document that names it."""
-
-    host: str
-    rel: str
-    document: str
-
-
-def follow(pointer: Pointer, document: str) -> FollowNow | Elsewhere | None:
-    """Decide about one pointer of `document`, the final URL of the document that holds it. None: never requested.
+def follow(pointer: Pointer, document: str) -> Probe | HostCandidate | None:
+    """Decide about one pointer of `document`, the final URL of the document that holds it: return a request of this
+    visit, another host that must serve the document itself, or None.
 
     Endpoints, status pages and templates are never requested: only URLs that promise a document, by its format or by a
     relation in _FOLLOWED. Capability details must be on the registrable domain that serves their manifest.
@@ -61,13 +46,13 @@ def follow(pointer: Pointer, document: str) -> FollowNow | Elsewhere | None:
     if url is None or host is None or home is None:
         return None
     if not domains.same_site(host, home):  # guard: pointer-same-site
-        return None if pointer.rel == DETAIL_REL else Elsewhere(host, pointer.rel, document)
+        return None if pointer.rel == DETAIL_REL else HostCandidate(host, pointer.rel, document)
     via = Via(document, pointer.pointer, pointer.rel, pointer.expected)
     if pointer.rel == DETAIL_REL:
-        return FollowNow(detail_probe(url, via))
+        return detail_probe(url, via)
     if pointer.expected is not None or pointer.rel in _FOLLOWED:
-        return FollowNow(pointer_probe(url, via, pointer.expected))
-    return Elsewhere(host, pointer.rel, document) if host != home else None
+        return pointer_probe(url, via, pointer.expected)
+    return HostCandidate(host, pointer.rel, document) if host != home else None
 
 
 def inline(pointer: Pointer, document: str, at: datetime) -> tuple[Probe, FetchResult] | None:
@@ -158,16 +143,14 @@ class PointerQueue:
     def add(self, pointer: Pointer, document: str, depth: int) -> None:
         """Queue a pointer that may be requested in this visit; other hosts become candidates."""
         match follow(pointer, document):
-            case Elsewhere(host, rel, named_by):
+            case HostCandidate(host, rel, named_by):
                 self._candidates.add(host, rel, named_by)
-            case FollowNow(probe) if (
-                depth <= probes.MAX_DEPTH and probe.url not in self._visited
-            ):  # guard: pointer-depth
-                host = domains.host_of(probe.url) or ""
+            case Probe(url) as probe if depth <= probes.MAX_DEPTH and url not in self._visited:  # guard: pointer-depth
+                host = domains.host_of(url) or ""
                 if host != self._host:
                     self._candidates.add(host, pointer.rel, document)
-                if probe.url not in self._depth and len(self._depth) < MAX_NAMED:
-                    self._depth[probe.url] = depth
+                if url not in self._depth and len(self._depth) < MAX_NAMED:
+                    self._depth[url] = depth
                     (self.details if probe.purpose is Purpose.DETAIL else self._documents).append(probe)
 
     def _collect_from(self, answer: ProbeResult, results: VisitResults) -> None:

@@ -258,7 +258,7 @@ def _listable(host: str, protocol: Protocol) -> str | None:
     return url if server is not None and same_site(server, host) else None  # guard: tools-same-site
 
 
-class _Ended(Exception):
+class _ConversationEnd(Exception):
     """The conversation is over: no answer, a demand for credentials, or an endpoint that speaks no MCP."""
 
     def __init__(self, result: ToolListResult) -> None:
@@ -284,7 +284,7 @@ def conversation(url: str, reference: Via) -> Conversation:
         if "tools" not in map_of(result, "capabilities"):
             return ToolListResult(Outcome.NOT_A_MANIFEST, "no_tools", last=answer)
         return (yield from _pages(endpoint, server_info(result)))
-    except _Ended as end:
+    except _ConversationEnd as end:
         return end.result
 
 
@@ -299,8 +299,8 @@ def _pages(endpoint: McpEndpoint, server: Json) -> Conversation:
             answer, reply = yield from _ask(endpoint, endpoint.request(Method.LIST_TOOLS, room, params))
             page = (reply.result or {}).get("tools")
             if reply.result is None or not isinstance(page, list):
-                raise _Ended(_no_reply(answer, reply))
-        except _Ended:
+                raise _ConversationEnd(_no_reply(answer, reply))
+        except _ConversationEnd:
             if not tools:
                 raise
             break
@@ -325,18 +325,18 @@ def _is_stateless(result: dict[str, Json]) -> bool:
 
 
 def _ask(endpoint: McpEndpoint, probe: Probe) -> Generator[Probe, FetchResult | None, tuple[FetchResult, McpReply]]:
-    """Return the answer to a request and the reply in it. Raise _Ended.
+    """Return the answer to a request and the reply in it. Raise _ConversationEnd.
 
     The body of other errors is read, because JSON-RPC errors came with status 400 before STATELESS.
     """
     answer = yield probe
     if answer is None:
-        raise _Ended(ToolListResult(Outcome.SKIPPED, "visit_budget"))
+        raise _ConversationEnd(ToolListResult(Outcome.SKIPPED, "visit_budget"))
     if answer.failure is not None or answer.status is None:
-        raise _Ended(ToolListResult(answer.failure or Outcome.UNREACHABLE, answer.reason, last=answer))
+        raise _ConversationEnd(ToolListResult(answer.failure or Outcome.UNREACHABLE, answer.reason, last=answer))
     ending = get_outcome_of_status(answer.status)
     if ending is not None and ending[0] not in _MAY_HOLD_REPLY:
-        raise _Ended(ToolListResult(*ending, last=answer))
+        raise _ConversationEnd(ToolListResult(*ending, last=answer))
     return answer, reply_in(answer, endpoint.last_id)
 
 

@@ -8,8 +8,9 @@ import pytest
 from registry.core.formats.a2a import rules as a2a_rules
 from registry.core.merging import rules as merging_rules
 from registry.core.merging.merge import HeldDocument, MergeResult, merge
+from registry.core.model.documents import Probe
 from registry.core.model.services import from_json, to_json
-from registry.core.visiting.pointers import FollowNow, follow
+from registry.core.visiting.pointers import follow
 from tests.core.documents import CARD_PATH, a2a_card, public_key, signed
 from tests.support.holding import findings_of, held
 from tests.support.shared import shared
@@ -77,7 +78,7 @@ def test_the_key_set_is_requested_on_the_same_site_only(jku: Any, urls: list[str
     assessment = card(signed(CARD, jku=jku)).assessment
     assert [target.url for target in assessment.pointers] == urls
     for pointer in assessment.pointers:
-        assert isinstance(follow(pointer, f"https://{HOST}{CARD_PATH}"), FollowNow)
+        assert isinstance(follow(pointer, f"https://{HOST}{CARD_PATH}"), Probe)
 
 
 def test_an_invalid_signature_is_a_finding_of_the_card() -> None:
