@@ -9,8 +9,17 @@ from sqlalchemy import delete, func, or_, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.access.canonical_hosts import CanonicalWish, in_effect
-from registry.core.access.claims import Answer, EndReason, Method, Ownership, ProofStanding, Scope, covers
+from registry.core.access.claims import (
+    Answer,
+    CanonicalWish,
+    EndReason,
+    Method,
+    Ownership,
+    ProofStanding,
+    Scope,
+    covers,
+    in_effect,
+)
 from registry.core.names.opt_out import is_covered
 from registry.store.tables import ClaimRow, MirrorRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import clean

@@ -9,7 +9,7 @@ from registry.core.formats import FORMATS
 from registry.core.model.findings import Rule, Section, Severity
 from registry.core.model.services import Auth, Invocation, Origin, Policies, Pricing, Provider, Service
 from registry.core.scoring import rules as scoring_rules
-from registry.core.scoring.checks import ADVICE, gaps
+from registry.core.scoring.checks import gaps
 from registry.core.scoring.rubric import SECTION_POINTS
 from tests.core.test_score import CALL, FULL
 
@@ -54,22 +54,9 @@ def test_what_no_format_of_the_service_asks_for_is_a_note(rule: Rule, service: S
     if rule is scoring_rules.SERVICE_SYNTHETIC:  # what a document is, and not what it lacks
         assert finding.rule is rule
     else:
+        assert finding.rule is scoring_rules.ADVICE.get(rule, rule)
         assert (finding.rule.severity, finding.rule.points) == (Severity.INFO, 0)
         assert (finding.rule.says, finding.rule.section) == (rule.says, rule.section)
-
-
-def test_a_rule_that_depends_on_the_format_has_its_own_note() -> None:
-    assert dict(ADVICE) == {
-        scoring_rules.SERVICE_UNNAMED: scoring_rules.ADVICE_UNNAMED,
-        scoring_rules.SERVICE_UNDESCRIBED: scoring_rules.ADVICE_UNDESCRIBED,
-        scoring_rules.SERVICE_AUTH_UNKNOWN: scoring_rules.ADVICE_AUTH_UNKNOWN,
-        scoring_rules.SERVICE_UNVERSIONED: scoring_rules.ADVICE_UNVERSIONED,
-        scoring_rules.CAPABILITY_UNDESCRIBED: scoring_rules.ADVICE_CAPABILITY_UNDESCRIBED,
-        scoring_rules.CAPABILITY_WITHOUT_PARAMS: scoring_rules.ADVICE_WITHOUT_PARAMS,
-        scoring_rules.CAPABILITY_WITHOUT_RESULT: scoring_rules.ADVICE_WITHOUT_RESULT,
-        scoring_rules.CAPABILITY_UNREACHABLE: scoring_rules.ADVICE_UNREACHABLE,
-        scoring_rules.CAPABILITY_UNCONFIRMED: scoring_rules.ADVICE_UNCONFIRMED,
-    }
 
 
 def test_a_service_without_capabilities_loses_three_sections() -> None:
@@ -86,33 +73,27 @@ def test_a_service_without_capabilities_loses_three_sections() -> None:
 
 def test_a_capability_is_graded_by_the_formats_that_describe_it() -> None:
     """AWP asks for results, OpenAPI does not; both describe capabilities of this service."""
+    calls = {form: replace(CALL, origin=Origin(f"https://a.example/{form}", "", form)) for form in ("awp", "openapi")}
     awp, openapi = (
-        replace(
-            FULL.capabilities[0],
-            id=form,
-            result=None,
-            invocations=(replace(CALL, origin=Origin(f"https://a.example/{form}", "", form)),),
-        )
-        for form in ("awp", "openapi")
+        replace(FULL.capabilities[0], id=form, result=None, invocations=(call,)) for form, call in calls.items()
     )
     assert {finding.pointer: finding.rule for finding in gaps(replace(FULL, capabilities=(awp, openapi)))} == {
         "/capabilities/0": scoring_rules.CAPABILITY_WITHOUT_RESULT,
-        "/capabilities/1": scoring_rules.ADVICE_WITHOUT_RESULT,
+        "/capabilities/1": scoring_rules.ADVICE[scoring_rules.CAPABILITY_WITHOUT_RESULT],
     }
 
 
 def test_each_rule_with_a_note_is_asked_for_by_some_format_and_only_such_rules() -> None:
     asked = frozenset().union(*(form.asked for form in FORMATS))
-    assert {rule.code for rule in ADVICE} == {code for code in asked if code.startswith(("service.", "capability."))}
-
-
-def test_a_full_service_has_no_gap() -> None:
-    assert gaps(FULL) == ()
+    assert {rule.code for rule in scoring_rules.ADVICE} == {
+        code for code in asked if code.startswith(("service.", "capability."))
+    }
 
 
 @pytest.mark.parametrize(
     "service",
     [
+        FULL,
         replace(with_call(auth=Auth(required=True)), auth=Auth()),
         replace(FULL, version=None),
         replace(FULL, provider=Provider("A Ltd"), docs_url="https://a.example/docs"),
@@ -121,8 +102,8 @@ def test_a_full_service_has_no_gap() -> None:
         with_capability(invocations=(Invocation("instructions"),)),
         with_capability(invocations=(), detail_url="https://a.example/x"),
     ],
-    ids=["auth of the call", "version of a protocol", "documentation", "no parameters", "reads only", "told in words",
-         "told elsewhere"],
+    ids=["full", "auth of the call", "version of a protocol", "documentation", "no parameters", "reads only",
+         "told in words", "told elsewhere"],
 )  # fmt: skip
 def test_a_member_given_elsewhere_or_as_no_is_no_gap(service: Service) -> None:
     assert gaps(service) == ()

@@ -17,28 +17,21 @@ HOST = "corner.example"
 WELL_KNOWN = "/.well-known/agent.json"
 
 AWP = {
-    "awp_version": "0.2",
-    "domain": HOST,
-    "intent": "Sells.",
+    "awp_version": "0.2", "domain": HOST, "intent": "Sells.",
     "actions": [{"id": "a", "endpoint": "/a", "method": "GET"}],
-}
+}  # fmt: skip
 ATP = {"@context": "https://atp.dev/schema/v1", "@type": "AgentManifest", "name": "C", "capabilities": []}
 A2A = {
-    "name": "C",
-    "url": f"https://{HOST}/a2a",
-    "version": "1",
-    "capabilities": {},
+    "name": "C", "url": f"https://{HOST}/a2a", "version": "1", "capabilities": {},
     "skills": [{"id": "s", "name": "S"}],
-}
+}  # fmt: skip
 LAX = {"name": "C", "capabilities": [{"id": "x", "endpoint": "/x", "method": "GET"}]}
 ADP = {"spec_version": "1.0", "base_url": f"https://{HOST}", "auth": {"type": "none"}, "capabilities": []}
 AID = {"v": "aid2", "u": f"https://{HOST}/mcp", "p": "mcp"}
 V1 = {
-    "name": "com.corner/x",
-    "version": "1",
-    "description": "X",
+    "name": "com.corner/x", "version": "1", "description": "X",
     "remotes": [{"type": "sse", "url": f"https://{HOST}/s"}],
-}
+}  # fmt: skip
 RECORD = {"name": "com.corner/x", "description": "X", "version": "1", "packages": [{"registryType": "oci"}]}
 SEP = {"serverInfo": {"name": "x"}, "transport": {"type": "sse", "url": f"https://{HOST}/s"}}
 FLAT = {"name": "x", "endpoint": f"https://{HOST}/mcp", "transport": "http"}
@@ -146,7 +139,6 @@ def test_empty_or_idle_documents_are_not_negative(value: Any) -> None:
 def test_addresses_that_cannot_be_called_are_findings(url: str, rule: Rule) -> None:
     assessment = assess_body(json.dumps(A2A | {"url": url}).encode(), f"https://{HOST}/.well-known/agent-card.json")
     assert rule in {finding.rule for finding in assessment.findings}
-    assert assessment.service is not None
     (skill,) = assessment.service.capabilities
     assert skill.invocations[0].templated is (rule is common_rules.ENDPOINT_TEMPLATED)
     assert (skill.invocations[0].endpoint is not None) is (rule is common_rules.ENDPOINT_TEMPLATED)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.core.assessing.assess import assess, sample
-from registry.core.assessing.controls import COMPARED, Controls, normalised, similarity
+from registry.core.assessing.controls import COMPARED, Controls, normalised
 from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -91,16 +91,11 @@ def test_echo_hosts_answer_json_to_random_names(body: str, status: int, echo: bo
 @pytest.mark.parametrize(
     ("status", "control", "home_ok", "outcome"),
     [
-        (200, 200, True, Outcome.ABSENT),
-        (404, 404, True, Outcome.ABSENT),
-        (403, 403, True, Outcome.ABSENT),
-        (403, 403, False, Outcome.REFUSED),
-        (403, 404, True, Outcome.REFUSED),
-        (410, 410, True, Outcome.GONE),
-        (429, 429, True, Outcome.RATE_LIMITED),
-        (500, 500, True, Outcome.SERVER_ERROR),
+        (200, 200, True, Outcome.ABSENT), (404, 404, True, Outcome.ABSENT), (403, 403, True, Outcome.ABSENT),
+        (403, 403, False, Outcome.REFUSED), (403, 404, True, Outcome.REFUSED), (410, 410, True, Outcome.GONE),
+        (429, 429, True, Outcome.RATE_LIMITED), (500, 500, True, Outcome.SERVER_ERROR),
     ],
-)
+)  # fmt: skip
 def test_a_control_changes_the_outcome(status: int, control: int, home_ok: bool, outcome: Outcome) -> None:
     probe = Probe(HOME + "/agent.json", Purpose.MANIFEST, "S2", "*/*", 1000)
     assessment = assess(probe, fetched("/agent.json", "<p>nothing", status), controls("<p>nothing", control, home_ok))
@@ -116,13 +111,8 @@ def test_only_the_head_of_a_body_is_compared() -> None:
 @settings(max_examples=200)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_any_two_bodies_can_be_compared(a: bytes, b: bytes) -> None:
-    first, second = (
-        FetchResult(HOME + p, HOME + p, NOW, 200, {}, body) for p, body in (("/a.json", a), ("/b.json", b))
-    )
+    pages = {"/a.json": a, "/b.json": b}
+    first, second = (FetchResult(HOME + path, HOME + path, NOW, 200, {}, body) for path, body in pages.items())
     assert (Controls((sample(first),)).equal(second) is None) is (Controls((sample(second),)).equal(first) is None)
     assert Controls((sample(first),)).equal(first) is not None
     assert not any("0" in word for word in normalised(b"x" + a + b"1230"))
-
-
-def test_the_similarity_of_empty_sets_is_zero() -> None:
-    assert similarity(frozenset(), frozenset()) == 0.0

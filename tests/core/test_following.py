@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from registry.core.model.documents import Purpose, Via
+from registry.core.model.documents import Probe, Purpose, Via
 from registry.core.model.services import Pointer
-from registry.core.visiting.pointers import Elsewhere, FollowNow, follow, inline
+from registry.core.visiting.pointers import follow, inline
+from registry.core.visiting.visits import HostCandidate
 
 DOCUMENT = "https://shop.example/agent.json"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -22,9 +23,9 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 )
 def test_documents_of_this_site_are_requested(pointer: Pointer, url: str, purpose: Purpose) -> None:
     request = follow(pointer, DOCUMENT)
-    assert isinstance(request, FollowNow)
-    assert (request.probe.url, request.probe.purpose) == (url, purpose)
-    assert request.probe.via == Via(DOCUMENT, "/a", pointer.rel, pointer.expected)
+    assert isinstance(request, Probe)
+    assert (request.url, request.purpose) == (url, purpose)
+    assert request.via == Via(DOCUMENT, "/a", pointer.rel, pointer.expected)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_documents_of_this_site_are_requested(pointer: Pointer, url: str, purpos
     ],
 )
 def test_other_hosts_become_candidates(pointer: Pointer, host: str) -> None:
-    assert follow(pointer, DOCUMENT) == Elsewhere(host, pointer.rel, DOCUMENT)
+    assert follow(pointer, DOCUMENT) == HostCandidate(host, pointer.rel, DOCUMENT)
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.reading.foreign_lists import (
-    ENTRY_BYTES,
-    ENTRY_VALUES,
-    ENVELOPE_BYTES,
-    count_values,
-    cut_list,
-    parse_bounded,
-    read_entry,
-    reason_of,
-)
+from registry.core.reading import foreign_lists
 from registry.core.reading.reader import Unreadable
 
 _TEXT = st.text(st.sampled_from('a"\\[]{},: \n\u00e9\U0001f600'), max_size=6)
@@ -33,11 +24,11 @@ def test_a_cut_list_is_what_a_parser_reads(entries: list[Any], around: dict[str,
     value = {**around, "list": entries, "z": around}
     for ensure_ascii in (True, False):
         raw = json.dumps(value, indent=indent, ensure_ascii=ensure_ascii).encode()
-        cut = cut_list(raw, "list", max_entries=5)
+        cut = foreign_lists.cut_list(raw, "list", max_entries=5)
         assert cut.envelope == value | {"list": []}
         assert cut.is_list and [json.loads(entry) for entry in cut] == entries
-        assert count_values(raw) >= len(entries)
-    alone = cut_list(json.dumps(entries, indent=indent).encode(), None, max_entries=5)
+        assert foreign_lists.count_values(raw) >= len(entries)
+    alone = foreign_lists.cut_list(json.dumps(entries, indent=indent).encode(), None, max_entries=5)
     assert (alone.envelope, alone.is_list, [json.loads(entry) for entry in alone]) == ([], True, entries)
 
 
@@ -46,14 +37,14 @@ def test_a_cut_list_is_what_a_parser_reads(entries: list[Any], around: dict[str,
 def test_nothing_but_a_refusal_leaves_it(text: str, head: bytes) -> None:
     for member in ("list", None):
         try:
-            cut = cut_list(head + text.encode(), member, max_entries=3)
+            cut = foreign_lists.cut_list(head + text.encode(), member, max_entries=3)
         except Unreadable:
             continue
         for entry in cut:
             try:
-                read_entry(entry)
+                foreign_lists.read_entry(entry)
             except Unreadable as refusal:
-                assert reason_of(refusal)
+                assert foreign_lists.reason_of(refusal)
 
 
 @pytest.mark.parametrize(
@@ -65,22 +56,22 @@ def test_nothing_but_a_refusal_leaves_it(text: str, head: bytes) -> None:
         (b'{"list":[1}', "not_json"),
         (b'{"list":["\\"\\"', "truncated"),
         (b"[" * 300, "depth"),
-        (b'{"list":[],"a":"%s"}' % (b"x" * ENVELOPE_BYTES), "too_large"),
-        (b'{"list":[],"a":[%s1]}' % (b"1," * ENTRY_VALUES), "too_many"),
+        (b'{"list":[],"a":"%s"}' % (b"x" * foreign_lists.ENVELOPE_BYTES), "too_large"),
+        (b'{"list":[],"a":[%s1]}' % (b"1," * foreign_lists.ENTRY_VALUES), "too_many"),
         (b'{"list":[],"a":1e999}', "number"),
     ],
 )
 def test_an_answer_over_a_bound_is_refused(raw: bytes, reason: str) -> None:
     with pytest.raises(Unreadable) as refused:
-        cut_list(raw, "list", max_entries=3)
-    assert reason_of(refused.value) == reason
+        foreign_lists.cut_list(raw, "list", max_entries=3)
+    assert foreign_lists.reason_of(refused.value) == reason
 
 
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        (b'"%s"' % (b"x" * ENTRY_BYTES), "too_large"),
-        (b"[%s1]" % (b"{}," * ENTRY_VALUES), "too_many"),
+        (b'"%s"' % (b"x" * foreign_lists.ENTRY_BYTES), "too_large"),
+        (b"[%s1]" % (b"{}," * foreign_lists.ENTRY_VALUES), "too_many"),
         (b'{"a":1,"a":2}', "duplicate_key"),
         (b"NaN", "not_json"),
         (b"9" * 5_000, "not_json"),
@@ -91,13 +82,13 @@ def test_an_answer_over_a_bound_is_refused(raw: bytes, reason: str) -> None:
 )
 def test_an_entry_over_a_bound_is_refused(raw: bytes, reason: str) -> None:
     with pytest.raises(Unreadable) as refused:
-        read_entry(raw)
-    assert reason_of(refused.value) == reason
+        foreign_lists.read_entry(raw)
+    assert foreign_lists.reason_of(refused.value) == reason
 
 
 def test_a_value_at_the_bounds_is_read() -> None:
     raw = b"[" + b"1," * 8 + b"1]"
-    assert parse_bounded(raw, max_bytes=len(raw), max_values=9) == [1] * 9
+    assert foreign_lists.parse_bounded(raw, max_bytes=len(raw), max_values=9) == [1] * 9
     for max_bytes, max_values in ((len(raw) - 1, 9), (len(raw), 8)):
         with pytest.raises(Unreadable):
-            parse_bounded(raw, max_bytes=max_bytes, max_values=max_values)
+            foreign_lists.parse_bounded(raw, max_bytes=max_bytes, max_values=max_values)

@@ -1,23 +1,18 @@
-"""When jobs run: once for any number of missed runs, with growing back-off after failures, and despite clock errors."""
+"""When jobs run, despite missed runs, failures and clock errors; and which late or failed work is an incident."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.scheduling.jobs import (
-    MAX_RETRY_WAIT,
-    RETRY_FIRST,
-    JobRun,
-    RunOutcome,
-    back_off,
-    consecutive_failures,
-    next_run,
-)
+from registry.core.scheduling import jobs
+from registry.core.scheduling.jobs import MAX_RETRY_WAIT, RETRY_FIRST, Incident, JobRun, RunOutcome, Work, next_run
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 def run(ago: timedelta, outcome: RunOutcome = RunOutcome.DONE, duration: timedelta = MINUTE) -> JobRun:
@@ -69,8 +64,8 @@ def test_a_failure_is_not_repeated_later_than_the_next_regular_run() -> None:
 
 def test_a_success_resets_the_count_of_failures() -> None:
     failed = run(HOUR, RunOutcome.FAILED)
-    assert consecutive_failures([failed, failed, run(DAY), failed]) == 2
-    assert consecutive_failures([run(HOUR), failed]) == 0
+    assert jobs.consecutive_failures([failed, failed, run(DAY), failed]) == 2
+    assert jobs.consecutive_failures([run(HOUR), failed]) == 0
 
 
 def test_a_clock_that_was_ahead_does_not_stop_a_job() -> None:
@@ -96,4 +91,68 @@ def test_every_job_with_an_interval_runs_again(interval: timedelta, history: lis
 
 @given(st.integers(-5, 10_000))
 def test_the_back_off_is_bounded(failures: int) -> None:
-    assert RETRY_FIRST <= back_off(failures) <= MAX_RETRY_WAIT
+    assert RETRY_FIRST <= jobs.back_off(failures) <= MAX_RETRY_WAIT
+
+
+# --- incidents
+
+QUIET = Work({}, {"prune": HOUR}, None, None, None, None, crawlers=0)
+
+
+def told(work: Work) -> list[tuple[str, datetime]]:
+    return [(incident.kind, incident.since) for incident in jobs.incidents(work, NOW)]
+
+
+def test_nothing_is_wrong_where_nothing_waits() -> None:
+    assert told(QUIET) == []
+    assert told(replace(QUIET, runs={"prune": [run(HOUR)]}, last_visit_at=NOW - 999 * HOUR)) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "bound", "kind"),
+    [
+        ("index_waits_since", jobs.INDEX_BOUND, "index_behind"),
+        ("feed_waits_since", jobs.FEED_BOUND, "feed_behind"),
+        ("due_since", jobs.VISITS_BOUND, "visits_stopped"),
+    ],
+)
+def test_waiting_is_an_incident_from_its_bound_on(field: str, bound: timedelta, kind: str) -> None:
+    assert told(replace(QUIET, **{field: NOW - bound + SECOND})) == []
+    assert told(replace(QUIET, **{field: NOW - bound})) == [(kind, NOW - bound)]
+
+
+def test_a_long_queue_that_is_visited_is_none() -> None:
+    work = replace(QUIET, due_since=NOW - 99 * HOUR, last_visit_at=NOW - SECOND)
+    assert told(work) == []
+    assert told(replace(work, last_visit_at=NOW - 5 * HOUR)) == [("visits_stopped", NOW - 5 * HOUR)]
+    assert told(replace(work, due_since=NOW - HOUR, last_visit_at=NOW - 99 * HOUR)) == []
+
+
+def test_whether_a_crawler_runs_is_told() -> None:
+    work = replace(QUIET, due_since=NOW - 5 * HOUR)
+    assert "because no crawler runs" in jobs.incidents(work, NOW)[0].says
+    assert "although a crawler runs" in jobs.incidents(replace(work, crawlers=1), NOW)[0].says
+
+
+@pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.LOST])
+def test_a_broken_job_is_told_since_its_first_failure_in_a_row(outcome: RunOutcome) -> None:
+    runs = [run(HOUR, outcome), run(2 * HOUR, RunOutcome.FAILED), run(3 * HOUR), run(4 * HOUR, RunOutcome.FAILED)]
+    assert told(replace(QUIET, runs={"prune": runs})) == [("job_failed", NOW - 2 * HOUR + MINUTE)]
+    assert told(replace(QUIET, runs={"prune": [run(SECOND, RunOutcome.RUNNING), *runs]})) == []
+
+
+@pytest.mark.parametrize("outcome", [RunOutcome.DONE, RunOutcome.STOPPED, RunOutcome.RUNNING])
+def test_a_job_that_does_not_run_again_is_overdue(outcome: RunOutcome) -> None:
+    late = HOUR + jobs.JOB_BOUND
+    assert told(replace(QUIET, runs={"prune": [run(late - SECOND, outcome)]})) == []
+    assert told(replace(QUIET, runs={"prune": [run(late, outcome)]})) == [("job_overdue", NOW - jobs.JOB_BOUND)]
+    assert told(replace(QUIET, runs={"prune": [run(late, outcome)]}, intervals={"prune": timedelta()})) == []
+    assert told(replace(QUIET, runs={"unknown": [run(late, outcome)]})) == []
+
+
+def test_what_began_last_comes_first() -> None:
+    work = replace(QUIET, index_waits_since=NOW - 2 * HOUR, feed_waits_since=NOW - HOUR)
+    assert jobs.incidents(work, NOW) == [
+        Incident("feed_behind", NOW - HOUR, "Events wait for their place in the change feed."),
+        Incident("index_behind", NOW - 2 * HOUR, "Changes of services wait for the search index."),
+    ]

@@ -8,22 +8,17 @@ from registry.core.formats import FORMAT_BY_SLUG
 BASE = "https://orchard.example/llms.txt"
 
 
+SITE = "https://orchard.example"
+
+
 @pytest.mark.parametrize(
     ("text", "url", "expected"),
     [
-        (
-            "see https://orchard.example/.well-known/ard.json.",
-            "https://orchard.example/.well-known/ard.json",
-            "ai-catalog",
-        ),
-        ("[card](/.well-known/agent-card.json)", "https://orchard.example/.well-known/agent-card.json", "a2a"),
-        (
-            "[api](https://api.orchard.example/v1/openapi.yaml)",
-            "https://api.orchard.example/v1/openapi.yaml",
-            "openapi",
-        ),
-        ("MCP at `https://orchard.example/mcp`", "https://orchard.example/mcp/server-card", "mcp-server-card"),
-        ("<https://orchard.example/x/server-card>", "https://orchard.example/x/server-card", "mcp-server-card"),
+        (f"see {SITE}/.well-known/ard.json.", f"{SITE}/.well-known/ard.json", "ai-catalog"),
+        ("[card](/.well-known/agent-card.json)", f"{SITE}/.well-known/agent-card.json", "a2a"),
+        ("[api](https://api.orchard.example/openapi.yaml)", "https://api.orchard.example/openapi.yaml", "openapi"),
+        (f"MCP at `{SITE}/mcp`", f"{SITE}/mcp/server-card", "mcp-server-card"),
+        (f"<{SITE}/x/server-card>", f"{SITE}/x/server-card", "mcp-server-card"),
     ],
 )
 def test_a_document_url_is_found_with_its_format(text: str, url: str, expected: str) -> None:
@@ -75,8 +70,4 @@ def test_every_path_of_a_format_is_known() -> None:
 
 def test_a_skill_is_recorded_and_promises_no_format() -> None:
     (pointer,) = find_manifest_pointers("[trim](https://orchard.example/skills/trim/SKILL.md)", BASE)
-    assert (pointer.url, pointer.rel, pointer.expected) == (
-        "https://orchard.example/skills/trim/SKILL.md",
-        "skill",
-        None,
-    )
+    assert (pointer.url, pointer.rel, pointer.expected) == (f"{SITE}/skills/trim/SKILL.md", "skill", None)

@@ -59,14 +59,10 @@ def test_observations_are_stored_as_a_text() -> None:
     assert (to_text([]), from_text("")) == ("", frozenset())
 
 
+KEYS = st.sampled_from(["version", "actions", "id", "path", "parameters", "name", "required"])
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda values: (
-        st.lists(values, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["version", "actions", "id", "path", "parameters", "name", "required"]), values
-        )
-    ),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(KEYS, values),
     max_leaves=20,
 )
 
@@ -78,15 +74,8 @@ def test_no_two_values_raise_when_they_are_compared(before: Any, after: Any) -> 
     assert is_unversioned_break(before, before) is None or not isinstance(before, dict)
 
 
-ACTION: dict[str, Any] = {
-    "id": "find",
-    "path": "/find",
-    "method": "GET",
-    "parameters": [
-        {"name": "q", "type": "string", "required": True},
-        {"name": "page", "type": "number", "required": False},
-    ],
-}
+PARAMETERS = [{"name": "q", "type": "string", "required": True}, {"name": "page", "type": "number", "required": False}]
+ACTION: dict[str, Any] = {"id": "find", "path": "/find", "method": "GET", "parameters": PARAMETERS}
 
 
 def version(*actions: Any, number: str = "1.0") -> dict[str, Any]:
@@ -99,12 +88,12 @@ def version(*actions: Any, number: str = "1.0") -> dict[str, Any]:
         (version(ACTION), None),
         (version(ACTION, {**ACTION, "id": "buy"}), None),
         (version({**ACTION, "description": "Finds a paper."}), None),
-        (version({**ACTION, "parameters": ACTION["parameters"][:1]}), None),
+        (version({**ACTION, "parameters": PARAMETERS[:1]}), None),
         (version(), True),
         (version({**ACTION, "path": "/search"}), True),
         (version({**ACTION, "method": "POST"}), True),
         (version({**ACTION, "parameters": [{"name": "page", "required": True}]}), True),
-        (version({**ACTION, "parameters": [*ACTION["parameters"], {"name": "key", "required": True}]}), True),
+        (version({**ACTION, "parameters": [*PARAMETERS, {"name": "key", "required": True}]}), True),
         (version(number="1.1"), False),
         ([], None),
         (None, None),

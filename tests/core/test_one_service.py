@@ -1,35 +1,19 @@
 """One host with many documents, visited by the plan and merged; nothing is guessed that a document names."""
 
-import base64
 import json
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from registry.core.format_support.signatures import canonical
 from registry.core.merging import rules as merging_rules
 from registry.core.merging.merge import MergeResult, held_from, merge
 from registry.core.model.services import Service
 from registry.core.visiting.visits import Visit
+from tests.core.documents import public_key, signed
 from tests.support.holding import findings_of
 from tests.support.web import Page, Web, page, visit
 
 HOST = "atelier.example"
-KEY = ed25519.Ed25519PrivateKey.from_private_bytes(b"a" * 32)
-
-
-def b64(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
-
-
-def signed(card: dict[str, Any]) -> dict[str, Any]:
-    header = {"alg": "EdDSA", "kid": "a1", "jku": f"https://{HOST}/trust/keys.json"}
-    protected, payload = b64(json.dumps(header).encode()), b64((canonical(card, "signatures") or "").encode())
-    return card | {
-        "signatures": [{"protected": protected, "signature": b64(KEY.sign(f"{protected}.{payload}".encode()))}]
-    }
-
 
 CARD = signed(
     {
@@ -43,7 +27,8 @@ CARD = signed(
         "skills": [{"id": "advise", "name": "Advise", "description": "Picks a frame.", "tags": ["art"]}],
         "securitySchemes": {"o": {"oauth2SecurityScheme": {"flows": {}}}},
         "securityRequirements": [{"schemes": {"o": {"list": []}}}],
-    }
+    },
+    jku=f"https://{HOST}/trust/keys.json",
 )
 API = f"""openapi: 3.1.0
 info: {{title: Atelier API, version: '2'}}
@@ -88,10 +73,9 @@ HOME = """<head><script type="application/ld+json">{"subjectOf": "https://atelie
 
 
 def pages() -> dict[str, Page]:
-    public = {"kty": "OKP", "crv": "Ed25519", "kid": "a1", "x": b64(KEY.public_key().public_bytes_raw())}
     documents: dict[str, Any] = {
         "/.well-known/agent-card.json": CARD,
-        "/trust/keys.json": {"keys": [public]},
+        "/trust/keys.json": {"keys": [public_key(kid="k1")]},
         "/.well-known/ard.json": CATALOGUE,
         "/.well-known/oauth-protected-resource": RESOURCE,
         "/.well-known/oauth-authorization-server/login": ISSUER,
@@ -125,13 +109,8 @@ def test_all_documents_become_one_service(merge_result: MergeResult, service: Se
         "a2a", "mcp-server-card", "openapi", "ai-catalog", "oauth-protected-resource",
         "oauth-authorization-server", "jwks",
     )  # fmt: skip
-    assert [capability.id for capability in service.capabilities] == [
-        "advise",
-        "sketch",
-        "listFrames",
-        "orderFrame",
-        f"urn:air:{HOST}:x:live",
-    ]
+    ids = ["advise", "sketch", "listFrames", "orderFrame", f"urn:air:{HOST}:x:live"]
+    assert [capability.id for capability in service.capabilities] == ids
     sources = {origin.document for origin in service.provenance.values()} | {
         call.origin.document for capability in service.capabilities for call in capability.invocations if call.origin
     }
@@ -158,17 +137,14 @@ def test_the_metadata_completes_the_scheme_of_the_card(service: Service) -> None
     assert (scheme.type, scheme.token_url) == ("oauth2", f"https://{HOST}/login/token")
 
 
-def test_the_live_server_is_a_protocol_and_the_lost_document_a_finding(
-    merge_result: MergeResult, service: Service
-) -> None:
+def test_the_live_server_is_a_protocol_and_the_lost_document_a_finding(merge_result, service) -> None:
     assert (f"https://{HOST}/mcp", "mcp") in {(protocol.endpoint, protocol.id) for protocol in service.protocols}
     catalogue = f"https://{HOST}/.well-known/ard.json"
-    assert [location[:2] for location in findings_of(merge_result, merging_rules.POINTER_LIVE_ENDPOINT)] == [
-        (catalogue, "/entries/3/url")
-    ]
-    assert [location[:2] for location in findings_of(merge_result, merging_rules.POINTER_UNANSWERED)] == [
-        (catalogue, "/entries/4/url")
-    ]
+    for rule, pointer in (
+        (merging_rules.POINTER_LIVE_ENDPOINT, "/entries/3/url"),
+        (merging_rules.POINTER_UNANSWERED, "/entries/4/url"),
+    ):
+        assert [location[:2] for location in findings_of(merge_result, rule)] == [(catalogue, pointer)]
 
 
 def test_other_hosts_are_candidates_and_nothing_else(finished_visit: Visit, service: Service) -> None:

@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -33,6 +32,7 @@ pytestmark = pytest.mark.slow  # many generated documents
 
 HOST = "www.shop.example"
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
+MISSED = [outcome for outcome in Outcome if outcome is not Outcome.FOUND]
 PATHS = sorted({path for form in FORMATS for path in form.paths} | {"/", "/openapi.yaml", "/x.json"})
 DIALECTS = {
     form.slug: sorted({fixture.out["dialect"] or "" for fixture in FOUND if fixture.out["format"] == form.slug}) or [""]
@@ -94,13 +94,10 @@ def without_documents(service: Service | None) -> Service | None:
 @searched(150)
 def test_rows_may_be_tried_in_any_order_that_keeps_the_documented_pairs(data: st.DataObject) -> None:
     """Documents without some of their fields are still recognised by content, not by the order of the table."""
-    fixture = data.draw(
-        st.sampled_from([candidate for candidate in JSON_FIXTURES if isinstance(candidate.value, dict)])
-    )
+    fixture = data.draw(st.sampled_from([one for one in JSON_FIXTURES if isinstance(one.value, dict)]))
     removed = data.draw(st.sets(st.sampled_from(sorted(fixture.value)))) if fixture.value else set()
-    document = Document(
-        b"", {key: part for key, part in fixture.value.items() if key not in removed}, f"https://{HOST}/x"
-    )
+    value = {key: part for key, part in fixture.value.items() if key not in removed}
+    document = Document(b"", value, f"https://{HOST}/x")
     strong = [row for row in ROWS if row.only_at is None and not row.text and not row.promised]
     order = data.draw(st.permutations(strong))
     matching_rows = [row for row in order if row.test(document) is not None]
@@ -115,13 +112,6 @@ def result_name(match: Match | None) -> str | None:
     if isinstance(match.result, Negative):
         return "negative"
     return match.result.slug if isinstance(match.result, Format) else match.result.name
-
-
-@given(json_values, st.sampled_from(PATHS), st.sampled_from([None, *(form.slug for form in FORMATS)]))
-@searched(100)
-def test_recognition_accepts_any_value_at_any_path(value: Any, path: str, promised: str | None) -> None:
-    match = recognise(Document(b"", value, f"https://{HOST}{path}"), promised)
-    assert match is None or isinstance(value, dict)
 
 
 # --- bytes ----------------------------------------------------------------------------------------------------------
@@ -160,15 +150,12 @@ def hosts(draw: st.DrawFn) -> list[HeldDocument]:
         path = draw(st.just("/" + fixture.url.partition("://")[2].partition("/")[2]) | st.just(f"/other/{number}"))
         url, via = f"https://{HOST}{path}", None
         if fixture.expected is not None:
-            via = Via(
-                f"https://{HOST}/.well-known/agent", f"/capabilities/{number}/detail_url", "detail_url", "adp-detail"
-            )
+            pointer = f"/capabilities/{number}/detail_url"
+            via = Via(f"https://{HOST}/.well-known/agent", pointer, "detail_url", "adp-detail")
         raw = json.dumps(value).encode()
         assessment = assess_body(raw, url, fixture.media_type, {}, via=via)
         if draw(st.integers(0, 5)) == 0:
-            assessment = Assessment(
-                draw(st.sampled_from([outcome for outcome in Outcome if outcome is not Outcome.FOUND])), "x"
-            )
+            assessment = Assessment(draw(st.sampled_from(MISSED)), "x")
         if url not in {document.url for document in documents}:
             documents.append(HeldDocument(url, url, assessment, hashlib.sha256(raw).digest(), NOW, via))
     return documents
@@ -216,18 +203,14 @@ def test_removing_a_finding_never_lowers_a_score(
 ) -> None:
     service, findings = scored[0], [*scored[1], *added]
     removed = data.draw(st.integers(0, len(findings) - 1))
-    with_all, without = (
-        score(service, findings).value,
-        score(service, findings[:removed] + findings[removed + 1 :]).value,
-    )
+    with_all = score(service, findings).value
+    without = score(service, findings[:removed] + findings[removed + 1 :]).value
     assert 0 <= with_all <= without <= 100
 
 
 @given(st.sampled_from(SERVICES), st.text(min_size=1, max_size=200))
 @searched(100)
-def test_the_wording_of_texts_never_changes_a_score(
-    scored: tuple[Service, Sequence[LocatedFinding]], praise: str
-) -> None:
+def test_the_wording_of_texts_never_changes_a_score(scored: tuple[Service, Any], praise: str) -> None:
     service, findings = scored
     praised = replace(
         service,
@@ -275,7 +258,7 @@ def score_value(fixture: Fixture, assessment: Assessment) -> int:
 def test_no_rule_adds_points() -> None:
     """The two tests above rely on this: no rule adds points."""
     assert all(rule.points >= 0 for rule in RUBRIC.values())
-    highest_points = [
+    note, warning = (
         max(r.points for r in RUBRIC.values() if r.severity is s) for s in (Severity.INFO, Severity.WARNING)
-    ]
-    assert all(less <= more for less, more in pairwise(highest_points))
+    )
+    assert note <= warning

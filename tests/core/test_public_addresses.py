@@ -31,8 +31,9 @@ from registry.core.names.inside import inside_host
 from registry.core.reading.plain_text import line
 from registry.core.translating import TARGETS, Loss, SourceDocument, Translation, translate
 from tests.core.calling.calls import called
+from tests.core.documents import a2a_card
 from tests.core.manifests import FOUND, Fixture
-from tests.core.private_addresses import AMBIGUOUS, HOST, URL, handed_out, merged, places, planted
+from tests.core.private_addresses import AMBIGUOUS, HOST, URL, Place, handed_out, merged, places, planted
 from tests.core.translations import NOW
 from tests.support.builders import adp_detail, adp_manifest
 from tests.support.holding import findings_of, held
@@ -68,47 +69,50 @@ def addresses_in(shown: Any) -> list[str]:
     return found
 
 
+SLUGS = sorted({fixture.slug for fixture in FOUND})
+
+
+def handed_out_at(fixture: Fixture, place: Place, text: str) -> tuple[list[Any], str, bool]:
+    """Return what is handed out of a document with the text at one place, its findings, and whether it was read."""
+    result, source = merged(fixture, json.dumps(planted(fixture.value, place, text)).encode())
+    own = tuple(target for target in TARGETS if target == source.format)
+    is_read = bool(source.format) and fixture.slug != "mcp-tools-list"  # a list that no card names is not merged
+    evidence = "\n".join(located.finding.evidence for located in result.findings)
+    return list(handed_out(_host(fixture), result, source, own)), evidence, is_read
+
+
 @pytest.mark.slow  # thousands of documents
-@pytest.mark.parametrize("slug", sorted({fixture.slug for fixture in FOUND}))
+@pytest.mark.parametrize("slug", SLUGS)
 def test_an_address_planted_anywhere_is_handed_out_nowhere(slug: str) -> None:
     """One document for each text of each fixture, with the address in its place."""
     leaks, silent = [], []
     for fixture, place in _all_places(slug):
-        result, source = merged(fixture, json.dumps(planted(fixture.value, place)).encode())
-        own = tuple(target for target in TARGETS if target == source.format)
-        shown = list(handed_out(_host(fixture), result, source, own))
+        shown, evidence, is_read = handed_out_at(fixture, place, URL)
         leaks += [(fixture.name, place, text) for text in addresses_in(shown)]
-        is_read = bool(source.format) and slug != "mcp-tools-list"  # a list that no card names is not merged
-        if is_read and not any(HOST in located.finding.evidence for located in result.findings):
-            silent.append((fixture.name, place))
-    assert leaks == []
-    assert silent == []
+        silent += [(fixture.name, place)] if is_read and HOST not in evidence else []
+    assert (leaks, silent) == ([], [])
 
 
-@pytest.mark.parametrize("slug", sorted({fixture.slug for fixture in FOUND}))
+@pytest.mark.parametrize("slug", SLUGS)
 def test_an_address_that_parsers_read_differently_is_handed_out_nowhere(slug: str) -> None:
     """Each place has another spelling, so that a run covers them all."""
     leaks, silent = [], []
     for number, (fixture, place) in enumerate(_all_places(slug)):
         spelling = AMBIGUOUS[number % len(AMBIGUOUS)]
-        result, source = merged(fixture, json.dumps(planted(fixture.value, place, spelling)).encode())
-        own = tuple(target for target in TARGETS if target == source.format)
-        shown = list(handed_out(_host(fixture), result, source, own))
+        shown, evidence, is_read = handed_out_at(fixture, place, spelling)
         leaks += [
             (fixture.name, place, spelling, text)
             for _, text in texts_in(shown)
             if text == spelling or ("127.0.0.1" in text and inside_host(text) is not None)
         ]
         is_ambiguous_still = inside_host(line(spelling, 200)) is not None  # without characters that nobody sees
-        is_read = bool(source.format) and slug != "mcp-tools-list"
-        if is_read and is_ambiguous_still and "127.0.0.1" not in str(result.findings):
+        if is_read and is_ambiguous_still and "127.0.0.1" not in evidence:
             silent.append((fixture.name, place, spelling))
-    assert leaks == []
-    assert silent == []
+    assert (leaks, silent) == ([], [])
 
 
 @pytest.mark.slow  # thousands of translations
-@pytest.mark.parametrize("slug", sorted({fixture.slug for fixture in FOUND}))
+@pytest.mark.parametrize("slug", SLUGS)
 def test_an_address_planted_anywhere_is_in_no_translation(slug: str) -> None:
     """Into all formats, from every tenth place of the fullest fixture of the format."""
     fixture = max((fixture for fixture in FOUND if fixture.slug == slug), key=lambda one: len(json.dumps(one.value)))
@@ -125,10 +129,8 @@ def test_a_leak_is_noticed() -> None:
     assert len(addresses_in({"curl": f"curl --url {URL}", URL: 1, "z": (Provider(url=URL),)})) == 3
 
 
-def _all_places(slug: str) -> Iterator[tuple[Fixture, tuple[str | int, ...]]]:
-    for fixture in FOUND:
-        if fixture.slug == slug:
-            yield from ((fixture, place) for place in places(fixture.value))
+def _all_places(slug: str) -> Iterator[tuple[Fixture, Place]]:
+    return ((fixture, place) for fixture in FOUND if fixture.slug == slug for place in places(fixture.value))
 
 
 def _host(fixture: Fixture) -> str:
@@ -242,12 +244,7 @@ def oauth(**addresses: str) -> dict[str, Any]:
 
 
 def a2a(**members: Any) -> dict[str, Any]:
-    return {
-        "protocolVersion": "0.3.0", "name": "Shoes", "description": "Sells shoes of all sizes.", "version": "1.0.0",
-        "url": f"https://{SHOP}/a2a", "capabilities": {}, "defaultInputModes": ["text/plain"],
-        "defaultOutputModes": ["text/plain"],
-        "skills": [{"id": "sell", "name": "Sell", "description": "Sells a pair.", "tags": ["shoes"]}], **members,
-    }  # fmt: skip
+    return a2a_card(SHOP, **members)
 
 
 GOOGLE = "https://metadata.google.internal/computeMetadata/v1/"
@@ -301,7 +298,6 @@ def test_a_list_of_thousands_is_left_out_and_located_in_part() -> None:
 def test_a_text_that_mentions_an_address_stays() -> None:
     text = f"Sells shoes. Developers run it at {DOCKER} themselves."
     result = merge(SHOP, [held(SHOP, "/.well-known/agent", adp(description=text, example=f"curl {DOCKER}"))])
-    assert result.service is not None
     assert result.service.description == text
     assert result.service.native["adp"]["example"] == f"curl {DOCKER}"
     assert findings_of(result, ADDRESS_NOT_PUBLIC) == []

@@ -5,24 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.core.model.findings import Rule
+from registry.core.reading import reader
 from registry.core.reading import rules as reading_rules
-from registry.core.reading.reader import (
-    MAX_BYTES,
-    MAX_CHARS,
-    MAX_DEPTH,
-    MAX_ITEMS,
-    MAX_KEYS,
-    Unreadable,
-    is_html,
-    looks_like_json,
-    read_json,
-    read_text,
-)
 
 
-def refusal(raw: bytes) -> Unreadable:
-    with pytest.raises(Unreadable) as caught:
-        read_json(raw)
+def refusal(raw: bytes) -> reader.Unreadable:
+    with pytest.raises(reader.Unreadable) as caught:
+        reader.read_json(raw)
     return caught.value
 
 
@@ -69,32 +58,34 @@ def test_an_error_has_its_line() -> None:
 
 
 def test_limits_hold_exactly() -> None:
-    assert read_json(b"[" * MAX_DEPTH + b"1" + b"]" * MAX_DEPTH)
-    assert refusal(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)).rule is reading_rules.TOO_DEEP
+    assert reader.read_json(b"[" * reader.MAX_DEPTH + b"1" + b"]" * reader.MAX_DEPTH)
+    assert refusal(b"[" * (reader.MAX_DEPTH + 1) + b"]" * (reader.MAX_DEPTH + 1)).rule is reading_rules.TOO_DEEP
     assert refusal(b"[" * 100_000 + b"]" * 100_000).rule is reading_rules.TOO_DEEP
-    assert read_json(b"[" + b"1," * (MAX_ITEMS - 1) + b"1]")
-    assert refusal(b"[" + b"1," * MAX_ITEMS + b"1]").rule is reading_rules.TOO_MANY
-    keys = ",".join(f'"k{number}": 1' for number in range(MAX_KEYS))
-    assert read_json(f"{{{keys}}}".encode())
+    assert reader.read_json(b"[" + b"1," * (reader.MAX_ITEMS - 1) + b"1]")
+    assert refusal(b"[" + b"1," * reader.MAX_ITEMS + b"1]").rule is reading_rules.TOO_MANY
+    keys = ",".join(f'"k{number}": 1' for number in range(reader.MAX_KEYS))
+    assert reader.read_json(f"{{{keys}}}".encode())
     assert refusal(f'{{{keys}, "one_more": 1}}'.encode()).rule is reading_rules.TOO_MANY
-    assert read_json(b'["' + b"x" * MAX_CHARS + b'"]')
-    assert refusal(b'["' + b"x" * (MAX_CHARS + 1) + b'"]').rule is reading_rules.TEXT_TOO_LONG
-    assert refusal(b'{"' + b"x" * (MAX_CHARS + 1) + b'": 1}').rule is reading_rules.TEXT_TOO_LONG
-    assert refusal(b'"' + b"x" * MAX_BYTES + b'"').rule is reading_rules.TOO_LARGE
+    assert reader.read_json(b'["' + b"x" * reader.MAX_CHARS + b'"]')
+    assert refusal(b'["' + b"x" * (reader.MAX_CHARS + 1) + b'"]').rule is reading_rules.TEXT_TOO_LONG
+    assert refusal(b'{"' + b"x" * (reader.MAX_CHARS + 1) + b'": 1}').rule is reading_rules.TEXT_TOO_LONG
+    assert refusal(b'"' + b"x" * reader.MAX_BYTES + b'"').rule is reading_rules.TOO_LARGE
 
 
 def test_valid_documents_are_read() -> None:
-    assert read_json(b'\xef\xbb\xbf{"a": [1, 2.5, true, null, "\\ud83d\\ude00"]}') == {"a": [1, 2.5, True, None, "😀"]}
-    assert read_json(b'{"a": -9007199254740992, "b": 1e-400}') == {"a": -(2**53), "b": 0.0}
-    assert read_text("\ufeffhei\n".encode()) == "hei\n"
+    assert reader.read_json(b'\xef\xbb\xbf{"a": [1, 2.5, true, null, "\\ud83d\\ude00"]}') == {
+        "a": [1, 2.5, True, None, "😀"]
+    }
+    assert reader.read_json(b'{"a": -9007199254740992, "b": 1e-400}') == {"a": -(2**53), "b": 0.0}
+    assert reader.read_text("\ufeffhei\n".encode()) == "hei\n"
 
 
 @given(st.binary(max_size=300))
 @settings(max_examples=300, deadline=None)
 def test_reading_any_bytes_raises_only_unreadable(raw: bytes) -> None:
     try:
-        read_json(raw)
-    except Unreadable as error:
+        reader.read_json(raw)
+    except reader.Unreadable as error:
         assert isinstance(error.rule, Rule)
 
 
@@ -103,11 +94,11 @@ def test_reading_any_bytes_raises_only_unreadable(raw: bytes) -> None:
 def test_reading_any_text_raises_only_unreadable(text: str, start: str) -> None:
     raw = (start + text).encode()
     try:
-        read_json(raw)
-    except Unreadable as error:
+        reader.read_json(raw)
+    except reader.Unreadable as error:
         assert len(error.evidence) <= 200
-    assert is_html(start + text) in (True, False)
-    assert looks_like_json(start + text) in (True, False)
+    assert reader.is_html(start + text) in (True, False)
+    assert reader.looks_like_json(start + text) in (True, False)
 
 
 @pytest.mark.parametrize(
@@ -121,13 +112,13 @@ def test_reading_any_text_raises_only_unreadable(text: str, start: str) -> None:
     ],
 )
 def test_web_pages_are_known(text: str) -> None:
-    assert is_html(text)
+    assert reader.is_html(text)
 
 
 @pytest.mark.parametrize("text", ['{"a": "<html>"}', "# Title <html>", "<urlset/>", "<htmlx>", "html"])
 def test_other_texts_are_no_web_pages(text: str) -> None:
-    assert not is_html(text)
+    assert not reader.is_html(text)
 
 
 def test_a_web_page_is_found_in_linear_time() -> None:
-    assert not is_html("<!--" * 100_000)
+    assert not reader.is_html("<!--" * 100_000)

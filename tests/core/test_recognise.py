@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,22 +18,11 @@ from registry.core.model.findings import EVIDENCE_CHARS
 from registry.core.model.services import from_json, to_json
 from registry.core.reading.reader import Unreadable, read_json
 from registry.core.scoring.rubric import RUBRIC
+from tests.core.manifests import JSON_FIXTURES, Fixture, altered, json_values
 from tests.support.shared import SHARED
 
-FIXTURES = Path(__file__).parents[1] / "formats"
-BODIES = sorted(FIXTURES.glob("*/*/body"))
 PATHS = sorted({path for form in FORMATS for path in form.paths} | {"/", "/x.json"})
 MEDIA_TYPES = [None, "application/json", "text/html", "application/octet-stream", "text/markdown"]
-
-json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-    max_leaves=12,
-)
 
 
 def check(assessment: Assessment) -> None:
@@ -68,49 +56,15 @@ def test_any_json_is_judged(value: Any, path: str, media_type: str | None) -> No
     check(assess_body(json.dumps(value).encode(), f"https://www.shop.example{path}", media_type, {}))
 
 
-def value_paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the paths of all values inside `value`, itself included."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(inner_path for key, child in inner for inner_path in value_paths(child, (*path, key)))]
+ALTERED = st.sampled_from(JSON_FIXTURES).flatmap(lambda one: st.tuples(st.just(one), altered(one.value)))
 
 
-def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    if not path:
-        return new
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = put(value[path[0]], path[1:], new)
-    return copy
-
-
-def manifests() -> list[tuple[str, str, Any]]:
-    found = []
-    for body in BODIES:
-        response = json.loads((body.parent / "response.json").read_text())
-        try:
-            value = json.loads(body.read_bytes().decode("utf-8-sig"))
-        except ValueError:
-            continue
-        found.append((response["url"], response.get("expected", ""), value))
-    return found
-
-
-MANIFESTS = [manifest for manifest in manifests() if len(json.dumps(manifest[2])) < 20_000]
-
-
-@given(st.data())
+@given(ALTERED)
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_a_manifest_with_anything_anywhere_is_judged(data: st.DataObject) -> None:
-    url, expected, value = data.draw(st.sampled_from(MANIFESTS))
-    for _ in range(data.draw(st.integers(1, 3))):
-        path = data.draw(st.sampled_from(value_paths(value)))
-        value = put(value, path, data.draw(json_values))
-    check(assess_body(json.dumps(value).encode(), url, "application/json", {"etag": "x"}, expected=expected or None))
-
-
-@given(st.binary(max_size=200), st.sampled_from(PATHS))
-@settings(max_examples=150, deadline=None)
-def test_any_bytes_are_judged(raw: bytes, path: str) -> None:
-    check(assess_body(raw, f"https://www.shop.example{path}", None, {}))
+def test_a_manifest_with_anything_anywhere_is_judged(drawn: tuple[Fixture, Any]) -> None:
+    fixture, value = drawn
+    raw = json.dumps(value).encode()
+    check(assess_body(raw, fixture.url, "application/json", {"etag": "x"}, expected=fixture.expected))
 
 
 @pytest.mark.parametrize("value", [None, [], "text", 5, True])
@@ -124,9 +78,7 @@ def test_weak_rows_keep_to_their_paths_unless_a_pointer_promised_them() -> None:
     assert recognise(elsewhere) is None
     assert recognise(elsewhere, "awp") is None
     promised = recognise(elsewhere, "awas")
-    assert promised is not None
-    assert isinstance(promised.result, Format)
-    assert promised.result.slug == "awas"
+    assert promised.result is FORMAT_BY_SLUG["awas"]
 
 
 def test_a_detail_counts_only_where_it_was_promised() -> None:
@@ -134,8 +86,7 @@ def test_a_detail_counts_only_where_it_was_promised() -> None:
     document = Document(b"", value, "https://well.example/detail/a")
     assert recognise(document) is None
     promised = recognise(document, "adp-detail")
-    assert promised is not None
-    assert isinstance(promised.result, Format)
+    assert promised is not None and promised.result is FORMAT_BY_SLUG["adp-detail"]
 
 
 def test_slugs_are_unique_and_weak_rows_come_last() -> None:
@@ -146,30 +97,22 @@ def test_slugs_are_unique_and_weak_rows_come_last() -> None:
 
 def test_only_weak_rows_depend_on_the_path() -> None:
     """Strong rows recognise every fixture without a path of its own in the same way at any path."""
-    for url, expected, value in MANIFESTS:
-        document = Document(b"", value, url)
-        match = recognise(document, expected or None)
+    for fixture in JSON_FIXTURES:
+        document = Document(b"", fixture.value, fixture.url)
+        match = recognise(document, fixture.expected)
         if match is None or not isinstance(match.result, Format):
             continue
         rows = [row for row in ROWS if row.result is match.result and row.test(document) is not None]
         if all(row.only_at is None and not row.promised for row in rows):
-            assert recognise(Document(b"", value, "https://well.example/anywhere")) == match
+            assert recognise(Document(b"", fixture.value, "https://well.example/anywhere")) == match
 
 
 ORDER_MATTERS = {
-    ("negative", "awp"),
-    ("negative", "mcp-server-card"),
-    ("negative", "ucp"),
-    ("openapi", "mcp-json"),
-    ("awp", "agent-json"),
-    ("agent-json", "aid-like"),
-    ("agent-skills-index", "agent-json"),
-    ("agent-skills-index", "a2a"),
-    ("x402", "mcp-json"),
-    ("oauth-protected-resource", "oauth-authorization-server"),
-    ("mcp-server-json", "mcp-server-card"),
-    ("mcp-server-card", "mcp-json"),
-}
+    ("negative", "awp"), ("negative", "mcp-server-card"), ("negative", "ucp"), ("openapi", "mcp-json"),
+    ("awp", "agent-json"), ("agent-json", "aid-like"), ("agent-skills-index", "agent-json"),
+    ("agent-skills-index", "a2a"), ("x402", "mcp-json"), ("oauth-protected-resource", "oauth-authorization-server"),
+    ("mcp-server-json", "mcp-server-card"), ("mcp-server-card", "mcp-json"),
+}  # fmt: skip
 """Strong rows that match the same document, where the first is correct. All other pairs may be swapped freely."""
 
 
@@ -192,7 +135,7 @@ def corpus() -> Iterator[dict[str, Any]]:
 def test_rows_overlap_only_in_listed_pairs() -> None:
     """Every fixture, and every real document if available: a new overlap of rows must be added deliberately."""
     strong = [row for row in ROWS if row.only_at is None and not row.text and not row.promised]
-    values = [value for _, _, value in MANIFESTS if isinstance(value, dict)]
+    values = [fixture.value for fixture in JSON_FIXTURES if isinstance(fixture.value, dict)]
     overlaps = set()
     for value in (*values, *corpus()):
         document = Document(b"", value, "https://well.example/anywhere")

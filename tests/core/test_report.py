@@ -35,35 +35,24 @@ def report_of(*documents: tuple[HeldDocument, bytes]) -> Report:
     return report(HOST, [document for document, _ in documents], {document.url: raw for document, raw in documents})
 
 
-def of_fixture(body: Path) -> tuple[Report, HeldDocument]:
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: "/".join(body.parts[-3:-1]))
+def test_every_point_and_finding_is_traced_and_reported_once(body: Path) -> None:
     raw = body.read_bytes()
     draft = judge_draft(raw, "/" + body.parent.parent.name)
     document = HeldDocument(draft.url, draft.url, draft.assessment, b"", NOW)
-    return report(draft.host or UNKNOWN_HOST, [document], {draft.url: raw}), document
-
-
-@pytest.mark.parametrize("body", BODIES, ids=lambda body: "/".join(body.parts[-3:-1]))
-def test_every_point_is_traced(body: Path) -> None:
-    result, document = of_fixture(body)
-    assert [line.document for line in result.lines if line.document not in (document.url, None)] == []
+    result = report(draft.host or UNKNOWN_HOST, [document], {draft.url: raw})
     for line in result.lines:
+        assert line.document in (document.url, None)
         assert (line.position is not None) is (line.document is not None)
-        if line.document is None:
-            assert line.rule.code.partition(".")[0] in FAMILIES
+        assert line.document is not None or line.rule.code.partition(".")[0] in FAMILIES
     if result.score is not None:
         by_line = [(line.rule, line.points) for line in result.score.lines]
         assert [(line.rule, line.points) for line in result.lines] == by_line
     priced = sorted(line.points for line in result.lines if line.points)
     assert sorted(reported.points for reported in result.everything if reported.points) == priced
-
-
-@pytest.mark.parametrize("body", BODIES, ids=lambda body: "/".join(body.parts[-3:-1]))
-def test_every_finding_of_a_document_is_reported_once_with_its_position(body: Path) -> None:
-    result, document = of_fixture(body)
     about = result.about(document.url)
     own = [reported.finding for reported in about if not reported.rule.code.startswith("signature.")]  # added by merge
-    assert set(own) == set(document.assessment.findings)
-    assert len(own) == len(set(document.assessment.findings))
+    assert len(own) == len(set(own)) and set(own) == set(document.assessment.findings)
     positions = [reported.position for reported in about]
     assert None not in positions and positions == sorted(position for position in positions if position)
 
@@ -72,10 +61,8 @@ def test_findings_come_in_the_order_of_documents_and_lines() -> None:
     first = held("/.well-known/agent", adp_manifest(HOST, "a", base_url=f"https://{HOST}/", description="short"))
     second = held("/agent.json", {**awp_manifest(HOST), "awp_version": 2})
     result = report_of(first, second)
-    assert [reported.document for reported in result.findings] == sorted(
-        (reported.document for reported in result.findings),
-        key=lambda url: [first[0].url, second[0].url, None].index(url),
-    )
+    documents = [reported.document for reported in result.findings]
+    assert documents == sorted(documents, key=[first[0].url, second[0].url, None].index)
     positions = [reported.position for reported in result.about(first[0].url)]
     assert positions == sorted(position or Position() for position in positions)
 

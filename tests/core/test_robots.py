@@ -2,7 +2,8 @@
 
 import json
 import random
-from functools import cache
+import re
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -14,36 +15,25 @@ from tests.support.shared import shared
 HOST = "https://shop.example"
 
 
-@cache
-def recorded_cases() -> list[dict[str, object]]:
-    cases: list[dict[str, object]] = json.loads(shared("robots", "cases.json").read_text(encoding="utf-8"))
-    return cases
-
-
 def test_agrees_with_every_recorded_case() -> None:
+    cases = json.loads(shared("robots", "cases.json").read_text(encoding="utf-8"))
     mismatches = [
         case["id"]
-        for case in recorded_cases()
-        if Robots.parse(str(case["robots_txt"]).encode(), str(case["user_agent"])).allowed(str(case["url"]))
-        is not case["allowed"]
+        for case in cases
+        if Robots.parse(case["robots_txt"].encode(), case["user_agent"]).allowed(case["url"]) is not case["allowed"]
     ]
     assert mismatches == []
-    assert len(recorded_cases()) == 145
+    assert len(cases) == 145
 
 
 @pytest.mark.parametrize(
     ("status", "allowed", "reason"),
     [
-        (404, True, "robots_404"),
-        (401, True, "robots_401"),
-        (410, True, "robots_410"),
-        (302, True, "robots_302"),
-        (429, False, "robots_429"),
-        (500, False, "robots_500"),
-        (503, False, "robots_503"),
+        (404, True, "robots_404"), (401, True, "robots_401"), (410, True, "robots_410"), (302, True, "robots_302"),
+        (429, False, "robots_429"), (500, False, "robots_500"), (503, False, "robots_503"),
         (None, False, "read_timeout"),
     ],
-)
+)  # fmt: skip
 def test_the_status_decides_when_there_is_no_file(status: int | None, allowed: bool, reason: str) -> None:
     robots = Robots.from_answer(status, b"User-agent: *\nDisallow: /\n", "read_timeout")
     assert robots.allowed(f"{HOST}/agent.json") is allowed
@@ -97,16 +87,11 @@ def test_an_opt_out_must_name_this_crawler(body: str, opted_out: bool, allowed: 
 @pytest.mark.parametrize(
     ("line", "seconds"),
     [
-        ("Crawl-delay: 2.5", 2.5),
-        ("crawl-delay: 3600", MAX_DELAY),
-        ("Crawl-delay: 0", 0.0),
-        ("Crawl-delay: -1", None),
-        ("Crawl-delay: nan", None),
-        ("Crawl-delay: 1e999", None),
-        ("Crawl-delay: soon", None),
-        ("Crawl-delay: " + "9" * 400, MAX_DELAY),
+        ("Crawl-delay: 2.5", 2.5), ("crawl-delay: 3600", MAX_DELAY), ("Crawl-delay: 0", 0.0),
+        ("Crawl-delay: -1", None), ("Crawl-delay: nan", None), ("Crawl-delay: 1e999", None),
+        ("Crawl-delay: soon", None), ("Crawl-delay: " + "9" * 400, MAX_DELAY),
     ],
-)
+)  # fmt: skip
 def test_crawl_delay(line: str, seconds: float | None) -> None:
     assert Robots.parse(f"User-agent: *\n{line}\n".encode()).crawl_delay == seconds
 
@@ -127,35 +112,16 @@ def test_pointers() -> None:
 
 def test_bytes_of_any_kind_get_an_answer() -> None:
     rng = random.Random(9309)
-    pieces = [
-        b"user-agent",
-        b"disallow",
-        b"allow",
-        b":",
-        b" ",
-        b"\n",
-        b"\r",
-        b"/",
-        b"*",
-        b"$",
-        b"#",
-        b"%",
-        b"\x00",
-        b"\xff",
-    ]
+    pieces = [b"user-agent", b"disallow", b"allow", *(bytes((byte,)) for byte in b": \n\r/*$#%\x00\xff")]
     for _ in range(20_000):
-        if rng.random() < 0.5:
-            body = rng.randbytes(rng.randrange(60))
-        else:
-            body = b"".join(rng.choices(pieces, k=rng.randrange(30)))
+        is_noise = rng.random() < 0.5
+        body = rng.randbytes(rng.randrange(60)) if is_noise else b"".join(rng.choices(pieces, k=rng.randrange(30)))
         assert Robots.parse(body).allowed("/a/b?c=%2f") in (True, False)
 
 
 @settings(max_examples=200)
 @given(st.text(alphabet="ab/*$", max_size=12), st.text(alphabet="ab/", max_size=12))
 def test_patterns_match_as_their_regular_expression(pattern: str, tail: str) -> None:
-    import re
-
     path = "/" + tail
     body, end = (pattern[:-1], r"\Z") if pattern.endswith("$") else (pattern, "")
     expression = ".*".join(re.escape(piece) for piece in body.split("*")) + end
@@ -172,32 +138,20 @@ def test_patterns_match_as_their_regular_expression(pattern: str, tail: str) -> 
     ],
     ids=["100,000 agents", "one long pattern", "many starred patterns"],
 )
-def test_work_is_bounded_by_the_size_of_the_file(body: bytes, work: "Work") -> None:
+def test_work_is_bounded_by_the_size_of_the_file(body: bytes) -> None:
     """The measure is function calls of this project per byte of the file, not time."""
-    with work:
-        robots = Robots.parse(body)
-        robots.allowed("/" + "a" * 2000)
-    assert work.calls < 3 * min(len(body), CAP)
-
-
-class Work:
     calls = 0
 
-    def __enter__(self) -> "Work":
-        import sys
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
 
-        sys.setprofile(lambda *_: setattr(self, "calls", self.calls + 1))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        import sys
-
+    sys.setprofile(count)
+    try:
+        Robots.parse(body).allowed("/" + "a" * 2000)
+    finally:
         sys.setprofile(None)
-
-
-@pytest.fixture
-def work() -> Work:
-    return Work()
+    assert calls < 3 * min(len(body), CAP)
 
 
 def test_the_token_is_one_that_robots_files_can_name() -> None:

@@ -3,55 +3,33 @@
 import json
 from dataclasses import replace
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from registry.core.assessing import rules as assessing_rules
-from registry.core.assessing.assess import assess_body
 from registry.core.format_support import common_rules
 from registry.core.formats.adp import rules as adp_rules
 from registry.core.merging.merge import LocatedFinding
-from registry.core.model.findings import Finding, Rule, Severity
-from registry.core.model.services import (
-    Auth,
-    AuthScheme,
-    Capability,
-    Invocation,
-    Origin,
-    Policies,
-    Pricing,
-    Protocol,
-    Provider,
-    RateLimit,
-    Service,
-)
+from registry.core.model import services
+from registry.core.model.findings import Finding, Rule
 from registry.core.scoring import rules as scoring_rules
 from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS, VERSION
 from registry.core.scoring.score import Score, score
 
-CALL = Invocation("http", "https://a.example/x", "POST")
-FULL = Service(
+CALL = services.Invocation("http", "https://a.example/x", "POST")
+FULL = services.Service(
     name="A",
     description="Does everything there is to do.",
     version="1.0.0",
-    provider=Provider("A Ltd", "https://a.example", "agents@a.example"),
+    provider=services.Provider("A Ltd", "https://a.example", "agents@a.example"),
     capabilities=(
-        Capability(
-            "x",
-            "x",
-            "Does it.",
-            params={"type": "object"},
-            result={"type": "object"},
-            side_effects=True,
-            invocations=(CALL,),
+        services.Capability(
+            "x", "x", "Does it.", {"type": "object"}, {"type": "object"}, side_effects=True, invocations=(CALL,)
         ),
     ),
-    auth=Auth((AuthScheme("none"),), False),
-    pricing=Pricing("free"),
-    policies=Policies(terms_url="https://a.example/terms", rate_limit=RateLimit(10, "1m")),
-    protocols=(Protocol("adp", "1.0"),),
+    auth=services.Auth((services.AuthScheme("none"),), False),
+    pricing=services.Pricing("free"),
+    policies=services.Policies(terms_url="https://a.example/terms", rate_limit=services.RateLimit(10, "1m")),
+    protocols=(services.Protocol("adp", "1.0"),),
     provenance={
-        name: Origin(f"https://a.example/{form}", f"/{name}", form)
+        name: services.Origin(f"https://a.example/{form}", f"/{name}", form)
         for name, form in (("name", "adp"), ("description", "awp"), ("version", "atp"))
     },
 )
@@ -64,13 +42,9 @@ def points_lost(result: Score) -> dict[Rule, float]:
 
 def test_a_complete_service_scores_100() -> None:
     result = score(FULL, [])
-    assert result.value == 100
+    assert result.value == sum(SECTION_POINTS.values()) == 100
     assert result.lines == ()
     assert result.version == VERSION
-
-
-def test_the_section_points_add_up_to_100() -> None:
-    assert sum(SECTION_POINTS.values()) == 100
 
 
 def test_every_point_lost_has_a_line_with_its_remedy() -> None:
@@ -90,7 +64,7 @@ def test_every_point_lost_has_a_line_with_its_remedy() -> None:
 
 
 def test_a_rule_costs_its_share_of_the_capabilities() -> None:
-    undescribed = Capability("y", "y", None, params={}, result={}, side_effects=False, invocations=(CALL,))
+    undescribed = services.Capability("y", "y", None, params={}, result={}, side_effects=False, invocations=(CALL,))
     full = scoring_rules.CAPABILITY_UNDESCRIBED.points
     one_of_two = replace(FULL, capabilities=(*FULL.capabilities, undescribed))
     assert points_lost(score(one_of_two, []))[scoring_rules.CAPABILITY_UNDESCRIBED] == full / 2
@@ -125,7 +99,7 @@ def test_a_finding_about_the_whole_document_costs_in_full() -> None:
 
 def test_a_section_never_falls_below_zero() -> None:
     everything = [LocatedFinding(Finding(rule), "https://a.example/") for rule in RUBRIC.values()]
-    result = score(Service(), everything)
+    result = score(services.Service(), everything)
     assert 0 <= result.value <= 100
     assert all(points >= 0 for points in result.sections.values())
 
@@ -136,49 +110,21 @@ def test_repeating_a_finding_costs_nothing_more() -> None:
 
 
 def test_a_skill_is_not_blamed_for_what_its_format_cannot_say() -> None:
-    skill = Capability("s", "s", "Talks.", invocations=(Invocation("a2a_skill", "https://a.example/a2a", "POST"),))
+    skill = services.Capability(
+        "s", "s", "Talks.", invocations=(services.Invocation("a2a_skill", "https://a.example/a2a", "POST"),)
+    )
     reasons = set(points_lost(score(replace(FULL, capabilities=(skill,)), [])))
     assert not reasons & {scoring_rules.CAPABILITY_WITHOUT_PARAMS, scoring_rules.CAPABILITY_SIDE_EFFECTS_UNKNOWN}
 
 
 def test_an_unread_detail_is_unknown_and_not_zero() -> None:
-    pointer = Capability("p", "p", "Later.", detail_url="https://a.example/p", invocations=(Invocation("pointer"),))
+    pointer = services.Capability(
+        "p", "p", "Later.", detail_url="https://a.example/p", invocations=(services.Invocation("pointer"),)
+    )
     assert score(replace(FULL, capabilities=(pointer,)), []).value == 100
-
-
-def test_a_delete_without_confirmation_is_told() -> None:
-    delete = replace(FULL.capabilities[0], invocations=(replace(CALL, method="DELETE"),))
-    assert scoring_rules.CAPABILITY_UNCONFIRMED in points_lost(score(replace(FULL, capabilities=(delete,)), []))
 
 
 def test_the_stored_form_is_json() -> None:
     stored = json.loads(json.dumps(score(replace(FULL, name=None), []).to_json()))
     assert stored["lines"][0]["reason"] == scoring_rules.SERVICE_UNNAMED.code
     assert stored["facts"]["capabilities"] == 1
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=400))
-def test_description_texts_never_raise_a_score(text: str) -> None:
-    """A description is worth the same whatever its text."""
-
-    def manifest_with(words: str) -> dict[str, object]:
-        action = {"id": "x", "endpoint": "/x", "method": "GET", "description": words}
-        return {"awp_version": "0.2", "domain": "a.example", "intent": words, "actions": [action]}
-
-    scores = []
-    for manifest in (manifest_with("plain " + text), manifest_with("plain")):
-        assessment = assess_body(json.dumps(manifest).encode(), "https://a.example/agent.json", "application/json")
-        assert assessment.service is not None
-        scores.append(
-            score(
-                assessment.service, [LocatedFinding(f, "https://a.example/agent.json") for f in assessment.findings]
-            ).value
-        )
-    assert scores[0] <= scores[1]
-
-
-def test_severities_of_the_table_are_ordered_by_cost() -> None:
-    """An INFO rule never costs more than any WARNING rule may."""
-    costs = {s: max(rule.points for rule in RUBRIC.values() if rule.severity is s) for s in Severity}
-    assert costs[Severity.INFO] <= costs[Severity.WARNING]

@@ -76,20 +76,12 @@ def test_a_newer_list_is_believed() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
-        b"<!doctype html><title>Not today</title>",
-        BODY[: len(BODY) * 9 // 10],
-        BODY[len(BODY) // 10 :],
-        BODY + b"\xff\xfe",
-        with_rule("<script>"),
-        with_rule("two..dots"),
-        with_rule("*"),
-        with_rule("a.*.b"),
-        with_rule("\u2603\u200d.com"),
-        BODY.replace(b"===BEGIN PRIVATE", b"===END PRIVATE", 1),
+        b"", b"<!doctype html><title>Not today</title>", BODY[: len(BODY) * 9 // 10], BODY[len(BODY) // 10 :],
+        BODY + b"\xff\xfe", with_rule("<script>"), with_rule("two..dots"), with_rule("*"), with_rule("a.*.b"),
+        with_rule("\u2603\u200d.com"), BODY.replace(b"===BEGIN PRIVATE", b"===END PRIVATE", 1),
     ],
     ids=["empty", "page", "cut", "headless", "bytes", "markup", "dots", "star", "inner star", "no label", "markers"],
-)
+)  # fmt: skip
 def test_what_is_no_list_is_refused(body: bytes) -> None:
     with pytest.raises(BadReference):
         parse_suffixes(body)

@@ -9,15 +9,11 @@ from registry.core.wording.text import QUERY_TERMS, REQUEST_WORDS, TOKEN_CHARS, 
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("getWeather_v2", "get Weather v2"),
-        ("HTTPServer", "HTTP Server"),
-        ("send-email.to/inbox", "send email to inbox"),
-        ("list::all|now&then", "list all now then"),
-        ("weather", "weather"),
-        ("base64Encode", "base64 Encode"),
-        ("", ""),
+        ("getWeather_v2", "get Weather v2"), ("HTTPServer", "HTTP Server"),
+        ("send-email.to/inbox", "send email to inbox"), ("list::all|now&then", "list all now then"),
+        ("weather", "weather"), ("base64Encode", "base64 Encode"), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_names_split_where_a_reader_would(name: str, parts: str) -> None:
     assert split_name(name) == parts
 
@@ -60,18 +56,8 @@ def test_request_words_are_removed_from_queries(query: str, words: list[str]) ->
 
 
 def test_words_that_name_what_services_do_are_no_request_words() -> None:
-    assert not REQUEST_WORDS & {
-        "find",
-        "search",
-        "check",
-        "create",
-        "list",
-        "information",
-        "tool",
-        "app",
-        "id",
-        "shell",
-    }
+    words = {"find", "search", "check", "create", "list", "information", "tool", "app", "id", "shell"}
+    assert not REQUEST_WORDS & words
 
 
 @settings(max_examples=200)

@@ -128,7 +128,5 @@ def test_positions_count_characters_and_start_at_one() -> None:
 def test_without_libyaml_the_import_fails_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml.cyaml", None)
     spec = importlib.util.spec_from_file_location("yaml_reader_without_libyaml", yaml_reader.__file__)
-    assert spec is not None
-    assert spec.loader is not None
     with pytest.raises(ImportError, match="built without libyaml"):
         spec.loader.exec_module(importlib.util.module_from_spec(spec))

@@ -254,7 +254,7 @@ class OwnershipActions:
         """Make another host of the domain canonical for this one; None or the host itself ends that.
 
         It takes effect once an owner of the other host agrees: with the same ownership, or with its token as `consent`
-        (core/access/canonical_hosts.py). Raise what `_changing` raises, and BadSetting.
+        (core/access/claims.py). Raise what `_changing` raises, and BadSetting.
         """
         target = None if canonical == host else canonical
         async with self._changing(token, host) as owner:

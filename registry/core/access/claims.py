@@ -1,4 +1,5 @@
-"""Claims of ownership: what a claimant publishes to prove that a host is theirs, and for how long the proof counts.
+"""Claims of ownership: what a claimant publishes to prove that a host is theirs, how long the proof counts, and which
+canonical hosts of owners are in effect: an owner may name any host, and the named host has to agree.
 
 Each claim has its own value, so a published value proves nothing for another claimant or another host. An ownership
 lasts as long as its value stays published: it is verified again on a schedule.
@@ -7,11 +8,12 @@ lasts as long as its value stays published: it is verified again on a schedule.
 import base64
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, get_args
 
+from registry.core.names.authority import Relation, relation
 from registry.core.names.domains import registrable_domain
 
 Method = Literal["dns", "file"]
@@ -130,3 +132,23 @@ def covers(claimed: str, domain: str, scope: Scope, host: str) -> bool:
     if host == claimed:
         return True
     return scope == "domain" and claimed == domain == registrable_domain(host)  # guard: claim-scope
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalWish:
+    """The wish that `target` stands for `host`. `has_consent`: an owner of `target` agreed."""
+
+    host: str
+    target: str
+    has_consent: bool
+
+    @property
+    def is_allowed(self) -> bool:
+        return self.has_consent or relation(self.target, self.host) is Relation.SAME  # guard: pin-consent
+
+
+def in_effect(wishes: Collection[CanonicalWish]) -> dict[str, str]:
+    """Return the canonical host by host. A wish for a host that is allowed to point elsewhere has no effect, so there
+    are neither chains nor loops."""
+    allowed = {wish.host: wish.target for wish in wishes if wish.is_allowed}
+    return {host: target for host, target in allowed.items() if target not in allowed}  # guard: pin-chains

@@ -274,7 +274,8 @@ def _alternatives(url: str, value: dict[str, Json]) -> tuple[Pointer, ...]:
 
 def _assess_unreadable(refusal: Unreadable) -> Assessment:
     outcome = Outcome.TOO_LARGE if refusal.rule is reading_rules.TOO_LARGE else Outcome.MALFORMED
-    return Assessment(outcome, _reason_code(refusal.rule), findings=(Finding(refusal.rule, "", refusal.evidence),))
+    reason = refusal.rule.code.rpartition(".")[2]
+    return Assessment(outcome, reason, findings=(Finding(refusal.rule, "", refusal.evidence),))
 
 
 def _assess_foreign(scheme: Foreign) -> Assessment:
@@ -283,7 +284,3 @@ def _assess_foreign(scheme: Foreign) -> Assessment:
 
 def _no_manifest(reason: str, rule: Rule, evidence: str = "") -> Assessment:
     return Assessment(Outcome.NOT_A_MANIFEST, reason, findings=(Finding(rule, "", line(evidence, EVIDENCE_CHARS)),))
-
-
-def _reason_code(rule: Rule) -> str:
-    return rule.code.rpartition(".")[2]

@@ -62,13 +62,9 @@ class Controls:
 
     def same(self, fetched: FetchResult) -> Control | None:
         """Return the control that was answered with the same bytes, if its body was compared."""
+        facts = fetched.status, fetched.size
         for sample in self.samples:
-            if (
-                sample.head
-                and sample.status == fetched.status
-                and sample.size == fetched.size
-                and sample.sha256 == fetched.sha256
-            ):
+            if sample.head and (sample.status, sample.size) == facts and sample.sha256 == fetched.sha256:
                 return sample
         return None
 
@@ -89,14 +85,10 @@ class Controls:
         words = normalised(text)
         words_digest = _digest(" ".join(words).encode("latin-1"))
         is_page = _is_page(fetched)
-        return next(
-            (
-                sample
-                for sample in samples
-                if words_digest == sample.words or (not is_page and _resembles(sample, words))
-            ),
-            None,
-        )
+        for sample in samples:
+            if words_digest == sample.words or (not is_page and _resembles(sample, words)):
+                return sample
+        return None
 
 
 def control(fetched: FetchResult, form: str | None = None) -> Control:
@@ -118,24 +110,18 @@ def control(fetched: FetchResult, form: str | None = None) -> Control:
     )
 
 
-def similarity(a: frozenset[tuple[str, str]], b: frozenset[tuple[str, str]]) -> float:
-    """Return the Dice coefficient of two sets of word pairs, 0 to 1. Linear; equal letters alone do not count."""
-    total = len(a) + len(b)
-    return 2 * len(a & b) / total if total else 0.0
-
-
 def normalised(text: bytes) -> list[str]:
     """Return the words of a text except those with a digit, which are times, counters, identifiers or nonces."""
     # one character for each byte: str is searched and split several times as fast as bytes
     return [word for word in text.translate(_WORDS).decode("latin-1").split(" ") if word and "0" not in word]
 
 
-def _make_pairs(words: list[str]) -> frozenset[tuple[str, str]]:
-    return frozenset(pairwise(["", *words, ""]))
-
-
 def _resembles(sample: Control, words: list[str]) -> bool:
-    return bool(sample.text) and similarity(_make_pairs(normalised(sample.text)), _make_pairs(words)) >= SIMILAR
+    """Compare the Dice coefficient of the pairs of words with SIMILAR. Linear; equal letters alone do not count."""
+    if not sample.text:
+        return False
+    a, b = ({*pairwise(["", *texts, ""])} for texts in (normalised(sample.text), words))
+    return 2 * len(a & b) / (len(a) + len(b)) >= SIMILAR
 
 
 def _digest(text: bytes) -> bytes:

@@ -7,48 +7,11 @@ the document promised.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
-from registry.core.assessing import verdicts
+from registry.core import formats
 from registry.core.format_support.format import Dialect, Format
 from registry.core.format_support.shapes import any_text
-from registry.core.formats import (
-    FORMATS,
-    a2a,
-    acp,
-    adp,
-    adp_detail,
-    agent_json,
-    agent_permissions,
-    agent_skills_index,
-    agents_json,
-    agents_txt,
-    ai_catalog,
-    ai_plugin,
-    ai_txt,
-    aid,
-    anp,
-    api_catalog,
-    atp,
-    auth_md,
-    awas,
-    awp,
-    did,
-    jwks,
-    llms_full_txt,
-    llms_txt,
-    mcp_json,
-    mcp_server_card,
-    mcp_server_json,
-    mcp_tools_list,
-    oasf,
-    oauth_authorization_server,
-    oauth_protected_resource,
-    openapi,
-    pricing_md,
-    ucp,
-    woa,
-    x402,
-)
 from registry.core.model.documents import Document, Json
 from registry.core.reading.yaml_reader import read_yaml
 
@@ -62,7 +25,10 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """A file that states that a protocol is not offered; `format` is its slug if the file reveals it."""
+    """A file that states that a protocol is not offered, published because scanners ask for the path.
+
+    `format` is its slug if the file reveals it.
+    """
 
     format: str | None = None
 
@@ -95,81 +61,111 @@ class Match:
     reader: Callable[[str], Json] | None = None
 
 
+def _has(*members: str) -> Dialect:
+    """Return a test for a JSON object with all these members."""
+    return lambda document: "" if isinstance(document.value, dict) and document.value.keys() >= {*members} else None
+
+
+_ABSENCE_MEMBERS: Final = (
+    *((form.absence_member, form.slug) for form in formats.FORMATS if form.absence_member is not None),
+    ("protocol", ""),
+)
+
+
+def _stated_absence(document: Document) -> str | None:
+    """Return the slug of the format declared absent, "" if only other parts of the file can tell, else None."""
+    value = document.value
+    if not isinstance(value, dict):
+        return None
+    for key, slug in _ABSENCE_MEMBERS:
+        member = value.get(key)
+        if isinstance(member, dict) and member.get("available") is False:
+            return slug
+    return "" if value.get("available") is False else None
+
+
+def _aid_like(document: Document) -> str | None:
+    """Recognise AID's members without AID's version."""
+    value = document.value
+    if not isinstance(value, dict) or not value.keys() >= {"v", "p", "u"}:
+        return None
+    return None if re.fullmatch(r"aid\d+", str(value["v"])) else ""
+
+
 def _last_segment_pattern(form: Format) -> re.Pattern[str]:
     """Return a pattern for the last segment of the format's preferred path, in any folder."""
     return re.compile(re.escape("/" + form.paths[0].rpartition("/")[2]) + "$")
 
 
+_DISTINCT: Final = (
+    formats.atp, formats.woa, formats.ucp, formats.api_catalog, formats.ai_catalog, formats.acp, formats.openapi,
+    formats.ai_plugin, formats.agents_json, formats.anp, formats.x402, formats.agent_skills_index,
+    formats.oauth_protected_resource, formats.oauth_authorization_server, formats.jwks, formats.did, formats.aid,
+    formats.agent_permissions, formats.adp, formats.agent_json,
+)  # fmt: skip
+
 ROWS: tuple[RecognitionRow, ...] = (
     # --- strong rows: content alone decides
-    RecognitionRow(verdicts.stated_absence, Negative()),
-    RecognitionRow(verdicts.json_rpc, Foreign("json-rpc")),
-    RecognitionRow(awp.dialect, awp.FORMAT),
-    RecognitionRow(awp.legacy_dialect, awp.FORMAT),
-    RecognitionRow(atp.dialect, atp.FORMAT),
-    RecognitionRow(woa.dialect, woa.FORMAT),
-    RecognitionRow(ucp.dialect, ucp.FORMAT),
-    RecognitionRow(api_catalog.dialect, api_catalog.FORMAT),
-    RecognitionRow(ai_catalog.dialect, ai_catalog.FORMAT),
-    RecognitionRow(acp.dialect, acp.FORMAT),
-    RecognitionRow(openapi.dialect, openapi.FORMAT),
-    RecognitionRow(ai_plugin.dialect, ai_plugin.FORMAT),
-    RecognitionRow(agents_json.dialect, agents_json.FORMAT),
-    RecognitionRow(anp.dialect, anp.FORMAT),
-    RecognitionRow(x402.dialect, x402.FORMAT),
-    RecognitionRow(agent_skills_index.dialect, agent_skills_index.FORMAT),
-    RecognitionRow(oauth_protected_resource.dialect, oauth_protected_resource.FORMAT),
-    RecognitionRow(oauth_authorization_server.dialect, oauth_authorization_server.FORMAT),
-    RecognitionRow(jwks.dialect, jwks.FORMAT),
-    RecognitionRow(did.dialect, did.FORMAT),
-    RecognitionRow(aid.dialect, aid.FORMAT),
-    RecognitionRow(agent_permissions.dialect, agent_permissions.FORMAT),
-    RecognitionRow(adp.dialect, adp.FORMAT),
-    RecognitionRow(agent_json.dialect, agent_json.FORMAT),
-    RecognitionRow(verdicts.ahp, Foreign("ahp")),
-    RecognitionRow(verdicts.agent_discovery, Foreign("agent-discovery")),
-    RecognitionRow(verdicts.facts, Foreign("facts")),
-    RecognitionRow(agent_json.wrapped, agent_json.FORMAT),
-    RecognitionRow(verdicts.aid_like, Foreign("aid-like")),
-    RecognitionRow(verdicts.workstate, Foreign("workstate")),
-    RecognitionRow(oasf.dialect, oasf.FORMAT),
-    RecognitionRow(mcp_server_card.by_schema, mcp_server_card.FORMAT),
-    RecognitionRow(mcp_server_json.dialect, mcp_server_json.FORMAT),
-    RecognitionRow(mcp_server_card.by_remotes, mcp_server_card.FORMAT),
-    RecognitionRow(mcp_server_card.by_server_info, mcp_server_card.FORMAT),
-    RecognitionRow(a2a.dialect, a2a.FORMAT),
-    RecognitionRow(mcp_json.dialect, mcp_json.FORMAT),
-    RecognitionRow(atp.lax_dialect, atp.FORMAT),
+    RecognitionRow(_stated_absence, Negative()),
+    RecognitionRow(_has("jsonrpc"), Foreign("json-rpc")),
+    RecognitionRow(formats.awp.dialect, formats.awp.FORMAT),
+    RecognitionRow(formats.awp.legacy_dialect, formats.awp.FORMAT),
+    *(RecognitionRow(module.dialect, module.FORMAT) for module in _DISTINCT),
+    RecognitionRow(_has("ahp"), Foreign("ahp")),
+    RecognitionRow(_has("agent_discovery_version"), Foreign("agent-discovery")),
+    RecognitionRow(_has("subject", "facts"), Foreign("facts")),
+    RecognitionRow(formats.agent_json.wrapped, formats.agent_json.FORMAT),
+    RecognitionRow(_aid_like, Foreign("aid-like")),
+    RecognitionRow(_has("awp_version", "workstate_id"), Foreign("workstate")),
+    RecognitionRow(_has("awp_version", "modules"), Foreign("workstate")),
+    RecognitionRow(formats.oasf.dialect, formats.oasf.FORMAT),
+    RecognitionRow(formats.mcp_server_card.by_schema, formats.mcp_server_card.FORMAT),
+    RecognitionRow(formats.mcp_server_json.dialect, formats.mcp_server_json.FORMAT),
+    RecognitionRow(formats.mcp_server_card.by_remotes, formats.mcp_server_card.FORMAT),
+    RecognitionRow(formats.mcp_server_card.by_server_info, formats.mcp_server_card.FORMAT),
+    RecognitionRow(formats.a2a.dialect, formats.a2a.FORMAT),
+    RecognitionRow(formats.mcp_json.dialect, formats.mcp_json.FORMAT),
+    RecognitionRow(formats.atp.lax_dialect, formats.atp.FORMAT),
     # --- weak rows: only at their own paths
-    RecognitionRow(awas.weak_dialect, awas.FORMAT, only_at=awas.OWN_PATHS),
-    RecognitionRow(a2a.without_skills, a2a.FORMAT, only_at=re.compile(r"/agent(-card)?\.json$")),
-    RecognitionRow(mcp_json.at_mcp_path, mcp_json.FORMAT, only_at=re.compile(r"mcp")),
-    RecognitionRow(agent_skills_index.at_own_path, agent_skills_index.FORMAT, only_at=re.compile(r"/(agent-)?skills/")),
-    RecognitionRow(x402.at_own_path, x402.FORMAT, only_at=re.compile(r"x402")),
-    RecognitionRow(ai_catalog.at_own_path, ai_catalog.FORMAT, only_at=re.compile(r"/(ard|ai-catalog)\.json$")),
-    RecognitionRow(acp.at_own_path, acp.FORMAT, only_at=re.compile(r"^/\.well-known/acp(\.json)?$")),
-    RecognitionRow(ucp.at_own_path, ucp.FORMAT, only_at=re.compile(r"^/\.well-known/ucp(/|$)")),
-    RecognitionRow(api_catalog.at_own_path, api_catalog.FORMAT, only_at=re.compile(r"^/\.well-known/api-catalog$")),
+    RecognitionRow(formats.awas.weak_dialect, formats.awas.FORMAT, only_at=formats.awas.OWN_PATHS),
+    RecognitionRow(formats.a2a.without_skills, formats.a2a.FORMAT, only_at=re.compile(r"/agent(-card)?\.json$")),
+    RecognitionRow(formats.mcp_json.at_mcp_path, formats.mcp_json.FORMAT, only_at=re.compile(r"mcp")),
     RecognitionRow(
-        agent_json.at_card_path, agent_json.FORMAT, only_at=re.compile(r"/(ai-)?agents?(-card|-manifest)?(\.json)?$")
+        formats.agent_skills_index.at_own_path,
+        formats.agent_skills_index.FORMAT,
+        only_at=re.compile(r"/(agent-)?skills/"),
+    ),
+    RecognitionRow(formats.x402.at_own_path, formats.x402.FORMAT, only_at=re.compile(r"x402")),
+    RecognitionRow(
+        formats.ai_catalog.at_own_path, formats.ai_catalog.FORMAT, only_at=re.compile(r"/(ard|ai-catalog)\.json$")
+    ),
+    RecognitionRow(formats.acp.at_own_path, formats.acp.FORMAT, only_at=re.compile(r"^/\.well-known/acp(\.json)?$")),
+    RecognitionRow(formats.ucp.at_own_path, formats.ucp.FORMAT, only_at=re.compile(r"^/\.well-known/ucp(/|$)")),
+    RecognitionRow(
+        formats.api_catalog.at_own_path, formats.api_catalog.FORMAT, only_at=re.compile(r"^/\.well-known/api-catalog$")
+    ),
+    RecognitionRow(
+        formats.agent_json.at_card_path,
+        formats.agent_json.FORMAT,
+        only_at=re.compile(r"/(ai-)?agents?(-card|-manifest)?(\.json)?$"),
     ),
     # --- only where a pointer promised the format
-    RecognitionRow(adp_detail.dialect, adp_detail.FORMAT, promised=True),
-    RecognitionRow(mcp_tools_list.dialect, mcp_tools_list.FORMAT, promised=True),
+    RecognitionRow(formats.adp_detail.dialect, formats.adp_detail.FORMAT, promised=True),
+    RecognitionRow(formats.mcp_tools_list.dialect, formats.mcp_tools_list.FORMAT, promised=True),
     # --- texts: only at their own paths
     RecognitionRow(
-        openapi.yaml,
-        openapi.FORMAT,
+        formats.openapi.yaml,
+        formats.openapi.FORMAT,
         only_at=re.compile(r"(openapi|swagger)[^/]*\.ya?ml$|/openapi$"),
         text=True,
         typed=re.compile(r"yaml|vnd\.oai\.openapi$"),
         reader=read_yaml,
     ),
-    RecognitionRow(any_text, llms_txt.FORMAT, only_at=re.compile(r"/llms\.txt$"), text=True),
-    RecognitionRow(verdicts.agents_md, Foreign("agents-md"), only_at=re.compile(r"/AGENTS\.md$"), text=True),
+    RecognitionRow(any_text, formats.llms_txt.FORMAT, only_at=re.compile(r"/llms\.txt$"), text=True),
+    RecognitionRow(any_text, Foreign("agents-md"), only_at=re.compile(r"/AGENTS\.md$"), text=True),
     *(
         RecognitionRow(any_text, module.FORMAT, only_at=_last_segment_pattern(module.FORMAT), text=True)
-        for module in (auth_md, pricing_md, ai_txt, agents_txt, llms_full_txt)
+        for module in (formats.auth_md, formats.pricing_md, formats.ai_txt, formats.agents_txt, formats.llms_full_txt)
     ),
 )
 
@@ -206,7 +202,7 @@ def _absent_format(document: Document, path: str) -> str | None:
         is_strong = row.only_at is None and not row.text and not row.promised
         if is_strong and isinstance(row.result, Format) and row.test(document) is not None:
             return row.result.slug
-    return next((form.slug for form in FORMATS if path in form.paths), None)
+    return next((form.slug for form in formats.FORMATS if path in form.paths), None)
 
 
 def _path(url: str) -> str:

@@ -1,8 +1,5 @@
-"""Decide outcomes by status or challenge, and recognise denials and foreign schemes at the paths of known formats.
-
-For manifests the status decides first: a 404 with a JSON body is a 404 (docs/crawler.md, "Controls", "Outcomes").
-Denials are files that declare a protocol absent, published because scanners ask for the path. The test of a foreign
-scheme returns "" for a document of the scheme, else None.
+"""Decide outcomes by status or challenge. A status decides first: a 404 with a JSON body is a 404 (docs/crawler.md,
+"Controls", "Outcomes").
 """
 
 import re
@@ -12,8 +9,7 @@ from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Final
 
-from registry.core.formats import FORMATS
-from registry.core.model.documents import Document, FetchResult, Outcome
+from registry.core.model.documents import FetchResult, Outcome
 from registry.core.names.domains import parse_url
 
 READ: Final = frozenset({200, 203})
@@ -24,47 +20,25 @@ MAX_RETRY_AFTER: Final = 24 * 3600
 _HOME = re.compile(r"/(index|home|404|not-?found|login|sign-?in)?(\.html?|/)?", re.IGNORECASE)
 
 _BY_STATUS: Final[Mapping[int, Outcome]] = MappingProxyType(
-    {
-        401: Outcome.REFUSED,
-        402: Outcome.REFUSED,
-        403: Outcome.REFUSED,
-        404: Outcome.ABSENT,
-        407: Outcome.REFUSED,
-        408: Outcome.SERVER_ERROR,
-        410: Outcome.GONE,
-        421: Outcome.SERVER_ERROR,
-        425: Outcome.SERVER_ERROR,
-        429: Outcome.RATE_LIMITED,
-        451: Outcome.REFUSED,
-    }
+    dict.fromkeys((401, 402, 403, 407, 451), Outcome.REFUSED)
+    | dict.fromkeys((408, 421, 425), Outcome.SERVER_ERROR)
+    | {404: Outcome.ABSENT, 410: Outcome.GONE, 429: Outcome.RATE_LIMITED}
 )
 
 _CHALLENGE_HEAD = 8 * 1024
 _CHALLENGE_STATUSES = frozenset({200, 202, 203, 401, 403, 405, 503})
 _CHALLENGE_FIELDS = (
-    ("cf-mitigated", "challenge"),
-    ("x-vercel-mitigated", "challenge"),
-    ("x-amzn-waf-action", "challenge"),
-    ("x-amzn-waf-action", "captcha"),
-)
+    ("cf-mitigated", "challenge"), ("x-vercel-mitigated", "challenge"),
+    ("x-amzn-waf-action", "challenge"), ("x-amzn-waf-action", "captcha"),
+)  # fmt: skip
 # Marks in the interstitials of Anubis, Cloudflare, Vercel, AWS WAF, DataDome, HUMAN, Imperva, Sucuri and DDoS-Guard, in
 # lower case. Searched one by one: a regular expression of alternatives takes fifty times as long on a page.
 _CHALLENGE_MARKS = (
-    b"anubis_challenge",
-    b"/.within.website/x/",
-    b"/cdn-cgi/challenge-platform/",
-    b"_cf_chl_opt",
-    b"cf-chl-widget",
-    b"<title>just a moment...</title>",
-    b"vercel security checkpoint",
-    b"awswafintegration",
-    b"aws-waf-token",
-    b"captcha-delivery.com",
-    b"px-captcha",
-    b"_incapsula_resource",
-    b"sucuri_cloudproxy_js",
+    b"anubis_challenge", b"/.within.website/x/", b"/cdn-cgi/challenge-platform/", b"_cf_chl_opt", b"cf-chl-widget",
+    b"<title>just a moment...</title>", b"vercel security checkpoint", b"awswafintegration", b"aws-waf-token",
+    b"captcha-delivery.com", b"px-captcha", b"_incapsula_resource", b"sucuri_cloudproxy_js",
     b"ddos-guard/js-challenge",
-)
+)  # fmt: skip
 
 
 def get_outcome_of_status(status: int) -> tuple[Outcome, str] | None:
@@ -84,9 +58,8 @@ def is_challenge(fetched: FetchResult) -> bool:
     """Return whether a bot check answered instead of the site, by its header fields or its HTML page."""
     if fetched.status not in _CHALLENGE_STATUSES:
         return False
-    for name, value in _CHALLENGE_FIELDS:
-        if name in fetched.headers and fetched.headers[name].lower() == value:
-            return True
+    if any(fetched.headers.get(name, "").lower() == value for name, value in _CHALLENGE_FIELDS):
+        return True
     head = fetched.body[:_CHALLENGE_HEAD].lstrip()
     if head[:1] != b"<":
         return False
@@ -117,64 +90,3 @@ def is_home(url: str) -> bool:
     """Return whether a redirect target is the front page, a login or an error page: the usual form of "not here"."""
     parsed = parse_url(url)
     return parsed is not None and _HOME.fullmatch(parsed.target.partition("?")[0]) is not None
-
-
-_MEMBERS: Final = (
-    *((form.absence_member, form.slug) for form in FORMATS if form.absence_member is not None),
-    ("protocol", ""),
-)
-
-
-def stated_absence(document: Document) -> str | None:
-    """Return the slug of the format declared absent, "" if only other parts of the file can tell, else None."""
-    value = document.value
-    if not isinstance(value, dict):
-        return None
-    for key, slug in _MEMBERS:
-        member = value.get(key)
-        if isinstance(member, dict) and member.get("available") is False:
-            return slug
-    return "" if value.get("available") is False else None
-
-
-def json_rpc(document: Document) -> str | None:
-    value = document.value
-    return "" if isinstance(value, dict) and "jsonrpc" in value else None
-
-
-def ahp(document: Document) -> str | None:
-    """Recognise Agent Handshake Protocol."""
-    value = document.value
-    return "" if isinstance(value, dict) and "ahp" in value else None
-
-
-def agent_discovery(document: Document) -> str | None:
-    value = document.value
-    return "" if isinstance(value, dict) and "agent_discovery_version" in value else None
-
-
-def facts(document: Document) -> str | None:
-    """Recognise a file of facts about a subject."""
-    value = document.value
-    return "" if isinstance(value, dict) and "subject" in value and "facts" in value else None
-
-
-def aid_like(document: Document) -> str | None:
-    """Recognise AID's members without AID's version."""
-    value = document.value
-    if not isinstance(value, dict) or not all(key in value for key in ("v", "p", "u")):
-        return None
-    return None if re.fullmatch(r"aid\d+", str(value["v"])) else ""
-
-
-def workstate(document: Document) -> str | None:
-    """Recognise a protocol about work states that also calls its version `awp_version`."""
-    value = document.value
-    if not isinstance(value, dict) or "awp_version" not in value:
-        return None
-    return "" if "workstate_id" in value or "modules" in value else None
-
-
-def agents_md(document: Document) -> str | None:
-    """Recognise instructions for coding agents in a source repository, whose AGENTS.md is served with the site."""
-    return "" if document.text is not None else None

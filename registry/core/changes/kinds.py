@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, NamedTuple, Self, get_args
 
 from registry.core.access.claims import OwnershipState
 from registry.core.model.listing import TrustLevel
@@ -28,22 +28,6 @@ Kind = Literal[
     "ownership.ended",  # the ownership is over, and what its owner had set
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-SAYS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "service.listed": "listed",
-        "service.changed": "changed",
-        "service.delisted": "no longer listed",
-        "service.hidden": "no longer shown",
-        "host.opted_out": "opted out, with all hosts below it",
-        "host.blocked": "blocked by this registry, with all hosts below it",
-        "host.forgotten": "forgotten, with all hosts below it",
-        "host.readmitted": "may be visited again",
-        "ownership.proven": "ownership proven",
-        "ownership.changed": "note or canonical host of its owner changed",
-        "ownership.ended": "ownership ended",
-    }
-)
-"""Kind -> the event in words."""
 
 LISTED: Final = frozenset({"service.listed", "service.changed"})
 """Kinds of events of services that are listed."""
@@ -112,41 +96,38 @@ def state_of_host(
     return "gone" if was_found else "never_validated"
 
 
+class _Event(NamedTuple):
+    """An event in words, the state that it tells unless its payload states another, and the members of its payload."""
+
+    says: str
+    state: State | OwnershipState
+    members: tuple[str, ...]
+
+
 _OF_SERVICE: Final = (
-    "state", "name", "score", "trust_level", "formats", "injection_flags", "cause", "fingerprint", "changed",
-    "capabilities", "difference", "truncated", "redacted",
+    "name", "score", "trust_level", "formats", "injection_flags", "cause", "fingerprint", "changed", "capabilities",
+    "difference", "truncated", "redacted",
 )  # fmt: skip
-_MEMBERS: Final[Mapping[Kind, tuple[str, ...]]] = MappingProxyType(
+_EVENTS: Final[Mapping[str, _Event]] = MappingProxyType(
     {
-        "service.listed": _OF_SERVICE,
-        "service.changed": _OF_SERVICE,
-        "service.delisted": ("state", "reason", "outcome"),
-        "service.hidden": ("state",),
-        "host.opted_out": ("state", "how"),
-        "host.blocked": ("state", "how"),
-        "host.forgotten": ("state", "reason", "stays_out"),
-        "host.readmitted": ("state", "how"),
-        "ownership.proven": ("state", "method", "scope"),
-        "ownership.changed": ("state", "changed"),
-        "ownership.ended": ("state", "scope", "reason"),
+        "service.listed": _Event("listed", "fresh", _OF_SERVICE),
+        "service.changed": _Event("changed", "fresh", _OF_SERVICE),
+        "service.delisted": _Event("no longer listed", "gone", ("reason", "outcome")),
+        "service.hidden": _Event("no longer shown", "opted_out", ()),
+        "host.opted_out": _Event("opted out, with all hosts below it", "opted_out", ("how",)),
+        "host.blocked": _Event("blocked by this registry, with all hosts below it", "blocked", ("how",)),
+        "host.forgotten": _Event("forgotten, with all hosts below it", "gone", ("reason", "stays_out")),
+        "host.readmitted": _Event("may be visited again", "never_validated", ("how",)),
+        "ownership.proven": _Event("ownership proven", "proven", ("method", "scope")),
+        "ownership.changed": _Event("note or canonical host of its owner changed", "proven", ("changed",)),
+        "ownership.ended": _Event("ownership ended", "ended", ("scope", "reason")),
     }
 )
-# For events of earlier versions, which have none.
-_STATES: Final[Mapping[Kind, State | OwnershipState]] = MappingProxyType(
-    {
-        "service.listed": "fresh",
-        "service.changed": "fresh",
-        "service.delisted": "gone",
-        "service.hidden": "opted_out",
-        "host.opted_out": "opted_out",
-        "host.blocked": "blocked",
-        "host.forgotten": "gone",
-        "host.readmitted": "never_validated",
-        "ownership.proven": "proven",
-        "ownership.changed": "proven",
-        "ownership.ended": "ended",
-    }
-)
+_UNKNOWN: Final = _Event("", "never_validated", ())
+
+SAYS: Final[Mapping[str, str]] = MappingProxyType({kind: event.says for kind, event in _EVENTS.items()})
+"""Kind -> the event in words."""
+
 # guard: untrusted-feed
 _UNTRUSTED: Final = ("name", "capabilities", "difference")
 """Where a payload has texts of sites."""
@@ -156,11 +137,11 @@ _CODE: Final = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,63}")
 
 def payload_of(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload of an event. `data` as stored; an operator's notes in it are not for readers."""
-    members = next((members for known, members in _MEMBERS.items() if known == kind), ("state",))
-    payload = {name: data[name] for name in members if name in data}
+    event = _EVENTS.get(kind, _UNKNOWN)
+    payload = {name: data[name] for name in ("state", *event.members) if name in data}
     if "reason" in payload and not _CODE.fullmatch(str(payload["reason"])):
         del payload["reason"]  # earlier versions stored a sentence of the operator here
-    payload.setdefault("state", next((state for known, state in _STATES.items() if known == kind), "never_validated"))
+    payload.setdefault("state", event.state)  # earlier versions stored none
     if untrusted := [name for name in _UNTRUSTED if name in payload]:
         payload["untrusted_text"] = untrusted
     return payload

@@ -11,7 +11,7 @@ from typing import Final
 from registry.core.format_support.oauth import TOKEN_TYPES
 from registry.core.formats import oauth_authorization_server, oauth_protected_resource
 from registry.core.merging.held import HeldDocument, origin_of
-from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Service
+from registry.core.model.services import Auth, AuthScheme, Invocation, Origin, Service
 from registry.core.names.domains import host_of
 
 _RESOURCE: Final = oauth_protected_resource.FORMAT.slug
@@ -47,14 +47,8 @@ def united_auth(parts: Iterable[tuple[Origin, Auth]]) -> tuple[Auth, dict[str, O
         if origin.document != provenance["auth"].document:
             provenance[f"auth/schemes/{index}"] = origin
     indexes = {scheme: index for index, scheme in enumerate(schemes)}
-    return (
-        Auth(
-            tuple(schemes),
-            any(required) if required else None,
-            tuple(dict.fromkeys(tuple(indexes[s] for s in needed if s in indexes) for needed in combinations)),
-        ),
-        provenance,
-    )
+    needed_at_once = dict.fromkeys(tuple(indexes[s] for s in needed if s in indexes) for needed in combinations)
+    return Auth(tuple(schemes), any(required) if required else None, tuple(needed_at_once)), provenance
 
 
 class Metadata:
@@ -94,28 +88,18 @@ class Metadata:
                 }
                 schemes[index] = replace(schemes[index], **added)
                 provenance |= {f"auth/schemes/{index}/{name}": metadata.origin for name in added}
-        capabilities = (
-            tuple(self._protected_capability(capability) for capability in service.capabilities)
-            if self._resources
-            else None
-        )
-        return replace(
-            service,
-            auth=replace(service.auth, schemes=tuple(schemes)),
-            capabilities=service.capabilities if capabilities is None else capabilities,
-            provenance=provenance,
-        )
-
-    def _protected_capability(self, capability: Capability) -> Capability:
-        return replace(capability, invocations=tuple(self._protected_call(call) for call in capability.invocations))
+        capabilities = service.capabilities
+        if self._resources:
+            capabilities = tuple(
+                replace(one, invocations=tuple(map(self._protected_call, one.invocations))) for one in capabilities
+            )
+        auth = replace(service.auth, schemes=tuple(schemes))
+        return replace(service, auth=auth, capabilities=capabilities, provenance=provenance)
 
     def _protected_call(self, call: Invocation) -> Invocation:
         """Apply the longest resource that the call's URL is below, unless the call declares authentication itself."""
-        applicable = [
-            metadata
-            for metadata in self._resources
-            if call.endpoint and _is_below(call.endpoint, metadata.resource or "")
-        ]
+        url = call.endpoint
+        applicable = [one for one in self._resources if url and _is_below(url, one.resource or "")]
         if call.auth is not None or not applicable:
             return call
         scopes = max(applicable, key=lambda metadata: len(metadata.resource or "")).scheme.scopes
@@ -133,16 +117,14 @@ def _metadata_schemes(documents: Iterable[HeldDocument], slug: str, host: str) -
             continue
         resource = service.claims.get("resource")
         if slug == _SERVER or (resource is not None and host_of(resource) == host):
-            yield _MetadataScheme(
-                service.provenance.get("auth", origin_of(document)), service.auth.schemes[0], resource
-            )
+            origin = service.provenance.get("auth", origin_of(document))
+            yield _MetadataScheme(origin, service.auth.schemes[0], resource)
 
 
 def _without_auth(document: HeldDocument) -> HeldDocument:
     service = document.assessment.service or Service()
     provenance = {name: origin for name, origin in service.provenance.items() if name != "auth"}
-    without_auth = replace(service, auth=Auth(), provenance=provenance)
-    return replace(document, assessment=replace(document.assessment, service=without_auth))
+    return document.with_service(replace(service, auth=Auth(), provenance=provenance))
 
 
 def _is_below(url: str, resource: str) -> bool:

@@ -15,10 +15,8 @@ _FILLED: Final = tuple(f.name for f in fields(Capability) if f.name not in _OWN)
 
 
 def merge_capabilities(services: Sequence[Service]) -> tuple[Capability, ...]:
-    """Return the capabilities of all services. The same call, or the same id AND name, is one capability; a shared name
-    alone is not (docs/merge.md).
-
-    No invocation is lost: two capabilities of one document stay separate, even with the same call. Names are unique.
+    """Return the capabilities of all services, with unique names. The same call, or the same id AND name, is one
+    capability (docs/merge.md). No invocation is lost: two capabilities of one document stay separate.
     """
     return _with_unique_names([_with_path_variables(capability) for capability in _unite(services)[0]])
 
@@ -61,21 +59,17 @@ def _unite(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str
             )
             if position is None:
                 position = len(result)
-                result.append(_with_origin(capability))
+                result.append(replace(capability, origin=origin_of(capability)))
                 documents_of.append({document_index})
             else:
-                result[position] = join_capabilities(result[position], capability)
+                first = result[position]
+                calls = _drop_repeated((*first.invocations, *capability.invocations))
+                result[position] = replace(overlaid(first, capability), invocations=calls)
                 documents_of[position].add(document_index)
             ids.setdefault(capability.id, result[position].id)
             for key in keys:
                 positions.setdefault(key, position)
     return result, ids | {capability.id: capability.id for capability in result}
-
-
-def join_capabilities(first: Capability, second: Capability) -> Capability:
-    """Return `first` with what only `second` states, and every invocation of both."""
-    calls = _drop_repeated((*first.invocations, *second.invocations))
-    return replace(overlaid(first, second), invocations=calls)
 
 
 def overlaid(first: Capability, second: Capability) -> Capability:
@@ -108,10 +102,6 @@ def sources(capability: Capability, names: Iterable[str]) -> dict[str, Origin]:
 def origin_of(capability: Capability) -> Origin | None:
     """Return the origin of the capability's description."""
     return capability.origin or next((call.origin for call in capability.invocations if call.origin), None)
-
-
-def _with_origin(capability: Capability) -> Capability:
-    return capability if capability.origin else replace(capability, origin=origin_of(capability))
 
 
 def _with_path_variables(capability: Capability) -> Capability:

@@ -11,7 +11,7 @@ from typing import Final
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.format import Role
-from registry.core.format_support.signatures import Key, SignatureVerdict, header_of, verify
+from registry.core.format_support.signatures import SignatureVerdict, header_of, verify
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging import rules
 from registry.core.merging.fields import Parts, place, relation_in
@@ -113,7 +113,8 @@ _KNOWN: Final = {SignatureVerdict.VERIFIED: True, SignatureVerdict.BROKEN: False
 
 def with_signatures(documents: Sequence[HeldDocument], host: str) -> tuple[list[HeldDocument], list[LocatedFinding]]:
     """Return the documents with their signatures judged and without the texts that were signed, and the findings."""
-    keys = [key for document in documents if host_of(document.url) == host for key in _keys(document)]
+    own = (document.assessment.service for document in documents if host_of(document.url) == host)
+    keys = [key for service in own if service is not None for key in service.identity.keys]
     findings: list[LocatedFinding] = []
     result = []
     for document in documents:
@@ -127,22 +128,11 @@ def with_signatures(documents: Sequence[HeldDocument], host: str) -> tuple[list[
             if service.identity.signed is not None:
                 verdict = verify(signature, service.identity.signed, keys)
             signatures.append(replace(signature, verified=_KNOWN.get(verdict)))
-            findings.append(
-                LocatedFinding(
-                    finding(_REASONS[verdict], signature.pointer, _algorithm_and_key_id(signature)), document.url
-                )
-            )
-        result.append(_with_judged_signatures(document, service, signatures))
+            reason = finding(_REASONS[verdict], signature.pointer, _algorithm_and_key_id(signature))
+            findings.append(LocatedFinding(reason, document.url))
+        identity = replace(service.identity, signatures=tuple(signatures), signed=None)
+        result.append(document.with_service(replace(service, identity=identity)))
     return result, findings
-
-
-def _with_judged_signatures(document: HeldDocument, service: Service, signatures: Sequence[Signature]) -> HeldDocument:
-    identity = replace(service.identity, signatures=tuple(signatures), signed=None)
-    return replace(document, assessment=replace(document.assessment, service=replace(service, identity=identity)))
-
-
-def _keys(document: HeldDocument) -> tuple[Key, ...]:
-    return document.assessment.service.identity.keys if document.assessment.service else ()
 
 
 def _algorithm_and_key_id(signature: Signature) -> str:

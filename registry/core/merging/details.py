@@ -12,7 +12,7 @@ from registry.core.formats.adp import rules as adp_rules
 from registry.core.merging.capabilities import origin_of, overlaid, sources
 from registry.core.merging.held import DETAIL, HeldDocument, LocatedFinding, finding
 from registry.core.model.documents import Outcome, Via
-from registry.core.model.services import Capability, Service
+from registry.core.model.services import Capability
 from registry.core.names.domains import parse_https
 
 _REL: Final = "detail_url"
@@ -45,14 +45,12 @@ def with_details(
         capabilities = []
         for capability in service.capabilities:
             via = _reference(capability)
-            detail = details.get(via) if via else None
-            joined_capability, detail_findings = (
-                _join(capability, detail, service.base_url) if detail else (capability, [])
-            )
-            capabilities.append(joined_capability)
-            findings += detail_findings
-        joined_service = replace(service, capabilities=tuple(capabilities))
-        result.append(replace(document, assessment=replace(document.assessment, service=joined_service)))
+            if via is not None and (detail := details.get(via)) is not None:
+                findings += _findings(capability, detail, via)
+                if _is_read(detail):
+                    capability = _detailed(capability, detail, service.base_url)
+            capabilities.append(capability)
+        result.append(document.with_service(replace(service, capabilities=tuple(capabilities))))
     return result, findings
 
 
@@ -62,20 +60,18 @@ def _reference(capability: Capability) -> Via | None:
     return Via(origin.document, f"{origin.pointer}/detail_url", _REL, DETAIL) if origin else None
 
 
-def _join(
-    capability: Capability, document: HeldDocument, base_url: str | None
-) -> tuple[Capability, list[LocatedFinding]]:
-    assessment = document.assessment
-    if assessment.outcome is Outcome.FOUND and assessment.format == DETAIL:
-        return _detailed(capability, document, base_url), [
-            LocatedFinding(detail_finding, document.url) for detail_finding in assessment.findings
-        ]
-    if assessment.outcome in _NOT_ASKED or document.via is None:
-        return capability, []
+def _is_read(detail: HeldDocument) -> bool:
+    return detail.assessment.outcome is Outcome.FOUND and detail.assessment.format == DETAIL
+
+
+def _findings(capability: Capability, detail: HeldDocument, via: Via) -> list[LocatedFinding]:
+    assessment = detail.assessment
+    if _is_read(detail):
+        return [LocatedFinding(one, detail.url) for one in assessment.findings]
+    if assessment.outcome in _NOT_ASKED:
+        return []
     evidence = f"{capability.detail_url} {assessment.outcome} {assessment.reason}".strip()
-    return capability, [
-        LocatedFinding(finding(adp_rules.DETAIL_UNANSWERED, document.via.pointer, evidence), document.via.document)
-    ]
+    return [LocatedFinding(finding(adp_rules.DETAIL_UNANSWERED, via.pointer, evidence), via.document)]
 
 
 def _detailed(capability: Capability, document: HeldDocument, base_url: str | None) -> Capability:
@@ -137,8 +133,7 @@ def _without_servers(document: HeldDocument, listed: set[str]) -> HeldDocument:
     if service is None or not any(_is_server(capability, listed) for capability in service.capabilities):
         return document
     capabilities = tuple(capability for capability in service.capabilities if not _is_server(capability, listed))
-    reduced: Service = replace(service, capabilities=capabilities)
-    return replace(document, assessment=replace(document.assessment, service=reduced))
+    return document.with_service(replace(service, capabilities=capabilities))
 
 
 def _is_server(capability: Capability, listed: set[str]) -> bool:

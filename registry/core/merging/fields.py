@@ -5,7 +5,7 @@ come from another document than the field's first one.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Final, TypeVar, cast
 
@@ -211,9 +211,9 @@ def _identity(parts: Parts, provenance: dict[str, Origin]) -> Identity:
     for index, source in enumerate(origins):
         if source.document != provenance["identity"].document:
             provenance[f"identity/keys/{index}"] = source
-    dids = _drop_repeated(did for _, service in parts for did in service.identity.dids)
-    signatures = _drop_repeated(signature for _, service in parts for signature in service.identity.signatures)
-    return Identity(dids, tuple(keys.values()), signatures)
+    dids = dict.fromkeys(did for _, service in parts for did in service.identity.dids)
+    signatures = dict.fromkeys(signature for _, service in parts for signature in service.identity.signatures)
+    return Identity(tuple(dids), tuple(keys.values()), tuple(signatures))
 
 
 def _claims(parts: Parts, provenance: dict[str, Origin]) -> dict[str, str]:
@@ -235,7 +235,3 @@ def _native(parts: Parts, provenance: dict[str, Origin]) -> dict[str, dict[str, 
                 provenance[f"native/{slug}"] = origin
             native[slug] = {**members, **native.get(slug, {})}
     return native
-
-
-def _drop_repeated(items: Iterator[_H]) -> tuple[_H, ...]:
-    return tuple(dict.fromkeys(items))

@@ -1,7 +1,7 @@
 """Input and output of a merge: the documents of a host, their order of precedence, findings, and the result."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -40,6 +40,10 @@ class HeldDocument:
     via: Via | None = None
     observed: frozenset[Observation] = frozenset()
     copies: tuple[str, ...] = ()  # URLs of the host with the same bytes; references to one refer to this
+
+    def with_service(self, service: Service) -> "HeldDocument":
+        """Return the document with another service in its assessment."""
+        return replace(self, assessment=replace(self.assessment, service=service))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +100,8 @@ def role_of(document: HeldDocument) -> Role | None:
     return form.role if form else None
 
 
-def formats_of(documents: Iterable[HeldDocument]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(document.assessment.format for document in documents if document.assessment.format))
-
-
 def origin_of(document: HeldDocument) -> Origin:
     return Origin(document.url, "", document.assessment.format or "")
-
-
-def describe_documents(documents: Sequence[HeldDocument]) -> list[tuple[Origin, Service]]:
-    """Return each document as its origin and the service that it describes."""
-    return [
-        (origin_of(document), document.assessment.service)
-        for document in documents
-        if document.assessment.service is not None
-    ]
 
 
 def observations_of(documents: Iterable[HeldDocument]) -> Iterator[LocatedFinding]:

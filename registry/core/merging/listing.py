@@ -7,13 +7,7 @@ from typing import Final
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.format import Role
-from registry.core.formats.adp.manifest_view import (
-    CAPABILITY_DESCRIPTION_CHARS,
-    DESCRIPTION_CHARS,
-    adp_auth_type,
-    adp_pricing_type,
-    service_name,
-)
+from registry.core.formats.adp import manifest_view
 from registry.core.merging import rules
 from registry.core.merging.categories import category_of
 from registry.core.merging.claims import resemblance
@@ -45,8 +39,8 @@ def make_listing(
     return Listing(
         domain=domain,
         host=host,
-        name=service_name(host, service),
-        description=plain(service.description or "", DESCRIPTION_CHARS),
+        name=manifest_view.service_name(host, service),
+        description=plain(service.description or "", manifest_view.DESCRIPTION_CHARS),
         trust_level=trust,
         score=score,
         formats=tuple(dict.fromkeys(entry.partition("/")[0] for entry in formats)),
@@ -56,7 +50,7 @@ def make_listing(
         capabilities=tuple(
             ListedCapability(
                 capability.name,
-                plain(capability.description or "", CAPABILITY_DESCRIPTION_CHARS),
+                plain(capability.description or "", manifest_view.CAPABILITY_DESCRIPTION_CHARS),
                 capability.side_effects,
                 tuple(tag for tag in capability.tags if is_semantic_type(tag)),
                 _keywords(capability),
@@ -78,7 +72,7 @@ def auth_kind(service: Service) -> AuthKind:
     `none` is known where a document says that no credential is needed or names payment instead of one, for the service
     or for each of its calls.
     """
-    kind = adp_auth_type(service)
+    kind = manifest_view.adp_auth_type(service)
     if kind != "none" or _needs_no_credential(service.auth):
         return kind
     calls = [call for capability in service.capabilities for call in capability.invocations]
@@ -88,7 +82,7 @@ def auth_kind(service: Service) -> AuthKind:
 
 def pricing_kind(service: Service) -> PricingKind:
     """Return ADP's kind of pricing, `unknown` where ADP's default `free` would say more than the documents do."""
-    kind = adp_pricing_type(service)
+    kind = manifest_view.adp_pricing_type(service)
     return "unknown" if kind == "free" and service.pricing.model != "free" else kind
 
 

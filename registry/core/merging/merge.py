@@ -26,11 +26,10 @@ from registry.core.merging.held import (
     HeldDocument,
     LocatedFinding,
     MergeResult,
-    describe_documents,
     find_describing,
     finding,
-    formats_of,
     observations_of,
+    origin_of,
     path_of,
     same_name,
     sort_by_precedence,
@@ -47,6 +46,8 @@ from registry.core.visiting.robots import CAP, PRODUCT
 from registry.core.visiting.visits import ProbeResult
 
 _VALUE_CHARS = 60
+_BROKEN: Final = frozenset({Outcome.MALFORMED, Outcome.NEGATIVE})
+"""Outcomes of documents that do not count; their findings state why."""
 
 
 def conflicts(parts: Parts) -> Iterator[Finding]:
@@ -111,7 +112,7 @@ def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     documents = with_tool_lists(without_copies(find_describing(host_documents)))
     findings = [
         LocatedFinding(one, document.url)
-        for document in chain(documents, _find_broken(host_documents))
+        for document in chain(documents, (one for one in host_documents if one.assessment.outcome in _BROKEN))
         for one in document.assessment.findings
     ]
     findings += observations_of(documents)
@@ -119,27 +120,22 @@ def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     documents, signature_findings = with_signatures(documents, host)
     documents, pointer_findings = with_referrals(documents, host_documents, host)
     findings += (*detail_findings, *signature_findings, *pointer_findings)
-    formats_and_urls = formats_of(documents), tuple(document.url for document in documents)
-    parts = describe_documents(Metadata.set_aside(documents))
+    formats = tuple(dict.fromkeys(one.assessment.format for one in documents if one.assessment.format))
+    formats_and_urls = formats, tuple(document.url for document in documents)
+    stated = Metadata.set_aside(documents)
+    parts = [(origin_of(one), one.assessment.service) for one in stated if one.assessment.service is not None]
     service = Metadata(documents, host).complete(unite_parts(parts))
     service, left_out = public_merged(service, host)  # guard: merge-gate
     findings += [LocatedFinding(finding(common_rules.ADDRESS_NOT_PUBLIC, "", address)) for address in left_out]
     reason = reason_not_to_list(documents, service, host) if documents else None
     if reason is not None or not documents:
-        findings += [LocatedFinding(finding(reason, "", ", ".join(formats_and_urls[0])))] if reason else []
+        findings += [LocatedFinding(finding(reason, "", ", ".join(formats)))] if reason else []
         return MergeResult(None, tuple(findings), *formats_and_urls)
     service, off_site_findings = mark_off_site(service, registrable_domain(host))
     findings += (LocatedFinding(one) for one in chain(conflicts(parts), off_site_findings))
     findings += [one for one in claims(parts) if one not in findings]  # a claimed domain is the name in some formats
     findings += look_alikes(host, service)
     return MergeResult(service, tuple(findings), *formats_and_urls)
-
-
-def _find_broken(host_documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
-    """Yield documents that are unreadable or deny a protocol: their findings state why they do not count."""
-    return (
-        document for document in host_documents if document.assessment.outcome in (Outcome.MALFORMED, Outcome.NEGATIVE)
-    )
 
 
 Training = Literal["allowed", "conditional", "forbidden", "unstated"]

@@ -7,9 +7,9 @@ server answers instead of its card, that is a finding of the document that names
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from registry.core.format_support.format import Role
 from registry.core.format_support.manifest import MAX_TEXTS
@@ -36,6 +36,7 @@ _CARD_TYPES: Final = (
 )  # fmt: skip
 _LIVE: Final = frozenset({"status_405", "status_406", "event_stream"})
 _LIVE_ENDINGS: Final = ("/mcp", "/sse")
+_Holder = TypeVar("_Holder", Capability, Service)
 
 
 @dataclass(slots=True)
@@ -80,10 +81,7 @@ def with_referrals(
     for index, entries in entries_by_target.items():
         if role_of(documents[index]) is not Role.POINTERS:  # a nested catalogue is not a service
             services[index] = _with_entries(services[index], entries)
-    resolved = [
-        replace(document, assessment=replace(document.assessment, service=service))
-        for document, service in zip(documents, services, strict=True)
-    ]
+    resolved = [document.with_service(service) for document, service in zip(documents, services, strict=True)]
     return resolved, list(_missing_targets(documents, context))
 
 
@@ -163,16 +161,13 @@ def _is_carried(document: HeldDocument) -> bool:
 
 def _card_protocol(capability: Capability) -> tuple[Protocol, ...]:
     """Return the protocol of an entry that names only a card or a registry."""
-    kind = next((str(kind) for key in ("type", "mediaType") if (kind := _entry_members(capability).get(key))), "")
+    members = capability.native.get(ai_catalog.FORMAT.slug, {})
+    kind = str(members.get("type") or members.get("mediaType") or "")
     url = _url(capability)
     protocol = next((protocol for word, protocol in _CARD_TYPES if word in kind.lower()), None)
     if protocol == _REGISTRY and url:
         return (Protocol(protocol, endpoint=url),)
     return (Protocol(protocol, card_url=url),) if protocol and url else ()
-
-
-def _entry_members(capability: Capability) -> Mapping[str, object]:
-    return capability.native.get(ai_catalog.FORMAT.slug, {})
 
 
 def _is_instruction(capability: Capability) -> bool:
@@ -212,44 +207,30 @@ def _with_entries(service: Service, entries: Sequence[Capability]) -> Service:
         skill_index = skills.get(entry.docs_url) if entry.docs_url else None
         index = 0 if skill_index is None and len(capabilities) == 1 else skill_index
         if index is None:
-            service = _service_with_entry(service, entry)
+            service = _with_texts(service, entry)
         else:
-            capabilities[index] = _capability_with_entry(capabilities[index], entry)
+            own = capabilities[index]
+            flags = flags_of(own, entry)
+            capabilities[index] = replace(_with_texts(own, entry), injection_flags=flags, origin=origin_of(own))
         if service.name is None and skill_index is None:
-            service = replace(
-                service, name=entry.name, provenance=_with_origin_of(service.provenance, entry, ("name",))
-            )
+            provenance = _with_origin_of(service.provenance, entry, ("name",))
+            service = replace(service, name=entry.name, provenance=provenance)
     return replace(service, capabilities=tuple(capabilities))
 
 
-def _capability_with_entry(capability: Capability, entry: Capability) -> Capability:
-    added = dict(_added_fields(capability, entry))
-    provenance = _with_origin_of(capability.provenance, entry, added)
-    flags = flags_of(capability, entry)
-    return replace(capability, **added, injection_flags=flags, origin=origin_of(capability), provenance=provenance)  # type: ignore[arg-type]  # keys are field names
-
-
-def _service_with_entry(service: Service, entry: Capability) -> Service:
-    added = dict(_added_fields(service, entry))
-    return replace(service, **added, provenance=_with_origin_of(service.provenance, entry, added))  # type: ignore[arg-type]  # keys are field names
-
-
-def _added_fields(holder: Capability | Service, entry: Capability) -> Iterator[tuple[str, str | tuple[str, ...]]]:
-    """Yield the fields of the holder that the entry adds to, with their new values."""
+def _with_texts(holder: _Holder, entry: Capability) -> _Holder:
+    """Return a capability or service with the texts that the entry adds, and where they come from."""
+    added: dict[str, Any] = {}
     if holder.description is None and entry.description:
-        yield "description", entry.description
-    for name, own_texts, entry_texts in (
-        ("tags", holder.tags, entry.tags),
-        ("examples", holder.examples, entry.examples),
-    ):
-        all_texts = tuple(dict.fromkeys((*own_texts, *entry_texts)))[:MAX_TEXTS]
-        if all_texts != own_texts:
-            yield name, all_texts
+        added["description"] = entry.description
+    for name in ("tags", "examples"):
+        texts = tuple(dict.fromkeys((*getattr(holder, name), *getattr(entry, name))))[:MAX_TEXTS]
+        if texts != getattr(holder, name):
+            added[name] = texts
+    return replace(holder, **added, provenance=_with_origin_of(holder.provenance, entry, added))
 
 
-def _with_origin_of(
-    provenance: Mapping[str, Origin], entry: Capability, names: Mapping[str, object] | Sequence[str]
-) -> dict[str, Origin]:
+def _with_origin_of(provenance: Mapping[str, Origin], entry: Capability, names: Iterable[str]) -> dict[str, Origin]:
     origin = origin_of(entry)
     return {**provenance, **{name: origin for name in names if origin is not None}}
 

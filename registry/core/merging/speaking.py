@@ -48,7 +48,7 @@ NOTHING_KNOWN: Final = Known()
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class OtherHosts:
     """Other hosts in the documents of a host. `claimed`: of its site, it says that it is they. `called`: all that a
     client would call. `issuers`: where clients get their access tokens."""
 
@@ -57,21 +57,21 @@ class Spoken:
     issuers: frozenset[str]
 
 
-def spoken_of(host: str, service: Service, findings: Sequence[LocatedFinding]) -> Spoken:
+def spoken_of(host: str, service: Service, findings: Sequence[LocatedFinding]) -> OtherHosts:
     claims = [one.finding.evidence for one in findings if one.finding.rule is common_rules.CLAIM_OF_SITE]
     claimed = frozenset(other for text in claims for other in claimed_hosts(text) if _is_site(host, other))
     schemes = chain(
         service.auth.schemes,
         *(call.auth.schemes for one in service.capabilities for call in one.invocations if call.auth),
     )
-    return Spoken(
+    return OtherHosts(
         claimed or frozenset({registrable_domain(host)} if claims else ()),
         frozenset(other for other in _called_hosts(service) if relation(host, other) < Relation.BELOW),
         frozenset(other for other in issuers_of(schemes, service.pointers) if relation(host, other) < Relation.BELOW),
     )
 
 
-def speaks_for_site(host: str, spoken: Spoken, known: Known) -> bool:
+def speaks_for_site(host: str, spoken: OtherHosts, known: Known) -> bool:
     """Return whether the host speaks for others of its site without a confirmation.
 
     A claim to be another host is confirmed by one owner of both. Calls are confirmed also by the called host, or one
@@ -82,12 +82,12 @@ def speaks_for_site(host: str, spoken: Spoken, known: Known) -> bool:
     )
 
 
-def takes_tokens(host: str, spoken: Spoken, known: Known) -> bool:
+def takes_tokens(host: str, spoken: OtherHosts, known: Known) -> bool:
     """Return whether tokens come from a listed site that does not name this host (RFC 9700 section 4.9, RFC 9728)."""
     return any(_is_listed(host, one, known) and not _is_confirmed(host, one, known) for one in spoken.issuers)
 
 
-def depends_on(host: str, spoken: Spoken) -> tuple[str, ...]:
+def depends_on(host: str, spoken: OtherHosts) -> tuple[str, ...]:
     """Return what `Known` is needed of for the answers, sorted: hosts, and domains with a mark."""
     domain = registrable_domain(host)
     others = {*spoken.claimed, *(one for one in (*spoken.called, *spoken.issuers) if _is_site(host, one))}

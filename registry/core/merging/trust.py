@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 from registry.core.format_support import common_rules
 from registry.core.merging import rules
 from registry.core.merging.held import LocatedFinding
-from registry.core.merging.speaking import NOTHING_KNOWN, Known, Spoken, speaks_for_site, spoken_of, takes_tokens
+from registry.core.merging.speaking import NOTHING_KNOWN, Known, OtherHosts, speaks_for_site, spoken_of, takes_tokens
 from registry.core.model.findings import Severity
 from registry.core.model.listing import Listing, Resemblance, TrustLevel
 from registry.core.model.services import Service
@@ -164,7 +164,7 @@ def trust_of(
     *,
     is_failing: bool = False,
     known: Known = NOTHING_KNOWN,
-    spoken: Spoken | None = None,
+    spoken: OtherHosts | None = None,
 ) -> Trust:
     """Return the trust of a host that served its documents over valid TLS.
 

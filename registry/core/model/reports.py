@@ -8,10 +8,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 Code = Literal["spam", "impersonation", "malware", "wrong", "dead", "other"]
-
-
 CODES: Final[tuple[Code, ...]] = get_args(Code)
-
 
 CODE_MEANS: Final[Mapping[Code, str]] = MappingProxyType(
     {
@@ -24,21 +21,11 @@ CODE_MEANS: Final[Mapping[Code, str]] = MappingProxyType(
     }
 )
 
-
 ReportState = Literal["open", "in_review", "accepted", "rejected"]
-
-
 STATES: Final[tuple[ReportState, ...]] = get_args(ReportState)
-
-
 OPEN_STATES: Final[tuple[ReportState, ...]] = ("open", "in_review")
 """States in which further clients' reports for the same reason are added to a report."""
 
-
 REASON_CHARS: Final = 500
-
-
 ANSWER_CHARS: Final = 1_000
-
-
 LEAST_REASON_CHARS: Final = 5

@@ -8,14 +8,8 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 FILE_PATH: Final = "/.well-known/waypost-optout.txt"
-
-
 TXT_LABEL: Final = "_waypost"
-
-
 WORD: Final = "opt-out"
-
-
 _HEAD = 200  # bytes of a file or record that are read
 
 

@@ -95,9 +95,7 @@ def parse_suffixes(body: bytes) -> SuffixList:
 
 def require_plausible(suffixes: SuffixList, shipped: SuffixList) -> SuffixList:
     """Return `suffixes` unchanged. Raise BadReference if they are implausible compared with the `shipped` list."""
-    if len(suffixes) < MIN_RULE_SHARE * len(shipped):
-        raise BadReference(f"the list has {len(suffixes)} rules, the shipped one {len(shipped)}")
-    if len(suffixes) > MAX_RULE_FACTOR * len(shipped):
+    if not MIN_RULE_SHARE * len(shipped) <= len(suffixes) <= MAX_RULE_FACTOR * len(shipped):
         raise BadReference(f"the list has {len(suffixes)} rules, the shipped one {len(shipped)}")
     if missing := [name for name in REQUIRED_RULES if name not in suffixes.names]:
         raise BadReference(f"the list does not know {missing[0]}")

@@ -1,16 +1,11 @@
-"""Read the languages of a document from Content-Language (RFC 9110 section 8.5, tags of RFC 5646).
-
-They are never guessed from the text.
-"""
+"""Read the languages of a document from Content-Language (RFC 9110 section 8.5); they are never guessed."""
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
 MAX_LANGUAGES: Final = 10
-
-
-_TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
+_TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")  # RFC 5646
 
 
 def declared_languages(headers: Mapping[str, str]) -> tuple[str, ...]:

@@ -75,7 +75,8 @@ def _place_in_text(raw: bytes, findings: Sequence[Finding]) -> tuple[Position, .
 def refused_at(raw: bytes, refusal: Unreadable) -> Position:
     """Return where the reader stopped, in characters, from its byte column, offset or pointer. Never raises."""
     if refusal.offset is not None:
-        return _position(raw[: refusal.offset].removeprefix(BOM).decode("utf-8", "replace"))
+        text = raw[: refusal.offset].removeprefix(BOM).decode("utf-8", "replace")
+        return _positions_of_offsets(text, [len(text)])[len(text)]
     if refusal.line is not None and refusal.column is not None:
         lines = raw.removeprefix(BOM).split(b"\n", refusal.line)
         line = lines[refusal.line - 1] if refusal.line <= len(lines) else b""
@@ -106,7 +107,7 @@ class _Node:
 
 
 @dataclass(slots=True, eq=False)
-class _Open:
+class _Container:
     """An object or array that the scan is inside. `node` None: nothing in it was requested."""
 
     node: _Node | None
@@ -121,7 +122,7 @@ class _Open:
 
 def _scan(text: str, root: _Node) -> None:
     """Write the offsets of the requested values into their nodes; of a repeated key the first counts."""
-    stack: list[_Open] = []
+    stack: list[_Container] = []
     for token in _TOKEN.finditer(text):
         first = text[token.start()]
         container = stack[-1] if stack else None
@@ -142,7 +143,9 @@ def _scan(text: str, root: _Node) -> None:
             if node is not None and node.at < 0:
                 node.at = token.start()
             if first in "{[":
-                stack.append(_Open(node if node and node.children else None, first == "{", expects_key=first == "{"))
+                stack.append(
+                    _Container(node if node and node.children else None, first == "{", expects_key=first == "{")
+                )
 
 
 def _key(token: str) -> str:
@@ -164,8 +167,3 @@ def _positions_of_offsets(text: str, offsets: Iterable[int]) -> Mapping[int, Pos
         scanned = start
         by_offset[start] = Position(line, start - line_start + 1)
     return by_offset
-
-
-def _position(text_before: str) -> Position:
-    """Return the position of the character that comes after `text_before`."""
-    return Position(text_before.count("\n") + 1, len(text_before) - text_before.rfind("\n"))

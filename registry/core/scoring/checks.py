@@ -5,34 +5,17 @@ formats asks for it; else it is a note. Only presence, structure and shares coun
 wording: stuffing a description gains nothing.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Callable, Collection, Iterator
 
 from registry.core.format_support.vocabulary import SAFE_METHODS
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.findings import Finding, Rule
-from registry.core.model.services import Capability, Service
+from registry.core.model.services import Capability, Provider, Service
 from registry.core.scoring import rules
 
 _DESCRIBED_CALLS = frozenset({"http", "mcp_tool"})
 """Kinds of calls whose formats can describe parameters and effects. An A2A skill or an MCP server card cannot: their
 absence is no gap."""
-
-ADVICE: Final[Mapping[Rule, Rule]] = MappingProxyType(
-    {
-        rules.SERVICE_UNNAMED: rules.ADVICE_UNNAMED,
-        rules.SERVICE_UNDESCRIBED: rules.ADVICE_UNDESCRIBED,
-        rules.SERVICE_AUTH_UNKNOWN: rules.ADVICE_AUTH_UNKNOWN,
-        rules.SERVICE_UNVERSIONED: rules.ADVICE_UNVERSIONED,
-        rules.CAPABILITY_UNDESCRIBED: rules.ADVICE_CAPABILITY_UNDESCRIBED,
-        rules.CAPABILITY_WITHOUT_PARAMS: rules.ADVICE_WITHOUT_PARAMS,
-        rules.CAPABILITY_WITHOUT_RESULT: rules.ADVICE_WITHOUT_RESULT,
-        rules.CAPABILITY_UNREACHABLE: rules.ADVICE_UNREACHABLE,
-        rules.CAPABILITY_UNCONFIRMED: rules.ADVICE_UNCONFIRMED,
-    }
-)
-"""For each rule whose price depends on the formats: the note that replaces it if no format of the service asks."""
 
 
 def gaps(service: Service) -> tuple[Finding, ...]:
@@ -49,7 +32,7 @@ def gaps(service: Service) -> tuple[Finding, ...]:
 
 def _grade(finding: Finding, formats: Collection[str]) -> Finding:
     """Return the finding if one of the formats asks for the missing fact, else return it as a note."""
-    advice = ADVICE.get(finding.rule)
+    advice = rules.ADVICE.get(finding.rule)
     if advice is None or any(finding.rule.code in FORMAT_BY_SLUG[slug].asked for slug in formats):
         return finding
     return Finding(advice, finding.pointer, finding.evidence, finding.count)
@@ -69,6 +52,8 @@ def _formats_of(capability: Capability) -> frozenset[str]:
 
 
 def _service_gaps(service: Service) -> Iterator[Finding]:
+    calls = [call for capability in service.capabilities for call in capability.invocations]
+    provider = service.provider or Provider()
     if not service.name:
         yield Finding(rules.SERVICE_UNNAMED, "/name")
     if not service.description:
@@ -77,33 +62,22 @@ def _service_gaps(service: Service) -> Iterator[Finding]:
         yield Finding(rules.SERVICE_WITHOUT_CAPABILITIES, "/capabilities")
         yield Finding(rules.SERVICE_NOTHING_TO_CALL, "/capabilities")
         yield Finding(rules.SERVICE_NOTHING_TO_JUDGE, "/capabilities")
-    if not service.auth.schemes and service.auth.required is None and not _states_auth_per_call(service):
+    if not service.auth.schemes and service.auth.required is None and not any(call.auth for call in calls):
         yield Finding(rules.SERVICE_AUTH_UNKNOWN, "/auth")
     if service.pricing.model == "unknown":
         yield Finding(rules.SERVICE_PRICING_UNKNOWN, "/pricing")
-    if not _states_rate_limit(service):
+    if service.policies.rate_limit is None and not any(call.rate_limit for call in calls):
         yield Finding(rules.SERVICE_RATE_LIMIT_UNKNOWN, "/policies/rate_limit")
     if not (service.version or service.protocols):
         yield Finding(rules.SERVICE_UNVERSIONED, "/version")
     if not (service.policies.terms_url or service.policies.privacy_url):
         yield Finding(rules.SERVICE_WITHOUT_TERMS, "/policies")
-    provider = service.provider
-    if provider is None or not provider.name:
+    if not provider.name:
         yield Finding(rules.SERVICE_PROVIDER_UNKNOWN, "/provider")
-    if not (provider and provider.contact) and not service.docs_url:
+    if not (provider.contact or service.docs_url):
         yield Finding(rules.SERVICE_WITHOUT_CONTACT, "/provider/contact")
     if service.synthetic:
         yield Finding(rules.SERVICE_SYNTHETIC, "/synthetic")
-
-
-def _states_auth_per_call(service: Service) -> bool:
-    return any(call.auth is not None for capability in service.capabilities for call in capability.invocations)
-
-
-def _states_rate_limit(service: Service) -> bool:
-    return service.policies.rate_limit is not None or any(
-        call.rate_limit is not None for capability in service.capabilities for call in capability.invocations
-    )
 
 
 def _capability_gaps(service: Service) -> Iterator[tuple[int, Finding]]:

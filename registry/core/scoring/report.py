@@ -97,24 +97,27 @@ def report(host: str, documents: Sequence[HeldDocument], sources: Mapping[str, b
     reported = {(located.finding.rule, located.document) for located in located_findings}
     points = {(line.rule, line.document): line.points for line in lines}
     findings = [
-        ReportedFinding(
-            located.finding, located.document, points=points.pop((located.finding.rule, located.document), 0)
-        )
-        for located in located_findings
+        ReportedFinding(one.finding, one.document, points=points.pop((one.finding.rule, one.document), 0))
+        for one in located_findings
     ]
     gaps = [_as_finding(line) for line in lines if (line.rule, line.document) not in reported]
-    positioned = _with_positions([*findings, *gaps, *map(_as_finding, lines)], sources)
-    document_findings = positioned[: len(findings)]
-    positioned_gaps = positioned[len(findings) : len(findings) + len(gaps)]
-    document_order = {document.url: index for index, document in enumerate(documents)}
-    sorted_findings = tuple(sorted(document_findings, key=lambda finding: _sort_key(finding, document_order)))
+    score_lines = [_as_finding(line) for line in lines]
+    positions = _positions([*findings, *gaps, *score_lines], sources)
+
+    def located(reported: Sequence[ReportedFinding]) -> tuple[ReportedFinding, ...]:
+        return tuple(replace(one, position=positions.get((one.document, one.finding))) for one in reported)
+
+    order = {document.url: index for index, document in enumerate(documents)}
+    sorted_findings = sorted(
+        located(findings), key=lambda one: (order.get(one.document or "", len(order)), one.position or Position())
+    )
     service = merged.service
     return Report(
         service,
         graded,
-        sorted_findings,
-        positioned_gaps,
-        positioned[len(findings) + len(gaps) :],
+        tuple(sorted_findings),
+        located(gaps),
+        located(score_lines),
         trust_of(host, service, merged.findings) if service else None,
         resemblance(host, service) if service else None,
     )
@@ -127,24 +130,16 @@ def _of_single_document(documents: Sequence[HeldDocument]) -> Iterator[LocatedFi
 
 
 def _as_finding(line: Line) -> ReportedFinding:
-    return ReportedFinding(
-        Finding(line.rule, line.pointer, line.evidence, line.count), line.document, points=line.points
-    )
+    finding = Finding(line.rule, line.pointer, line.evidence, line.count)
+    return ReportedFinding(finding, line.document, points=line.points)
 
 
-def _with_positions(findings: Sequence[ReportedFinding], sources: Mapping[str, bytes]) -> tuple[ReportedFinding, ...]:
-    """Return each with its position, in the same order; a source is read once for all its findings."""
-    by_document: dict[str, list[int]] = {}
-    for index, finding in enumerate(findings):
-        if finding.document is not None and finding.document in sources:
-            by_document.setdefault(finding.document, []).append(index)
-    positions: dict[int, Position] = {}
-    for document, indexes in by_document.items():
-        positions.update(
-            zip(indexes, place(sources[document], [findings[number].finding for number in indexes]), strict=True)
-        )
-    return tuple(replace(finding, position=positions.get(index)) for index, finding in enumerate(findings))
-
-
-def _sort_key(finding: ReportedFinding, document_order: Mapping[str, int]) -> tuple[int, Position]:
-    return document_order.get(finding.document or "", len(document_order)), finding.position or Position()
+def _positions(
+    findings: Sequence[ReportedFinding], sources: Mapping[str, bytes]
+) -> dict[tuple[str | None, Finding], Position]:
+    """Return the positions of findings in their documents; a source is read once for all its findings."""
+    positions: dict[tuple[str | None, Finding], Position] = {}
+    for document, source in sources.items():
+        own = list(dict.fromkeys(one.finding for one in findings if one.document == document))
+        positions |= {(document, one): position for one, position in zip(own, place(source, own), strict=True)}
+    return positions

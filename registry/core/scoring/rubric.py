@@ -39,6 +39,7 @@ def _rules() -> Iterator[Rule]:
         yield from form.rules
     for module in (merging_rules, scoring_rules):
         yield from rules_in(module)
+    yield from scoring_rules.ADVICE.values()
 
 
 RUBRIC: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _rules()})

@@ -5,14 +5,10 @@ A rule with a note below `advice.` costs its points only if a format of the serv
 """
 
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
 
 from registry.core.model.findings import COMPLETENESS, IDENTITY, INFO, OPERABILITY, SAFETY, WARNING, Rule
-
-
-def _advice(rule: Rule) -> Rule:
-    """Return the note that takes the place of `rule` where no format of the service asks for what is missing."""
-    return replace(rule, code=f"advice.{rule.code.replace('.', '_')}", severity=INFO, points=0)
-
 
 # fmt: off
 
@@ -124,12 +120,15 @@ CAPABILITY_UNCONFIRMED = Rule(
     fix="Declare confirmation for calls that cannot be undone.",
 )
 
-ADVICE_UNNAMED = _advice(SERVICE_UNNAMED)
-ADVICE_UNDESCRIBED = _advice(SERVICE_UNDESCRIBED)
-ADVICE_AUTH_UNKNOWN = _advice(SERVICE_AUTH_UNKNOWN)
-ADVICE_UNVERSIONED = _advice(SERVICE_UNVERSIONED)
-ADVICE_CAPABILITY_UNDESCRIBED = _advice(CAPABILITY_UNDESCRIBED)
-ADVICE_WITHOUT_PARAMS = _advice(CAPABILITY_WITHOUT_PARAMS)
-ADVICE_WITHOUT_RESULT = _advice(CAPABILITY_WITHOUT_RESULT)
-ADVICE_UNREACHABLE = _advice(CAPABILITY_UNREACHABLE)
-ADVICE_UNCONFIRMED = _advice(CAPABILITY_UNCONFIRMED)
+# fmt: on
+
+ADVICE: Final = MappingProxyType(
+    {
+        rule: replace(rule, code=f"advice.{rule.code.replace('.', '_')}", severity=INFO, points=0)
+        for rule in (
+            SERVICE_UNNAMED, SERVICE_UNDESCRIBED, SERVICE_AUTH_UNKNOWN, SERVICE_UNVERSIONED, CAPABILITY_UNDESCRIBED,
+            CAPABILITY_WITHOUT_PARAMS, CAPABILITY_WITHOUT_RESULT, CAPABILITY_UNREACHABLE, CAPABILITY_UNCONFIRMED,
+        )
+    }
+)  # fmt: skip
+"""For each rule whose price depends on the formats: the note that replaces it if no format of the service asks."""

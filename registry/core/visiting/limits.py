@@ -31,15 +31,9 @@ _OF_ONE_REQUEST: Final = ("read", "timeout", "reset", "closed", "incomplete", "p
 """Prefixes of UNREACHABLE reasons that concern one request; all others (resolving, connecting) end the visit."""
 
 _TROUBLE: Final = frozenset(
-    {
-        Outcome.UNREACHABLE,
-        Outcome.TLS_ERROR,
-        Outcome.RATE_LIMITED,
-        Outcome.REFUSED,
-        Outcome.REFUSED_ADDRESS,
-        Outcome.SKIPPED,
-    }
-)
+    {Outcome.UNREACHABLE, Outcome.TLS_ERROR, Outcome.RATE_LIMITED, Outcome.REFUSED, Outcome.REFUSED_ADDRESS,
+     Outcome.SKIPPED}
+)  # fmt: skip
 """Outcomes of one answer that can end a visit; any other resets the counters."""
 
 

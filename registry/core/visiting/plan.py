@@ -12,21 +12,12 @@ from typing import Final, TypeAlias
 from registry.core.format_support.probing import ABSENT
 from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.names.domains import host_of
-from registry.core.visiting import limits, probes, results, robots_record, tool_lists
+from registry.core.visiting import limits, probes, results, summary, tool_lists
 from registry.core.visiting.limits import NO_BUDGET, OTHER_HOST, RequestBudget, StopPolicy
 from registry.core.visiting.pointers import DETAIL_REL, CandidateHosts, Follow, PointerQueue, Stop, redirect
 from registry.core.visiting.results import VisitResults
 from registry.core.visiting.robots import Robots
-from registry.core.visiting.robots_cache import RobotsCache
-from registry.core.visiting.summary import (
-    find_served,
-    gone_away,
-    host_facts,
-    moved_to,
-    only_refusals,
-    served_here,
-    summarise,
-)
+from registry.core.visiting.robots_record import RobotsCache, verdict
 from registry.core.visiting.visits import HostJob, ProbeResult, Visit
 
 MAX_PENDING: Final = 500
@@ -79,7 +70,7 @@ class HostPlan:
     @property
     def robots(self) -> Robots | None:
         """Return the rules of the visited host's robots.txt; None until it is read."""
-        return self._robots.get(self._job.host)
+        return self._robots.by_host.get(self._job.host)
 
     @property
     def held(self) -> int:
@@ -127,7 +118,7 @@ class HostPlan:
         if probe.purpose is Purpose.ROBOTS:
             return decision
         host = self._host(decision.url)
-        robots = self._robots.get(host)
+        robots = self._robots.by_host.get(host)
         if robots is None:
             self._deferred[probe.url] = (decision.url, (*earlier_hops, from_url))
             return Stop(Outcome.SKIPPED, OTHER_HOST, host)
@@ -139,10 +130,10 @@ class HostPlan:
         `sent`: requests for which the transport at least tried a connection; None: all that the plan asked for."""
         host, answers = self._job.host, self._results.answers
         known_urls = {document.url for document in self._job.known if document.outcome is Outcome.FOUND}
-        outcome, reason = summarise(host, answers, known_urls)
+        outcome, reason = summary.summarise(host, answers, known_urls)
         if self._stop.ended and outcome is not Outcome.FOUND:
             outcome, reason = self._stop.ended
-        if find_served(answers, host):
+        if summary.find_served(answers, host):
             self._candidates.add_sub_hosts()
         return Visit(
             host=host,
@@ -156,12 +147,16 @@ class HostPlan:
             sent=self._budget.spent if sent is None else sent,
             standing=self._job.standing,
             address=next(
-                (answer.fetched.address for answer in answers if answer.fetched.address and served_here(answer, host)),
+                (
+                    answer.fetched.address
+                    for answer in answers
+                    if answer.fetched.address and summary.served_here(answer, host)
+                ),
                 None,
             ),
             robots=self._robots.record,
             pending=self._list_left_over(),
-            candidates=self._candidates.all(),
+            candidates=tuple(self._candidates.by_host.values()),
             alias_of=self._alias_of,
             retry_after=self._results.retry_after,
         )
@@ -171,8 +166,8 @@ class HostPlan:
     def _visit(self) -> _Walk:
         host = self._job.host
         yield from self._read_robots(host)
-        robots = self._robots.get(host) or Robots(reachable=False, reason="robots_not_read")
-        if ending := robots_record.verdict(robots):
+        robots = self._robots.by_host.get(host) or Robots(reachable=False, reason="robots_not_read")
+        if ending := verdict(robots):
             self._stop.end(*ending)
             return
         self._budget.limit_for_delay(robots.crawl_delay)
@@ -190,10 +185,10 @@ class HostPlan:
             else:
                 yield from self._request(probe)
         yield from self._follow_pointers()
-        if not is_resumed and not only_refusals(self._results.answers):
+        if not is_resumed and not summary.only_refusals(self._results.answers):
             yield from self._request_further()
             yield from self._follow_pointers()
-        if self._job.whole_plan and not self._job.short and find_served(self._results.answers, host):
+        if self._job.whole_plan and not self._job.short and summary.find_served(self._results.answers, host):
             yield from self._request_conditional()
             yield from self._follow_pointers()
         if self._lists_tools and self._job.whole_plan:
@@ -209,7 +204,7 @@ class HostPlan:
             yield from self._request_steps(limits.short_list(host), final=not self._job.further)
             return
         yield from self._request_steps([step for step in probes.STEPS if step.stage in ("S1", "S2")])
-        if not only_refusals(self._results.answers):
+        if not summary.only_refusals(self._results.answers):
             yield from self._request_steps(
                 [step for step in probes.STEPS if step.stage == "S3"],
                 final=not (self._job.named or self._job.further),
@@ -257,17 +252,19 @@ class HostPlan:
     def _request_conditional(self) -> _Walk:
         """Run stage S4 (docs/crawler.md, "Conditions")."""
         requested = 0
-        facts = host_facts(self._job.host, self._results.answers, self._results.home_topics)
+        facts = summary.host_facts(self._job.host, self._results.answers, self._results.home_topics)
         for step, is_met in probes.CONDITIONAL:
             if requested == probes.MAX_CONDITIONAL or not self._applies(step) or not is_met(facts):
                 continue
             if (yield from self._request(probes.manifest_probe(self._job.host, step))) is not None:
                 requested += 1
-                facts = host_facts(self._job.host, self._results.answers, self._results.home_topics)
+                facts = summary.host_facts(self._job.host, self._results.answers, self._results.home_topics)
 
     def _list_tools(self) -> _Walk:
         """Run stage S6 (docs/crawler.md, "Tools")."""
-        for url, via in tool_lists.endpoints(self._job.host, find_served(self._results.answers, self._job.host)):
+        for url, via in tool_lists.endpoints(
+            self._job.host, summary.find_served(self._results.answers, self._job.host)
+        ):
             if url in self._visited:
                 continue
             self._visited[url] = None
@@ -330,9 +327,9 @@ class HostPlan:
     def _rules_for(self, url: str) -> Generator[Probe, FetchResult, Robots | None]:
         """Return the rules of a host's robots.txt, which is requested if it was not yet; None: it was not read."""
         host = self._host(url)
-        if self._robots.get(host) is None:
+        if self._robots.by_host.get(host) is None:
             yield from self._read_robots(host)
-        return self._robots.get(host)
+        return self._robots.by_host.get(host)
 
     def _read_robots(self, host: str) -> _Walk:
         if self._robots.use_stored(host, self._now):
@@ -349,7 +346,7 @@ class HostPlan:
         """Request a second or third control when the verdict depends on it (docs/crawler.md, "Controls")."""
         if self._results.known.get(probe.url) and not self._job.whole_plan:
             return  # it was compared with a control when it was found
-        if not served_here(answer, self._job.host):
+        if not summary.served_here(answer, self._job.host):
             return
         control = probes.control_like(probe.url, self._nonce)
         if control is None:
@@ -390,9 +387,9 @@ class HostPlan:
 
     def _recognise_alias(self, home: ProbeResult | None, control: ProbeResult | None) -> None:
         """End the visit of a host that moved as a whole: on the same site it is an alias of its target."""
-        if reason := gone_away(home, control):
+        if reason := summary.gone_away(home, control):
             self._stop.end(Outcome.REDIRECTED_AWAY, reason)
-        self._alias_of = moved_to(self._job.host, home, control)
+        self._alias_of = summary.moved_to(self._job.host, home, control)
         if self._alias_of is not None:
             self._stop.end(Outcome.REDIRECTED_AWAY, "alias")
 

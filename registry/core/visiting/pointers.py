@@ -18,17 +18,7 @@ from registry.core.assessing.verdicts import is_home
 from registry.core.format_support.probing import JSON_CAP
 from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose, Via
 from registry.core.model.services import Pointer
-from registry.core.names.domains import (
-    MAX_URL_CHARS,
-    InvalidName,
-    Url,
-    canonical_host,
-    host_of,
-    parse_https,
-    parse_url,
-    registrable_domain,
-    same_site,
-)
+from registry.core.names import domains
 from registry.core.names.inside import inside_host
 from registry.core.visiting import probes
 from registry.core.visiting.probes import detail_probe, pointer_probe
@@ -42,42 +32,27 @@ _FOLLOWED = frozenset({*EXPECTED, "agentmap", "agentic-manifest", "service-meta"
 _TEMPLATE = re.compile(r"[{}]|%7[bd]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class FollowNow:
-    """Request it in this visit: it is on the same registrable domain as the document that names it."""
-
-    probe: Probe
-
-
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """Another host, which must serve the document itself. `document` is the URL of the document that names it."""
-
-    host: str
-    rel: str
-    document: str
-
-
-def follow(pointer: Pointer, document: str) -> FollowNow | Elsewhere | None:
-    """Decide about one pointer of `document`, the final URL of the document that holds it. None: never requested.
+def follow(pointer: Pointer, document: str) -> Probe | HostCandidate | None:
+    """Decide about one pointer of `document`, the final URL of the document that holds it: return a request of this
+    visit, another host that must serve the document itself, or None.
 
     Endpoints, status pages and templates are never requested: only URLs that promise a document, by its format or by a
     relation in _FOLLOWED. Capability details must be on the registrable domain that serves their manifest.
     """
     if pointer.url is None or _TEMPLATE.search(pointer.url):
         return None
-    url = parse_https(pointer.url, document)
-    host, home = host_of(url or ""), host_of(document)
+    url = domains.parse_https(pointer.url, document)
+    host, home = domains.host_of(url or ""), domains.host_of(document)
     if url is None or host is None or home is None:
         return None
-    if not same_site(host, home):  # guard: pointer-same-site
-        return None if pointer.rel == DETAIL_REL else Elsewhere(host, pointer.rel, document)
+    if not domains.same_site(host, home):  # guard: pointer-same-site
+        return None if pointer.rel == DETAIL_REL else HostCandidate(host, pointer.rel, document)
     via = Via(document, pointer.pointer, pointer.rel, pointer.expected)
     if pointer.rel == DETAIL_REL:
-        return FollowNow(detail_probe(url, via))
+        return detail_probe(url, via)
     if pointer.expected is not None or pointer.rel in _FOLLOWED:
-        return FollowNow(pointer_probe(url, via, pointer.expected))
-    return Elsewhere(host, pointer.rel, document) if host != home else None
+        return pointer_probe(url, via, pointer.expected)
+    return HostCandidate(host, pointer.rel, document) if host != home else None
 
 
 def inline(pointer: Pointer, document: str, at: datetime) -> tuple[Probe, FetchResult] | None:
@@ -102,28 +77,25 @@ MAX_NAMED: Final = 1000  # URLs whose depth is kept in one visit
 class CandidateHosts:
     """Other hosts that a visit learned of, each with the first document that named it."""
 
-    __slots__ = ("_by_host", "_exempt", "_host")
+    __slots__ = ("_exempt", "_host", "by_host")
 
     def __init__(self, host: str, exempt: Collection[str]) -> None:
         self._host, self._exempt = host, exempt
-        self._by_host: dict[str, HostCandidate] = {}
+        self.by_host: dict[str, HostCandidate] = {}
 
     def add(self, host: str, rel: str, document: str) -> None:
         """Ignore names that are not valid public hosts, and all above MAX_CANDIDATES."""
         try:
-            canonical = canonical_host(host, exempt=self._exempt).host
-        except InvalidName:
+            canonical = domains.canonical_host(host, exempt=self._exempt).host
+        except domains.InvalidName:
             return
-        if canonical != self._host and len(self._by_host) < MAX_CANDIDATES:
-            self._by_host.setdefault(canonical, HostCandidate(canonical, rel, document))
+        if canonical != self._host and len(self.by_host) < MAX_CANDIDATES:
+            self.by_host.setdefault(canonical, HostCandidate(canonical, rel, document))
 
     def add_sub_hosts(self) -> None:
-        domain = registrable_domain(self._host)
+        domain = domains.registrable_domain(self._host)
         for label in SUB_HOSTS:
             self.add(f"{label}.{domain}", "sub-host", f"https://{self._host}/")
-
-    def all(self) -> tuple[HostCandidate, ...]:
-        return tuple(self._by_host.values())
 
 
 class PointerQueue:
@@ -171,16 +143,14 @@ class PointerQueue:
     def add(self, pointer: Pointer, document: str, depth: int) -> None:
         """Queue a pointer that may be requested in this visit; other hosts become candidates."""
         match follow(pointer, document):
-            case Elsewhere(host, rel, named_by):
+            case HostCandidate(host, rel, named_by):
                 self._candidates.add(host, rel, named_by)
-            case FollowNow(probe) if (
-                depth <= probes.MAX_DEPTH and probe.url not in self._visited
-            ):  # guard: pointer-depth
-                host = host_of(probe.url) or ""
+            case Probe(url) as probe if depth <= probes.MAX_DEPTH and url not in self._visited:  # guard: pointer-depth
+                host = domains.host_of(url) or ""
                 if host != self._host:
                     self._candidates.add(host, pointer.rel, document)
-                if probe.url not in self._depth and len(self._depth) < MAX_NAMED:
-                    self._depth[probe.url] = depth
+                if url not in self._depth and len(self._depth) < MAX_NAMED:
+                    self._depth[url] = depth
                     (self.details if probe.purpose is Purpose.DETAIL else self._documents).append(probe)
 
     def _collect_from(self, answer: ProbeResult, results: VisitResults) -> None:
@@ -243,12 +213,12 @@ def redirect(from_url: str, location: str | None, hops: Sequence[str], purpose: 
     """
     if not location or not location.strip():
         return Stop(Outcome.SERVER_ERROR, "redirect_without_location")
-    url = parse_https(location, from_url)
+    url = domains.parse_https(location, from_url)
     if url is None:
-        target = parse_url(location[: 4 * MAX_URL_CHARS], from_url)
-        return Stop(Outcome.REFUSED_ADDRESS, _refusal_reason(target), host_of(target.href) if target else None)
-    from_host, target_host = host_of(from_url) or "", host_of(url) or ""
-    if not same_site(from_host, target_host):  # guard: redirect-same-site
+        target = domains.parse_url(location[: 4 * domains.MAX_URL_CHARS], from_url)
+        return Stop(Outcome.REFUSED_ADDRESS, _refusal_reason(target), domains.host_of(target.href) if target else None)
+    from_host, target_host = domains.host_of(from_url) or "", domains.host_of(url) or ""
+    if not domains.same_site(from_host, target_host):  # guard: redirect-same-site
         # clients read the reason, so it must not disclose names of private networks
         named = target_host if inside_host(url) is None else "no public host"  # guard: private-redirect
         return Stop(Outcome.REDIRECTED_AWAY, f"to {named}", target_host)
@@ -260,7 +230,7 @@ def redirect(from_url: str, location: str | None, hops: Sequence[str], purpose: 
     return Follow(url)
 
 
-def _refusal_reason(target: Url | None) -> str:
+def _refusal_reason(target: domains.Url | None) -> str:
     """Return the rule of parse_https that a target broke, for the ledger."""
     if target is None:
         return "redirect_unreadable"

@@ -74,6 +74,8 @@ SHOWN_HEADERS: Final = (
 SHOWN_CHARS: Final = 500
 """Characters of each that are shown."""
 
+_HEADER_CHARS: Final = {name: None if name in _STORED_HEADERS else SHOWN_CHARS for name in SHOWN_HEADERS}
+
 
 class VisitResults:
     """`answers` in the order of the requests. `home_topics`: words on the front page (`probes.words_in_home`).
@@ -164,10 +166,7 @@ def _reduce(
     """
     headers = fetched.headers
     if keeps_body(assessment):
-        stored = {name: headers[name] for name in _STORED_HEADERS if name in headers}
-        stored |= {
-            name: headers[name][:SHOWN_CHARS] for name in SHOWN_HEADERS if name in headers and name not in stored
-        }
+        stored = {name: headers[name][:limit] for name, limit in _HEADER_CHARS.items() if name in headers}
         return ProbeResult(probe, fetched.reduced(stored, keep_body=True), assessment)
     kept = _content_type_only(headers.get("content-type"))
     if probe.purpose is Purpose.HOME and MANIFEST_RELATION in (link := headers.get("link", "")[:MAX_HEADER]):

@@ -27,19 +27,10 @@ _TRIPLET = re.compile(r"%[0-9a-fA-F]{2}")
 _AGENTIC = re.compile(rb"#\s*agentic-manifest\s*:\s*(\S+)", re.IGNORECASE)
 _MATCH_ALL = frozenset({"/", "*", "/*"})
 _KEYS: Final = (
-    (b"user-agent", "agent"),
-    (b"useragent", "agent"),
-    (b"user agent", "agent"),
-    (b"allow", "allow"),
-    (b"disallow", "disallow"),
-    (b"dissallow", "disallow"),
-    (b"dissalow", "disallow"),
-    (b"disalow", "disallow"),
-    (b"diasllow", "disallow"),
-    (b"disallaw", "disallow"),
-    (b"crawl-delay", "delay"),
-    (b"agentmap", "agentmap"),
-)
+    (b"user-agent", "agent"), (b"useragent", "agent"), (b"user agent", "agent"), (b"allow", "allow"),
+    (b"disallow", "disallow"), (b"dissallow", "disallow"), (b"dissalow", "disallow"), (b"disalow", "disallow"),
+    (b"diasllow", "disallow"), (b"disallaw", "disallow"), (b"crawl-delay", "delay"), (b"agentmap", "agentmap"),
+)  # fmt: skip
 _NAMES: Final = dict(_KEYS)
 
 

@@ -1,4 +1,4 @@
-"""Store robots.txt between visits: the record of an answer, its freshness, and its meaning for the visit."""
+"""robots.txt during and between visits: the record of an answer, its freshness and meaning, and the rules by host."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -47,3 +47,33 @@ def verdict(robots: Robots) -> tuple[Outcome, str] | None:
     if robots.reachable:
         return None
     return (Outcome.RATE_LIMITED if robots.reason == "robots_429" else Outcome.DISALLOWED), robots.reason
+
+
+class RobotsCache:
+    """`by_host`: the rules of files that were read. `record`: the visited host's file, as stored for the next visit."""
+
+    __slots__ = ("_host", "by_host", "record")
+
+    def __init__(self, host: str, stored: RobotsRecord | None) -> None:
+        self._host = host
+        self.by_host: dict[str, Robots] = {}
+        self.record = stored
+
+    def use_stored(self, host: str, now: datetime) -> bool:
+        """Use the file of an earlier visit. Return False if `host` has no stored file, or it is too old."""
+        if host != self._host or self.record is None or not fresh(self.record, now):
+            return False
+        self.by_host[host] = rules_of(self.record)
+        return True
+
+    def add(self, host: str, final_host: str, fetched: FetchResult) -> None:
+        """Read the answer to a request for the file of `host`, which `final_host` served in the end.
+
+        It counts for both hosts: apex and `www.` usually share one file.
+        """
+        record = keep(fetched, host)
+        robots = rules_of(record, f"robots_{fetched.reason}")
+        for covered_host in {host, final_host}:
+            self.by_host.setdefault(covered_host, robots)
+        if host == self._host:
+            self.record = record

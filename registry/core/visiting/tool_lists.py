@@ -258,27 +258,34 @@ def _listable(host: str, protocol: Protocol) -> str | None:
     return url if server is not None and same_site(server, host) else None  # guard: tools-same-site
 
 
+class _ConversationEnd(Exception):
+    """The conversation is over: no answer, a demand for credentials, or an endpoint that speaks no MCP."""
+
+    def __init__(self, result: ToolListResult) -> None:
+        super().__init__()
+        self.result = result
+
+
 def conversation(url: str, reference: Via) -> Conversation:
     """Ask one endpoint for its tools. Requests are `server/discover` or the older handshake, then pages of tools."""
     endpoint = McpEndpoint(url, reference)
-    answer = yield endpoint.request(Method.DISCOVER, HANDSHAKE_CAP)
-    reply = _reply(answer, endpoint)
-    if isinstance(reply, ToolListResult) or answer is None:
-        return reply if isinstance(reply, ToolListResult) else _no_reply(answer)
-    endpoint.url = answer.final_url
-    if reply.result is None or not _is_stateless(reply.result):
-        if reply == McpReply() and answer.status not in _TRY_HANDSHAKE:
-            return _no_reply(answer)
-        answer = yield endpoint.handshake(HANDSHAKE_CAP)
-        reply = _reply(answer, endpoint)
-        if isinstance(reply, ToolListResult):
-            return reply
-        if reply.result is None or answer is None or not endpoint.agree(reply.result, answer.headers):
-            return _no_reply(answer, reply)
-        yield endpoint.notification()
-    if "tools" not in map_of(reply.result, "capabilities"):
-        return ToolListResult(Outcome.NOT_A_MANIFEST, "no_tools", last=answer)
-    return (yield from _pages(endpoint, server_info(reply.result)))
+    try:
+        answer, reply = yield from _ask(endpoint, endpoint.request(Method.DISCOVER, HANDSHAKE_CAP))
+        endpoint.url = answer.final_url
+        result = reply.result
+        if result is None or not _is_stateless(result):
+            if reply == McpReply() and answer.status not in _TRY_HANDSHAKE:
+                return _no_reply(answer)
+            answer, reply = yield from _ask(endpoint, endpoint.handshake(HANDSHAKE_CAP))
+            result = reply.result
+            if result is None or not endpoint.agree(result, answer.headers):
+                return _no_reply(answer, reply)
+            yield endpoint.notification()
+        if "tools" not in map_of(result, "capabilities"):
+            return ToolListResult(Outcome.NOT_A_MANIFEST, "no_tools", last=answer)
+        return (yield from _pages(endpoint, server_info(result)))
+    except _ConversationEnd as end:
+        return end.result
 
 
 def _pages(endpoint: McpEndpoint, server: Json) -> Conversation:
@@ -288,12 +295,14 @@ def _pages(endpoint: McpEndpoint, server: Json) -> Conversation:
     room, complete, last = TOOLS_CAP, False, None
     for _ in range(MAX_PAGES):  # guard: tools-pages
         params: dict[str, Json] = {"cursor": cursors[-1]} if cursors else {}
-        answer = yield endpoint.request(Method.LIST_TOOLS, room, params)
-        reply = _reply(answer, endpoint)
-        page = None if isinstance(reply, ToolListResult) or reply.result is None else reply.result.get("tools")
-        if answer is None or isinstance(reply, ToolListResult) or reply.result is None or not isinstance(page, list):
+        try:
+            answer, reply = yield from _ask(endpoint, endpoint.request(Method.LIST_TOOLS, room, params))
+            page = (reply.result or {}).get("tools")
+            if reply.result is None or not isinstance(page, list):
+                raise _ConversationEnd(_no_reply(answer, reply))
+        except _ConversationEnd:
             if not tools:
-                return reply if isinstance(reply, ToolListResult) else _no_reply(answer, reply)
+                raise
             break
         last = answer
         tools += page[: MAX_TOOLS - len(tools)]
@@ -315,28 +324,28 @@ def _is_stateless(result: dict[str, Json]) -> bool:
     return not versions or STATELESS in versions
 
 
-def _reply(answer: FetchResult | None, endpoint: McpEndpoint) -> McpReply | ToolListResult:
-    """Return the reply in an answer, or how the conversation ends: no answer, or a demand for credentials.
+def _ask(endpoint: McpEndpoint, probe: Probe) -> Generator[Probe, FetchResult | None, tuple[FetchResult, McpReply]]:
+    """Return the answer to a request and the reply in it. Raise _ConversationEnd.
 
     The body of other errors is read, because JSON-RPC errors came with status 400 before STATELESS.
     """
+    answer = yield probe
     if answer is None:
-        return ToolListResult(Outcome.SKIPPED, "visit_budget")
+        raise _ConversationEnd(ToolListResult(Outcome.SKIPPED, "visit_budget"))
     if answer.failure is not None or answer.status is None:
-        return ToolListResult(answer.failure or Outcome.UNREACHABLE, answer.reason, last=answer)
+        raise _ConversationEnd(ToolListResult(answer.failure or Outcome.UNREACHABLE, answer.reason, last=answer))
     ending = get_outcome_of_status(answer.status)
     if ending is not None and ending[0] not in _MAY_HOLD_REPLY:
-        return ToolListResult(*ending, last=answer)
-    return reply_in(answer, endpoint.last_id)
+        raise _ConversationEnd(ToolListResult(*ending, last=answer))
+    return answer, reply_in(answer, endpoint.last_id)
 
 
 _MAY_HOLD_REPLY: Final = frozenset({Outcome.ABSENT, Outcome.NOT_A_MANIFEST})
 
 
-def _no_reply(answer: FetchResult | None, reply: McpReply | None = None) -> ToolListResult:
+def _no_reply(answer: FetchResult, reply: McpReply = McpReply()) -> ToolListResult:  # noqa: B008 - a frozen value
     """Return the end of a conversation with an endpoint that speaks no MCP, or refuses the method."""
-    if reply is not None and reply.code is not None:
+    if reply.code is not None:
         return ToolListResult(Outcome.NOT_A_MANIFEST, f"rpc_error_{reply.code}", last=answer)
-    status = None if answer is None else answer.status
-    outcome, reason = (status and get_outcome_of_status(status)) or (Outcome.NOT_A_MANIFEST, "no_rpc_reply")
-    return ToolListResult(outcome, reason, last=answer)
+    ending = get_outcome_of_status(answer.status) if answer.status else None
+    return ToolListResult(*(ending or (Outcome.NOT_A_MANIFEST, "no_rpc_reply")), last=answer)

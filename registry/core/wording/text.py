@@ -19,33 +19,26 @@ import Stemmer  # type: ignore[import-not-found]  # a C extension without stubs
 
 from registry.core.reading.plain_text import split_name
 
-_ARTICLES_AND_DETERMINERS = """
+_GRAMMAR = """
 a an the this that these those each every either neither some any no all both few many much more most less least
 several enough such other another own same certain
-"""
 
-_PRONOUNS = """
 i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers herself
 it its itself they them their theirs themselves one ones who whom whose which what whoever whatever whichever
 someone somebody something anyone anybody anything everyone everybody everything nobody nothing none
-"""
 
-_VERBS_THAT_CARRY_OTHERS = """
 am is are was were be been being do does did doing done have has had having can could may might must shall should
 will would ought cannot get gets getting got gotten go goes going gonna gotta wanna
-"""
 
-_PREPOSITIONS = """
 about above across after against along among around as at before behind below beneath beside besides between beyond by
 despite during except for from in inside into of off on onto out over per regarding since than
 through throughout till to toward towards under until up upon via with within without
-"""
 
-_CONJUNCTIONS_AND_ADVERBS = """
 and or nor but so yet if unless whether because although though while whereas when whenever where wherever why how
 not only just also too very quite rather really even still already again ever never always often sometimes perhaps maybe
 here there now then else well however therefore instead soon once actually basically currently simply
 """
+"""Determiners, pronouns, verbs that carry others, prepositions, conjunctions and adverbs."""
 
 _ASKING = """
 please kindly thanks thank help helps helping need needs needed needing want wants wanted wanting wish wishes hope
@@ -65,26 +58,10 @@ shan't shouldn't mustn't mightn't needn't ain't y'all
 _SPELL_ANOTHER_WORD = frozenset({"id", "ill", "shell", "hell", "wed", "shed"})
 """Words that a contraction must not become without its apostrophe: people search for `id` and `shell`."""
 
+# People type `don't` and `dont`.
+_WITHOUT_APOSTROPHE = frozenset(_CONTRACTIONS.replace("'", "").split()) - _SPELL_ANOTHER_WORD
 
-def _with_and_without_apostrophe(contractions: str) -> set[str]:
-    """Return both spellings: people type `don't` and `dont`."""
-    plain = {word.replace("'", "") for word in contractions.split()}
-    return set(contractions.split()) | (plain - _SPELL_ANOTHER_WORD)
-
-
-REQUEST_WORDS: frozenset[str] = frozenset(
-    " ".join(
-        (
-            _ARTICLES_AND_DETERMINERS,
-            _PRONOUNS,
-            _VERBS_THAT_CARRY_OTHERS,
-            _PREPOSITIONS,
-            _CONJUNCTIONS_AND_ADVERBS,
-            _ASKING,
-        )
-    ).split()
-) | frozenset(_with_and_without_apostrophe(_CONTRACTIONS))
-
+REQUEST_WORDS: frozenset[str] = _WITHOUT_APOSTROPHE.union(_GRAMMAR.split(), _ASKING.split(), _CONTRACTIONS.split())
 
 RECIPE = "2"
 """Part of the ranker's version: after a change here every document must be read again."""

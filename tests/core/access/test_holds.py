@@ -14,14 +14,10 @@ def limits_of(kind: HoldKind, host: str = "a.example.com", *, below: bool = True
 @pytest.mark.parametrize(
     ("host", "below", "is_covered"),
     [
-        ("a.example.com", False, True),
-        ("b.a.example.com", True, True),
-        ("b.a.example.com", False, False),
-        ("example.com", True, False),
-        ("ba.example.com", True, False),
-        ("a.example.com.example.com", True, False),
+        ("a.example.com", False, True), ("b.a.example.com", True, True), ("b.a.example.com", False, False),
+        ("example.com", True, False), ("ba.example.com", True, False), ("a.example.com.example.com", True, False),
     ],
-)
+)  # fmt: skip
 def test_a_hold_covers_its_host_and_those_below_it(kind: HoldKind, host: str, below: bool, is_covered: bool) -> None:
     limits = limits_of(kind, below=below)
     assert limits.may_be_listed(host) is not is_covered

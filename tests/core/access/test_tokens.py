@@ -13,7 +13,6 @@ TEXT = f"wp_owner_0123456789abcdef_{SECRET}"
 def test_a_token_is_read_back() -> None:
     token = parse_token(TEXT, "owner")
     assert token == Token("owner", "0123456789abcdef", SECRET)
-    assert token is not None
     assert token.text == TEXT
 
 

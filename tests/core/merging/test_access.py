@@ -2,8 +2,11 @@
 
 from typing import Any
 
-from registry.core.merging.merge import HeldDocument, merge
-from registry.core.model.services import AuthScheme, Service
+import pytest
+
+from registry.core.merging.merge import HeldDocument
+from registry.core.model.services import AuthScheme
+from tests.core.documents import service_of
 from tests.support.holding import held
 
 HOST = "vault.example"
@@ -37,19 +40,13 @@ def card(**members: Any) -> HeldDocument:
     return held(HOST, "/.well-known/mcp/server-card.json", SERVER_CARD | members)
 
 
-def merged(*documents: HeldDocument) -> Service:
-    service = merge(HOST, documents).service
-    assert service is not None
-    return service
-
-
 COMPLETE = AuthScheme(
     "oauth2", authorization_url=f"https://{HOST}/authorize", token_url=f"https://{HOST}/token", scopes=("coins",)
 )
 
 
 def test_metadata_completes_a_declared_scheme() -> None:
-    service = merged(card(authentication={"required": True, "schemes": ["oauth2"]}), resource(), server())
+    service = service_of(HOST, card(authentication={"required": True, "schemes": ["oauth2"]}), resource(), server())
     assert service.auth.schemes == (COMPLETE,)
     assert service.auth.required is True
     assert service.provenance["auth"].format == "mcp-server-card"
@@ -58,17 +55,13 @@ def test_metadata_completes_a_declared_scheme() -> None:
 
 
 def test_a_protected_resource_declares_its_scheme() -> None:
-    service = merged(card(), resource(), server())
+    service = service_of(HOST, card(), resource(), server())
     assert service.auth.schemes == (COMPLETE,)
     assert service.provenance["auth"].format == "oauth-protected-resource"
 
 
-def test_an_authorization_server_alone_demands_no_authentication() -> None:
-    assert merged(card(), server()).auth.schemes == ()
-
-
 def test_only_calls_below_the_resource_are_protected() -> None:
-    service = merged(card(), held(HOST, "/openapi.json", API), resource())
+    service = service_of(HOST, card(), held(HOST, "/openapi.json", API), resource())
     capability_by_id = {capability.id: capability.invocations[0] for capability in service.capabilities}
     assert capability_by_id["open"].auth is not None
     assert [scheme.type for scheme in capability_by_id["open"].auth.schemes] == ["oauth2"]
@@ -80,19 +73,22 @@ def test_only_calls_below_the_resource_are_protected() -> None:
 
 def test_a_path_with_the_same_prefix_is_another_resource() -> None:
     tricked = card(transport={"type": "streamable-http", "url": f"{RESOURCE}-public"})
-    assert merged(tricked, resource()).capabilities[0].invocations[0].auth is None
+    assert service_of(HOST, tricked, resource()).capabilities[0].invocations[0].auth is None
 
 
-def test_the_metadata_of_another_issuer_is_not_mixed_in() -> None:
-    """RFC 8414 section 3.3: only metadata of the server that the resource names counts."""
-    service = merged(card(), resource(RESOURCE, "https://login.vault.example"), server())
-    assert service.auth.schemes == (AuthScheme("oauth2", scopes=("coins",)),)
+OTHER_ISSUER = (resource(RESOURCE, "https://login.vault.example"), server())
+NO_AUTH = card(authentication={"required": False, "schemes": ["none"]})
 
 
-def test_a_resource_on_another_host_is_ignored() -> None:
-    assert merged(card(), resource("https://bank.example/mcp"), server()).auth.schemes == ()
-
-
-def test_a_protected_resource_overrides_no_authentication() -> None:
-    service = merged(card(authentication={"required": False, "schemes": ["none"]}), resource(), server())
-    assert service.auth.schemes == (COMPLETE,)
+@pytest.mark.parametrize(
+    ("documents", "schemes"),
+    [
+        ((card(), server()), ()),
+        ((card(), *OTHER_ISSUER), (AuthScheme("oauth2", scopes=("coins",)),)),  # RFC 8414 section 3.3
+        ((card(), resource("https://bank.example/mcp"), server()), ()),
+        ((NO_AUTH, resource(), server()), (COMPLETE,)),
+    ],
+    ids=["a server alone", "another issuer", "a resource of another host", "no authentication is overridden"],
+)
+def test_only_metadata_of_the_own_resource_counts(documents: list[HeldDocument], schemes: tuple[Any, ...]) -> None:
+    assert service_of(HOST, *documents).auth.schemes == schemes

@@ -102,22 +102,11 @@ def test_names_are_unique_and_sources_are_known(held_documents: list[HeldDocumen
         assert set(capability.provenance) <= set(Capability.__dataclass_fields__)
 
 
-def test_capabilities_of_one_document_are_never_merged() -> None:
+def test_capabilities_of_one_document_are_never_merged_but_each_with_its_counterpart() -> None:
     call = Invocation("http", f"https://{HOST}/rpc", "POST")
-    service = Service(
-        capabilities=(Capability("a", "a", invocations=(call,)), Capability("b", "b", invocations=(call,)))
-    )
-    assert [capability.id for capability in merge_capabilities([service])] == ["a", "b"]
-
-
-def test_each_operation_is_merged_with_its_own_counterpart() -> None:
-    """Two operations of one document, two of another: each is merged with its counterpart."""
-    call = Invocation("http", f"https://{HOST}/rpc", "POST")
-    first = Service(capabilities=(Capability("a", "a", invocations=(call,)), Capability("b", "b", invocations=(call,))))
-    second = Service(
-        capabilities=(Capability("a", "a", invocations=(call,)), Capability("b", "b", invocations=(call,)))
-    )
-    assert [capability.id for capability in merge_capabilities([first, second])] == ["a", "b"]
+    service = Service(capabilities=tuple(Capability(name, name, invocations=(call,)) for name in "ab"))
+    for services in ([service], [service, service]):
+        assert [capability.id for capability in merge_capabilities(services)] == ["a", "b"]
 
 
 def test_spellings_of_one_name_are_the_same_and_other_names_are_not() -> None:

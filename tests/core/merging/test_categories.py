@@ -37,35 +37,29 @@ def test_every_category_can_be_derived(described: Service, expected: str) -> Non
     assert category_of(described) == expected
 
 
-def test_every_source_of_words_counts() -> None:
-    assert category_of(service("Payment desk")) == "payments"
-    assert category_of(service("Desk", tags=("payments",))) == "payments"
-    assert category_of(service("Desk", "", "create_payment", "refundPayment", "list_things")) == "payments"
-
-
-def test_what_more_sources_name_counts_more_than_what_is_named_first() -> None:
-    assert category_of(service("Desk", "Email with invoices.", tags=("invoice", "tax"))) == "payments"
-    assert category_of(service("Desk", "Email with invoices.")) == "email"
-
-
-def test_only_the_first_sentence_of_a_description_counts() -> None:
-    denied = "A list of old ships. It has no authentication, payment or checkout endpoints."
-    assert category_of(service("Hulls", denied)) == "other"
-
-
-def test_a_few_of_many_capabilities_do_not_decide() -> None:
-    names = ("send_email", *(f"count_sheep_{number}" for number in range(9)))
-    assert category_of(service("Meadow", "", *names)) == "other"
+@pytest.mark.parametrize(
+    ("described", "expected"),
+    [
+        (service("Payment desk"), "payments"),
+        (service("Desk", tags=("payments",)), "payments"),
+        (service("Desk", "", "create_payment", "refundPayment", "list_things"), "payments"),
+        (service("Desk", "Email with invoices.", tags=("invoice", "tax")), "payments"),
+        (service("Desk", "Email with invoices."), "email"),
+        (service("Hulls", "A list of old ships. It has no authentication, payment or checkout endpoints."), "other"),
+        (service("Meadow", "", "send_email", *(f"count_sheep_{number}" for number in range(9))), "other"),
+        (service("io.github.shop/tool"), "other"),
+        (service("map.example"), "other"),
+    ],
+    ids=["name", "tags", "capabilities", "most sources", "first mention", "only the first sentence", "few of many",
+         "owner of an identifier", "host name"],
+)  # fmt: skip
+def test_where_words_count(described: Service, expected: str) -> None:
+    assert category_of(described) == expected
 
 
 def test_words_are_whole_and_may_be_plural() -> None:
     assert slugs_in("Shipments in several currencies") == ("e-commerce", "payments")
     assert slugs_in("shopkeeper mapped taxonomy") == ()
-
-
-def test_the_name_of_an_owner_in_an_identifier_does_not_count() -> None:
-    assert category_of(service("io.github.shop/tool")) == "other"
-    assert category_of(service("map.example")) == "other"
 
 
 def test_no_word_stands_for_two_categories() -> None:

@@ -13,6 +13,7 @@ from registry.core.merging.trust import LEVELS, REASONS, explained, trust_of
 from registry.core.model.listing import Listing, Resemblance, TrustLevel
 from registry.core.model.services import Provider, Service
 from registry.core.names.domains import registrable_domain
+from tests.core.documents import CARD_PATH, a2a_card
 from tests.support.builders import adp_manifest, awp_manifest
 from tests.support.holding import findings_of, held
 
@@ -30,21 +31,6 @@ def listed(host: str, path: str, body: Any) -> Listing:
 
 def awp(host: str, **changes: Any) -> dict[str, Any]:
     return {**awp_manifest(host), **changes}
-
-
-def card(host: str, **changes: Any) -> dict[str, Any]:
-    return {
-        "protocolVersion": "0.3.0",
-        "name": "Orchard",
-        "description": "Talks about fruit.",
-        "url": f"https://{host}/a2a",
-        "version": "1.0.0",
-        "capabilities": {},
-        "defaultInputModes": ["text/plain"],
-        "defaultOutputModes": ["text/plain"],
-        "skills": [{"id": "ask", "name": "Ask", "description": "Answers.", "tags": []}],
-        **changes,
-    }
 
 
 @pytest.mark.parametrize(
@@ -71,29 +57,22 @@ def test_a_claimed_domain_is_never_the_name_and_never_verified(host: str, domain
 @pytest.mark.parametrize(
     "name",
     [
-        "acme.com",
-        "Acme.com – official",
-        "https://acme.com",
-        "Acme.com.",
-        "ａｃｍｅ。ｃｏｍ",
-        "login to ACME.COM",
+        "acme.com", "Acme.com – official", "https://acme.com", "Acme.com.", "ａｃｍｅ。ｃｏｍ", "login to ACME.COM",
         "аcme.com",
     ],
-)
+)  # fmt: skip
 def test_a_name_that_speaks_of_another_site_gives_way_to_the_host(name: str) -> None:
-    body = card(HOST, name=name)
-    listing = listed(HOST, "/.well-known/agent-card.json", body)
+    body = a2a_card(HOST, name=name)
+    listing = listed(HOST, CARD_PATH, body)
     assert (listing.name, listing.trust_level) == (HOST, TrustLevel.COMMUNITY)
     assert listing.trust_reasons == ("claims_other_site",)
-    merged = merge(HOST, [held(HOST, "/.well-known/agent-card.json", body)])
-    assert findings_of(merged, common_rules.CLAIM_ELSEWHERE) == [
-        (f"https://{HOST}/.well-known/agent-card.json", "/name", name)
-    ]
+    merged = merge(HOST, [held(HOST, CARD_PATH, body)])
+    assert findings_of(merged, common_rules.CLAIM_ELSEWHERE) == [(f"https://{HOST}{CARD_PATH}", "/name", name)]
 
 
 @pytest.mark.parametrize("name", ["Orchard", "orchard.example", "Orchard.example fruit", "Node.js tools", "v2.0"])
 def test_a_name_of_its_own_stays(name: str) -> None:
-    listing = listed(HOST, "/.well-known/agent-card.json", card(HOST, name=name))
+    listing = listed(HOST, CARD_PATH, a2a_card(HOST, name=name))
     assert (listing.name, listing.trust_level, listing.trust_reasons) == (name, TrustLevel.VERIFIED, ())
 
 
@@ -117,7 +96,7 @@ def test_a_claimed_domain_is_reported_once() -> None:
 def test_identities_count_in_every_format(form: str, pointer: str, members: dict[str, Any]) -> None:
     path, body = {
         "adp": ("/.well-known/agent", adp_manifest(HOST, "pick")),
-        "a2a": ("/.well-known/agent-card.json", card(HOST)),
+        "a2a": (CARD_PATH, a2a_card(HOST)),
     }[form]
     assert listed(HOST, path, body).trust_level is TrustLevel.VERIFIED
     assert listed(HOST, path, {**body, **members}).trust_reasons == ("claims_other_site",)
@@ -126,19 +105,16 @@ def test_identities_count_in_every_format(form: str, pointer: str, members: dict
 
 
 def test_a_did_of_another_site_counts() -> None:
-    documents = [
-        held(HOST, "/.well-known/agent", adp_manifest(HOST, "pick")),
-        held(HOST, "/.well-known/did.json", {"id": "did:web:acme.com", "verificationMethod": []}),
-    ]
-    merged = merge(HOST, documents)
+    did = held(HOST, "/.well-known/did.json", {"id": "did:web:acme.com", "verificationMethod": []})
+    merged = merge(HOST, [held(HOST, "/.well-known/agent", adp_manifest(HOST, "pick")), did])
     assert merged.service is not None
     assert trust_of(HOST, merged.service, merged.findings).reasons == ("claims_other_site",)
 
 
 def test_a_provider_on_another_site_is_a_note() -> None:
-    body = card(HOST, provider={"organization": "Acme", "url": "https://acme.com"})
-    assert listed(HOST, "/.well-known/agent-card.json", body).trust_level is TrustLevel.VERIFIED
-    merged = merge(HOST, [held(HOST, "/.well-known/agent-card.json", body)])
+    body = a2a_card(HOST, provider={"organization": "Acme", "url": "https://acme.com"})
+    assert listed(HOST, CARD_PATH, body).trust_level is TrustLevel.VERIFIED
+    merged = merge(HOST, [held(HOST, CARD_PATH, body)])
     [(_, pointer, evidence)] = findings_of(merged, common_rules.PROVIDER_ELSEWHERE)
     assert (pointer, evidence) == ("/provider/url", "https://acme.com")
 
@@ -165,11 +141,11 @@ def test_a_look_alike_host_is_flagged_and_never_shown_in_its_letters() -> None:
     ],
 )
 def test_a_known_name_on_a_strange_host_is_flagged(host: str, changes: dict[str, Any], seen_in: str) -> None:
-    body = card(host, **changes)
-    listing = listed(host, "/.well-known/agent-card.json", body)
+    body = a2a_card(host, **changes)
+    listing = listed(host, CARD_PATH, body)
     assert listing.trust_level is TrustLevel.COMMUNITY and "known_name" in listing.trust_reasons
     assert listing.resembles == Resemblance("PayPal", "paypal.com", seen_in)  # type: ignore[arg-type]
-    merged = merge(host, [held(host, "/.well-known/agent-card.json", body)])
+    merged = merge(host, [held(host, CARD_PATH, body)])
     assert findings_of(merged, rules.KNOWN_NAME) == [(None, "", f"PayPal (paypal.com), in the {seen_in}")]
 
 
@@ -183,7 +159,7 @@ def test_a_known_name_on_a_strange_host_is_flagged(host: str, changes: dict[str,
     ],
 )
 def test_owners_and_ordinary_words_are_not_flagged(host: str, name: str) -> None:
-    listing = listed(host, "/.well-known/agent-card.json", card(host, name=name))
+    listing = listed(host, CARD_PATH, a2a_card(host, name=name))
     assert (listing.name, listing.trust_level, listing.resembles) == (name, TrustLevel.VERIFIED, None)
 
 

@@ -8,6 +8,7 @@ from registry.core.merging import rules as merging_rules
 from registry.core.merging.fields import unite_parts
 from registry.core.merging.merge import PRECEDENCE, HeldDocument, merge
 from registry.core.model.services import Auth, Capability, Invocation, Origin, Service
+from tests.core.documents import a2a_card, service_of
 from tests.support.holding import findings_of, held
 from tests.support.shared import ROOT
 
@@ -19,47 +20,28 @@ ATP: dict[str, Any] = {
     "description": "Fruit, picked today.",
     "version": "1.0.0",
     "capabilities": [
-        {
-            "id": "pick",
-            "name": "Pick",
-            "description": "Picks fruit.",
-            "endpoint": "/v1/pick",
-            "method": "POST",
-            "sideEffects": True,
-        }
+        {"id": "pick", "name": "Pick", "description": "Picks fruit.", "endpoint": "/v1/pick", "method": "POST",
+         "sideEffects": True}
     ],
     "policies": {"training": "deny", "privacyUrl": f"https://{HOST}/privacy"},
-}
+}  # fmt: skip
+RESULT = {"200": {"content": {"application/json": {"schema": {"type": "object"}}}}}
+PARAMETERS = [{"name": "kind", "in": "query", "schema": {"type": "string"}}]
+PICK = {"operationId": "pickFruit", "description": "Picks.", "parameters": PARAMETERS, "responses": RESULT}
 API: dict[str, Any] = {
     "openapi": "3.1.0",
     "info": {"title": "Orchard", "version": "2", "termsOfService": f"https://{HOST}/terms"},
     "servers": [{"url": f"https://{HOST}/v1"}],
-    "paths": {
-        "/pick": {
-            "post": {
-                "operationId": "pickFruit",
-                "description": "Picks.",
-                "parameters": [{"name": "kind", "in": "query", "schema": {"type": "string"}}],
-                "responses": {"200": {"content": {"application/json": {"schema": {"type": "object"}}}}},
-            }
-        }
-    },
+    "paths": {"/pick": {"post": PICK}},
     "security": [{"key": []}],
     "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
 }
-CARD: dict[str, Any] = {
-    "protocolVersion": "0.3.0",
-    "name": "Orchard",
-    "description": "Talks about fruit.",
-    "url": f"https://{HOST}/a2a",
-    "version": "1.0.0",
-    "capabilities": {"extensions": [{"uri": "https://x402.example/ext/x402"}]},
-    "defaultInputModes": ["text/plain"],
-    "defaultOutputModes": ["text/plain"],
-    "skills": [{"id": "ask", "name": "Ask", "description": "Answers.", "tags": []}],
-    "securitySchemes": {"b": {"type": "http", "scheme": "bearer"}},
-    "security": [{"b": []}],
-}
+CARD = a2a_card(
+    HOST,
+    capabilities={"extensions": [{"uri": "https://x402.example/ext/x402"}]},
+    securitySchemes={"b": {"type": "http", "scheme": "bearer"}},
+    security=[{"b": []}],
+)
 
 
 def all_documents() -> list[HeldDocument]:
@@ -71,9 +53,7 @@ def all_documents() -> list[HeldDocument]:
 
 
 def merged() -> Service:
-    service = merge(HOST, all_documents()).service
-    assert service is not None
-    return service
+    return service_of(HOST, *all_documents())
 
 
 def sources(service: Service) -> dict[str, tuple[str, str]]:
@@ -89,15 +69,18 @@ def test_every_filled_field_has_a_source() -> None:
 
 def test_parts_of_united_fields_have_their_own_source() -> None:
     source_by_field = sources(merged())
-    assert source_by_field["name"] == ("atp", "/name")
-    assert source_by_field["version"] == ("atp", "/version")
-    assert source_by_field["base_url"] == ("openapi", "/servers/0/url")
-    assert source_by_field["auth"] == ("a2a", "/security")
-    assert source_by_field["auth/schemes/1"] == ("openapi", "/security")
-    assert source_by_field["pricing"] == ("a2a", "/capabilities/extensions")
     assert source_by_field["policies"][0] == "atp"
-    assert source_by_field["policies/terms_url"] == ("openapi", "/info/termsOfService")
-    assert source_by_field["protocols"] == ("a2a", "/url")
+    for field, source in {
+        "name": ("atp", "/name"),
+        "version": ("atp", "/version"),
+        "base_url": ("openapi", "/servers/0/url"),
+        "auth": ("a2a", "/security"),
+        "auth/schemes/1": ("openapi", "/security"),
+        "pricing": ("a2a", "/capabilities/extensions"),
+        "policies/terms_url": ("openapi", "/info/termsOfService"),
+        "protocols": ("a2a", "/url"),
+    }.items():
+        assert source_by_field[field] == source, field
     assert {origin.document for origin in merged().provenance.values()} == {
         document.url for document in all_documents()
     }
@@ -141,8 +124,7 @@ def test_documents_that_name_one_address_complete_each_other() -> None:
         held(HOST, "/.well-known/agent-card.json", card),
         held(HOST, "/.well-known/mcp/server-card.json", server),
     ]
-    service = merge(HOST, documents).service
-    assert service is not None
+    service = service_of(HOST, *documents)
     (mcp,) = [protocol for protocol in service.protocols if protocol.id == "mcp"]
     assert (mcp.endpoint, mcp.transport) == (f"https://{HOST}/mcp", "streamable-http")
 
@@ -150,8 +132,7 @@ def test_documents_that_name_one_address_complete_each_other() -> None:
 def test_groups_of_a_catalogue_are_kept() -> None:
     links = {"service-desc": [{"href": f"https://{HOST}/openapi.json", "title": "Fruit API"}]}
     linkset = {"linkset": [{"anchor": f"https://{HOST}/v1", **links}]}
-    service = merge(HOST, [*all_documents(), held(HOST, "/.well-known/api-catalog", linkset)]).service
-    assert service is not None
+    service = service_of(HOST, *all_documents(), held(HOST, "/.well-known/api-catalog", linkset))
     (group,) = service.groups
     assert (group.name, group.documents) == ("Fruit API", (f"https://{HOST}/openapi.json",))
 
@@ -159,15 +140,8 @@ def test_groups_of_a_catalogue_are_kept() -> None:
 def test_payloads_that_are_documents_now_are_not_kept_twice() -> None:
     entry = {"identifier": f"urn:air:{HOST}:a:x", "type": "application/a2a-agent-card+json", "data": CARD}
     catalogue = held(HOST, "/.well-known/ard.json", {"specVersion": "1.0", "entries": [entry]})
-    service = merge(HOST, [*all_documents(), catalogue]).service
-    assert service is not None
+    service = service_of(HOST, *all_documents(), catalogue)
     assert [pointer.payload for pointer in service.pointers] == [None]
-
-
-def test_a_synthetic_capability_keeps_its_place() -> None:
-    assert all(
-        isinstance(capability, Capability) and capability.origin is not None for capability in merged().capabilities
-    )
 
 
 def test_the_page_lists_the_formats_in_their_order() -> None:

@@ -1,60 +1,33 @@
 """A card is verified only with keys that the same host serves."""
 
-import base64
 import json
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from registry.core.format_support.signatures import canonical
 from registry.core.formats.a2a import rules as a2a_rules
 from registry.core.merging import rules as merging_rules
 from registry.core.merging.merge import HeldDocument, MergeResult, merge
+from registry.core.model.documents import Probe
 from registry.core.model.services import from_json, to_json
-from registry.core.visiting.pointers import FollowNow, follow
+from registry.core.visiting.pointers import follow
+from tests.core.documents import CARD_PATH, a2a_card, public_key, signed
 from tests.support.holding import findings_of, held
 from tests.support.shared import shared
 
 HOST = "seal.example"
-KEY = ed25519.Ed25519PrivateKey.from_private_bytes(b"w" * 32)
-CARD: dict[str, Any] = {
-    "protocolVersion": "0.3.0",
-    "name": "Seal",
-    "description": "Seals letters.",
-    "url": f"https://{HOST}/a2a",
-    "version": "1.0.0",
-    "capabilities": {},
-    "defaultInputModes": ["text/plain"],
-    "defaultOutputModes": ["text/plain"],
-    "skills": [{"id": "seal", "name": "Seal", "description": "Seals.", "tags": []}],
-}
-
-
-def b64(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
-
-
-def signed(card: dict[str, Any], **header: Any) -> dict[str, Any]:
-    protected = b64(json.dumps({"alg": "EdDSA", "kid": "k1", **header}).encode())
-    payload = b64((canonical(card, "signatures") or "").encode())
-    return card | {
-        "signatures": [{"protected": protected, "signature": b64(KEY.sign(f"{protected}.{payload}".encode()))}]
-    }
+CARD = a2a_card(HOST)
 
 
 def card(value: dict[str, Any]) -> HeldDocument:
-    return held(HOST, "/.well-known/agent-card.json", value)
+    return held(HOST, CARD_PATH, value)
 
 
 def key_set(host: str = HOST, **members: str) -> HeldDocument:
-    public = b64(KEY.public_key().public_bytes_raw())
-    key = {"kty": "OKP", "crv": "Ed25519", "kid": "k1", "x": public, **members}
-    return held(host, "/.well-known/jwks.json", {"keys": [key]})
+    return held(host, "/.well-known/jwks.json", {"keys": [public_key(**{"kid": "k1", **members})]})
 
 
 def verified(merged: MergeResult) -> list[bool | None]:
-    assert merged.service is not None
     return [signature.verified for signature in merged.service.identity.signatures]
 
 
@@ -62,9 +35,8 @@ def test_a_card_verifies_with_a_key_of_its_host() -> None:
     merged = merge(HOST, [card(signed(CARD)), key_set()])
     assert verified(merged) == [True]
     assert findings_of(merged, merging_rules.SIGNATURE_VERIFIED) == [
-        (f"https://{HOST}/.well-known/agent-card.json", "/signatures/0", "EdDSA k1")
+        (f"https://{HOST}{CARD_PATH}", "/signatures/0", "EdDSA k1")
     ]
-    assert merged.service is not None
     assert [key["kid"] for key in merged.service.identity.keys] == ["k1"]
 
 
@@ -88,7 +60,6 @@ def test_another_algorithm_is_named() -> None:
 
 def test_the_text_that_was_signed_is_not_kept() -> None:
     merged = merge(HOST, [card(signed(CARD)), key_set()])
-    assert merged.service is not None
     assert merged.service.identity.signed is None
     assert from_json(json.loads(json.dumps(to_json(merged.service)))) == merged.service
 
@@ -107,7 +78,7 @@ def test_the_key_set_is_requested_on_the_same_site_only(jku: Any, urls: list[str
     assessment = card(signed(CARD, jku=jku)).assessment
     assert [target.url for target in assessment.pointers] == urls
     for pointer in assessment.pointers:
-        assert isinstance(follow(pointer, f"https://{HOST}/.well-known/agent-card.json"), FollowNow)
+        assert isinstance(follow(pointer, f"https://{HOST}{CARD_PATH}"), Probe)
 
 
 def test_an_invalid_signature_is_a_finding_of_the_card() -> None:
@@ -117,7 +88,7 @@ def test_an_invalid_signature_is_a_finding_of_the_card() -> None:
 
 
 def test_keys_of_did_documents_and_of_shops_count_too() -> None:
-    public = {"kty": "OKP", "crv": "Ed25519", "x": b64(KEY.public_key().public_bytes_raw())}
+    public = public_key()
     method = {"id": f"did:web:{HOST}#k1", "type": "JsonWebKey2020", "publicKeyJwk": public}
     did = held(HOST, "/.well-known/did.json", {"id": f"did:web:{HOST}", "verificationMethod": [method]})
     merged = merge(HOST, [card(signed(CARD)), did])
@@ -130,7 +101,7 @@ def test_keys_of_did_documents_and_of_shops_count_too() -> None:
 def test_the_card_of_a_real_site_verifies_with_its_key_set() -> None:
     corpus, host = shared("corpus"), "www.shop.com"
     documents = [
-        held(host, "/.well-known/agent-card.json", (corpus / "a2a" / "live-agent-ready.dev.json").read_bytes()),
+        held(host, CARD_PATH, (corpus / "a2a" / "live-agent-ready.dev.json").read_bytes()),
         held(host, "/.well-known/jwks.json", (corpus / "identity" / "live-agent-ready.dev.json").read_bytes()),
     ]
     merged = merge(host, documents)

@@ -7,27 +7,17 @@ HOST = "https://ferry.example"
 
 
 def service(slug: str, *ids: str, relations: Relations = Relations()) -> Service:  # noqa: B008 - a frozen value
-    return Service(
-        capabilities=tuple(
-            Capability(
-                id,
-                f"{slug} {id}",
-                invocations=(
-                    Invocation("http", f"{HOST}/{position}", "GET", origin=Origin(f"{HOST}/{slug}", f"/{id}", slug)),
-                ),
-            )
-            for position, id in enumerate(ids)
-        ),
-        relations=relations,
-    )
+    calls = [
+        Invocation("http", f"{HOST}/{position}", "GET", origin=Origin(f"{HOST}/{slug}", f"/{id}", slug))
+        for position, id in enumerate(ids)
+    ]
+    capabilities = (Capability(id, f"{slug} {id}", invocations=(call,)) for id, call in zip(ids, calls, strict=True))
+    return Service(capabilities=tuple(capabilities), relations=relations)
 
 
 def test_relations_follow_the_id_that_a_capability_keeps() -> None:
-    relations = Relations(
-        workflows=(Workflow("trip", steps=("find", "reserve")),),
-        dependencies={"reserve": ("find",)},
-        degraded=("reserve",),
-    )
+    trip = Workflow("trip", steps=("find", "reserve"))
+    relations = Relations((trip,), {"reserve": ("find",)}, degraded=("reserve",))
     services = [service("awp", "search", "book"), service("atp", "find", "reserve", relations=relations)]
     known = with_known_ids(relations, services)
     ids = {capability.id for capability in merge_capabilities(services)}
@@ -43,11 +33,8 @@ def test_ids_that_a_capability_kept_and_unknown_ones_stay() -> None:
 
 
 def test_a_repeated_name_changes_no_id() -> None:
-    origins = [Origin(f"{HOST}/a", f"/{number}", "a2a") for number in (1, 2)]
-    calls = [(Invocation("a2a_skill", f"{HOST}/a2a", "POST", origin=origin),) for origin in origins]
-    capabilities = (
-        Capability("one", "Search", invocations=calls[0]),
-        Capability("two", "Search", invocations=calls[1]),
+    capabilities = tuple(
+        Capability(id, "Search", invocations=(Invocation("a2a_skill", f"{HOST}/a2a", "POST"),)) for id in ("one", "two")
     )
     relations = Relations(workflows=(Workflow("both", steps=("one", "two")),))
     united = merge_capabilities([Service(capabilities=capabilities)])

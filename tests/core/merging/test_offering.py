@@ -7,20 +7,10 @@ import pytest
 from registry.core.merging import rules
 from registry.core.merging.merge import HeldDocument, MergeResult, merge
 from registry.core.model.findings import Rule
-from tests.core.merging.test_referrals import HOST, entry, via
+from tests.core.documents import CARD_PATH, a2a_card, service_of
+from tests.core.merging.test_referrals import HOST, LIGHT, entry, via
 from tests.support.holding import held, missed
 
-CARD: dict[str, Any] = {
-    "protocolVersion": "0.3.0",
-    "name": "Lamp agent",
-    "description": "Lights lamps.",
-    "url": f"https://{HOST}/a2a",
-    "version": "1.0.0",
-    "capabilities": {},
-    "defaultInputModes": ["text/plain"],
-    "defaultOutputModes": ["text/plain"],
-    "skills": [{"id": "light", "name": "Light up", "description": "Turns a lamp on.", "tags": ["lamp"]}],
-}
 AWP: dict[str, Any] = {
     "awp_version": "0.2",
     "domain": "example.com",
@@ -30,7 +20,9 @@ AWP: dict[str, Any] = {
 
 
 def card(**members: Any) -> HeldDocument:
-    return held(HOST, "/.well-known/agent-card.json", {**CARD, **members})
+    return held(
+        HOST, CARD_PATH, a2a_card(HOST, name="Lamp agent", description="Lights lamps.", skills=[LIGHT]) | members
+    )
 
 
 def catalogue(*entries: dict[str, Any]) -> HeldDocument:
@@ -89,8 +81,7 @@ def test_a_catalogue_alone_offers_the_entries_of_its_domain() -> None:
         entry("card", "application/a2a-agent-card+json", url=f"https://{HOST}/card.json"),
     )
     absent = missed(HOST, "/openapi.json", via(0))
-    service = merge(HOST, [catalogue(*entries), absent]).service
-    assert service is not None
+    service = service_of(HOST, catalogue(*entries), absent)
     assert [capability.name for capability in service.capabilities] == ["Own", "Sub", "Far", "Card"]
     assert [(protocol.id, protocol.card_url) for protocol in service.protocols] == [
         ("a2a", f"https://{HOST}/card.json")
@@ -102,23 +93,17 @@ def test_a_catalogue_beside_a_card_offers_only_what_is_on_its_host() -> None:
         entry("sub", "application/openapi+json", url=f"https://api.{HOST}/openapi.json"),
         entry("own", "application/openapi+json", url=f"https://{HOST}/openapi.json"),
     )
-    service = merge(HOST, [card(), catalogue(*entries)]).service
-    assert service is not None
+    service = service_of(HOST, card(), catalogue(*entries))
     assert [capability.name for capability in service.capabilities] == ["Light up", "Own"]
 
 
 def test_the_name_of_another_site_is_not_taken() -> None:
-    service = merge(HOST, [card(name="famous-bank.com")]).service
-    assert service is not None
-    assert service.name == HOST
-    with_text = merge(HOST, [card(name="famous-bank.com"), held(HOST, "/ucp.json", {"ucp": {"services": {}}})]).service
-    assert with_text is not None
-    assert with_text.name == HOST
+    for others in ((), (held(HOST, "/ucp.json", {"ucp": {"services": {}}}),)):
+        assert service_of(HOST, card(name="famous-bank.com"), *others).name == HOST
 
 
 def test_a_card_of_no_specification_counts_after_one_that_follows_one() -> None:
     loose = {"name": "Other name", "description": "Other text", "mcp_url": f"https://{HOST}/mcp"}
-    service = merge(HOST, [held(HOST, "/agent.json", loose), card()]).service
-    assert service is not None
+    service = service_of(HOST, held(HOST, "/agent.json", loose), card())
     assert (service.name, service.description) == ("Lamp agent", "Lights lamps.")
     assert {protocol.id for protocol in service.protocols} == {"a2a", "mcp"}

@@ -8,39 +8,28 @@ from registry.core.merging import rules as merging_rules
 from registry.core.merging.merge import HeldDocument, MergeResult, merge
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.services import Capability, Protocol, Service
+from tests.core.documents import CARD_PATH, a2a_card
 from tests.support.holding import findings_of, held, missed
 
 HOST = "lantern.example"
 CATALOGUE = f"https://{HOST}/.well-known/ard.json"
-CARD: dict[str, Any] = {
-    "protocolVersion": "0.3.0",
-    "name": "Lantern",
-    "description": "Lights the way.",
-    "url": f"https://{HOST}/a2a",
-    "version": "1.0.0",
-    "capabilities": {},
-    "defaultInputModes": ["text/plain"],
-    "defaultOutputModes": ["text/plain"],
-    "skills": [{"id": "light", "name": "Light up", "description": "Turns a lamp on.", "tags": ["lamp"]}],
-}
+LIGHT = {"id": "light", "name": "Light up", "description": "Turns a lamp on.", "tags": ["lamp"]}
+CARD = a2a_card(HOST, name="Lantern", description="Lights the way.", skills=[LIGHT])
 API: dict[str, Any] = {
     "openapi": "3.1.0",
     "info": {"title": "Lamps", "version": "1"},
     "servers": [{"url": f"https://{HOST}/v1"}],
     "paths": {"/lamps": {"get": {"operationId": "listLamps"}, "post": {"operationId": "addLamp"}}},
 }
+CARD_HELD = held(HOST, CARD_PATH, CARD)
 QUERIES = ["Turn on the lamp in the hall", "Is the lamp on?"]
 
 
 def entry(name: str, kind: str, **members: Any) -> dict[str, Any]:
-    texts = {"displayName": name.title(), "description": f"All about {name}", "tags": ["light"]}
     return {
-        "identifier": f"urn:air:{HOST}:x:{name}",
-        "type": kind,
-        "representativeQueries": QUERIES,
-        **texts,
-        **members,
-    }
+        "identifier": f"urn:air:{HOST}:x:{name}", "type": kind, "representativeQueries": QUERIES,
+        "displayName": name.title(), "description": f"All about {name}", "tags": ["light"], **members,
+    }  # fmt: skip
 
 
 def catalogue(*entries: dict[str, Any]) -> HeldDocument:
@@ -62,20 +51,16 @@ def only_capability(merged: MergeResult) -> Capability:
 
 
 def test_an_entry_lends_its_texts_to_the_only_capability_of_its_document() -> None:
-    url = f"https://{HOST}/.well-known/agent-card.json"
-    card = held(HOST, "/.well-known/agent-card.json", CARD)
-    capability = only_capability(
-        merge(HOST, [card, catalogue(entry("card", "application/a2a-agent-card+json", url=url))])
-    )
+    url = CARD_HELD.url
+    referral = entry("card", "application/a2a-agent-card+json", url=url)
+    capability = only_capability(merge(HOST, [CARD_HELD, catalogue(referral)]))
     assert capability.id == "light"
     assert capability.examples == tuple(QUERIES)
     assert capability.tags == ("lamp", "light")
     assert capability.description == "Turns a lamp on."  # its own description has precedence
     assert capability.origin is not None and capability.origin.document == url
-    assert {name: origin.pointer for name, origin in capability.provenance.items()} == {
-        "tags": "/entries/0",
-        "examples": "/entries/0",
-    }
+    sources = {name: origin.pointer for name, origin in capability.provenance.items()}
+    assert sources == {"tags": "/entries/0", "examples": "/entries/0"}
 
 
 def test_an_entry_lends_its_texts_to_the_service_where_its_document_has_several_capabilities() -> None:
@@ -92,9 +77,8 @@ def test_an_entry_lends_its_texts_to_the_service_where_its_document_has_several_
 def test_an_entry_that_carries_its_document_lends_to_it() -> None:
     data = via(0, "data", "a2a")
     carried = held(HOST, "/.well-known/ard.json#/entries/0/data", CARD, data)
-    capability = only_capability(
-        merge(HOST, [catalogue(entry("card", "application/a2a-agent-card+json", data=CARD)), carried])
-    )
+    referral = entry("card", "application/a2a-agent-card+json", data=CARD)
+    capability = only_capability(merge(HOST, [catalogue(referral), carried]))
     assert (capability.id, capability.examples) == ("light", tuple(QUERIES))
 
 
@@ -109,17 +93,13 @@ def test_a_skill_of_an_index_and_of_a_catalogue_is_one() -> None:
 
 def test_a_skill_that_only_the_catalogue_knows_stays() -> None:
     referral = entry("trim", "application/ai-skill+md", url=f"https://{HOST}/skills/trim/SKILL.md")
-    card = held(HOST, "/.well-known/agent-card.json", CARD)
-    assert [capability.name for capability in service_of(merge(HOST, [card, catalogue(referral)])).capabilities] == [
-        "Light up",
-        "Trim",
-    ]
+    service = service_of(merge(HOST, [CARD_HELD, catalogue(referral)]))
+    assert [capability.name for capability in service.capabilities] == ["Light up", "Trim"]
 
 
 def test_entries_for_other_hosts_are_ignored() -> None:
     referral = entry("away", "application/a2a-agent-card+json", url="https://candle.example/card.json")
-    card = held(HOST, "/.well-known/agent-card.json", CARD)
-    assert only_capability(merge(HOST, [card, catalogue(referral)])).id == "light"
+    assert only_capability(merge(HOST, [CARD_HELD, catalogue(referral)])).id == "light"
 
 
 @pytest.mark.parametrize("reason", ["status_405", "status_406", "event_stream"])
@@ -163,12 +143,9 @@ def test_a_document_that_could_not_be_requested_is_no_finding(outcome: Outcome) 
 
 
 def test_a_missing_document_at_a_guessed_url_is_no_finding() -> None:
-    card = held(HOST, "/.well-known/agent-card.json", CARD)
-    guess = Via(card.url, "/url", "mcp", "mcp-server-card")
-    assert (
-        findings_of(merge(HOST, [card, missed(HOST, "/mcp/server-card", guess)]), merging_rules.POINTER_UNANSWERED)
-        == []
-    )
+    guess = Via(CARD_HELD.url, "/url", "mcp", "mcp-server-card")
+    merged = merge(HOST, [CARD_HELD, missed(HOST, "/mcp/server-card", guess)])
+    assert findings_of(merged, merging_rules.POINTER_UNANSWERED) == []
 
 
 PLUGIN: dict[str, Any] = {
@@ -194,5 +171,5 @@ def test_a_plugin_is_a_capability_only_without_its_api_description() -> None:
 def test_a_nested_catalogue_adds_no_texts_to_the_service() -> None:
     inner = held(HOST, "/more.json", {"specVersion": "1.0", "entries": [entry("b", "image/png", url="/b.png")]})
     outer = catalogue(entry("more", "application/ai-catalog+json", url=inner.url))
-    merged = merge(HOST, [outer, inner, held(HOST, "/.well-known/agent-card.json", CARD)])
+    merged = merge(HOST, [outer, inner, CARD_HELD])
     assert service_of(merged).examples == ()

@@ -9,7 +9,8 @@ from registry.core.merging.merge import merge
 from registry.core.merging.speaking import NOTHING_KNOWN, Known, depends_on, named_hosts, spoken_of
 from registry.core.merging.trust import trust_of
 from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Pointer, Protocol, Service
-from tests.core.merging.test_claims import awp, card, listed
+from tests.core.documents import CARD_PATH, a2a_card
+from tests.core.merging.test_claims import awp, listed
 from tests.support.builders import adp_manifest
 from tests.support.holding import findings_of, held
 
@@ -31,7 +32,7 @@ def test_a_claimed_parent_or_sibling_is_never_the_name(claimed: str) -> None:
 
 @pytest.mark.parametrize("name", [PLATFORM, f"{PLATFORM} payments (official)", f"https://{SIBLING}"])
 def test_a_name_that_speaks_of_a_parent_or_sibling_gives_way_to_the_host(name: str) -> None:
-    listing = listed(HOST, "/.well-known/agent-card.json", card(HOST, name=name))
+    listing = listed(HOST, CARD_PATH, a2a_card(HOST, name=name))
     assert (listing.name, listing.trust_reasons) == (HOST, ("speaks_for_site",))
 
 

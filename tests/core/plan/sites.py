@@ -10,30 +10,21 @@ from tests.support.web import Page, page
 
 HOST = "shop.example"
 HOME = "https://shop.example"
-AWP = json.dumps(
-    {
-        "awp_version": "0.2",
-        "domain": HOST,
-        "intent": "Sell garden tools",
-        "actions": [{"id": "buy", "description": "Buy a tool", "endpoint": "/api/buy", "method": "POST"}],
-    }
-)
+AWP = json.dumps({
+    "awp_version": "0.2", "domain": HOST, "intent": "Sell garden tools",
+    "actions": [{"id": "buy", "description": "Buy a tool", "endpoint": "/api/buy", "method": "POST"}],
+})  # fmt: skip
 
 
 def adp(count: int, detail: str = "/d/{}") -> str:
-    return json.dumps(
-        {
-            "spec_version": "1.0",
-            "name": "Mail",
-            "description": "Sends electronic mail for programs.",
-            "base_url": "https://shop.example",
-            "auth": {"type": "none"},
-            "capabilities": [
-                {"name": f"cap_{n}", "description": f"Capability number {n}", "detail_url": detail.format(n)}
-                for n in range(count)
-            ],
-        }
-    )
+    return json.dumps({
+        "spec_version": "1.0", "name": "Mail", "description": "Sends electronic mail for programs.", "base_url": HOME,
+        "auth": {"type": "none"},
+        "capabilities": [
+            {"name": f"cap_{n}", "description": f"Capability number {n}", "detail_url": detail.format(n)}
+            for n in range(count)
+        ],
+    })  # fmt: skip
 
 
 def detail(path: str) -> Page:

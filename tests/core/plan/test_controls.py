@@ -3,13 +3,7 @@
 import json
 
 from registry.core.model.documents import Outcome, Purpose
-from tests.core.plan.sites import (
-    AWP,
-    HOST,
-    adp,
-    answer,
-    verdict,
-)
+from tests.core.plan.sites import AWP, HOST, adp, answer, verdict
 from tests.support.web import Page, Web, moved, page, visit
 
 
@@ -57,9 +51,7 @@ def test_a_json_echo_may_hide_one_real_document() -> None:
         if path == "/agent.json":
             return page(AWP)
         if path == "/.well-known/ai-actions.json":  # only a weak test would take this for a catalogue
-            return page(
-                '{"actions": [{"id": "x", "path": "/x"}], "different": "from the echo altogether, in many words"}'
-            )
+            return page('{"actions": [{"id": "x", "path": "/x"}], "different": "from the echo, in many words"}')
         return page(json.dumps({"ok": True, "path": path, "message": "nothing here, but have a nice day"}))
 
     done = visit(Web({HOST: site}))

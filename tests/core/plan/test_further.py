@@ -93,7 +93,8 @@ def test_a_path_is_not_requested_in_place_of_a_document_that_was_found() -> None
 def test_a_named_host_that_refuses_everything_gets_no_further_requests() -> None:
     web = Web({HOST: lambda path: page("no", "text/plain", 404 if path == "/robots.txt" else 403)})
     done = visit(web, job=NAMED, budget=60)
-    assert not set(FURTHER) & set(paths(done))
+    assert not set(FURTHER) & set(paths(done)) and done.outcome is Outcome.REFUSED
+    assert "/.well-known/awas.json" in paths(done) and "/.well-known/agent-card.json" not in paths(done)
 
 
 def test_turns_go_to_the_paths_that_were_never_requested_then_to_the_oldest() -> None:

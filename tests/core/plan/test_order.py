@@ -7,25 +7,15 @@ import pytest
 from registry.core.model.documents import Outcome
 from registry.core.visiting import probes
 from registry.core.visiting.plan import HostPlan
-from registry.core.visiting.visits import HostJob
-from tests.core.plan.sites import (
-    AWP,
-    HOME,
-    HOST,
-    paths,
-)
+from registry.core.visiting.visits import HostJob, Visit
+from tests.core.plan.sites import AWP, HOME, HOST, paths
 from tests.support.web import NONCE, NOW, Site, Web, page, visit
 
 
 def test_a_cold_host_costs_twenty_requests_in_the_order_of_the_plan() -> None:
     web = Web({HOST: {}})
     done = visit(web)
-    assert paths(done) == [
-        "/robots.txt",
-        "/",
-        f"/.well-known/{NONCE}.json",
-        *(step.path for step in probes.STEPS),
-    ]
+    assert paths(done) == ["/robots.txt", "/", f"/.well-known/{NONCE}.json", *(step.path for step in probes.STEPS)]
     assert (done.outcome, done.requests, len(web.asked)) == (Outcome.ABSENT, 20, 20)
     assert done.address == "203.0.113.9" and done.pending == () and done.candidates == ()
 
@@ -71,38 +61,31 @@ def test_fallbacks_are_requested_only_if_the_first_is_absent(
     assert (fallback in paths(done)) is requested
 
 
+def conditional(done: Visit) -> list[str]:
+    return [a.probe.url.removeprefix(HOME) for a in done.answers if a.probe.stage == "S4"]
+
+
 def test_conditional_paths_need_a_hit() -> None:
     done = visit(Web({HOST: {"/agent.json": page(AWP)}}))
     assert (done.outcome, done.reason) == (Outcome.FOUND, "awp")
-    assert [a.probe.url.removeprefix(HOME) for a in done.answers if a.probe.stage == "S4"] == [
-        "/.well-known/ai-plugin.json",
-        "/.well-known/agents.json",
-        "/.well-known/agent-permissions.json",
-    ]
+    names = ("ai-plugin", "agents", "agent-permissions")
+    assert conditional(done) == [f"/.well-known/{name}.json" for name in names]
 
 
 def test_documents_decide_which_conditional_paths_are_requested() -> None:
     awp = json.loads(AWP) | {"description": "Speaks MCP, takes USDC, has skills; see /auth.md and openapi"}
     done = visit(Web({HOST: {"/agent.json": page(json.dumps(awp))}}))
-    requested = {a.probe.url.removeprefix(HOME) for a in done.answers if a.probe.stage == "S4"}
-    assert {
-        "/openapi.json",
-        "/openapi.yaml",
-        "/.well-known/mcp",
-        "/.well-known/x402",
-        "/auth.md",
-        "/.well-known/skills/index.json",
-    } <= requested
+    requested = conditional(done)
+    assert {"/openapi.json", "/openapi.yaml", "/auth.md"} <= set(requested)
+    assert {"/.well-known/mcp", "/.well-known/x402", "/.well-known/skills/index.json"} <= set(requested)
     assert "/pricing.md" not in requested and len(requested) <= probes.MAX_CONDITIONAL
 
 
 def test_openapi_in_yaml_is_asked_only_where_json_is_absent() -> None:
     openapi = json.dumps({"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": {}})
-    done = visit(
-        Web({"api.shop.example": {"/agent.json": page(AWP), "/openapi.json": page(openapi)}}), "api.shop.example"
-    )
-    assert "/openapi.json" in paths(done, "api.shop.example")
-    assert "/openapi.yaml" not in paths(done, "api.shop.example")
+    host = "api.shop.example"
+    requested = paths(visit(Web({host: {"/agent.json": page(AWP), "/openapi.json": page(openapi)}}), host), host)
+    assert "/openapi.json" in requested and "/openapi.yaml" not in requested
 
 
 @pytest.mark.parametrize(("label", "count"), [("mcp", 4), ("api", 5), ("docs", 5)])
@@ -112,10 +95,3 @@ def test_sub_hosts_of_a_hit_get_their_short_list(label: str, count: int) -> None
     done = visit(web, host, job=HostJob(host, whole_plan=True, short=True))
     assert len(web.asked) == 3 + count
     assert paths(done, host)[3:] == [step.path for step in probes.SHORT[label]]
-
-
-def test_a_refusing_host_gets_no_requests_for_further_paths() -> None:
-    done = visit(Web({HOST: lambda path: page("no", "text/plain", 404 if path == "/robots.txt" else 403)}))
-    assert "/.well-known/awas.json" in paths(done)
-    assert "/.well-known/agent-card.json" not in paths(done)
-    assert done.outcome is Outcome.REFUSED

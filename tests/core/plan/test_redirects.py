@@ -67,11 +67,8 @@ def test_a_path_that_redirects_to_a_path_of_the_plan_is_asked_once() -> None:
 def test_a_redirect_that_the_budget_has_no_request_for_is_not_followed() -> None:
     def site(path: str) -> Page:
         hop = path.partition("?")[2] or "0"
-        return (
-            moved(f"{path.partition('?')[0]}?{int(hop) + 1}")
-            if path.startswith("/.well-known/ard")
-            else page("", status=404)
-        )
+        is_moved = path.startswith("/.well-known/ard")
+        return moved(f"{path.partition('?')[0]}?{int(hop) + 1}") if is_moved else page("", status=404)
 
     web = Web({HOST: site})
     done = visit(web, budget=5)

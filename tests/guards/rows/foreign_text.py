@@ -25,7 +25,7 @@ GUARDS: Final = (
         "injection-hidden",
         "characters that nobody sees are flagged",
         NEVER,
-        (f"{_CORE}test_characters_that_display_removes_flag_their_capability",),
+        (f"{_CORE}test_a_finding_has_the_place_and_the_words",),
     ),
     Guard(
         "injection-mention",
