@@ -1,7 +1,7 @@
 """Read ADP 1.0 manifests (Agent Discovery Protocol of agent-dns.dev) into the common model."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -27,14 +27,13 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.shapes import (
     HOUR,
-    Kind,
+    LIST,
+    OBJECT,
+    TEXT,
+    TEXTS,
     allows_any_origin,
     check_addresses,
     check_types,
-    is_list,
-    is_map,
-    is_text,
-    is_texts,
     max_age,
 )
 from registry.core.formats.adp import rules
@@ -61,7 +60,7 @@ VERSION: Final = "1.0"
 
 _MIN_CHARS, _SHORT, _LONG, _MAX_CHARS = 10, 20, 200, 500
 _PATH = re.compile(r"https?://[^/]+/\.well-known/agent(?:\?.*)?")
-_AUTH: Final[Mapping[str, Kind]] = {"header": is_text, "prefix": is_text, "scopes": is_texts}
+_AUTH: Final = {"header": TEXT, "prefix": TEXT, "scopes": TEXTS}
 _PLACES: Final = {
     "query": "query", "queryparam": "query", "querystring": "query", "url": "query", "urlquery": "query",
     "path": "path", "urlpath": "path", "cookie": "cookie", "body": "body",
@@ -127,7 +126,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if version != VERSION:
         notes.add(rules.VERSION, "/spec_version", version if version is not None else "")
     _check_served(document, notes)
-    check_types(body, {"pricing": is_map}, "", rules.MEMBER_TYPE, notes)
+    check_types(body, {"pricing": OBJECT}, "", rules.MEMBER_TYPE, notes)
     base_url = _read_base_url(body, document, notes)
     capabilities = tuple(_read_capabilities(body, base_url, document, notes))
     service = Service(
@@ -278,7 +277,7 @@ def _read_pricing(body: Object, document: Document, notes: Notes) -> Pricing:
     model = _MODELS.get(short_text_of(pricing, "type") or "")
     if model is None:
         notes.add(rules.PRICING, "/pricing/type", pricing.get("type", ""))
-    check_types(pricing, {"plans": is_list}, "/pricing", rules.MEMBER_TYPE, notes)
+    check_types(pricing, {"plans": LIST}, "/pricing", rules.MEMBER_TYPE, notes)
     check_addresses(pricing, ("plans_url",), document.url, "/pricing", rules.ADDRESS, notes)
     for index, plan in enumerate(list_of(pricing, "plans")[:MAX_TEXTS]):
         _check_plan(plan, at("/pricing/plans", index), notes)

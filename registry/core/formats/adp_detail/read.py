@@ -25,7 +25,7 @@ from registry.core.format_support.manifest import (
     texts_of,
 )
 from registry.core.format_support.params import list_schema
-from registry.core.format_support.shapes import check_types, is_map, is_number, is_texts
+from registry.core.format_support.shapes import NUMBER, OBJECT, TEXTS, check_types
 from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.adp_detail import rules
 from registry.core.model.documents import Document
@@ -98,8 +98,8 @@ def _check(body: Object, notes: Notes) -> None:
                 and not _is_absent_body(body, key)
             ):
                 notes.add(rules.EXAMPLE, at("", example, key))
-    check_types(body, {"auth_scopes": is_texts, "rate_limits": is_map}, "", rules.TYPE, notes)
-    limits = dict.fromkeys(("requests_per_minute", "daily_limit"), is_number)
+    check_types(body, {"auth_scopes": TEXTS, "rate_limits": OBJECT}, "", rules.TYPE, notes)
+    limits = dict.fromkeys(("requests_per_minute", "daily_limit"), NUMBER)
     check_types(body.get("rate_limits"), limits, "/rate_limits", rules.TYPE, notes)
 
 

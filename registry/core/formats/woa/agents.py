@@ -24,16 +24,7 @@ from registry.core.format_support.manifest import (
     texts_of,
 )
 from registry.core.format_support.params import Definitions
-from registry.core.format_support.shapes import (
-    DRAFT_2020_12,
-    Kind,
-    check_types,
-    is_list,
-    is_map,
-    is_schema,
-    is_text,
-    is_texts,
-)
+from registry.core.format_support.shapes import DRAFT_2020_12, LIST, OBJECT, TEXT, TEXTS, check_types, is_schema
 from registry.core.formats.woa import rules
 from registry.core.formats.woa.transports import Mcp, Rest, Transport
 from registry.core.model.documents import Document, Json
@@ -49,7 +40,7 @@ _AGENT_READ: Final = frozenset({"id", "name", "description", "inputs", "outputs"
 _OPERATION_READ: Final = frozenset({"name", "description", "inputs", "outputs"})
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 _WHITESPACE = re.compile(r"\s")
-_OPTIONAL: Final[Mapping[str, Kind]] = {"version": is_text, "capabilities": is_texts, "operations": is_list}
+_OPTIONAL: Final = {"version": TEXT, "capabilities": TEXTS, "operations": LIST}
 _REQUIRED: Final = (("name", str), ("description", str), ("inputs", dict), ("outputs", dict), ("transports", list))
 
 
@@ -160,7 +151,7 @@ def _read_operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tupl
         for key in ("name", "description"):
             if not text_of(operation, key):
                 notes.add(rules.OPERATION, at(operation_pointer, key), operation.get(key, ""))
-        check_types(operation, {"inputs": is_map, "outputs": is_map}, operation_pointer, rules.MEMBER_TYPE, notes)
+        check_types(operation, {"inputs": OBJECT, "outputs": OBJECT}, operation_pointer, rules.MEMBER_TYPE, notes)
         name = operation.get("name")
         if isinstance(name, str) and _WHITESPACE.search(name):
             notes.add(rules.OPERATION, at(operation_pointer, "name"), name)
