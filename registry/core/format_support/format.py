@@ -99,11 +99,9 @@ class Format:
     writer: Writer | None = None  # for formats that a service can be translated into
 
     def judge(self, document: Document, dialect: str) -> tuple[Service, tuple[Finding, ...]]:
-        """Return the service that the document describes, and the findings about it, from a single read.
-
-        Addresses that are not public are left out, even if the reader kept them. A variable in an endpoint is no
-        finding where the capability describes it as a parameter.
-        """
+        """Return the service that the document describes, and the findings about it, from a single read. Addresses that
+        are not public are left out, even if the reader kept them. A variable in an endpoint is no finding where the
+        capability describes it as a parameter."""
         notes = Notes()
         service = public_service(self.read(document, dialect, notes), document, notes)
         notes.withdraw(ENDPOINT_TEMPLATED, _described_templates(service))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final, TypeAlias
 
 from registry.core.format_support.shapes import Kind
@@ -40,21 +41,10 @@ class Remark:
     text: str
 
 
-def ours(text: str) -> Remark:
-    return Remark(RequirementVerdict.OURS, text)
-
-
-def callers(text: str) -> Remark:
-    return Remark(RequirementVerdict.CALLERS, text)
-
-
-def not_observable(text: str) -> Remark:
-    return Remark(RequirementVerdict.NOT_OBSERVABLE, text)
-
-
-def not_graded(text: str) -> Remark:
-    return Remark(RequirementVerdict.NOT_GRADED, text)
-
+ours: Final = partial(Remark, RequirementVerdict.OURS)
+callers: Final = partial(Remark, RequirementVerdict.CALLERS)
+not_observable: Final = partial(Remark, RequirementVerdict.NOT_OBSERVABLE)
+not_graded: Final = partial(Remark, RequirementVerdict.NOT_GRADED)
 
 CALLER: Final = callers("")
 RUNTIME: Final = not_observable("Shows only when the service is called; waypost reads documents and calls no service.")
@@ -63,10 +53,8 @@ AUTHOR: Final = not_observable("Only its author knows; a document does not show 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One demand, paraphrased. `section` is its number or heading; `checked_by` are codes of rules.
-
-    `remark` is None if rules check it.
-    """
+    """One demand, paraphrased. `section` is its number or heading; `checked_by` are codes of rules. `remark` is None if
+    rules check it."""
 
     id: str
     section: str
@@ -112,10 +100,8 @@ def type_rows(
     prefix: str = "",
     of: str = "",
 ) -> Iterator[Row]:
-    """Yield the demand for the type of each member in a table of `check_types`, which notes the same rules.
-
-    `without`: members with rows of their own. `of`: the member that holds these.
-    """
+    """Yield the demand for the type of each member in a table of `check_types`, which notes the same rules. `without`:
+    members with rows of their own. `of`: the member that holds these."""
     for name, kind in kinds.items():
         member = f"{of}.{name}" if of else name
         end, says = prefix + re.sub("[._]", "-", member), f"{member} is {kind.says}"

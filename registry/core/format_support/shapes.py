@@ -13,7 +13,7 @@ from typing import Final
 import jsonschema_rs
 
 from registry.core.format_support.endpoints import parses
-from registry.core.format_support.manifest import Notes, Object
+from registry.core.format_support.manifest import Notes, Object, text_of
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import Rule
 from registry.core.model.services import PricingModel, Service
@@ -79,6 +79,14 @@ def check_words(holder: Json, words: Mapping[str, Collection[str]], pointer: str
                 notes.add(rule, at(pointer, key), value)
 
 
+def missing_texts(holder: Json, keys: Iterable[str], pointer: str, rule: Rule, notes: Notes) -> list[str]:
+    """Return the members that hold no text, and note `rule` for each."""
+    missing = [key for key in keys if not text_of(holder, key)]
+    for key in missing:
+        notes.add(rule, at(pointer, key), holder.get(key, "") if isinstance(holder, dict) else "")
+    return missing
+
+
 def check_addresses(
     holder: Json, keys: Collection[str], base: str | None, pointer: str, rule: Rule, notes: Notes
 ) -> None:
@@ -102,10 +110,8 @@ def is_email(value: Json) -> bool:
 
 
 def is_schema(schema: Object) -> bool:
-    """Return whether `schema` is a valid JSON Schema 2020-12, regardless of its `$schema`.
-
-    It is checked as data against the built-in meta-schema: nothing is compiled or fetched.
-    """
+    """Return whether `schema` is a valid JSON Schema 2020-12, regardless of its `$schema`. It is checked as data
+    against the built-in meta-schema: nothing is compiled or fetched."""
     return jsonschema_rs.meta.is_valid({**schema, "$schema": DRAFT_2020_12})
 
 
@@ -164,10 +170,8 @@ def says_no_auth(texts: Iterable[str | None]) -> bool:
 
 
 def stated_pricing(texts: Iterable[str | None]) -> PricingModel | None:
-    """Return the pricing model that the texts state, or None.
-
-    Free and paid offers together are "freemium". The word "free" alone counts only if no price is stated.
-    """
+    """Return the pricing model that the texts state, or None. Free and paid offers together are "freemium". The word
+    "free" alone counts only if no price is stated."""
     whole = "\n".join(text[:_CHARS] for text in texts if text)
     if _FREE_TIER.search(whole):
         return "freemium"

@@ -6,8 +6,7 @@ from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
 from registry.core.format_support.requirements import codes_in
 from registry.core.formats.atp import rules
-from registry.core.formats.atp.capabilities import SLUG
-from registry.core.formats.atp.read import dialect, lax_dialect, read
+from registry.core.formats.atp.read import SLUG, dialect, lax_dialect, read
 from registry.core.formats.atp.requirements import REQUIREMENTS
 from registry.core.formats.atp.write import WRITER
 from registry.core.model.documents import Observation

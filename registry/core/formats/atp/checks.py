@@ -35,6 +35,7 @@ from registry.core.format_support.shapes import (
     is_email,
     is_schema,
     max_age,
+    missing_texts,
     one_of,
 )
 from registry.core.formats.atp import rules
@@ -126,9 +127,7 @@ def check_capability(entry: Object, pointer: str, notes: Notes) -> None:
 
 def check_workflow(workflow: Object, pointer: str, capability_ids: Collection[str | None], notes: Notes) -> None:
     """Check required members and branch targets (section 3.6). `capability_ids`: ids of all capabilities."""
-    for key in ("id", "name", "description"):
-        if not text_of(workflow, key):
-            notes.add(rules.WORKFLOW, at(pointer, key), workflow.get(key, ""))
+    missing_texts(workflow, ("id", "name", "description"), pointer, rules.WORKFLOW, notes)
     check_types(workflow, {"conditional": OBJECT}, pointer, _TYPE, notes)
     if not list_of(workflow, "steps"):
         notes.add(rules.WORKFLOW, at(pointer, "steps"), workflow.get("steps", ""))
@@ -140,8 +139,7 @@ def _check_branch(step: str, branch: Json, pointer: str, capability_ids: Collect
     holder = branch if isinstance(branch, dict) else {}
     if step not in capability_ids:
         notes.add(rules.WORKFLOW_BRANCH, pointer, step)
-    if not text_of(holder, "condition"):
-        notes.add(rules.WORKFLOW_BRANCH, at(pointer, "condition"), holder.get("condition", ""))
+    missing_texts(holder, ("condition",), pointer, rules.WORKFLOW_BRANCH, notes)
     for key in ("onTrue", "onFalse"):
         target = holder.get(key)
         if target is not None and text_of(holder, key, ID_CHARS) not in capability_ids:
@@ -181,9 +179,7 @@ def _check_scheme(scheme: Json, pointer: str, document: Document, notes: Notes) 
     if kind == "oauth2":
         _check_flows(scheme, at(pointer, "flows"), document, notes)
     elif kind == "apiKey":
-        for key in ("in", "name"):
-            if not text_of(scheme, key):
-                notes.add(rules.API_KEY, at(pointer, key), scheme.get(key, ""))
+        missing_texts(scheme, ("in", "name"), pointer, rules.API_KEY, notes)
         check_words(scheme, {"in": ("header", "query", "cookie")}, pointer, rules.WORD, notes)
         check_addresses(scheme, ("registration",), document.url, pointer, rules.ADDRESS, notes)
 

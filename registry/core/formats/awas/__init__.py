@@ -6,11 +6,9 @@ from registry.core.format_support.format import Format, PageHint, Role
 from registry.core.format_support.probing import ProbePath, never
 from registry.core.format_support.requirements import codes_in
 from registry.core.formats.awas import rules
-from registry.core.formats.awas.actions import SLUG
-from registry.core.formats.awas.dialects import PUBLISHED
+from registry.core.formats.awas.dialects import PUBLISHED, has_page_hint
 from registry.core.formats.awas.history import is_unversioned_break
-from registry.core.formats.awas.page_hint import has_page_hint
-from registry.core.formats.awas.read import OWN_PATHS, read, weak_dialect
+from registry.core.formats.awas.read import OWN_PATHS, SLUG, read, weak_dialect
 from registry.core.formats.awas.requirements import REQUIREMENTS
 from registry.core.formats.awas.write import WRITER
 from registry.core.model.documents import Observation

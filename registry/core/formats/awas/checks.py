@@ -22,6 +22,7 @@ from registry.core.format_support.shapes import (
     check_words,
     is_email,
     max_age,
+    missing_texts,
 )
 from registry.core.formats.awas import rules
 from registry.core.model.documents import Document, Json
@@ -139,9 +140,7 @@ def _check_parameter(parameter: Json, pointer: str, notes: Notes) -> None:
 
 
 def _check_result(result: Object, pointer: str, notes: Notes) -> None:
-    for key in ("type", "selector"):
-        if not text_of(result, key):
-            notes.add(rules.RESULT, at(pointer, key), result.get(key, ""))
+    missing_texts(result, ("type", "selector"), pointer, rules.RESULT, notes)
     check_words(result, {"type": ("single", "list", "table", "form")}, pointer, rules.WORD, notes)
     check_types(result, RESULT, pointer, rules.MEMBER_TYPE, notes)
     for selector_pointer, selector in _selectors(result, pointer):

@@ -6,8 +6,7 @@ from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
 from registry.core.format_support.requirements import codes_in
 from registry.core.formats.awp import rules
-from registry.core.formats.awp.actions import SLUG
-from registry.core.formats.awp.read import PATHS, dialect, legacy_dialect, read
+from registry.core.formats.awp.read import PATHS, SLUG, dialect, legacy_dialect, read
 from registry.core.formats.awp.requirements import REQUIREMENTS
 from registry.core.formats.awp.write import WRITER
 from registry.core.model.findings import rules_in

@@ -33,8 +33,8 @@ CHANGING: Final = frozenset({"PUT", "PATCH", "DELETE"})
 """Methods that replace, modify or delete (RFC 9110 section 9.3, RFC 5789)."""
 
 _PROTOCOL_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_ENUM = re.compile(r"enum\[(.*)\]")
-_NESTED = re.compile(r"(array|object)\[(.+)\]")
+ENUM: Final = re.compile(r"enum\[(.*)\]")
+NESTED: Final = re.compile(r"(array|object)\[(.+)\]")
 _PRIMITIVES: Final = frozenset({"string", "integer", "float", "boolean", "ISO8601", "url", "enum"})
 
 TOP: Final = dict.fromkeys(
@@ -121,13 +121,11 @@ def _check_input(field: Json, pointer: str, entities: Mapping[str, Json], notes:
 
 
 def _check_type(kind: Json, pointer: str, entities: Mapping[str, Json], notes: Notes) -> None:
-    """Check a type (section 8, Supported primitive types).
-
-    An unknown type is only an INFO finding, because the specification's own examples use such types.
-    """
+    """Check a type (section 8, Supported primitive types). An unknown type is only an INFO finding, because the
+    specification's own examples use such types."""
     if not isinstance(kind, str) or kind in _PRIMITIVES or kind in entities:
         return
-    choices, nested = _ENUM.fullmatch(kind), _NESTED.fullmatch(kind)
+    choices, nested = ENUM.fullmatch(kind), NESTED.fullmatch(kind)
     if choices is not None:
         if not choices[1].strip():
             notes.add(rules.OPTIONS, pointer, kind)

@@ -55,7 +55,7 @@ REQUIREMENTS: Final = requirements_of("awp", {
     "5.5, Linking actions to protocols": [
         ("via", MUST, "via names a protocol that is declared", rules.VIA_UNKNOWN),
         ("http", SHOULD, "without via an action is a plain HTTP call",
-         ours("Such actions become HTTP invocations (registry/core/formats/awp/actions.py).")),
+         ours("Such actions become HTTP invocations (registry/core/formats/awp/read.py).")),
     ],
     "6": [
         *type_rows(checks.CAPABILITIES, rules.MEMBER_TYPE, words=rules.WORD),

@@ -6,8 +6,7 @@ from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
 from registry.core.format_support.requirements import codes_in
 from registry.core.formats.woa import rules
-from registry.core.formats.woa.agents import SLUG
-from registry.core.formats.woa.read import dialect, read
+from registry.core.formats.woa.read import SLUG, dialect, read
 from registry.core.formats.woa.requirements import REQUIREMENTS
 from registry.core.formats.woa.write import WRITER
 from registry.core.model.findings import rules_in

@@ -72,7 +72,7 @@ REQUIREMENTS: Final = requirements_of("woa", {
         ("slash", MUST, "invoke_path begins with a slash", rules.REST),
         ("placeholder", LIMIT, "the placeholder is written {agent_id}", rules.PLACEHOLDER),
         ("replace", MUST, "clients replace the placeholder by the id",
-         ours("Endpoints are shown with the id filled in (registry/core/formats/woa/agents.py).")),
+         ours("Endpoints are shown with the id filled in (registry/core/formats/woa/read.py).")),
         ("post", MUST, "clients call by POST", ours("Such calls are shown as POST.")),
         ("json", MUST, "clients send JSON",
          ours("Details of such calls show a JSON body (registry/core/formats/adp/detail_view.py).")),

@@ -7,6 +7,7 @@ from typing import Final
 
 from registry.core.format_support.endpoints import endpoint
 from registry.core.format_support.manifest import ID_CHARS, MAX_TEXTS, Notes, Object, map_of, short_text_of
+from registry.core.format_support.shapes import missing_texts
 from registry.core.formats.woa import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Protocol
@@ -81,10 +82,7 @@ def _read_rest(config: Object, pointer: str, document: Document, notes: Notes) -
 
 
 def _read_mcp(config: Object, pointer: str, document: Document, notes: Notes) -> Mcp | None:
-    missing = [key for key in ("server", "tool_namespace", "tool_field") if not short_text_of(config, key)]
-    for key in missing:
-        notes.add(rules.MCP, at(pointer, key), config.get(key, ""))
-    if missing:
+    if missing_texts(config, ("server", "tool_namespace", "tool_field"), pointer, rules.MCP, notes):
         return None
     server = str(config["server"])
     resolved = endpoint(server, document.url, document, at(pointer, "server"), notes) if "://" in server else None

@@ -21,7 +21,7 @@ from registry.core.format_support.writing.task import (
     clean_text,
     with_native,
 )
-from registry.core.formats.woa.agents import SLUG
+from registry.core.formats.woa.read import SLUG
 from registry.core.model.services import Capability
 
 VERSION: Final = "1"
