@@ -196,7 +196,7 @@ def _write_action(surface: _Surface, name: str, index: int, capability: Capabili
         "via": None if is_direct else call.method,
         "operation": None if is_direct else call.call.name,
         "rate_limit": _write_rate_limit(call.call.rate_limit),
-        "idempotency": None if capability.idempotent is None else {"supported": capability.idempotent},
+        "idempotency": None if capability.idempotency_key is None else {"supported": capability.idempotency_key},
         "execution_model": "async" if "async" in capability.tags else None,
         "sensitivity": _write_sensitivity(capability, call.method if is_direct else None),
         "reversible": capability.reversible,
