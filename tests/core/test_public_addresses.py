@@ -68,47 +68,48 @@ def addresses_in(shown: Any) -> list[str]:
     return found
 
 
-@pytest.mark.slow  # thousands of documents
-@pytest.mark.parametrize("slug", sorted({fixture.slug for fixture in FOUND}))
+SLUGS = sorted({fixture.slug for fixture in FOUND})
+
+
+@pytest.mark.parametrize("slug", [pytest.param(slug, marks=pytest.mark.slow) for slug in SLUGS])
 def test_an_address_planted_anywhere_is_handed_out_nowhere(slug: str) -> None:
     """One document for each text of each fixture, with the address in its place."""
     leaks, silent = [], []
     for fixture, place in _all_places(slug):
-        result, source = merged(fixture, json.dumps(planted(fixture.value, place)).encode())
-        own = tuple(target for target in TARGETS if target == source.format)
-        shown = list(handed_out(_host(fixture), result, source, own))
+        shown, is_read, evidence = _planted(fixture, place, URL)
         leaks += [(fixture.name, place, text) for text in addresses_in(shown)]
-        is_read = bool(source.format) and slug != "mcp-tools-list"  # a list that no card names is not merged
-        if is_read and not any(HOST in located.finding.evidence for located in result.findings):
-            silent.append((fixture.name, place))
-    assert leaks == []
-    assert silent == []
+        silent += [(fixture.name, place)] if is_read and HOST not in evidence else []
+    assert (leaks, silent) == ([], [])
 
 
-@pytest.mark.parametrize("slug", sorted({fixture.slug for fixture in FOUND}))
+@pytest.mark.parametrize("slug", SLUGS)
 def test_an_address_that_parsers_read_differently_is_handed_out_nowhere(slug: str) -> None:
     """Each place has another spelling, so that a run covers them all."""
     leaks, silent = [], []
     for number, (fixture, place) in enumerate(_all_places(slug)):
         spelling = AMBIGUOUS[number % len(AMBIGUOUS)]
-        result, source = merged(fixture, json.dumps(planted(fixture.value, place, spelling)).encode())
-        own = tuple(target for target in TARGETS if target == source.format)
-        shown = list(handed_out(_host(fixture), result, source, own))
+        shown, is_read, evidence = _planted(fixture, place, spelling)
         leaks += [
             (fixture.name, place, spelling, text)
             for _, text in texts_in(shown)
             if text == spelling or ("127.0.0.1" in text and inside_host(text) is not None)
         ]
         is_ambiguous_still = inside_host(line(spelling, 200)) is not None  # without characters that nobody sees
-        is_read = bool(source.format) and slug != "mcp-tools-list"
-        if is_read and is_ambiguous_still and "127.0.0.1" not in str(result.findings):
-            silent.append((fixture.name, place, spelling))
-    assert leaks == []
-    assert silent == []
+        silent += [(fixture.name, spelling)] if is_read and is_ambiguous_still and "127.0.0.1" not in evidence else []
+    assert (leaks, silent) == ([], [])
+
+
+def _planted(fixture: Fixture, place: tuple[str | int, ...], address: str) -> tuple[list[Any], bool, str]:
+    """Return what is handed out of a document with the address at a place, whether it is read, and the evidence."""
+    result, source = merged(fixture, json.dumps(planted(fixture.value, place, address)).encode())
+    own = tuple(target for target in TARGETS if target == source.format)
+    shown = list(handed_out(_host(fixture), result, source, own))
+    is_read = bool(source.format) and fixture.slug != "mcp-tools-list"  # a list that no card names is not merged
+    return shown, is_read, str([located.finding.evidence for located in result.findings])
 
 
 @pytest.mark.slow  # thousands of translations
-@pytest.mark.parametrize("slug", sorted({fixture.slug for fixture in FOUND}))
+@pytest.mark.parametrize("slug", SLUGS)
 def test_an_address_planted_anywhere_is_in_no_translation(slug: str) -> None:
     """Into all formats, from every tenth place of the fullest fixture of the format."""
     fixture = max((fixture for fixture in FOUND if fixture.slug == slug), key=lambda one: len(json.dumps(one.value)))
