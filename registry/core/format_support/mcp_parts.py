@@ -322,7 +322,7 @@ def _read_prompt(item: Object, name: str, address: Endpoint | None, origin: Orig
     )
 
 
-def _read_context_call(method: str, address: Endpoint | None, origin: Origin) -> Invocation:
+def _read_context_call(method: str | None, address: Endpoint | None, origin: Origin) -> Invocation:
     return Invocation(
         "rpc",
         address.url if address else None,
@@ -347,15 +347,7 @@ def whole_server(
 ) -> Capability:
     """Return one capability for a server whose tools no document lists, so that search can find it. `local`: the server
     is a package to install, so it cannot be called over the network."""
-    call = Invocation("instructions", origin=origin)
-    if not local:
-        call = Invocation(
-            "rpc",
-            address.url if address else None,
-            "POST",
-            templated=address.templated if address else False,
-            origin=origin,
-        )
+    call = Invocation("instructions", origin=origin) if local else _read_context_call(None, address, origin)
     return Capability(f"mcp:{name}"[:ID_CHARS], title or name.rpartition("/")[2], description, invocations=(call,))
 
 
@@ -377,17 +369,3 @@ def card_pointer(address: Endpoint | None, pointer: str) -> tuple[Pointer, ...]:
         return ()
     base = address.url.partition("?")[0].rstrip("/")
     return (Pointer(f"{base}/server-card", "mcp", pointer, "mcp-server-card"),)
-
-
-def tools_or_server(
-    tool_capabilities: tuple[Capability, ...],
-    name: str | None,
-    title: str | None,
-    description: str | None,
-    address: Endpoint | None,
-    origin: Origin,
-) -> tuple[Capability, ...]:
-    """Return the tools; without any, the server as one capability, if it has a name and an address."""
-    if tool_capabilities or not name or not address:
-        return tool_capabilities
-    return (whole_server(name, title, description, address, origin),)

@@ -38,7 +38,7 @@ from registry.core.format_support.shapes import (
     missing_texts,
 )
 from registry.core.formats.woa import rules
-from registry.core.formats.woa.transports import VERSION, Mcp, Rest, Transport, protocols, transports
+from registry.core.formats.woa.transports import REST, VERSION, Transport, transports
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Service
 from registry.core.names.domains import host_of
@@ -100,7 +100,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         version=short_text_of(single_agent, "version"),
         capabilities=agent_capabilities,
         auth=authz(body, document) or Auth(),
-        protocols=tuple(protocols(usable_transports)),
+        protocols=tuple(transport.protocol for transport in usable_transports.values()),
         native=native(SLUG, body, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
@@ -288,15 +288,14 @@ def _read_calls(
     origin = Origin(context.document.url, pointer, SLUG)
     calls = []
     for transport in transports.values():
-        if isinstance(transport, Rest):
-            endpoint = callable_url(
-                transport.template.replace("{agent_id}", agent), context.document.url, context.document.url
-            )
+        template = transport.protocol.endpoint
+        if transport.protocol.id == REST and template:
+            endpoint = callable_url(template.replace("{agent_id}", agent), context.document.url, context.document.url)
             url, templated = (endpoint.url, endpoint.templated) if endpoint else (None, False)
             call = Invocation("rpc", url, "POST", operation or agent, templated=templated)
-        elif isinstance(transport, Mcp):
+        elif transport.tool_field:
             tool = operation if operation and transport.tool_field == "operation" else agent
-            call = Invocation("mcp_tool", transport.server, name=tool)
+            call = Invocation("mcp_tool", template, name=tool)
         else:
             call = Invocation("rpc", name=operation or agent)
         calls.append(replace(call, auth=auth, origin=origin))
