@@ -204,7 +204,7 @@ _IMPLIED = {
     "atp": ("homepage",),
     "awas": ("invocations/*/kind", "invocations/*/method"),
     "woa": ("tags",),
-    "a2a": ("protocols",),
+    "a2a": ("invocations/*/method", "protocols"),
 }  # fmt: skip
 """Fields that a reader concludes from another one: AWP's `sensitivity` says that data changes and that agents ask."""
 
