@@ -140,7 +140,7 @@ class SelfDocuments:
     def _detail(self, service: Service, index: int, capability: Capability) -> dict[str, Any]:
         """Return the ADP capability detail (ADP 1.0 section 5), with the parameters of its request."""
         own = CAPABILITIES[index]
-        call = http_call(index, capability, _STAND_IN, _METHODS)
+        call = http_call(_STAND_IN, _METHODS, index, capability)
         if isinstance(call, str):
             raise TypeError(f"{own.name}: {call}")
         base = adp_base_url(_STAND_IN, service)

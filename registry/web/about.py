@@ -1,15 +1,15 @@
 """Pages about this registry: the rubric, the formats, the errors, the crawler, and how to use the interfaces."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from registry.core.assessing.recognise import ROWS, Foreign
-from registry.core.format_support.format import ROLES, Format
+from registry.core.format_support.format import ROLES
 from registry.core.formats import FORMATS
 from registry.edge import inside
 from registry.edge.problems import NOT_FOUND, Problem
@@ -55,21 +55,8 @@ async def one_format(request: Request) -> Response:
     if form is None:
         raise Problem(NOT_FOUND, "This registry reads no format of this name.")
     services = (await ask(request, "/api/stats"))["data"]["formats"].get(form.slug, 0)
-    values = {"format": form, "role": ROLES[form.role], "services": services, "demands": list(_demands(form))}
+    values = {"format": form, "role": ROLES[form.role], "services": services}
     return pages_of(request).respond(request, "format.html", values)
-
-
-def _demands(form: Format) -> Iterator[Mapping[str, Any]]:
-    """Yield the requirements of the specification, each with the rules that check it."""
-    rules: dict[str, list[str]] = {}
-    for rule in form.rules:
-        for checked in rule.requirements:
-            rules.setdefault(checked, []).append(rule.code)
-    for code, checked_ids in form.checked_by_general_rules.items():
-        for checked in checked_ids:
-            rules.setdefault(checked, []).append(code)
-    for requirement in form.requirements:
-        yield {"requirement": requirement, "rules": rules.get(requirement.id, [])}
 
 
 async def problems(request: Request) -> Response:

@@ -84,7 +84,7 @@ def test_a_capability_is_graded_by_the_formats_that_describe_it() -> None:
 
 
 def test_each_rule_with_a_note_is_asked_for_by_some_format_and_only_such_rules() -> None:
-    asked = frozenset().union(*(form.asked for form in FORMATS))
+    asked = frozenset().union(*(form.asks for form in FORMATS))
     assert {rule.code for rule in scoring_rules.ADVICE} == {
         code for code in asked if code.startswith(("service.", "capability."))
     }

@@ -149,3 +149,49 @@ def test_the_home_page_may_stand_among_links() -> None:
 def test_no_payment_member_raises(value: Json) -> None:
     loose.with_payments(Pricing(), {"x402": value, "payment": value, "payments": value})
     loose.pricing_of({"plan": value, "price": value, "tier": value}, BASE)
+
+
+# --- parameters in forms of their own ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "properties", "required"),
+    [
+        ({"day": "string", "seats": "integer (required)"}, {"day": {"type": "string"}, "seats": {"type": "integer"}},
+         ["seats"]),
+        ({"day?": "the day of the crossing"}, {"day": {"description": "the day of the crossing"}}, None),
+        ({"seats": {"type": "integer", "minimum": 1, "required": True}}, {"seats": {"type": "integer", "minimum": 1}},
+         ["seats"]),
+        (["day", {"name": "seats", "type": "int", "required": True}], {"day": {}, "seats": {"type": "integer"}},
+         ["seats"]),
+        ({"type": "string", "id": "string"}, {"type": {"type": "string"}, "id": {"type": "string"}}, None),
+        ({"seats": 2, "class": ["open", "cabin"]}, {"seats": {"examples": [2]}, "class": {"enum": ["open", "cabin"]}},
+         None),
+    ],
+)  # fmt: skip
+def test_parameters_in_maps_and_lists(value: Json, properties: object, required: list[str] | None) -> None:
+    schema = loose.parameters_of(value) or {}
+    assert schema["properties"] == properties
+    assert schema.get("required") == required
+
+
+def test_a_json_schema_is_kept() -> None:
+    schema = {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]}
+    assert loose.parameters_of(schema) == schema
+
+
+@pytest.mark.parametrize("value", [None, {}, [], 7, "string", True])
+def test_what_describes_no_parameters(value: Json) -> None:
+    assert loose.parameters_of(value) is None
+
+
+def test_the_first_member_that_describes_something_counts() -> None:
+    holder: dict[str, Json] = {"params": {}, "input": {"day": "string"}, "returns": "A ticket.", "output": None}
+    assert loose.first_parameters(holder) == {"type": "object", "properties": {"day": {"type": "string"}}}
+    assert loose.first_result(holder) == (None, "A ticket.")
+
+
+@given(json_values)
+def test_no_value_makes_the_reader_of_parameters_raise(value: Json) -> None:
+    loose.parameters_of(value)
+    loose.first_result({"output": value})

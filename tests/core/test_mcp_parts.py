@@ -4,8 +4,7 @@ import pytest
 
 from registry.core.format_support import common_rules, mcp_parts
 from registry.core.format_support.endpoints import Endpoint
-from registry.core.format_support.manifest import MAX_CAPABILITIES, Notes
-from registry.core.format_support.mcp_inputs import headers_of, inputs_of
+from registry.core.format_support.manifest import Notes
 from registry.core.format_support.mcp_parts import (
     card_pointer,
     context_offers,
@@ -18,6 +17,8 @@ from registry.core.format_support.mcp_parts import (
 from registry.core.format_support.mcp_remotes import (
     configured_servers,
     described_remotes,
+    headers_of,
+    inputs_of,
     package_of,
     read_install,
     remotes,
@@ -33,17 +34,19 @@ def read(items: list[Json], notes: Notes | None = None) -> tuple[Capability, ...
     return tools(items, "/tools", ADDRESS, DOCUMENT, "mcp-json", notes or Notes())
 
 
-def effects(**hints: bool) -> tuple[bool | None, bool]:
-    tool = read([{"name": "t", "annotations": {**hints}}])[0]
-    return tool.side_effects, tool.confirmation is not None
-
-
-def test_hints_decide_the_side_effects() -> None:
-    assert effects() == (None, False)
-    assert effects(readOnlyHint=True) == (False, False)
-    assert effects(readOnlyHint=False) == (True, False)
-    assert effects(destructiveHint=True) == (True, True)
-    assert effects(readOnlyHint=True, destructiveHint=True) == (False, False), "destructive means nothing when reading"
+@pytest.mark.parametrize(
+    ("hints", "side_effects", "is_confirmed"),
+    [
+        ({}, None, False),
+        ({"readOnlyHint": True}, False, False),
+        ({"readOnlyHint": False}, True, False),
+        ({"destructiveHint": True}, True, True),
+        ({"readOnlyHint": True, "destructiveHint": True}, False, False),  # destructive means nothing when reading
+    ],
+)
+def test_hints_decide_the_side_effects(hints: Json, side_effects: bool | None, is_confirmed: bool) -> None:
+    tool = read([{"name": "t", "annotations": hints}])[0]
+    assert (tool.side_effects, tool.confirmation is not None) == (side_effects, is_confirmed)
 
 
 def test_names_alone_are_tools() -> None:
@@ -58,12 +61,6 @@ def test_nameless_and_repeated_tools_are_left_out() -> None:
         mcp_parts.TOOL,
         common_rules.TEMPLATE,
     }
-
-
-def test_more_tools_than_are_kept_are_counted() -> None:
-    notes = Notes()
-    assert len(read([f"t{i}" for i in range(MAX_CAPABILITIES + 5)], notes)) == MAX_CAPABILITIES
-    assert [finding.rule for finding in notes.findings()] == [common_rules.TOO_MANY_CAPABILITIES]
 
 
 def test_secret_headers_are_credentials_and_others_are_not() -> None:
@@ -89,13 +86,6 @@ def test_a_value_for_the_caller_is_a_variable_and_no_forgotten_template() -> Non
     found = remotes({"remotes": [{"type": "sse", "url": "https://marsh.example/sse?k=<YOUR_TOKEN>"}]}, DOCUMENT, notes)
     assert found.address == Endpoint("https://marsh.example/sse?k={your_token}", True)
     assert [finding.rule for finding in notes.findings()] == [common_rules.ENDPOINT_TEMPLATED]
-
-
-def test_private_addresses_are_removed() -> None:
-    notes = Notes()
-    found = remotes({"remotes": [{"type": "sse", "url": "http://192.168.0.9/sse"}]}, DOCUMENT, notes)
-    assert found.protocols == ()
-    assert [finding.rule for finding in notes.findings()] == [common_rules.ENDPOINT_NOT_PUBLIC]
 
 
 def test_the_card_url_is_below_the_url_of_its_server() -> None:

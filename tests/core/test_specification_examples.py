@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -94,98 +95,7 @@ def awp() -> Served:
     return Served(manifest, "https://flights.example/agent.json", {"content-type": "application/json"}, {})
 
 
-ATP = {
-    "@context": "https://atp.dev/schema/v1",
-    "@type": "AgentManifest",
-    "name": "Papirhuset",
-    "description": "Sells paper and envelopes.",
-    "version": "1.4.0",
-    "provider": {
-        "name": "Papirhuset A/S",
-        "url": "https://paper.example",
-        "contact": "agents@paper.example",
-        "logo": "https://paper.example/logo.svg",
-    },
-    "auth": {
-        "schemes": [
-            {
-                "type": "oauth2",
-                "flows": {
-                    "authorizationCode": {
-                        "authorizationUrl": "https://paper.example/authorize",
-                        "tokenUrl": "https://paper.example/token",
-                        "refreshUrl": "https://paper.example/refresh",
-                        "scopes": {"write:orders": "Order paper"},
-                    },
-                    "clientCredentials": {"tokenUrl": "https://paper.example/token", "scopes": {}},
-                },
-            },
-            {"type": "apiKey", "in": "header", "name": "X-Key", "registration": "https://paper.example/keys"},
-        ],
-        "agentIdentity": {"required": True, "format": "did:web"},
-    },
-    "rateLimit": {"requests": 100, "window": "1h", "burstLimit": 5, "tierUrl": "https://paper.example/tiers"},
-    "capabilities": [
-        {
-            "id": "find-paper",
-            "name": "Find paper",
-            "description": "Finds paper by its weight.",
-            "semanticType": "commerce:product-search",
-            "endpoint": "/api/paper/search",
-            "method": "POST",
-            "parameters": [
-                {
-                    "name": "weight",
-                    "type": "integer",
-                    "required": True,
-                    "description": "Grams per square metre.",
-                    "default": 80,
-                    "enum": [60, 80, 400],
-                    "format": "int32",
-                    "minimum": 60,
-                    "maximum": 400,
-                    "pattern": "[0-9]+",
-                }
-            ],
-            "response": {"type": "array", "items": {"$ref": "#/schemas/Paper"}},
-            "requiredScopes": [],
-            "sideEffects": False,
-            "deprecated": False,
-        },
-        {
-            "id": "cancel-order",
-            "name": "Cancel an order",
-            "description": "Cancels an order for good.",
-            "endpoint": "/api/orders/{id}",
-            "method": "DELETE",
-            "requiredScopes": ["write:orders"],
-            "sideEffects": True,
-            "confirmation": {"required": True, "message": "Cancel the order?"},
-            "deprecated": True,
-            "deprecationMessage": "Orders can be changed instead.",
-        },
-    ],
-    "workflows": [
-        {
-            "id": "replace",
-            "name": "Replace an order",
-            "description": "Finds other paper, then cancels the order.",
-            "steps": ["find-paper", "cancel-order"],
-            "conditional": {
-                "find-paper": {"condition": "length > 0", "onTrue": "cancel-order", "onFalse": "find-paper"}
-            },
-        }
-    ],
-    "schemas": {"Paper": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}},
-    "policies": {
-        "training": "conditional",
-        "inference": "allow",
-        "caching": {"allowed": True, "maxAge": 3600},
-        "attribution": "preferred",
-        "termsUrl": "https://paper.example/terms",
-        "privacyUrl": "https://paper.example/privacy",
-    },
-}
+ATP = json.loads((Path(__file__).parent / "documents" / "whole-atp.json").read_text())
 """A manifest with every member that the outlines of section 3 have, which a test compares."""
 
 

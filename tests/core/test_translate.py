@@ -1,10 +1,8 @@
-"""Translation, target by target: what is written, what is left out, and what is refused instead of invented.
-
-Longer than other modules because all targets are tested with the same service.
-"""
+"""Translation, target by target: what is written, what is left out, and what is refused instead of invented."""
 
 import json
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +26,7 @@ from registry.core.model.services import (
     Workflow,
 )
 from registry.core.translating import TARGETS, Translation, Untranslatable, compare, translate
-from tests.core.translations import HOST, NOW, REGISTRY, SITE, judge, translated
+from tests.core.translations import HOST, NOW, SITE, judge, translated
 
 KEY = Auth((AuthScheme("api_key", "header", "X-Key"),), True)
 OPEN = Auth((AuthScheme("none"),), False)
@@ -104,16 +102,6 @@ def with_only(capability: Capability, **members: Any) -> Service:
 # --- marks ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", ["awp", "atp", "awas", "adp"])
-def test_every_document_names_its_generator_and_confidence(target: str) -> None:
-    manifest = document(SERVICE, target)
-    marks = manifest if target == "awp" else manifest["x-synthetic"]
-    assert marks["source"] == "synthetic"
-    assert marks["generated_by"] == "waypost"
-    assert marks["confidence"] == 0.8
-    assert marks["last_verified"] == "2026-11-20T03:00:11Z"
-
-
 def test_confidence_falls_with_what_is_left_out_and_with_doubtful_sources() -> None:
     tool = Capability("t", "t", invocations=(Invocation("mcp_tool", f"{SITE}/mcp", name="t"),))
     assert document(replace(SERVICE, capabilities=(SEND, tool)), "atp")["x-synthetic"]["confidence"] == 0.4
@@ -128,57 +116,6 @@ def test_an_unknown_target_is_a_key_error() -> None:
 # --- awp ------------------------------------------------------------------------------------------------------------
 
 
-def test_awp_actions_have_all_members_that_awp_defines() -> None:
-    manifest = document(SERVICE, "awp")
-    send = manifest["actions"][0]
-    assert manifest["auth"] == {"type": "api_key"}
-    assert send["auth_required"] is True
-    assert (send["endpoint"], send["method"], send["rate_limit"]) == (f"{SITE}/parcels", "POST", "30/minute")
-    assert send["inputs"]["to"] == {"type": "string", "required": True, "description": "Where to."}
-    assert send["inputs"]["speed"] == {"type": "enum", "options": ["slow", "fast"], "default": "slow"}
-    kinds = {name: parameter["type"] for name, parameter in send["inputs"].items()}
-    assert kinds | {"to": 0, "speed": 0} == {
-        "to": 0, "speed": 0, "weight": "float", "day": "ISO8601", "labels": "array[string]", "box": "object[box]"
-    }  # fmt: skip
-    assert manifest["entities"] == {"box": {"fields": {"width": "integer"}}}
-    assert send["outputs"] == {"id": "string"}
-    assert send["requires_human_confirmation"] is True
-    assert manifest["dependencies"] == {"send_parcel": ["findParcel"]}
-    assert manifest["errors"] == {"NO_STAMP": {"recovery": "buy a stamp, then retry"}}
-    lost = losses(SERVICE, "awp")
-    assert lost["/capabilities/0/confirmation"] == "AWP cannot express it exactly"  # it has no place for the message
-    assert lost["/pricing/model"] == "AWP has no place for it"
-
-
-def test_awp_leaves_out_unknown_members() -> None:
-    action = document(replace(SERVICE, auth=Auth(), capabilities=(FIND,)), "awp")["actions"][0]
-    assert action.keys() == {"id", "description", "endpoint", "method"}
-
-
-def test_awp_declares_no_authentication_where_the_calls_differ() -> None:
-    calls = [
-        replace(SEND.invocations[0], auth=Auth((scheme,), True))
-        for scheme in (AuthScheme("api_key"), AuthScheme("bearer"))
-    ]
-    pair = tuple(replace(SEND, id=str(n), name=str(n), invocations=(call,)) for n, call in enumerate(calls))
-    manifest = document(replace(SERVICE, auth=Auth(), capabilities=pair), "awp")
-    assert "auth" not in manifest
-    assert [action["auth_required"] for action in manifest["actions"]] == [True, True]
-
-
-def test_awp_routes_tools_through_their_protocol_and_declares_one_address() -> None:
-    def tool(name: str, path: str) -> Capability:
-        return Capability(name, name, "x", invocations=(Invocation("mcp_tool", SITE + path, name=name),))
-
-    service = Service(
-        capabilities=(tool("a", "/mcp"), tool("b", "/other")), protocols=(Protocol("mcp", "2025-06-18", f"{SITE}/mcp"),)
-    )
-    manifest = document(service, "awp")
-    assert manifest["protocols"] == {"mcp": {"version": "2025-06-18", "endpoint": f"{SITE}/mcp"}}
-    assert [(action["via"], action["operation"]) for action in manifest["actions"]] == [("mcp", "a")]
-    assert "another mcp address" in losses(service, "awp")["/capabilities/1"]
-
-
 def test_awp_lists_protocols_alone_only_without_capabilities() -> None:
     protocols = (Protocol("mcp", "1", f"{SITE}/mcp"),)
     assert document(Service(protocols=protocols), "awp")["actions"] == []
@@ -186,108 +123,12 @@ def test_awp_lists_protocols_alone_only_without_capabilities() -> None:
     assert "instructions to read" in refused(Service(protocols=protocols, capabilities=(skill,)), "awp")
 
 
-def test_a_call_that_changes_data_behind_a_get_is_marked() -> None:
-    action = document(with_only(FIND, side_effects=True), "awp")["actions"][0]
-    assert action["sensitivity"] == "destructive"
-
-
-# --- atp ------------------------------------------------------------------------------------------------------------
-
-
-def test_atp_keeps_policies_workflows_and_effects() -> None:
-    manifest = document(SERVICE, "atp")
-    assert [capability["id"] for capability in manifest["capabilities"]] == ["send-parcel", "find-parcel"]
-    assert manifest["workflows"][0]["steps"] == ["find-parcel", "send-parcel"]
-    assert manifest["policies"] == {"training": "deny", "caching": {"allowed": True, "maxAge": 60}}
-    assert manifest["rateLimit"] == {"requests": 100, "window": "1h"}
-    assert manifest["provider"]["contact"] == "help@pigeonpost.dev"
-    assert manifest["version"] == "1.4.0"
-    send = manifest["capabilities"][0]
-    assert send["confirmation"] == {"required": True, "message": "Really send it?"}
-    assert send["sideEffects"] is True
-    assert send["requiredScopes"] == ["write"]
-    assert send["response"] == SEND.result
-    assert losses(SERVICE, "atp").keys() >= {"/capabilities/0/id", "/relations/errors", "/relations/dependencies"}
-
-
-def test_atp_drops_a_workflow_of_which_a_step_is_missing() -> None:
-    service = replace(SERVICE, capabilities=(SEND,))
-    assert "workflows" not in document(service, "atp")
-    assert "/relations/workflows/0" in losses(service, "atp")
-
-
-@pytest.mark.parametrize(
-    ("scheme", "written"),
-    [
-        (AuthScheme("oauth2", token_url=f"{SITE}/t"), {"type": "oauth2"}),
-        (
-            AuthScheme("oauth2", token_url=f"{SITE}/t", note="clientCredentials"),
-            {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": f"{SITE}/t", "scopes": {}}}},
-        ),
-        (AuthScheme("bearer", "header", "Authorization", "Bearer"), {"type": "bearer"}),
-        (AuthScheme("api_key"), {"type": "apiKey"}),
-        (AuthScheme("mtls"), None),
-    ],
-)
-def test_atp_never_guesses_how_to_get_credentials(scheme: AuthScheme, written: dict[str, Any] | None) -> None:
-    service = replace(SERVICE, auth=Auth((scheme,), True))
-    assert document(service, "atp").get("auth") == (None if written is None else {"schemes": [written]})
-
-
-def test_references_lead_nowhere_from_a_translation() -> None:
-    result = {"type": "object", "properties": {"a": {"$ref": "https://evil.example/x.json"}, "b": {"type": "string"}}}
-    service = with_only(SEND, result=result)
-    manifest = document(service, "atp")
-    assert manifest["capabilities"][0]["response"]["properties"] == {"a": {}, "b": {"type": "string"}}
-    assert "/capabilities/0/result" in losses(service, "atp")
-
-
-# --- awas -----------------------------------------------------------------------------------------------------------
-
-
-def test_awas_writes_paths_below_its_base_and_absolute_ones_elsewhere() -> None:
-    off_site = replace(FIND, invocations=(Invocation("http", "https://elsewhere.dev/x", "GET", off_site=True),))
-    manifest = document(replace(SERVICE, base_url=f"{SITE}/v1", capabilities=(SEND, off_site)), "awas")
-    assert manifest["baseUrl"] == f"{SITE}/v1"
-    assert [action["path"] for action in manifest["actions"]] == ["/parcels", "https://elsewhere.dev/x"]
-
-
-def test_awas_names_stand_in_for_descriptions_and_are_told_apart() -> None:
-    parameters = document(SERVICE, "awas")["actions"][0]["parameters"]
-    assert [parameter["description"] for parameter in parameters][:2] == ["Where to.", "weight"]
-    lost_parts = [loss.what for loss in translated(SERVICE, "awas").losses]
-    assert "descriptions of weight, speed, day, labels, box" in lost_parts
-
-
-def test_awas_shows_confirmation_as_an_extension() -> None:
-    action = document(SERVICE, "awas")["actions"][0]
-    assert action["x-confirmation"] == {"required": True, "message": "Really send it?"}
-    assert "/capabilities/0/confirmation" in losses(SERVICE, "awas")
-
-
 # --- adp ------------------------------------------------------------------------------------------------------------
-
-
-def test_adp_leads_to_details_of_this_registry_or_of_the_host() -> None:
-    hosted = replace(FIND, detail_url=f"{SITE}/caps/find")
-    manifest = document(replace(SERVICE, capabilities=(SEND, hosted)), "adp")
-    first, second = manifest["capabilities"]
-    assert first["detail_url"].startswith(REGISTRY)
-    assert second == {"name": "find_a_parcel", "description": "Finds a parcel.", "detail_url": f"{SITE}/caps/find"}
-    assert manifest["auth"]["type"] == "api_key"
-    assert manifest["pricing"] == {"type": "freemium"}
 
 
 def test_adp_does_not_promise_that_no_credentials_are_needed() -> None:
     assert "no document states how callers authenticate" in refused(replace(SERVICE, auth=Auth()), "adp")
     assert document(replace(SERVICE, auth=OPEN), "adp")["auth"] == {"type": "none"}
-
-
-def test_adp_leaves_out_calls_that_take_other_credentials() -> None:
-    call = replace(FIND.invocations[0], auth=Auth((AuthScheme("oauth2"),), True))
-    service = replace(SERVICE, capabilities=(SEND, replace(FIND, invocations=(call,))))
-    assert [capability["name"] for capability in document(service, "adp")["capabilities"]] == ["send_a_parcel"]
-    assert "other credentials" in losses(service, "adp")["/capabilities/1"]
 
 
 @pytest.mark.parametrize(
@@ -334,27 +175,8 @@ AGENTS = Service(
 )
 
 
-def test_woa_agents_and_operations_come_back_as_they_were() -> None:
-    manifest = document(AGENTS, "woa")
-    assert manifest["transports"] == {"rest": {"base": SITE, "invoke_path": "/agents/{agent_id}"}}
-    sort, find = manifest["agents"]
-    assert (sort["id"], sort["name"], [operation["name"] for operation in sort["operations"]]) == (
-        "sort", "Agent sort", ["up", "down"]
-    )  # fmt: skip
-    assert "operations" not in find
-    assert translated(AGENTS, "woa").losses == ()
-
-
 def test_woa_is_only_for_services_that_take_its_envelope() -> None:
     assert "no document of the host names a REST transport" in refused(SERVICE, "woa")
-
-
-def test_a_woa_agent_is_a_plain_call_with_the_envelope_as_its_parameters() -> None:
-    capability = document(replace(AGENTS, version="2.0.0"), "atp")["capabilities"][0]
-    parameters = {parameter["name"]: parameter for parameter in capability["parameters"]}
-    assert list(parameters) == ["agent", "operation", "input"]
-    assert (parameters["agent"]["enum"], parameters["operation"]["enum"]) == (["sort"], ["up"])
-    assert parameters["input"]["description"].startswith("The input of the agent, with to (string, required), weight")
 
 
 def card_of(version: str | None, auth: Auth = KEY) -> Service:
@@ -364,32 +186,86 @@ def card_of(version: str | None, auth: Auth = KEY) -> Service:
     return replace(SERVICE, capabilities=(skill, SEND), protocols=(protocol,), auth=auth)
 
 
-def test_a2a_cards_follow_the_version_of_their_interface() -> None:
-    old, new = document(card_of("0.3.0"), "a2a"), document(card_of("1.0"), "a2a")
-    assert (old["protocolVersion"], old["url"], old["preferredTransport"]) == ("0.3.0", f"{SITE}/a2a", "JSONRPC")
-    assert old["security"] == [{"api_key": []}]
-    assert new["supportedInterfaces"] == [
-        {"url": f"{SITE}/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
-    ]
-    assert new["securitySchemes"] == {"api_key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}}}
-    assert "protocolVersion" not in document(card_of(None), "a2a")
-    (skill,) = new["skills"]
-    assert skill == {"id": "book", "name": "Book a table", "description": "Book a table", "tags": ["food"],
-                     "examples": ["A table for two"]}  # fmt: skip
-    assert losses(card_of("1.0"), "a2a")["/capabilities/1"] == "no skill that answers at the agent's address"
-
-
 def test_a2a_needs_an_address_and_the_version_of_the_agent() -> None:
     assert "names an address that answers A2A" in refused(SERVICE, "a2a")
     assert "the agent's own version" in refused(replace(card_of("1.0"), version=None), "a2a")
 
 
-def test_a2a_modes_that_all_skills_share_are_the_default() -> None:
-    skill = replace(card_of("1.0").capabilities[0], input_modes=("text/plain",))
-    skills = (skill, replace(skill, id="b", name="b", output_modes=("image/png",)))
-    manifest = document(replace(card_of("1.0"), capabilities=skills), "a2a")
-    assert (manifest["defaultInputModes"], manifest["defaultOutputModes"]) == (["text/plain"], [])
-    assert [written_skill.get("outputModes") for written_skill in manifest["skills"]] == [None, ["image/png"]]
+# --- whole documents ------------------------------------------------------------------------------------------------
+
+
+def calling(capability: Capability, *auths: Auth | None, **call: Any) -> tuple[Capability, ...]:
+    """Return a capability for each of the credentials that its call demands."""
+    calls = (replace(capability.invocations[0], auth=auth, **call) for auth in auths)
+    return tuple(
+        replace(capability, id=f"c{number}", name=f"c{number}", invocations=(one,)) for number, one in enumerate(calls)
+    )
+
+
+def tool(name: str, path: str) -> Capability:
+    return Capability(name, name, "x", invocations=(Invocation("mcp_tool", SITE + path, name=name),))
+
+
+def secured(scheme: AuthScheme) -> Service:
+    return replace(SERVICE, auth=Auth((scheme,), True), capabilities=(FIND,))
+
+
+def with_modes(card: Service) -> Service:
+    skill = replace(card.capabilities[0], input_modes=("text/plain",))
+    return replace(card, capabilities=(skill, replace(skill, id="b", name="b", output_modes=("image/png",))))
+
+
+REFERENCES = {"type": "object", "properties": {"a": {"$ref": "https://evil.example/x.json"}, "b": {"type": "string"}}}
+ELSEWHERE = replace(FIND, invocations=(Invocation("http", "https://elsewhere.dev/x", "GET", off_site=True),))
+CASES: dict[str, tuple[str, Service]] = {
+    "awp, all members that it defines": ("awp", SERVICE),
+    "awp, unknown members are left out": ("awp", replace(SERVICE, auth=Auth(), capabilities=(FIND,))),
+    "awp, no authentication where the calls differ": ("awp", replace(SERVICE, auth=Auth(), capabilities=calling(
+        SEND, Auth((AuthScheme("api_key"),), True), Auth((AuthScheme("bearer"),), True)))),
+    "awp, one address for each protocol": ("awp", Service(
+        protocols=(Protocol("mcp", "2025-06-18", f"{SITE}/mcp"),),
+        capabilities=(tool("a", "/mcp"), tool("b", "/other")))),
+    "awp, a change behind a GET is marked": ("awp", with_only(FIND, side_effects=True)),
+    "awp, accepting a key is not being idempotent": ("awp", replace(SERVICE, capabilities=(
+        replace(FIND, idempotent=True), replace(SEND, idempotency_key=True)))),
+    "atp, policies, workflows and effects": ("atp", SERVICE),
+    "atp, no workflow without one of its steps": ("atp", replace(SERVICE, capabilities=(SEND,))),
+    "atp, references lead nowhere": ("atp", with_only(SEND, result=REFERENCES)),
+    "atp, oauth2 without an address for users": ("atp", secured(AuthScheme("oauth2", token_url=f"{SITE}/t"))),
+    "atp, oauth2 of clients": ("atp", secured(AuthScheme("oauth2", token_url=f"{SITE}/t", note="clientCredentials"))),
+    "atp, bearer": ("atp", secured(AuthScheme("bearer", "header", "Authorization", "Bearer"))),
+    "atp, a key without a place": ("atp", secured(AuthScheme("api_key"))),
+    "atp, no kind of its own": ("atp", secured(AuthScheme("mtls"))),
+    "awas, names stand in for descriptions": ("awas", SERVICE),
+    "awas, absolute paths elsewhere": ("awas", replace(
+        SERVICE, base_url=f"{SITE}/v1", capabilities=(SEND, ELSEWHERE))),
+    "adp, details of this registry or of the host": ("adp", replace(
+        SERVICE, capabilities=(SEND, replace(FIND, detail_url=f"{SITE}/caps/find")))),
+    "adp, no calls with other credentials": ("adp", replace(
+        SERVICE, capabilities=(SEND, *calling(FIND, Auth((AuthScheme("oauth2"),), True))))),
+    "woa, agents and operations come back": ("woa", AGENTS),
+    "atp, the envelope of an agent": ("atp", replace(AGENTS, version="2.0.0")),
+    "a2a 0.3": ("a2a", card_of("0.3.0")),
+    "a2a 1.0": ("a2a", card_of("1.0")),
+    "a2a without a version": ("a2a", card_of(None)),
+    "a2a, modes that all skills share": ("a2a", with_modes(card_of("1.0"))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_service_is_written_as_expected(case: str, request: pytest.FixtureRequest) -> None:
+    """The documents and their losses are in `documents/translated.json`, written by `pytest --update-expected`."""
+    target, service = CASES[case]
+    file = Path(__file__).parent / "documents" / "translated.json"
+    expected = json.loads(file.read_text())
+    written = {"document": document(service, target), "losses": losses(service, target)}
+    if request.config.getoption("--update-expected"):
+        file.write_text(json.dumps({**expected, case: written}, indent=2, ensure_ascii=False) + "\n")
+    assert written == expected[case]
+
+
+def test_every_expected_document_has_a_case() -> None:
+    assert list(json.loads((Path(__file__).parent / "documents" / "translated.json").read_text())) == list(CASES)
 
 
 # --- completeness ---------------------------------------------------------------------------------------------------
@@ -405,12 +281,12 @@ APART = {"auth", "capabilities", "protocols", "relations/workflows", "params", "
 @pytest.mark.parametrize(
     ("kind", "compared"), [(Service, compare._SERVICE), (Capability, compare._CAPABILITY), (Invocation, compare._CALL)]
 )
-def test_no_part_of_the_model_can_be_lost_unseen(kind: type, compared: tuple[tuple[str, str], ...]) -> None:
+def test_no_part_of_the_model_can_be_lost_unseen(kind: type, compared: tuple[str, ...]) -> None:
     parts: dict[str, type] = {"provider": Provider, "pricing": Pricing, "policies": Policies, "relations": Relations,
                               "identity": Identity}  # fmt: skip
     names = {field.name for field in fields(kind)} - {"auth"}
     paths = {f"{name}/{field.name}" for name in names & parts.keys() for field in fields(parts[name])}
-    assert {path for path, _ in compared} == (names - parts.keys() | paths) - OURS - APART
+    assert set(compared) == (names - parts.keys() | paths) - OURS - APART
 
 
 # --- hostile and large ----------------------------------------------------------------------------------------------

@@ -1,12 +1,10 @@
-"""Translations compared with the documents of the host: key by key, and unchanged where the host serves the format.
-
-Longer than other modules because it holds a document of every target format.
-"""
+"""Translations compared with the documents of the host: key by key, and unchanged where the host serves the format."""
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,123 +22,12 @@ from tests.core.translations import NOW, detail_url
 
 HOST = "kiosk.example"
 SITE = f"https://{HOST}"
-OBJECT: dict[str, Any] = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
-
 OWN: dict[str, dict[str, Any]] = {
-    "awp": {
-        "awp_version": "0.2",
-        "domain": HOST,
-        "intent": "Sells newspapers and magazines.",
-        "auth": {"type": "api_key", "docs": f"{SITE}/keys", "renewal": "each spring"},
-        "opening": {"hours": "from dawn to dusk"},
-        "actions": [
-            {
-                "id": "buy_paper",
-                "description": "Buys one newspaper.",
-                "endpoint": f"{SITE}/buy",
-                "method": "POST",
-                "auth_required": True,
-                "inputs": {"title": {"type": "string", "required": True}, "weight": {"type": "float"}},
-                "outputs": {"receipt": {"type": "string"}},
-                "sensitivity": "irreversible",
-                "poll_endpoint": f"{SITE}/buy/state",
-                "reversible": False,
-                "counter": "the one on the left",
-            }
-        ],
-    },
-    "atp": {
-        "@context": "https://atp.dev/schema/v1",
-        "@type": "AgentManifest",
-        "name": "Kiosk",
-        "description": "Sells newspapers and magazines.",
-        "version": "1.2.0",
-        "opening": {"hours": "from dawn to dusk"},
-        "capabilities": [
-            {
-                "id": "buy-paper",
-                "name": "Buy a paper",
-                "description": "Buys one newspaper.",
-                "endpoint": f"{SITE}/buy",
-                "method": "POST",
-                "parameters": [{"name": "title", "type": "string", "required": True}],
-                "sideEffects": True,
-                "counter": "the one on the left",
-            }
-        ],
-    },
-    "awas": {
-        "version": "1.0",
-        "name": "Kiosk",
-        "description": "Sells newspapers and magazines.",
-        "baseUrl": SITE,
-        "opening": {"hours": "from dawn to dusk"},
-        "actions": [
-            {
-                "id": "buy-paper",
-                "name": "Buy a paper",
-                "description": "Buys one newspaper.",
-                "path": "/buy",
-                "method": "POST",
-                "parameters": [{"name": "title", "type": "string", "required": True, "description": "Its title."}],
-                "result": {"selector": "#receipt-of-the-sale"},
-                "counter": "the one on the left",
-            }
-        ],
-    },
-    "adp": {
-        "spec_version": "1.0",
-        "name": "Kiosk",
-        "description": "Sells newspapers and magazines at the corner.",
-        "base_url": SITE,
-        "auth": {"type": "none"},
-        "opening": {"hours": "from dawn to dusk"},
-        "capabilities": [
-            {
-                "name": "buy_paper",
-                "description": "Buys one newspaper.",
-                "detail_url": f"{SITE}/caps/buy_paper",
-                "counter": "the one on the left",
-            }
-        ],
-    },
-    "woa": {
-        "woa_version": "1",
-        "opening": {"hours": "from dawn to dusk"},
-        "agents": [
-            {
-                "id": "seller",
-                "name": "Seller",
-                "description": "Sells newspapers.",
-                "inputs": OBJECT,
-                "outputs": OBJECT,
-                "transports": ["rest"],
-                "counter": "the one on the left",
-            }
-        ],
-        "transports": {"rest": {"base": SITE, "invoke_path": "/agents/{agent_id}"}},
-    },
-    "a2a": {
-        "protocolVersion": "0.3.0",
-        "name": "Kiosk",
-        "description": "Sells newspapers and magazines.",
-        "url": f"{SITE}/a2a",
-        "version": "1.2.0",
-        "capabilities": {"streaming": True},
-        "defaultInputModes": ["text/plain"],
-        "defaultOutputModes": ["text/plain"],
-        "opening": {"hours": "from dawn to dusk"},
-        "skills": [
-            {
-                "id": "buy",
-                "name": "Buy a paper",
-                "description": "Buys one newspaper.",
-                "tags": ["press"],
-                "counter": "the one on the left",
-            }
-        ],
-    },
+    path.stem.removeprefix("kiosk-"): json.loads(path.read_text())
+    for path in sorted((Path(__file__).parent / "documents").glob("kiosk-*.json"))
 }
+"""What one host would serve in each target format, with members that only its author knows."""
+
 ENTRIES = {"awp": "actions", "atp": "capabilities", "awas": "actions", "adp": "capabilities", "woa": "agents",
            "a2a": "skills"}  # fmt: skip
 
@@ -160,25 +47,21 @@ def read(*documents: tuple[str, dict[str, Any]]) -> tuple[Service, list[SourceDo
     return service, sources
 
 
-def outcome(service: Service, target: str, sources: list[SourceDocument], **more: Any) -> Translation | Untranslatable:
+def outcome(service: Service, target: str, sources: Sequence[SourceDocument]) -> Translation | Untranslatable:
     return translate(
-        service,
-        target,
-        host=HOST,
-        seen_at=NOW,
-        score=80,
-        detail_url=detail_url,
-        sources=sources,
-        version="3.1.4",
-        **more,
+        service, target, host=HOST, seen_at=NOW, score=80, detail_url=detail_url, sources=sources, version="3.1.4"
     )
+
+
+def expressed(service: Service, target: str, sources: Sequence[SourceDocument] = ()) -> Translation:
+    translation = outcome(service, target, sources)
+    assert isinstance(translation, Translation), translation
+    return translation
 
 
 def translated(value: dict[str, Any], slug: str, target: str) -> Translation:
     service, sources = read((slug, value))
-    translation = outcome(service, target, sources)
-    assert isinstance(translation, Translation), translation
-    return translation
+    return expressed(service, target, sources)
 
 
 def reasons(losses: tuple[Loss, ...]) -> dict[str, str]:
@@ -209,8 +92,7 @@ def test_a_second_document_of_the_same_format_is_compared_with_the_first() -> No
     second["opening"]["hours"] = "at night"
     service, sources = read(("awp", OWN["awp"]))
     further = SourceDocument(f"{SITE}/.well-known/agent.json", json.dumps(second).encode(), "awp")
-    translation = outcome(service, "awp", [further, *sources])
-    assert isinstance(translation, Translation)
+    translation = expressed(service, "awp", [further, *sources])
     assert translation.own_url == f"{SITE}/agent.json"
     assert (further.url, "/opening") in {(loss.document, loss.pointer) for loss in translation.losses}
 
@@ -219,16 +101,14 @@ def test_a_second_document_of_the_same_format_is_compared_with_the_first() -> No
 def test_of_two_documents_the_one_at_the_preferred_path_is_taken(slug: str) -> None:
     service, sources = read((slug, OWN[slug]))
     further = SourceDocument(f"{SITE}/a", json.dumps({**OWN[slug], "note": "an older one"}).encode(), slug)
-    translation = outcome(service, slug, [further, *sources])
-    assert isinstance(translation, Translation)
+    translation = expressed(service, slug, [further, *sources])
     assert translation.own_url == sources[0].url
 
 
 @pytest.mark.parametrize("slug", sorted(OWN))
 def test_what_only_the_format_knows_is_written_back_without_the_document(slug: str) -> None:
     service, _ = read((slug, OWN[slug]))
-    translation = outcome(service, slug, [])
-    assert isinstance(translation, Translation), translation
+    translation = expressed(service, slug)
     assert translation.document["opening"] == {"hours": "from dawn to dusk"}
     assert translation.document[ENTRIES[slug]][0]["counter"] == "the one on the left"
     assert [loss for loss in translation.losses if loss.what == "members of its format"] == []
@@ -240,28 +120,17 @@ def test_members_of_operations_and_of_their_agent_are_written_back() -> None:
     value = deepcopy(OWN["woa"])
     value["agents"][0]["operations"] = [{"name": "sell", "description": "Sells.", "till": "green"}]
     service, _ = read(("woa", value))
-    translation = outcome(service, "woa", [])
-    assert isinstance(translation, Translation)
+    translation = expressed(service, "woa")
     (agent,) = translation.document["agents"]
     assert agent["counter"] == "the one on the left"
     assert agent["operations"][0]["till"] == "green"
     assert "agent" not in agent["operations"][0]
 
 
-def test_awp_writes_sensitivity_reversibility_and_polling_as_they_are() -> None:
-    service, _ = read(("awp", OWN["awp"]))
-    translation = outcome(service, "awp", [])
-    assert isinstance(translation, Translation)
-    (action,) = translation.document["actions"]
-    assert (action["sensitivity"], action["reversible"]) == ("irreversible", False)
-    assert action["poll_endpoint"] == f"{SITE}/buy/state"
-
-
 def test_members_that_would_make_the_document_invalid_are_not_written_back() -> None:
     service, _ = read(("awp", {**OWN["awp"], "protocols": {"mcp": "no object"}}))
     assert service.native["awp"]["protocols"] == {"mcp": "no object"}
-    translation = outcome(service, "awp", [])
-    assert isinstance(translation, Translation)
+    expressed(service, "awp")
 
 
 # --- losses against the document ------------------------------------------------------------------------------------
@@ -326,8 +195,7 @@ def test_a_flag_is_lost_only_if_a_client_would_take_the_contrary() -> None:
 
 def test_every_document_of_the_host_is_compared() -> None:
     service, sources = read(("awp", OWN["awp"]), ("a2a", {**OWN["a2a"], "name": "Kiosk at the corner"}))
-    translation = outcome(service, "atp", sources)
-    assert isinstance(translation, Translation)
+    translation = expressed(service, "atp", sources)
     places = {(loss.document, loss.pointer) for loss in translation.losses}
     assert (f"{SITE}/agent.json", "/opening") in places
     assert (SITE + FORMAT_BY_SLUG["a2a"].paths[0], "/opening") in places
@@ -338,8 +206,7 @@ def test_a_copy_at_another_path_is_not_compared_again() -> None:
     service, sources = read(("awp", OWN["awp"]))
     copy = SourceDocument(f"{SITE}/.well-known/agent.json", sources[0].raw, "awp")
     for order in ([copy, *sources], [*sources, copy]):
-        translation = outcome(service, "awas", order)
-        assert isinstance(translation, Translation)
+        translation = expressed(service, "awas", order)
         assert {loss.document for loss in translation.losses} == {f"{SITE}/agent.json", None}
         assert outcome(service, "awp", order).losses == ()
 
@@ -348,11 +215,9 @@ def test_what_comes_from_a_text_is_compared_with_the_model() -> None:
     service, sources = read(("awp", OWN["awp"]))
     text = SourceDocument(f"{SITE}/llms.txt", b"# Kiosk\n\n> Papers.\n", "llms-txt")
     broken = SourceDocument(f"{SITE}/x.json", b"{", "a2a")
-    translation = outcome(service, "awas", [text, broken, *sources])
-    assert isinstance(translation, Translation)
+    translation = expressed(service, "awas", [text, broken, *sources])
     assert reasons(translation.losses) == reasons(translated(OWN["awp"], "awp", "awas").losses)
-    of_model = outcome(service, "awas", [text, broken])
-    assert isinstance(of_model, Translation)
+    of_model = expressed(service, "awas", [text, broken])
     assert of_model.compared_with == "model"
     assert {loss.document for loss in of_model.losses} == {None}
 
@@ -425,8 +290,7 @@ def test_no_version_is_invented(slug: str, target: str) -> None:
 def test_a_version_that_is_not_semantic_is_written_as_it_is() -> None:
     value = {**OWN["atp"], "version": "spring 26"}
     service, _ = read(("atp", value))
-    translation = outcome(service, "atp", [])
-    assert isinstance(translation, Translation)
+    translation = expressed(service, "atp")
     assert translation.document["version"] == "spring 26"
 
 
@@ -434,8 +298,7 @@ def test_the_caller_names_the_version_only_where_no_document_does() -> None:
     assert translated(OWN["awp"], "awp", "atp").document["version"] == "3.1.4"
     assert translated(OWN["a2a"], "a2a", "awp").document.get("version") is None
     service, _ = read(("atp", OWN["atp"]))
-    own = outcome(service, "atp", [])
-    assert isinstance(own, Translation) and own.document["version"] == "1.2.0"
+    assert expressed(service, "atp").document["version"] == "1.2.0"
 
 
 # --- hostile and large ----------------------------------------------------------------------------------------------
@@ -470,8 +333,7 @@ def test_a_large_document_is_compared_within_bounds() -> None:
         {**action, "id": f"buy_{number}", "note": "x" * 500, f"own{number}": number} for number in range(1_500)
     ]
     service, sources = read(("awp", value))
-    translation = outcome(service, "awas", sources)
-    assert isinstance(translation, Translation)
+    translation = expressed(service, "awas", sources)
     of_document = [loss for loss in translation.losses if loss.document]
     assert len(of_document) == MAX_LOSSES + 1
     assert of_document[-1].what.endswith("more members")

@@ -36,21 +36,20 @@ def calling(endpoint: str, **more: Any) -> Capability:
     return Capability("c", "c", invocations=(Invocation("http", endpoint, "POST", **more),))
 
 
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        ("none", "none"), ("api_key", "api_key"), ("http_basic", "api_key"), ("bearer", "api_key"),
-        ("oauth2", "oauth2"), ("openid", "oauth2"), ("mtls", "api_key"), ("did", "api_key"), ("payment", "none"),
-        ("session", "api_key"), ("custom", "api_key"),
-    ],
-)  # fmt: skip
-def test_every_authentication_collapses_into_one_of_three(kind: AuthType, expected: str) -> None:
-    assert adp_auth_type(Service(auth=Auth((AuthScheme(kind),)))) == expected
+COLLAPSED: dict[AuthType, str] = {
+    "none": "none", "payment": "none", "api_key": "api_key", "http_basic": "api_key", "bearer": "api_key",
+    "mtls": "api_key", "did": "api_key", "session": "api_key", "custom": "api_key", "oauth2": "oauth2",
+    "openid": "oauth2",
+}  # fmt: skip
+PRICED: dict[PricingModel, str] = {
+    "free": "free", "freemium": "freemium", "paid": "paid", "pay_per_call": "paid", "unknown": "free"
+}  # fmt: skip
 
 
-def test_no_authentication_type_is_forgotten() -> None:
-    for kind in get_args(AuthType):
-        assert adp_auth_type(Service(auth=Auth((AuthScheme(kind),)))) in ("none", "api_key", "oauth2")
+def test_every_kind_of_access_and_of_pricing_collapses_into_one_of_three() -> None:
+    kinds, models = get_args(AuthType), get_args(PricingModel)
+    assert {kind: adp_auth_type(Service(auth=Auth((AuthScheme(kind),)))) for kind in kinds} == COLLAPSED
+    assert {model: adp_pricing_type(Service(pricing=Pricing(model))) for model in models} == PRICED
 
 
 def test_the_first_scheme_that_asks_for_a_credential_decides() -> None:
@@ -68,19 +67,6 @@ def test_schemes_of_the_invocations_count_where_the_service_is_silent() -> None:
     assert adp_auth_type(Service(capabilities=(free, keyed))) == "api_key"
     assert adp_auth_type(Service(capabilities=(free,))) == "none"
     assert adp_auth_type(Service(capabilities=(keyed,), auth=Auth((AuthScheme("oauth2"),)))) == "oauth2"
-
-
-@pytest.mark.parametrize(
-    ("model", "expected"),
-    [("free", "free"), ("freemium", "freemium"), ("paid", "paid"), ("pay_per_call", "paid"), ("unknown", "free")],
-)
-def test_every_pricing_collapses_into_one_of_three(model: PricingModel, expected: str) -> None:
-    assert adp_pricing_type(Service(pricing=Pricing(model))) == expected
-
-
-def test_no_pricing_model_is_forgotten() -> None:
-    for model in get_args(PricingModel):
-        assert adp_pricing_type(Service(pricing=Pricing(model))) in ("free", "freemium", "paid")
 
 
 def test_payment_as_the_only_credential_means_paid_unless_the_price_is_stated() -> None:

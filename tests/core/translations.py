@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 from hypothesis import strategies as st
 
@@ -32,8 +33,10 @@ from registry.core.model.services import (
     Workflow,
     to_json,
 )
+from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 from registry.core.translating import Translation, Untranslatable, translate
+from registry.core.translating.sources import ITEM, Leaf, Path, model, scalar
 
 HOST = "api.pigeonpost.dev"
 SITE = f"https://{HOST}"
@@ -47,7 +50,7 @@ def translated(service: Service, target: str, host: str = HOST) -> Translation |
 
 
 def detail_url(name: str) -> str:
-    return REGISTRY + str(abs(hash(name)))
+    return REGISTRY + quote(name, safe="")
 
 
 # --- any service ----------------------------------------------------------------------------------------------------
@@ -55,6 +58,7 @@ def detail_url(name: str) -> str:
 WORDS = st.text("abcXYZ019 _-./:~'\"<>&äß語🙂{}$", min_size=1, max_size=30).map(lambda t: line(t, 200)).filter(bool)
 TEXTS = st.one_of(WORDS, st.sampled_from(["{{name}}", "a", "word " * 120, "Sends a parcel, and tells its price."]))
 MAYBE = st.none()
+FLAGS = st.sampled_from([None, True, False])
 URLS = st.sampled_from(
     [f"{SITE}/v1/a", f"{SITE}/v1/b", f"{SITE}/v1/{{id}}/c", f"{SITE}/x?y=1", "https://elsewhere.dev/call", SITE + "/",
      "https://{tenant}.pigeonpost.dev/t", f"{SITE}/items/:id", "wss://api.pigeonpost.dev/live"]
@@ -71,7 +75,7 @@ SCHEMES = st.builds(
 AUTHS = st.builds(
     Auth,
     st.lists(SCHEMES, max_size=2, unique_by=lambda scheme: scheme.type).map(tuple),
-    st.sampled_from([None, True, False]),
+    FLAGS,
 )
 LIMITS = st.builds(RateLimit, st.sampled_from([None, 60]), st.sampled_from([None, "1m", "15m"]), MAYBE | TEXTS)
 JSON = st.recursive(
@@ -108,10 +112,12 @@ CALLS = st.builds(
 CAPABILITIES = st.builds(
     Capability,
     id=WORDS | st.sampled_from(["find", "find.quick", "find.slow", "listPets"]), name=WORDS, description=MAYBE | TEXTS,
-    params=PARAMS, result=PARAMS, side_effects=st.sampled_from([None, True, False]),
+    params=PARAMS, result=PARAMS, side_effects=FLAGS,
     confirmation=st.builds(Confirmation, st.booleans(), MAYBE | TEXTS) | MAYBE,
-    idempotent=st.sampled_from([None, True]),
-    deprecated=st.sampled_from([None, True, False]),
+    idempotent=FLAGS, idempotency_key=FLAGS, reversible=FLAGS, deprecated=FLAGS,
+    sensitivity=st.sampled_from([None, "standard", "irreversible", "odd"]), polling_url=MAYBE | st.just(f"{SITE}/jobs"),
+    result_note=MAYBE | TEXTS, errors=st.sampled_from([{}, {"E": "wait"}]),
+    pricing=MAYBE | st.builds(Pricing, st.sampled_from(["free", "unknown"]), note=MAYBE | TEXTS),
     tags=st.sampled_from([(), ("async",), ("data:query", "weather")]), examples=st.sampled_from([(), ("Say hello",)]),
     input_modes=st.sampled_from([(), ("text/plain",), ("image/png", "text/plain")]),
     docs_url=MAYBE | st.just(f"{SITE}/docs"), detail_url=MAYBE | st.just(f"{SITE}/caps/1"),
@@ -141,7 +147,7 @@ SERVICES = st.builds(
     relations=st.builds(
         Relations, workflows=st.lists(WORKFLOWS, max_size=2).map(tuple),
         dependencies=st.sampled_from([{}, {"find": ("find.quick",)}]), errors=st.sampled_from([{}, {"E": "wait 1 s"}]),
-        operational=st.sampled_from([None, True]),
+        operational=FLAGS,
     ),
     synthetic=st.booleans(), confidence=st.sampled_from([None, 0.5]),
 )  # fmt: skip
@@ -184,6 +190,25 @@ def a2a_services(draw: st.DrawFn) -> Service:
 ANY = SERVICES | woa_services() | a2a_services()
 
 
+_APART = frozenset({
+    "auth", "capabilities", "invocations", "params", "pointers", "claims", "provenance", "synthetic", "confidence",
+    "origin", "detail", "detail_url", "templated", "off_site",
+})  # fmt: skip
+"""Members that are compared in another way, and the registry's own marks."""
+_SUBSTITUTED = ("name", "description", "title", "native", "params", "result", "auth", "base_url")
+"""Fields for which a writer may take another fact where the format demands one."""
+_IMPLIED = {
+    "awp": ("invocations/*/auth", "invocations/*/name", "confirmation", "side_effects", "sensitivity", "protocols",
+            "pricing/model"),
+    "adp": ("invocations/*/name", "invocations/*/endpoint", "detail_url", "protocols"),
+    "atp": ("homepage",),
+    "awas": ("invocations/*/kind", "invocations/*/method"),
+    "woa": ("tags",),
+    "a2a": ("invocations/*/method", "protocols"),
+}  # fmt: skip
+"""Fields that a reader concludes from another one: AWP's `sensitivity` says that data changes and that agents ask."""
+
+
 # --- what a client reads --------------------------------------------------------------------------------------------
 
 
@@ -209,7 +234,7 @@ def _with_details(manifest_assessment: Assessment, translation: Translation, ser
     url = f"https://{host}{translation.path}"
     by_url = {detail_url(candidate.name): candidate for candidate in service.capabilities}
     by_url |= {candidate.detail_url: candidate for candidate in service.capabilities if candidate.detail_url}
-    indexes = carried_indexes(translation, service)
+    indexes = carried_indexes(translation, service, "adp")
     documents = [HeldDocument(url, url, manifest_assessment, b"", NOW)]
     for number, entry in enumerate(translation.document["capabilities"]):
         capability = service.capabilities[indexes[number]]
@@ -226,88 +251,75 @@ def _with_details(manifest_assessment: Assessment, translation: Translation, ser
     return merged
 
 
-def carried_indexes(translation: Translation, service: Service) -> list[int]:
-    """Return the indexes of the capabilities in the document: all that no loss reports as left out."""
+def carried_indexes(translation: Translation, service: Service, target: str) -> list[int]:
+    """Return the indexes of the capabilities in the document, in its order: all that no loss reports as left out."""
     dropped = {loss.pointer for loss in translation.losses if loss.what.startswith("capability ")}
-    return [number for number in range(len(service.capabilities)) if f"/capabilities/{number}" not in dropped]
-
-
-def unlisted(translation: Translation, service: Service, reread_service: Service, target: str) -> list[str]:
-    """Return pointers of what the service has, the reader does not find, and no loss names: must be empty."""
-    listed = {loss.pointer for loss in translation.losses}
-    indexes = carried_indexes(translation, service)
-    if target == "woa":
+    indexes = [number for number in range(len(service.capabilities)) if f"/capabilities/{number}" not in dropped]
+    if target == "woa":  # operations stand below their agent
         agents = list(dict.fromkeys(service.capabilities[index].id.partition(".")[0] for index in indexes))
         indexes.sort(key=lambda index: agents.index(service.capabilities[index].id.partition(".")[0]))
-    assert len(reread_service.capabilities) == len(indexes)
-    missing = []
-    for number, reread in zip(indexes, reread_service.capabilities, strict=True):
-        for path in _differences(service, service.capabilities[number], reread, reread_service, number, listed):
-            parts = path.split("/")
-            if not any("/".join(parts[:end]) in listed for end in range(3, len(parts) + 1)):
-                missing.append(path)
-    return missing
+    return indexes
 
 
-def _differences(
-    service: Service, original: Capability, reread: Capability, reread_service: Service, number: int, listed: set[str]
-) -> Iterator[str]:
-    location = f"/capabilities/{number}"
-    for name in ("id", "name", "side_effects", "confirmation", "input_modes", "tags", "examples", "deprecated"):
-        if getattr(original, name) not in (None, (), getattr(reread, name)):
-            yield f"{location}/{name}"
-    yield from _parameters(original.params, reread.params, f"{location}/params")
-    calls = [index for index in range(len(original.invocations)) if f"{location}/invocations/{index}" not in listed]
-    assert len(calls) <= 1
-    for index in calls:
-        call, other = original.invocations[index], (*reread.invocations, Invocation("pointer"))[0]
-        for name in ("kind", "endpoint", "method"):
-            if getattr(call, name) not in (None, getattr(other, name)):
-                yield f"{location}/invocations/{index}/{name}"
-        expected, found = _needs(call, service), _needs(other, reread_service)
-        if expected.required is not None and expected.required != found.required and not _both_free(expected, found):
-            yield f"{location}/invocations/{index}/auth"
-        if expected.required is not False and _kinds(expected) and _kinds(expected) != _kinds(found):
-            yield f"{location}/invocations/{index}/auth"
+def unlisted(translation: Translation, service: Service, reread: Service, target: str) -> list[str]:
+    """Return pointers of what the service has, the reader does not find, and no loss names: must be empty."""
+    listed = {loss.pointer for loss in translation.losses}
+    indexes, after = carried_indexes(translation, service, target), model(reread, "")
+    assert len(reread.capabilities) == len(indexes)
+    value = to_json(service)
+    missing = _missing({key: value[key] for key in value if key not in _APART}, "", after.service)
+    for number, (_, leaves), capability in zip(indexes, after.capabilities, reread.capabilities, strict=True):
+        pointer, original = f"/capabilities/{number}", value["capabilities"][number]
+        calls = original.get("invocations", [])
+        written = [index for index in range(len(calls)) if f"{pointer}/invocations/{index}" not in listed]
+        assert len(written) <= 1
+        missing += _missing({key: original[key] for key in original if key not in _APART}, pointer, leaves)
+        missing += _parameters(service.capabilities[number].params, capability.params, f"{pointer}/params")
+        for index in written:
+            place, call = f"{pointer}/invocations/{index}", service.capabilities[number].invocations[index]
+            parts = {key: calls[index][key] for key in calls[index] if key not in _APART}
+            missing += _missing(parts, place, leaves, ("invocations", ITEM))
+            other = (*capability.invocations, Invocation("pointer"))[0]
+            missing += [] if _same_needs(_needs(call, service), _needs(other, reread)) else [f"{place}/auth"]
+    return [pointer for pointer in missing if not any(f"{pointer}/".startswith(f"{place}/") for place in listed)]
+
+
+def _missing(value: Any, pointer: str, leaves: Set[Leaf], path: Path = ()) -> list[str]:
+    """Return the pointers of the scalars that are not among the leaves."""
+    if isinstance(value, dict | list):
+        entries = value.items() if isinstance(value, dict) else ((number, item) for number, item in enumerate(value))
+        step = (lambda key: str(key)) if isinstance(value, dict) else (lambda key: ITEM)
+        return [
+            place for key, item in entries for place in _missing(item, at(pointer, key), leaves, (*path, step(key)))
+        ]
+    return [] if value in (None, "") or (path, scalar(value)) in leaves else [pointer]
+
+
+def invented(translation: Translation, service: Service, reread: Service, target: str) -> list[str]:
+    """Return what the reader finds although no document has it: fields, the contrary of flags, parameters."""
+    indexes, before, after = carried_indexes(translation, service, target), model(service, ""), model(reread, "")
+    allowed = (*_SUBSTITUTED, *_IMPLIED.get(target, ()))
+    pairs = [(before.service, after.service)]
+    pairs += [
+        (before.capabilities[index][1], leaves) for index, (_, leaves) in zip(indexes, after.capabilities, strict=True)
+    ]
+    inventions = []
+    for old, new in pairs:
+        stated = {path for path, _ in old}
+        changes = ("/".join(path) for path, value in new - old if path not in stated or value[0] == "boolean")
+        inventions += [change for change in changes if not change.startswith(allowed)]
+    enveloped = any(loss.what == "parameters one by one" for loss in translation.losses)
+    for index, capability in zip(indexes, reread.capabilities, strict=True):
+        original = service.capabilities[index]
+        known = _properties(original.params).keys() | _path_variables(original)
+        inventions += [] if enveloped else [name for name in _properties(capability.params) if name not in known]
+    kinds = _all_kinds(service) | ({"api_key", "oauth2"} if target == "adp" and _all_kinds(service) else set())
+    return inventions + [f"credentials: {kind}" for kind in _all_kinds(reread) - kinds]
 
 
 def _path_variables(capability: Capability) -> set[str]:
     """Return the variables of the addresses: merge counts them among the parameters."""
     return {name for call in capability.invocations for name in re.findall(r"\{([^{}]+)\}", call.endpoint or "")}
-
-
-def invented(translation: Translation, service: Service, reread_service: Service, target: str) -> list[str]:
-    """Return what the reader finds although no document has it: methods, parameters, required credentials."""
-    listed = {loss.pointer for loss in translation.losses}
-    by_id = {
-        service.capabilities[number].id: service.capabilities[number]
-        for number in carried_indexes(translation, service)
-    }
-    inventions = []
-    for number, reread in zip(carried_indexes(translation, service), reread_service.capabilities, strict=True):
-        original = by_id[reread.id] if target == "woa" else service.capabilities[number]
-        original_parameters, reread_parameters = _properties(original.params), _properties(reread.params)
-        enveloped = any(loss.what == "parameters one by one" for loss in translation.losses)
-        inventions += [
-            f"{original.id}: parameter {name}"
-            for name in reread_parameters
-            if name not in original_parameters and not enveloped and name not in _path_variables(original)
-        ]
-        calls = [
-            call
-            for n, call in enumerate(original.invocations)
-            if f"/capabilities/{number}/invocations/{n}" not in listed
-        ]
-        for call in calls if target != "woa" else ():
-            other = reread.invocations[0]
-            if other.kind == call.kind == "http" and other.method != call.method:
-                inventions.append(f"{original.id}: method {other.method}")
-            needs = _needs(call, service)
-            unknown = not needs.schemes and needs.required is None
-            if unknown and _needs(other, reread_service).required is not None:
-                inventions.append(f"{original.id}: whether credentials are required")
-    kinds = _all_kinds(service) | ({"api_key", "oauth2"} if target == "adp" and _all_kinds(service) else set())
-    return inventions + [f"credentials: {kind}" for kind in _all_kinds(reread_service) - kinds]
 
 
 def _all_kinds(service: Service) -> set[str]:
@@ -320,9 +332,10 @@ def _needs(call: Invocation, service: Service) -> Auth:
     return service.auth if call.auth in (None, Auth()) else call.auth
 
 
-def _both_free(expected: Auth, found: Auth) -> bool:
-    """True when one requires nothing and the other names nothing, which mean the same."""
-    return expected.required is False and found.required is None and not _kinds(found)
+def _same_needs(expected: Auth, found: Auth) -> bool:
+    is_free = expected.required is False and found.required is None and not _kinds(found)
+    has_kinds = expected.required is False or not _kinds(expected) or _kinds(expected) == _kinds(found)
+    return has_kinds and (expected.required in (None, found.required) or is_free)
 
 
 def _kinds(auth: Auth) -> Set[str]:
@@ -332,11 +345,10 @@ def _kinds(auth: Auth) -> Set[str]:
 def _parameters(original: Mapping[str, Any] | None, reread: Mapping[str, Any] | None, location: str) -> Iterator[str]:
     expected, found = _properties(original), _properties(reread)
     for name, rules in expected.items():
-        escaped = name.replace("~", "~0").replace("/", "~1")
         if name not in found:
-            yield f"{location}/properties/{escaped}"
+            yield at(f"{location}/properties", name)
         elif isinstance(rules, dict) and "type" in rules and rules["type"] != found[name].get("type"):
-            yield f"{location}/properties/{escaped}/type"
+            yield at(f"{location}/properties", name, "type")
         elif (name in (original or {}).get("required", ())) != (name in (reread or {}).get("required", ())):
             yield f"{location}/required"
 

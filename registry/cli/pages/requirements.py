@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from registry.cli.pages.markdown import page, table
-from registry.core.format_support.format import Format, Requirement, RequirementVerdict
+from registry.core.format_support.format import Format
+from registry.core.format_support.requirements import Requirement, RequirementVerdict
 from registry.core.model.findings import Rule
 from registry.core.scoring.rubric import RUBRIC
 from registry.core.scoring.score import checks, specified

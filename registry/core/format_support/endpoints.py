@@ -5,6 +5,7 @@ end"). Nothing is fetched here.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -57,10 +58,8 @@ def endpoint(target: Json, base: str, document: Document, pointer: str, notes: N
 
 
 def callable_url(target: str, base: str, trusted_url: str) -> Endpoint | None:
-    """Return `target` resolved against `base` if it is https or wss and public, else None.
-
-    The site of the URL `trusted_url` always counts as public.
-    """
+    """Return `target` resolved against `base` if it is https or wss and public, else None. The site of the URL
+    `trusted_url` always counts as public."""
     reference = target.strip()
     variables = _VARIABLE.findall(reference)
     # replace variables by letters, because the URL parser would percent-encode the braces
@@ -75,10 +74,14 @@ def callable_url(target: str, base: str, trusted_url: str) -> Endpoint | None:
 
 def link(target: Json, base: str) -> str | None:
     """Return `target` as an absolute https URL for people or the crawler; None, without a finding, for anything else.
-
-    Relative targets are resolved against `base`.
-    """
+    Relative targets are resolved against `base`."""
     return parse_https(target.strip(), base) if isinstance(target, str) and target.strip() else None
+
+
+def first_link(holder: Json, keys: Iterable[str], base: str) -> str | None:
+    """Return the first of these members that `link` accepts."""
+    members = holder if isinstance(holder, dict) else {}
+    return next((url for key in keys if (url := link(members.get(key), base))), None)
 
 
 def page(target: Json, base: str) -> str | None:
@@ -104,10 +107,8 @@ def claim(
     value: Json, document: Document, pointer: str, notes: Notes, rule: Rule = common_rules.CLAIM_ELSEWHERE
 ) -> str | None:
     """Return the host, URL or DID that the document claims for itself, cleaned; add a finding if it is on another site.
-
     `rule` of that finding: CLAIM_ELSEWHERE for the document's own identity, PROVIDER_ELSEWHERE for its operator. A
-    document that claims to be the serving host's parent or sibling has the finding CLAIM_OF_SITE.
-    """
+    document that claims to be the serving host's parent or sibling has the finding CLAIM_OF_SITE."""
     if not isinstance(value, str) or not (claimed := line(value, NAME_CHARS)):
         return None
     serving_host = host_of(document.url)

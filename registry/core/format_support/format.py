@@ -1,91 +1,22 @@
-"""The definition of a format, and the types for a table of its specification's requirements.
-
-Each format has a folder below formats/, which exports FORMAT and recognition tests. Rules name the requirements that
-they check.
-"""
+"""The definition of a format. Each has a folder below formats/, which exports FORMAT and recognition tests."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from registry.core.format_support.common_rules import ENDPOINT_TEMPLATED
 from registry.core.format_support.manifest import Notes
 from registry.core.format_support.params import describes_variables
 from registry.core.format_support.probing import JSON_CAP, ProbePath, Topic
 from registry.core.format_support.public_addresses import public_service
+from registry.core.format_support.requirements import Requirement
 from registry.core.format_support.writing.task import Writer
 from registry.core.model.documents import Document, Json, Observation
 from registry.core.model.findings import Finding, Rule
 from registry.core.model.services import Service
-
-
-class RequirementLevel(StrEnum):
-    """How strongly the specification demands it."""
-
-    MUST = "MUST"  # also MUST NOT
-    SHOULD = "SHOULD"  # also SHOULD NOT, and a plain "should" of texts without capitals
-    RECOMMENDED = "RECOMMENDED"  # also best practices and guidelines
-    REQUIRED = "REQUIRED"  # a member marked required, in a table or in the outline of an object
-    LIMIT = "LIMIT"  # a type, a set of words, a form, a length or a size, stated without any of these words
-
-
-MUST, SHOULD, RECOMMENDED, REQUIRED, LIMIT = RequirementLevel
-
-
-class RequirementVerdict(StrEnum):
-    """Why no finding reports a requirement. OURS and CALLERS bind another party than the site."""
-
-    OURS = "binds us"  # clients and registries: waypost keeps to it
-    CALLERS = "binds callers"  # agents that call the service: waypost calls none
-    NOT_OBSERVABLE = "not observable"  # no visit shows it, as visits are made
-    NOT_GRADED = "not graded"  # a visit may show it, but nothing is concluded from it
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """The reason why no finding reports a requirement. `text` may be "" for CALLERS."""
-
-    verdict: RequirementVerdict
-    text: str
-
-
-def ours(text: str) -> Remark:
-    return Remark(RequirementVerdict.OURS, text)
-
-
-def callers(text: str) -> Remark:
-    return Remark(RequirementVerdict.CALLERS, text)
-
-
-def not_observable(text: str) -> Remark:
-    return Remark(RequirementVerdict.NOT_OBSERVABLE, text)
-
-
-def not_graded(text: str) -> Remark:
-    return Remark(RequirementVerdict.NOT_GRADED, text)
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """One requirement of one specification, paraphrased.
-
-    `section` is the section number or, where the text has none, the heading. `remark`: None if rules check it.
-    """
-
-    id: str
-    section: str
-    level: RequirementLevel
-    says: str
-    remark: Remark | None = None
-
-
-CALLER: Final = callers("")
-RUNTIME: Final = not_observable("Shows only when the service is called; waypost reads documents and calls no service.")
-AUTHOR: Final = not_observable("Only its author knows; a document does not show it.")
-
 
 Read = Callable[[Document, str, Notes], Service]
 """Reads a document of a dialect into a service, and notes defects and omissions. Never raises on a JSON value that the
@@ -135,12 +66,9 @@ class Format:
     read: Read
     rules: tuple[Rule, ...] = ()  # checked by its reader, without the rules common to all formats
     requirements: tuple[Requirement, ...] = ()  # every demand of the specification; empty if not itemised
-    checked_by_general_rules: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    """Ids of requirements that the rules common to all formats check, by rule code."""
     asks: frozenset[str] = frozenset()
-    """Codes of the rules about missing facts (`service.*`, `capability.*`) that the specification demands or
-    recommends, for formats without a table of requirements. Only these facts cost points."""
-
+    """Codes of the rules that check what the specification demands or recommends. Of the rules about missing facts
+    (`service.*`, `capability.*`), only these cost points."""
     observations: Mapping[Observation, Rule] = field(default_factory=lambda: MappingProxyType({}))
     """Rules that need several answers, each with the observation that breaks it."""
     is_unversioned_break: Callable[[Json, Json], bool | None] | None = None
@@ -171,20 +99,13 @@ class Format:
     writer: Writer | None = None  # for formats that a service can be translated into
 
     def judge(self, document: Document, dialect: str) -> tuple[Service, tuple[Finding, ...]]:
-        """Return the service that the document describes, and the findings about it, from a single read.
-
-        Addresses that are not public are left out, even if the reader kept them. A variable in an endpoint is no
-        finding where the capability describes it as a parameter.
-        """
+        """Return the service that the document describes, and the findings about it, from a single read. Addresses that
+        are not public are left out, even if the reader kept them. A variable in an endpoint is no finding where the
+        capability describes it as a parameter."""
         notes = Notes()
         service = public_service(self.read(document, dialect, notes), document, notes)
         notes.withdraw(ENDPOINT_TEMPLATED, _described_templates(service))
         return service, notes.findings()
-
-    @property
-    def asked(self) -> frozenset[str]:
-        """Return the codes of general rules that check something that the specification asks for."""
-        return self.asks | self.checked_by_general_rules.keys()
 
     def promises(self) -> tuple[str, ...]:
         """Return the paths that mark a URL as a pointer to a document of this format."""

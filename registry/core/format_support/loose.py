@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from registry.core.format_support.endpoints import link
+from registry.core.format_support.endpoints import first_link, link
 from registry.core.format_support.manifest import (
     MAX_TEXTS,
     NAME_CHARS,
@@ -80,11 +80,9 @@ def pricing_model(word: str | None) -> PricingModel | None:
 
 
 def pricing_of(value: Json, base: str) -> Pricing:
-    """Return the pricing in a loose `pricing` member: a word, a sentence, or an object with a model and plans.
-
-    An absent member gives a blank Pricing. A sentence stays a note; only fixed phrases in it state a model. A free
-    tier together with paid ones is "freemium".
-    """
+    """Return the pricing in a loose `pricing` member: a word, a sentence, or an object with a model and plans. An
+    absent member gives a blank Pricing. A sentence stays a note; only fixed phrases in it state a model. A free tier
+    together with paid ones is "freemium"."""
     if isinstance(value, str):
         text = line(value, TEXT_CHARS)
         return Pricing(pricing_model(text) or stated_pricing([text]) or "unknown", note=text or None)
@@ -105,7 +103,7 @@ def pricing_of(value: Json, base: str) -> Pricing:
         model = stated
     if model is None and "free" in {(plan.name or "").lower() for plan in plans} and any(plan.price for plan in plans):
         model = "freemium"
-    url = next((url for key in _URL_MEMBERS if (url := link(value.get(key), base))), None)
+    url = first_link(value, _URL_MEMBERS, base)
     return Pricing(model or "unknown", plans, url, "; ".join(notes) or None)
 
 
@@ -183,10 +181,8 @@ def payment_of(item: Json) -> Payment | None:
 
 
 def with_payments(pricing: Pricing, holder: Object) -> Pricing:
-    """Return the pricing with the ways to pay in `x402`, `payment` or `payments` of `holder`.
-
-    Accepting x402 means that calls are paid for, where no other model is known. `enabled: false` means the contrary.
-    """
+    """Return the pricing with the ways to pay in `x402`, `payment` or `payments` of `holder`. Accepting x402 means that
+    calls are paid for, where no other model is known. `enabled: false` means the contrary."""
     members = [map_of(holder, key) for key in _PAYMENT_MEMBERS]
     wrapped = [map_of(member, "x402") for member in members]
     found: list[Payment] = []
@@ -224,9 +220,7 @@ def provider_of(value: Object, base: str) -> Provider | None:
         elif isinstance(held, dict):
             own = first_text(held, "organization", "name", "legal_name", "legalName", "title", chars=NAME_CHARS)
             if name is None or own == name:
-                url = url or next(
-                    (u for part in ("url", "website", "homepage") if (u := link(held.get(part), base))), None
-                )
+                url = url or first_link(held, ("url", "website", "homepage"), base)
             name = name or own
             found += _read_addresses({part: held[part] for part in _CONTACTS if part in held})
     found += contacts_of(value)
@@ -264,8 +258,7 @@ def _is_address(text: str) -> bool:
 
 def homepage_of(value: Object, base: str) -> str | None:
     """Return the page for people that the document names as its home page, also in a map of `links`."""
-    holders = (value, map_of(value, "links"))
-    return next((url for holder in holders for key in _HOMEPAGES if (url := link(holder.get(key), base))), None)
+    return first_link(value, _HOMEPAGES, base) or first_link(value.get("links"), _HOMEPAGES, base)
 
 
 def repository_of(value: Object, base: str) -> str | None:
@@ -323,9 +316,7 @@ def first_result(holder: Object, keys: tuple[str, ...] = RESULT_MEMBERS) -> tupl
 
 def parameters_of(value: Json) -> dict[str, Any] | None:
     """Return the schema in a JSON Schema, a list of parameters or of names, or a map from names to what describes them.
-
-    A map's values may be schemas, names of types ("string", "string (optional)"), descriptions or examples.
-    """
+    A map's values may be schemas, names of types ("string", "string (optional)"), descriptions or examples."""
     if isinstance(value, list):
         names: list[Json] = [{"name": item} if isinstance(item, str) else item for item in value[:MAX_PARAMS]]
         schema = list_schema(names)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from registry.core.format_support.endpoints import link, origin_of
+from registry.core.format_support.endpoints import first_link, origin_of
 from registry.core.format_support.loose import (
     homepage_of,
     license_of,
@@ -50,7 +50,7 @@ def loose_card(
 
     `pointers`, `pricing` and `protocol` are the format's own results; the members' prices count if `pricing` is blank.
     """
-    base = next((url for key in _BASES if (url := link(value.get(key), document.url))), origin_of(document.url))
+    base = first_link(value, _BASES, document.url) or origin_of(document.url)
     own_prices = pricing_of(value.get("pricing"), document.url)
     used_names: set[str] = set()
     capabilities = tuple(
@@ -64,7 +64,7 @@ def loose_card(
         description=text_of(value, "description"),
         provider=provider_of(value, document.url),
         homepage=homepage_of(value, document.url),
-        docs_url=next((url for key in _DOCS if (url := link(value.get(key), document.url))), None),
+        docs_url=first_link(value, _DOCS, document.url),
         repository=repository_of(value, document.url),
         license=license_of(value),
         tags=texts_of(value, "tags"),

@@ -57,10 +57,8 @@ class Notes:
         return any(value in evidence and f"{pointer}/".startswith(f"{place}/") for place, evidence in self._refused)
 
     def withdraw(self, rule: Rule, places: Collection[str]) -> None:
-        """Remove the findings of a rule at members of the objects at these JSON Pointers.
-
-        Findings beyond FINDINGS_PER_REASON have no place; they are removed with the last other one.
-        """
+        """Remove the findings of a rule at members of the objects at these JSON Pointers. Findings beyond
+        FINDINGS_PER_REASON have no place; they are removed with the last other one."""
         kept = [one for one in self._findings[rule] if one.pointer.rpartition("/")[0] not in places]
         self._counts[rule] -= len(self._findings[rule]) - len(kept)
         self._findings[rule] = kept
@@ -89,6 +87,11 @@ def evidence_text(value: object) -> str:
     if isinstance(value, list):
         return "array"
     return line(str(value), EVIDENCE_CHARS)
+
+
+def own_members(*names: str) -> dict[str, str]:
+    """Return the fields that are read from top-level members of the same name, for `with_provenance`."""
+    return {name: f"/{name}" for name in names}
 
 
 def with_provenance(service: Service, document: Document, format_slug: str, pointers: Mapping[str, str]) -> Service:
@@ -138,6 +141,11 @@ def flag_of(holder: Json, key: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
+def first_flag(holder: Json, *keys: str) -> bool | None:
+    """Return the boolean at the first of `keys` that has one, for members with several spellings."""
+    return next((value for key in keys if (value := flag_of(holder, key)) is not None), None)
+
+
 def count_of(holder: Json, key: str) -> int | None:
     """Return the non-negative integer at `key`, else None."""
     value = holder.get(key) if isinstance(holder, dict) else None
@@ -151,10 +159,8 @@ def texts_of(holder: Json, key: str, chars: int = NAME_CHARS, most: int = MAX_TE
 
 
 def clean_json(value: Json, chars: int = TEXT_CHARS) -> Any:
-    """Return a JSON value of the document (a schema, an example, a result) with all its texts and keys cleaned.
-
-    The recursion is bounded, because the JSON reader limits the depth.
-    """
+    """Return a JSON value of the document (a schema, an example, a result) with all its texts and keys cleaned. The
+    recursion is bounded, because the JSON reader limits the depth."""
     if isinstance(value, str):
         return plain(value, chars)
     if isinstance(value, list):
@@ -165,11 +171,9 @@ def clean_json(value: Json, chars: int = TEXT_CHARS) -> Any:
 
 
 def other_members(holder: Json, read: Collection[str], chars: int = NATIVE_CHARS) -> dict[str, Any]:
-    """Return clean copies of the members of `holder` that no field of the model expresses, in their order.
-
-    `read` are the keys that the reader expresses in full. Empty values are left out, and so is a member that would take
-    the copies beyond `chars` characters of JSON.
-    """
+    """Return clean copies of the members of `holder` that no field of the model expresses, in their order. `read` are
+    the keys that the reader expresses in full. Empty values are left out, and so is a member that would take the copies
+    beyond `chars` characters of JSON."""
     kept: dict[str, Any] = {}
     for key, value in holder.items() if isinstance(holder, dict) else ():
         if key in read or value is None or value in ("", [], {}):
@@ -198,18 +202,14 @@ def has_placeholder(value: Json) -> bool:
 
 
 def unrendered_url(value: Json) -> bool:
-    """Return whether a URL still contains a placeholder such as `{{host}}` or `YOUR_FORM_ID`.
-
-    A single pair of braces is a variable for the caller.
-    """
+    """Return whether a URL still contains a placeholder such as `{{host}}` or `YOUR_FORM_ID`. A single pair of braces
+    is a variable for the caller."""
     return isinstance(value, str) and _PLACEHOLDER.search(value) is not None
 
 
 def has_template(holder: Object, texts: tuple[str, ...], pointer: str, notes: Notes, url: str = "") -> bool:
     """Return whether one of `texts`, or the address at the key `url`, is an unrendered template, and note the first.
-
-    The caller drops such a part.
-    """
+    The caller drops such a part."""
     for key in (*texts, url):
         if has_placeholder(holder.get(key)) or (key == url and unrendered_url(holder.get(key))):
             notes.add(common_rules.TEMPLATE, at(pointer, key), holder[key])
@@ -226,10 +226,8 @@ def slug(text: str) -> str:
 
 
 def unique_name(name: str, used_names: set[str], separator: str = "-", chars: int | None = None) -> str:
-    """Return `name`, or `name-2`, `name-3` ... when it is taken, and add the result to `used_names`.
-
-    `chars` limits the part of the name before the number, where ids have a maximum length.
-    """
+    """Return `name`, or `name-2`, `name-3` ... when it is taken, and add the result to `used_names`. `chars` limits the
+    part of the name before the number, where ids have a maximum length."""
     unique, number = name, 1
     while unique in used_names:
         number += 1

@@ -17,6 +17,7 @@ from registry.core.format_support.manifest import (
     Notes,
     Object,
     clean_json,
+    first_flag,
     first_text,
     flag_of,
     has_template,
@@ -27,11 +28,10 @@ from registry.core.format_support.manifest import (
     text_of,
     texts_of,
 )
-from registry.core.format_support.mcp_inputs import flag
 from registry.core.format_support.offers import methods_of, pricing_in, resolve_address, target_of
 from registry.core.format_support.params import JSON_TYPES, object_schema
 from registry.core.format_support.security import loose_auth
-from registry.core.format_support.vocabulary import rate_limit_object, rate_limit_text
+from registry.core.format_support.vocabulary import rate_limit_in
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import COMPLETENESS, CONFORMANCE, ERROR, WARNING, Rule
 from registry.core.model.services import (
@@ -42,7 +42,6 @@ from registry.core.model.services import (
     Origin,
     Pointer,
     Protocol,
-    RateLimit,
 )
 from registry.core.reading.json_pointer import at
 
@@ -98,10 +97,8 @@ _HINTS: Final = frozenset({"readOnlyHint", "idempotentHint", "title"})
 
 
 def tool_entries(holder: Object) -> Entries:
-    """Return the tools of a document: a list, a map by name, or lists below names such as `free` and `paid`.
-
-    A list that holds only the word "dynamic" lists no tool (SEP-1649).
-    """
+    """Return the tools of a document: a list, a map by name, or lists below names such as `free` and `paid`. A list
+    that holds only the word "dynamic" lists no tool (SEP-1649)."""
     capabilities = map_of(holder, "capabilities")
     places = (
         ("/tools", holder.get("tools")),
@@ -131,10 +128,8 @@ def _read_entries(value: Json, pointer: str) -> Entries:
 def tools(
     items: list[Json], pointer: str, address: Endpoint | None, document: Document, format_slug: str, notes: Notes
 ) -> tuple[Capability, ...]:
-    """Return the capabilities of `tools[]`, which holds objects or bare names.
-
-    Tools without a name, with a repeated name or with unrendered texts are left out, with findings.
-    """
+    """Return the capabilities of `tools[]`, which holds objects or bare names. Tools without a name, with a repeated
+    name or with unrendered texts are left out, with findings."""
     return listed_tools(_read_entries(items, pointer), address, document, format_slug, notes)
 
 
@@ -170,7 +165,7 @@ def _read_tool(
     hints = map_of(item, "annotations")
     read_only, destructive = flag_of(hints, "readOnlyHint"), flag_of(hints, "destructiveHint")
     side_effects = True if destructive and not read_only else None if read_only is None else not read_only
-    confirmed = flag(item, *_CONFIRMED)
+    confirmed = first_flag(item, *_CONFIRMED)
     if confirmed is None and destructive and not read_only:
         confirmed = True
     result, result_note = _read_schema(item, _RESULTS), None
@@ -209,7 +204,7 @@ def _read_calls(
     """Return how a tool is called: by its name at the server, and by HTTP where it has a method or the only address."""
     auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
     own_auth = auth if auth != Auth() else None
-    limit = _read_rate_limit(item)
+    limit = rate_limit_in(item)
     call = Invocation(
         "mcp_tool",
         address.url if address else None,
@@ -230,13 +225,6 @@ def _read_calls(
         return (call,)
     http = Invocation("http", own.url, method, auth=own_auth, rate_limit=limit, templated=own.templated, origin=origin)
     return (http,) if address is None else (call, http)
-
-
-def _read_rate_limit(item: Object) -> RateLimit | None:
-    for key in ("rate_limit", "rateLimit"):
-        if (limit := rate_limit_object(item.get(key)) or rate_limit_text(short_text_of(item, key))) is not None:
-            return limit
-    return None
 
 
 def _read_schema(item: Object, keys: tuple[str, ...]) -> dict[str, Any] | None:
@@ -334,7 +322,7 @@ def _read_prompt(item: Object, name: str, address: Endpoint | None, origin: Orig
     )
 
 
-def _read_context_call(method: str, address: Endpoint | None, origin: Origin) -> Invocation:
+def _read_context_call(method: str | None, address: Endpoint | None, origin: Origin) -> Invocation:
     return Invocation(
         "rpc",
         address.url if address else None,
@@ -357,19 +345,9 @@ def whole_server(
     *,
     local: bool = False,
 ) -> Capability:
-    """Return one capability for a server whose tools no document lists, so that search can find it.
-
-    `local`: the server is a package to install, so it cannot be called over the network.
-    """
-    call = Invocation("instructions", origin=origin)
-    if not local:
-        call = Invocation(
-            "rpc",
-            address.url if address else None,
-            "POST",
-            templated=address.templated if address else False,
-            origin=origin,
-        )
+    """Return one capability for a server whose tools no document lists, so that search can find it. `local`: the server
+    is a package to install, so it cannot be called over the network."""
+    call = Invocation("instructions", origin=origin) if local else _read_context_call(None, address, origin)
     return Capability(f"mcp:{name}"[:ID_CHARS], title or name.rpartition("/")[2], description, invocations=(call,))
 
 
@@ -391,17 +369,3 @@ def card_pointer(address: Endpoint | None, pointer: str) -> tuple[Pointer, ...]:
         return ()
     base = address.url.partition("?")[0].rstrip("/")
     return (Pointer(f"{base}/server-card", "mcp", pointer, "mcp-server-card"),)
-
-
-def tools_or_server(
-    tool_capabilities: tuple[Capability, ...],
-    name: str | None,
-    title: str | None,
-    description: str | None,
-    address: Endpoint | None,
-    origin: Origin,
-) -> tuple[Capability, ...]:
-    """Return the tools; without any, the server as one capability, if it has a name and an address."""
-    if tool_capabilities or not name or not address:
-        return tool_capabilities
-    return (whole_server(name, title, description, address, origin),)

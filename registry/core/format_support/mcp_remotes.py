@@ -1,8 +1,8 @@
-"""Read the remotes and the packages of MCP servers: addresses with headers, variables and credentials; how to start.
+"""Read the remotes and the packages of MCP servers: addresses, headers, variables, credentials; how to start.
 
-Sources: server card v1 (SEP-2127); server.json, `Remote`, `Package` and `Argument`, in its dated schemas and in the
-shape of May 2025; lists of servers; `mcpServers` of client configurations (`command`, `args`, `env`), which publishers
-also serve as descriptions of their own servers. Nothing here is ever run.
+Sources: server card v1 (SEP-2127), `Input` and `KeyValueInput`; server.json, `Remote`, `Package` and `Argument`, in its
+dated schemas and in the shape of May 2025; lists of servers; `mcpServers` of client configurations (`command`, `args`,
+`env`, `headers`), which publishers also serve as descriptions of their own servers. Nothing here is ever run.
 """
 
 import re
@@ -19,6 +19,7 @@ from registry.core.format_support.manifest import (
     Notes,
     Object,
     clean_json,
+    first_flag,
     first_text,
     list_of,
     map_of,
@@ -28,13 +29,20 @@ from registry.core.format_support.manifest import (
     text_of,
     texts_of,
 )
-from registry.core.format_support.mcp_inputs import InputCredential, flag, headers_of, inputs_of, texts_in, variables_of
 from registry.core.format_support.security import loose_auth
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Auth, Input, Package, Protocol
+from registry.core.model.services import Auth, AuthScheme, Input, Package, Protocol
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
+_CREDENTIAL: Final = re.compile(
+    r"authorization|cookie|(?:^|[_-])(?:api[_-]?)?(?:key|token|secret|password|passwd|pwd|credentials?)(?:$|[_-])|apikey",
+    re.IGNORECASE,
+)
+_BEARER: Final = re.compile(r"\bbearer\b", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"(Bearer|Basic|Token|ApiKey)\s+\S", re.IGNORECASE)
+_OPEN_VALUE: Final = re.compile(r"[<{$]|^\s*$|\b(?:YOUR|your)\b|^(?:xxx|\.\.\.)|(?:_|-)here$", re.IGNORECASE)
+"""A value that the caller is meant to replace: `<key>`, `${KEY}`, `YOUR_KEY`."""
 MAX_REMOTES: Final = 50
 TRANSPORTS: Final = frozenset({"streamable-http", "sse", "streamable", "streamable_http", "http", "https"})
 ADDRESS_KEYS: Final = (
@@ -54,6 +62,14 @@ _EXPRESSED: Final = frozenset({
     "type", "transport_type", "url", "headers", "variables", "supportedProtocolVersions", "protocolVersions",
 })  # fmt: skip
 _ANGLED = re.compile(r"<([A-Za-z][\w-]*)>")
+
+
+@dataclass(frozen=True, slots=True)
+class InputCredential:
+    """A secret that a server wants, and whether it does so in any case."""
+
+    scheme: AuthScheme
+    required: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,10 +311,8 @@ def _read_arguments(items: list[Json]) -> tuple[str, ...]:
 
 
 def _read_argument(item: Json) -> Iterator[str]:
-    """Yield an argument as words of a command line. The caller's part is `{its_name}`.
-
-    An optional argument without a value is left out. Records of May 2025 repeat the name in the value.
-    """
+    """Yield an argument as words of a command line. The caller's part is `{its_name}`. An optional argument without a
+    value is left out. Records of May 2025 repeat the name in the value."""
     if isinstance(item, str) and item.strip():
         yield line(item, _ARGUMENT_CHARS)
     if not isinstance(item, dict):
@@ -306,7 +320,7 @@ def _read_argument(item: Json) -> Iterator[str]:
     name = first_text(item, "name", chars=_ARGUMENT_CHARS)
     value = first_text(item, "value", "default", chars=_ARGUMENT_CHARS)
     hint = first_text(item, "valueHint", "value_hint", chars=NAME_CHARS)
-    required = flag(item, "isRequired", "is_required") is True
+    required = first_flag(item, "isRequired", "is_required") is True
     is_named = item.get("type") == "named" and name is not None
     if value is None and not required:
         return
@@ -358,3 +372,113 @@ def _words(text: str) -> list[str]:
         return [word for part in shlex.split(text) if (word := line(part, _ARGUMENT_CHARS))]
     except ValueError:
         return []
+
+
+# --- headers, variables and environment variables ---------------------------------------------------------------------
+
+
+def input_of(item: Object, name: str) -> Input:
+    """Return one `Input` by its name. The snake_case spellings are from May 2025."""
+    return Input(
+        name,
+        text_of(item, "description"),
+        first_flag(item, "isRequired", "is_required", "required"),
+        first_flag(item, "isSecret", "is_secret", "secret"),
+        first_text(item, "value", chars=2_000),
+        first_text(item, "default", chars=2_000),
+        texts_of(item, "choices") or texts_of(item, "enum"),
+    )
+
+
+def inputs_of(value: Json) -> tuple[Input, ...]:
+    """Return the inputs of a list of `{name, ...}`, or of a map from names to values or descriptions. Values of a map
+    are fixed, except placeholders and values named like a credential, which are never repeated."""
+    found: list[Input] = []
+    if isinstance(value, list):
+        for item in value[:MAX_TEXTS]:
+            if isinstance(item, dict) and (name := short_text_of(item, "name")):
+                found.append(input_of(item, name))
+            elif isinstance(item, str) and (name := line(item, NAME_CHARS)):
+                found.append(Input(name))
+    elif isinstance(value, dict):
+        for key, item in list(value.items())[:MAX_TEXTS]:
+            if not (name := line(key, NAME_CHARS)):
+                continue
+            if isinstance(item, dict):
+                found.append(_without_credential(input_of(item, name)))
+            elif isinstance(item, str):
+                found.append(_without_credential(Input(name, value=line(item, 2_000) or None)))
+            else:
+                found.append(Input(name))
+    return tuple(dict.fromkeys(found))
+
+
+def _without_credential(item: Input) -> Input:
+    """Return an input of a map without its value if that may be a leftover secret or a placeholder."""
+    if item.value is None:
+        return item
+    if scheme := _SCHEME.match(item.value):
+        return replace(item, value=f"{scheme[1]} {{token}}")
+    if _OPEN_VALUE.search(item.value):
+        return replace(item, value=None, description=item.description or item.value)
+    return replace(item, value=None) if _CREDENTIAL.search(item.name) else item
+
+
+def headers_of(value: Json) -> tuple[tuple[Input, ...], list[InputCredential]]:
+    """Return the public headers of a remote, and the headers that carry a secret."""
+    plain: list[Input] = []
+    secret: list[InputCredential] = []
+    is_map = isinstance(value, dict)  # else of a schema in which `isRequired` is false unless stated
+    objects = {short_text_of(item, "name"): item for item in value} if isinstance(value, list) else {}
+    for item in inputs_of(value):
+        variables = map_of(objects.get(item.name, {}), "variables")
+        is_secret = item.secret or any(first_flag(variable, "isSecret", "is_secret") for variable in variables.values())
+        if is_secret or (is_map and _CREDENTIAL.search(item.name)):
+            required = item.required if is_map else item.required is True
+            secret.append(InputCredential(_header_scheme(item, variables), required))
+        else:
+            plain.append(item)
+    return tuple(plain), secret
+
+
+def _header_scheme(item: Input, variables: Mapping[str, Json]) -> AuthScheme:
+    notes = dict.fromkeys(
+        text for text in (item.description, *(text_of(variable, "description") for variable in variables.values()))
+        if text
+    )  # fmt: skip
+    note, value = " ".join(notes) or None, item.value or ""
+    words = f"{value} {item.description or ''}"
+    if item.name.lower() == "authorization" and _BEARER.search(words):
+        return AuthScheme("bearer", "header", item.name, "Bearer", note=note)
+    prefix = value.partition("{")[0].strip() if "{" in value else None
+    return AuthScheme("api_key", "header", item.name, prefix or None, note=note)
+
+
+def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[InputCredential]]:
+    """Return the public variables of a templated URL, and the secret ones. A secret stands in the path, or in the query
+    under the name of its parameter."""
+    plain: list[Input] = []
+    secret: list[InputCredential] = []
+    path, _, query = url.partition("?")
+    for key, item in list(variables.items())[:MAX_TEXTS]:
+        known = input_of(item if isinstance(item, dict) else {}, line(key, NAME_CHARS))
+        place = f"{{{key}}}"
+        if not known.secret:
+            plain.append(known)
+        elif place in query:
+            pairs = (pair.partition("=") for pair in query.split("&"))
+            name = next((name for name, _, value in pairs if place in value), key)
+            secret.append(
+                InputCredential(AuthScheme("api_key", "query", name, note=known.description), known.required is True)
+            )
+        elif place in path:
+            scheme = AuthScheme("api_key", "path", known.name, note=known.description)
+            secret.append(InputCredential(scheme, known.required is True))
+    return tuple(plain), secret
+
+
+def texts_in(holder: Json, key: str) -> tuple[str, ...]:
+    """Return the texts of a list as arguments of a command: repetitions count, numbers are written out."""
+    items = list_of(holder, key)[:MAX_TEXTS]
+    texts = (str(item) if isinstance(item, int | float) and not isinstance(item, bool) else item for item in items)
+    return tuple(line(text, 2_000) for text in texts if isinstance(text, str) and text.strip())

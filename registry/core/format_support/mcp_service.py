@@ -68,10 +68,8 @@ _PARTLY_READ: Final = frozenset({*_DOCS, "transport", "tools", "endpoint", "lice
 
 
 def base_service(holders: list[Object], top: Object, document: Document) -> dict[str, Any]:
-    """Return the fields of Service that describe it as a whole, from the first of `holders` that says each.
-
-    `top` is the document itself.
-    """
+    """Return the fields of Service that describe it as a whole, from the first of `holders` that says each. `top` is
+    the document itself."""
     base = document.url
     links = map_of(top, "links")
     everywhere = [*holders, links]
@@ -105,10 +103,8 @@ def first_pointer(value: Object, *keys: str) -> str:
 
 
 def mcp_auth(value: Object, remotes_auth: Auth, description: str | None, base: str) -> Auth:
-    """Return the credentials that the document demands, else the ones that its addresses demand.
-
-    "None" also where a sentence says that nothing is needed and no scheme is named.
-    """
+    """Return the credentials that the document demands, else the ones that its addresses demand. "None" also where a
+    sentence says that nothing is needed and no scheme is named."""
     for key in _AUTHS:
         held = value.get(key)
         auth = loose_auth(held, base)

@@ -1,14 +1,22 @@
-"""Checks that the two OAuth metadata documents share (RFC 8414, RFC 9728)."""
+"""Checks and the rule that the two OAuth metadata documents share (RFC 8414, RFC 9728)."""
 
 from collections.abc import Iterable
 from typing import Final
 
-from registry.core.format_support import oauth_rules
 from registry.core.format_support.endpoints import link
 from registry.core.format_support.manifest import Notes, Object
 from registry.core.model.documents import Document, Json
+from registry.core.model.findings import CONFORMANCE, WARNING, Rule
 from registry.core.model.services import AuthScheme, Pointer
 from registry.core.names.domains import host_of
+
+# fmt: off
+ADDRESS = Rule(
+    "oauth.address", WARNING, points=2, section=CONFORMANCE, spec="RFC 8414 section 2; RFC 9728 section 2",
+    says="An address in the metadata is not an https URL.",
+    fix="Use https URLs.",
+)
+# fmt: on
 
 AUTHORIZATION_SERVER: Final = "oauth-authorization-server"
 """Slug of the format that a protected resource points to."""
@@ -38,5 +46,5 @@ def https_url(value: Json, pointer: str, document: Document, notes: Notes) -> st
     """Return the URL; None, with a finding, for anything other than an https URL."""
     url = link(value, document.url) if isinstance(value, str) and value.startswith("https://") else None
     if url is None:
-        notes.add(oauth_rules.ADDRESS, pointer, value)
+        notes.add(ADDRESS, pointer, value)
     return url

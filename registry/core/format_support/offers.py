@@ -24,15 +24,14 @@ from registry.core.format_support.manifest import (
     list_of,
     map_of,
     native,
-    short_text_of,
     slug,
     texts_of,
     unique_name,
 )
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth
-from registry.core.format_support.vocabulary import METHODS, http_method, rate_limit_object, rate_limit_text
+from registry.core.format_support.vocabulary import METHODS, http_method, rate_limit_in
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Auth, Capability, Invocation, InvocationKind, Origin, Plan, Pricing, RateLimit
+from registry.core.model.services import Auth, Capability, Invocation, InvocationKind, Origin, Plan, Pricing
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
@@ -147,9 +146,7 @@ def capabilities_of(
     fallback: Endpoint | None = None,
 ) -> Iterator[Capability]:
     """Yield the capability of an entry, one for each method. `fallback` is where entries without an address are called.
-
-    Calls to `fallback` are of `kind`; calls to the entry's own address are HTTP requests.
-    """
+    Calls to `fallback` are of `kind`; calls to the entry's own address are HTTP requests."""
     holder = offer.holder
     if has_template(holder, (*_NAMES[:2], "description"), offer.pointer, notes):
         return
@@ -174,7 +171,7 @@ def capabilities_of(
             method if own is not None or method else ("POST" if address and kind == "rpc" else None),
             call_name,
             auth=_read_auth(holder, document),
-            rate_limit=_read_rate_limit(holder),
+            rate_limit=rate_limit_in(holder),
             templated=bool(address and address.templated),
             origin=Origin(document.url, offer.pointer, format_slug),
         )
@@ -218,10 +215,3 @@ def _read_auth(holder: Object, document: Document) -> Auth | None:
             return NOTHING_NEEDED
     auth = loose_auth(holder.get("authentication", holder.get("auth")), document.url)
     return auth if auth.schemes or auth.required is not None else None
-
-
-def _read_rate_limit(holder: Object) -> RateLimit | None:
-    for key in ("rate_limit", "rateLimit"):
-        if (limit := rate_limit_object(holder.get(key)) or rate_limit_text(short_text_of(holder, key))) is not None:
-            return limit
-    return None

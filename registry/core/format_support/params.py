@@ -35,10 +35,8 @@ def object_schema(properties: Iterable[tuple[str, dict[str, Any]]], required: It
 
 
 def with_path_variables(schema: Mapping[str, Any] | None, endpoint: str | None) -> dict[str, Any] | None:
-    """Return an object schema with the variables of a templated URL, `{id}` or `/:id`, as required properties.
-
-    A variable that the schema already describes keeps its description. Schemas of other types are returned unchanged.
-    """
+    """Return an object schema with the variables of a templated URL, `{id}` or `/:id`, as required properties. A
+    variable that the schema already describes keeps its description. Schemas of other types are returned unchanged."""
     names = list(dict.fromkeys(first or second for first, second in _VARIABLES.findall(endpoint or "")))[:MAX_PARAMS]
     if not names or (schema or {}).get("type", "object") != "object":
         return None if schema is None else dict(schema)
@@ -92,10 +90,8 @@ def property_of(item: Object) -> dict[str, Any]:
 
 
 def type_of(kind: Json) -> dict[str, Any]:
-    """Return the schema for a type's name: a JSON type, `string[]`, or a common synonym.
-
-    Any other name becomes a string, with the name as `format`.
-    """
+    """Return the schema for a type's name: a JSON type, `string[]`, or a common synonym. Any other name becomes a
+    string, with the name as `format`."""
     if not isinstance(kind, str) or not kind.strip():
         return {}
     name = kind.strip()

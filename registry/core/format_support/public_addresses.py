@@ -63,10 +63,8 @@ class _NamedAddress(NamedTuple):
 
 
 def public_service(service: Service, document: Document, notes: Notes) -> Service:
-    """Return the service of a document without addresses that are not public, and note where it names them.
-
-    What has a finding already that says why it is left out gets no second one.
-    """
+    """Return the service of a document without addresses that are not public, and note where it names them. What has a
+    finding already that says why it is left out gets no second one."""
     gate = _Gate(document.url)
     if not _may_name_private(document.raw, gate):  # guard: reader-gate
         return service
@@ -108,10 +106,8 @@ def is_public(text: str, url: str) -> bool:
 
 
 def _may_name_private(raw: bytes, gate: "_Gate") -> bool:
-    """Return whether a document has to be walked: one scan of its bytes decides for nearly all documents.
-
-    Addresses that the scan cannot see (escapes, hidden characters) are removed after the merge.
-    """
+    """Return whether a document has to be walked: one scan of its bytes decides for nearly all documents. Addresses
+    that the scan cannot see (escapes, hidden characters) are removed after the merge."""
     text = raw.lower().replace(b"\\/", b"/")
     if any(sign in text for sign in _SIGNS) or _ODD.search(text):
         return True
@@ -138,10 +134,8 @@ class _Gate:
         return None if host is None or (self.host and same_site(host, self.host)) else host
 
     def public(self, value: Any, is_address: bool = False) -> Any:
-        """Return a value of the model or of JSON without addresses that are not public; _GONE if nothing remains.
-
-        An unchanged value is returned as the same object.
-        """
+        """Return a value of the model or of JSON without addresses that are not public; _GONE if nothing remains. An
+        unchanged value is returned as the same object."""
         kind = type(value)
         if isinstance(value, str):
             host = self.inside(value, is_address)

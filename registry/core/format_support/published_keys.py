@@ -1,22 +1,28 @@
-"""The check that key sets and DID documents share: private keys published by mistake."""
+"""The check and the rule that key sets and DID documents share: private keys published by mistake."""
 
 from typing import Final
 
-from registry.core.format_support import key_rules
 from registry.core.format_support.manifest import MAX_TEXTS, Notes, list_of
 from registry.core.model.documents import Document
+from registry.core.model.findings import ERROR, SAFETY, Rule
 from registry.core.reading.json_pointer import at
+
+# fmt: off
+PRIVATE_KEY = Rule(
+    "identity.private_key", ERROR, points=5, section=SAFETY, spec="RFC 7517 section 9.2",
+    says="The key set publishes a private key.",
+    fix="Withdraw the key at once; publish public keys only.",
+)
+# fmt: on
 
 _PRIVATE: Final = ("d", "p", "q", "k")
 
 
 def note_private_keys(document: Document, name: str, key_member: str | None, notes: Notes) -> None:
-    """Add a finding for each private key in the list `name`, whose items hold their key in `key_member`, if given.
-
-    The finding names the private members, never their values.
-    """
+    """Add a finding for each private key in the list `name`, whose items hold their key in `key_member`, if given. The
+    finding names the private members, never their values."""
     for index, item in enumerate(list_of(document.value, name)[:MAX_TEXTS]):
         key = item.get(key_member) if key_member and isinstance(item, dict) else item
         private_members = [member for member in _PRIVATE if isinstance(key, dict) and member in key]
         if private_members:
-            notes.add(key_rules.PRIVATE_KEY, at("", name, index), ", ".join(private_members))
+            notes.add(PRIVATE_KEY, at("", name, index), ", ".join(private_members))

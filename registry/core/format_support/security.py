@@ -65,11 +65,9 @@ _SCOPE_CHARS: Final = 100
 
 
 def schemes_of(definitions: Json, base: str) -> dict[str, AuthScheme]:
-    """Return the first MAX_SCHEMES of `securitySchemes` or `securityDefinitions` by name.
-
-    Some publishers write a list of schemes instead of a map; these are named by their id, else by their place in it.
-    Relative URLs are resolved against `base`.
-    """
+    """Return the first MAX_SCHEMES of `securitySchemes` or `securityDefinitions` by name. Some publishers write a list
+    of schemes instead of a map; these are named by their id, else by their place in it. Relative URLs are resolved
+    against `base`."""
     if isinstance(definitions, list):
         definitions = {
             short_text_of(item, "id") or str(index): item for index, item in enumerate(definitions[:MAX_SCHEMES])
@@ -104,11 +102,9 @@ def scheme_of(item: Object, base: str) -> AuthScheme:
 
 
 def required_auth(requirements: Json, auth_schemes: Mapping[str, AuthScheme]) -> Auth | None:
-    """Read `security` or `securityRequirements`: alternatives, each a map from scheme names to scopes.
-
-    Return None for anything but a list: nothing is declared. An empty list, or an empty alternative among others,
-    means that credentials are optional (OpenAPI 3.1 section 4.8.30).
-    """
+    """Read `security` or `securityRequirements`: alternatives, each a map from scheme names to scopes. Return None for
+    anything but a list: nothing is declared. An empty list, or an empty alternative among others, means that
+    credentials are optional (OpenAPI 3.1 section 4.8.30)."""
     if not isinstance(requirements, list):
         return None
     used: dict[str, AuthScheme] = {}
@@ -134,10 +130,8 @@ def _read_combinations(names: list[str], sets: list[list[str]]) -> tuple[tuple[i
 
 
 def operation_auth(part: Object, auth_schemes: Mapping[str, AuthScheme]) -> Auth | None:
-    """Return what one operation or skill demands, without notes and URLs of the schemes and with few scopes.
-
-    The schemes of the service hold the full data; thousands of operations that name a scheme would each repeat it.
-    """
+    """Return what one operation or skill demands, without notes and URLs of the schemes and with few scopes. The
+    schemes of the service hold the full data; thousands of operations that name a scheme would each repeat it."""
     auth = required_auth(part.get("securityRequirements", part.get("security")), auth_schemes)
     if auth is None:
         return None

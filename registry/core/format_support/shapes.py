@@ -7,18 +7,17 @@ sentences only fixed phrases count: a text that merely mentions a price, a key o
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import jsonschema_rs
 
 from registry.core.format_support.endpoints import parses
-from registry.core.format_support.manifest import Notes, Object
+from registry.core.format_support.manifest import Notes, Object, text_of
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import Rule
 from registry.core.model.services import PricingModel, Service
 from registry.core.reading.json_pointer import at
-
-Kind = Callable[[Json], bool]
 
 DRAFT_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
 MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=\"?(\d{1,9})\b", re.IGNORECASE)
@@ -30,41 +29,44 @@ _WRITTEN = re.compile(r"[^\s<>\"\\^`|]+")
 _MAIL = re.compile(r"(?:mailto:)?[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
-def is_text(value: Json) -> bool:
-    return isinstance(value, str)
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The type of a member: how a requirement names it, its test, and the words of an enumeration."""
+
+    says: str
+    holds: Callable[[Json], bool]
+    words: tuple[str, ...] = ()
 
 
-def is_flag(value: Json) -> bool:
-    return isinstance(value, bool)
+TEXT: Final = Kind("text", lambda value: isinstance(value, str))
+FLAG: Final = Kind("true or false", lambda value: isinstance(value, bool))
+NUMBER: Final = Kind("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool))
+INTEGER: Final = Kind("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool))
+LIST: Final = Kind("a list", lambda value: isinstance(value, list))
+OBJECT: Final = Kind("an object", lambda value: isinstance(value, dict))
+TEXTS: Final = Kind(
+    "a list of texts", lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value)
+)
+IDS: Final = Kind("a list of ids", TEXTS.holds)
 
 
-def is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def one_of(*words: str) -> Kind:
+    """Return the kind of a text that is one of these words."""
+    return Kind(f"{', '.join(words[:-1])} or {words[-1]}", TEXT.holds, words)
 
 
-def is_integer(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def is_list(value: Json) -> bool:
-    return isinstance(value, list)
-
-
-def is_map(value: Json) -> bool:
-    return isinstance(value, dict)
-
-
-def is_texts(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def check_types(holder: Json, kinds: Mapping[str, Kind], pointer: str, rule: Rule, notes: Notes) -> None:
-    """Note `rule` for every member of `holder` that is present but of the wrong type."""
-    if isinstance(holder, dict):
-        for key, is_kind in kinds.items():
-            value = holder.get(key)
-            if value is not None and not is_kind(value):
-                notes.add(rule, at(pointer, key), value)
+def check_types(
+    holder: Json, kinds: Mapping[str, Kind], pointer: str, rule: Rule, notes: Notes, *, words: Rule | None = None
+) -> None:
+    """Note `rule` for every member of `holder` that is present but of the wrong type, `words` for other words."""
+    if not isinstance(holder, dict):
+        return
+    for key, kind in kinds.items():
+        value = holder.get(key)
+        if value is not None and not kind.holds(value):
+            notes.add(rule, at(pointer, key), value)
+        elif words is not None and value is not None and kind.words and value not in kind.words:
+            notes.add(words, at(pointer, key), value)
 
 
 def check_words(holder: Json, words: Mapping[str, Collection[str]], pointer: str, rule: Rule, notes: Notes) -> None:
@@ -75,6 +77,14 @@ def check_words(holder: Json, words: Mapping[str, Collection[str]], pointer: str
             value = holder.get(key)
             if isinstance(value, str) and value not in allowed:
                 notes.add(rule, at(pointer, key), value)
+
+
+def missing_texts(holder: Json, keys: Iterable[str], pointer: str, rule: Rule, notes: Notes) -> list[str]:
+    """Return the members that hold no text, and note `rule` for each."""
+    missing = [key for key in keys if not text_of(holder, key)]
+    for key in missing:
+        notes.add(rule, at(pointer, key), holder.get(key, "") if isinstance(holder, dict) else "")
+    return missing
 
 
 def check_addresses(
@@ -100,10 +110,8 @@ def is_email(value: Json) -> bool:
 
 
 def is_schema(schema: Object) -> bool:
-    """Return whether `schema` is a valid JSON Schema 2020-12, regardless of its `$schema`.
-
-    It is checked as data against the built-in meta-schema: nothing is compiled or fetched.
-    """
+    """Return whether `schema` is a valid JSON Schema 2020-12, regardless of its `$schema`. It is checked as data
+    against the built-in meta-schema: nothing is compiled or fetched."""
     return jsonschema_rs.meta.is_valid({**schema, "$schema": DRAFT_2020_12})
 
 
@@ -162,10 +170,8 @@ def says_no_auth(texts: Iterable[str | None]) -> bool:
 
 
 def stated_pricing(texts: Iterable[str | None]) -> PricingModel | None:
-    """Return the pricing model that the texts state, or None.
-
-    Free and paid offers together are "freemium". The word "free" alone counts only if no price is stated.
-    """
+    """Return the pricing model that the texts state, or None. Free and paid offers together are "freemium". The word
+    "free" alone counts only if no price is stated."""
     whole = "\n".join(text[:_CHARS] for text in texts if text)
     if _FREE_TIER.search(whole):
         return "freemium"

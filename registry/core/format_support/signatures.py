@@ -99,10 +99,8 @@ def verify(signature: Signature, signed_text: str, keys: Iterable[Key]) -> Signa
 
 
 def _may_sign(key: Key, algorithm: str, kid: Json) -> bool:
-    """Return whether the key fits the algorithm and its own `alg` and `use` allow it (RFC 7517 section 4).
-
-    Where the header has no `kid`, every fitting key is accepted.
-    """
+    """Return whether the key fits the algorithm and its own `alg` and `use` allow it (RFC 7517 section 4). Where the
+    header has no `kid`, every fitting key is accepted."""
     kty, curve, _ = _ALGORITHMS[algorithm]
     type_matches = key.get("kty") == kty and (curve is None or key.get("crv") == curve)
     return (
@@ -231,10 +229,8 @@ def _number(text: str) -> int:
 
 
 def signatures_of(items: Sequence[Json], pointer: str) -> tuple[Signature, ...]:
-    """Return the valid `{protected, signature}` items: two texts of at most MAX_HEADER_CHARS together.
-
-    Pointers use the index among all items.
-    """
+    """Return the valid `{protected, signature}` items: two texts of at most MAX_HEADER_CHARS together. Pointers use the
+    index among all items."""
     signatures = []
     for index, item in enumerate(items):
         protected, value = (item.get("protected"), item.get("signature")) if isinstance(item, dict) else (None, None)

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from registry.core.format_support.manifest import NAME_CHARS, count_of, short_text_of, text_of
+from registry.core.format_support.manifest import NAME_CHARS, count_of, map_of, short_text_of, text_of
 from registry.core.model.documents import Json
 from registry.core.model.services import AuthType, RateLimit
 
@@ -64,3 +64,12 @@ def rate_limit_object(value: Json) -> RateLimit | None:
     """Return the limit in `{requests, window}`, as several formats write it; None where both are missing."""
     requests, window = count_of(value, "requests"), short_text_of(value, "window")
     return RateLimit(requests, window) if requests is not None or window else None
+
+
+def rate_limit_in(holder: Json) -> RateLimit | None:
+    """Return the limit that a part declares in `rate_limit` or `rateLimit`, as an object or in words."""
+    for key in ("rate_limit", "rateLimit"):
+        limit = rate_limit_object(map_of(holder, key)) or rate_limit_text(short_text_of(holder, key))
+        if limit is not None:
+            return limit
+    return None

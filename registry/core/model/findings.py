@@ -35,8 +35,8 @@ class Rule:
 
     `code` is stored in databases and shown to users: it never changes. `points` are lost from `section` when the rule
     is broken for the whole service, never more by repetition. `says` is one sentence about the finding, `fix` the
-    advice to the operator, `spec` the source of the demand. `requirements` are the ids of the checked demands in the
-    format's specification; a format's rule without any states in `rationale` why it exists.
+    advice to the operator, `spec` the source of the demand. `rationale`: why a format has a rule that no demand of its
+    specification is behind.
     """
 
     code: str
@@ -46,7 +46,6 @@ class Rule:
     spec: str
     says: str
     fix: str
-    requirements: tuple[str, ...] = ()
     rationale: str = ""
 
 

@@ -33,7 +33,7 @@ def gaps(service: Service) -> tuple[Finding, ...]:
 def _grade(finding: Finding, formats: Collection[str]) -> Finding:
     """Return the finding if one of the formats asks for the missing fact, else return it as a note."""
     advice = rules.ADVICE.get(finding.rule)
-    if advice is None or any(finding.rule.code in FORMAT_BY_SLUG[slug].asked for slug in formats):
+    if advice is None or any(finding.rule.code in FORMAT_BY_SLUG[slug].asks for slug in formats):
         return finding
     return Finding(advice, finding.pointer, finding.evidence, finding.count)
 

@@ -134,9 +134,4 @@ def specified() -> tuple[Format, ...]:
 
 def checks(form: Format) -> Mapping[str, tuple[Rule, ...]]:
     """Return the rules that check each demand of a format, by the id of the demand, in the order of the rubric."""
-    rules_by_demand: dict[str, list[Rule]] = {row.id: [] for row in form.requirements}
-    for rule in RUBRIC.values():
-        for demand in (*rule.requirements, *form.checked_by_general_rules.get(rule.code, ())):
-            if demand in rules_by_demand:
-                rules_by_demand[demand].append(rule)
-    return {demand: tuple(rules) for demand, rules in rules_by_demand.items()}
+    return {row.id: tuple(rule for rule in RUBRIC.values() if rule.code in row.checked_by) for row in form.requirements}

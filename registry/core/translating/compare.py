@@ -35,94 +35,68 @@ NATIVE: Final = "members of its format"
 IN_ENVELOPE: Final = "they are members of `input` in the envelope of the Web of Agents (draft-00 section 5.1)"
 
 _SERVICE: Final = (
-    ("name", "name"),
-    ("description", "description"),
-    ("provider/name", "provider's name"),
-    ("provider/url", "provider's URL"),
-    ("provider/contact", "contact"),
-    ("provider/contacts", "further contacts"),
-    ("version", "version"),
-    ("base_url", "base URL"),
-    ("homepage", "home page"),
-    ("docs_url", "documentation URL"),
-    ("icon_url", "icon"),
-    ("repository", "repository"),
-    ("license", "licence"),
-    ("packages", "packages"),
-    ("native", NATIVE),
-    ("languages", "languages"),
-    ("tags", "tags"),
-    ("examples", "examples"),
-    ("groups", "groups of capabilities"),
-    ("pricing/model", "pricing model"),
-    ("pricing/plans", "plans"),
-    ("pricing/url", "pricing URL"),
-    ("pricing/note", "note on pricing"),
-    ("pricing/payments", "payments"),
-    ("policies/training", "policy on training"),
-    ("policies/inference", "policy on inference"),
-    ("policies/caching", "policy on caching"),
-    ("policies/attribution", "policy on attribution"),
-    ("policies/terms_url", "terms"),
-    ("policies/privacy_url", "privacy policy"),
-    ("policies/rate_limit", "rate limit"),
-    ("policies/hints", "hints"),
-    ("identity/dids", "DIDs"),
-    ("identity/keys", "keys"),
-    ("identity/signatures", "signatures"),
-    ("relations/dependencies", "order of calls"),
-    ("relations/errors", "recovery from errors"),
-    ("relations/operational", "status"),
-    ("relations/degraded", "degraded capabilities"),
-    ("relations/status_url", "status URL"),
-)
+    "name", "description", "provider/name", "provider/url", "provider/contact", "provider/contacts", "version",
+    "base_url", "homepage", "docs_url", "icon_url", "repository", "license", "packages", "native", "languages", "tags",
+    "examples", "groups", "pricing/model", "pricing/plans", "pricing/url", "pricing/note", "pricing/payments",
+    "policies/training", "policies/inference", "policies/caching", "policies/attribution", "policies/terms_url",
+    "policies/privacy_url", "policies/rate_limit", "policies/hints", "identity/dids", "identity/keys",
+    "identity/signatures", "relations/dependencies", "relations/errors", "relations/operational", "relations/degraded",
+    "relations/status_url",
+)  # fmt: skip
 _CAPABILITY: Final = (
-    ("id", "id"),
-    ("name", "name"),
-    ("description", "description"),
-    ("title", "title"),
-    ("result", "result"),
-    ("result_note", "result in words"),
-    ("side_effects", "side effects"),
-    ("confirmation", "confirmation"),
-    ("idempotent", "idempotence"),
-    ("idempotency_key", "idempotency key"),
-    ("reversible", "reversibility"),
-    ("sensitivity", "sensitivity"),
-    ("polling_url", "polling URL"),
-    ("errors", "errors"),
-    ("pricing/model", "pricing model"),
-    ("pricing/plans", "plans"),
-    ("pricing/url", "pricing URL"),
-    ("pricing/note", "note on pricing"),
-    ("pricing/payments", "payments"),
-    ("native", NATIVE),
-    ("deprecated", "deprecation"),
-    ("tags", "tags"),
-    ("examples", "examples"),
-    ("input_modes", "input modes"),
-    ("output_modes", "output modes"),
-    ("docs_url", "documentation URL"),
-)
+    "id", "name", "description", "title", "result", "result_note", "side_effects", "confirmation", "idempotent",
+    "idempotency_key", "reversible", "sensitivity", "polling_url", "errors", "pricing/model", "pricing/plans",
+    "pricing/url", "pricing/note", "pricing/payments", "native", "deprecated", "tags", "examples", "input_modes",
+    "output_modes", "docs_url",
+)  # fmt: skip
 _CALL: Final = (
-    ("kind", "protocol"),
-    ("endpoint", "endpoint"),
-    ("method", "method"),
-    ("name", "operation"),
-    ("scopes", "scopes"),
-    ("rate_limit", "rate limit"),
-    ("places", "places of parameters"),
-    ("media_type", "media type"),
-    ("headers", "headers"),
-)
+    "kind", "endpoint", "method", "name", "scopes", "rate_limit", "places", "media_type", "headers",
+)  # fmt: skip
+_LABELS: Final = {
+    "provider/name": "provider's name",
+    "provider/url": "provider's URL",
+    "provider/contacts": "further contacts",
+    "base_url": "base URL",
+    "homepage": "home page",
+    "docs_url": "documentation URL",
+    "icon_url": "icon",
+    "license": "licence",
+    "native": NATIVE,
+    "groups": "groups of capabilities",
+    "pricing/model": "pricing model",
+    "pricing/url": "pricing URL",
+    "pricing/note": "note on pricing",
+    "policies/training": "policy on training",
+    "policies/inference": "policy on inference",
+    "policies/caching": "policy on caching",
+    "policies/attribution": "policy on attribution",
+    "policies/terms_url": "terms",
+    "policies/privacy_url": "privacy policy",
+    "identity/dids": "DIDs",
+    "relations/dependencies": "order of calls",
+    "relations/errors": "recovery from errors",
+    "relations/operational": "status",
+    "relations/degraded": "degraded capabilities",
+    "relations/status_url": "status URL",
+    "result_note": "result in words",
+    "idempotent": "idempotence",
+    "reversible": "reversibility",
+    "polling_url": "polling URL",
+    "deprecated": "deprecation",
+    "call/kind": "protocol",
+    "call/name": "operation",
+    "call/places": "places of parameters",
+}
+"""What people call a part, where it is not the last word of its path."""
+
 _UNKNOWN: Final[tuple[Any, ...]] = (None, "", (), {}, "unknown")
 
 
 def compare(task: Task, written: WrittenDocument, received: Service) -> None:
     """Note every difference between the written and the received service; entries are in the order of `sources`."""
     original = task.service
-    for path, label in _SERVICE:
-        _compare_part(task, f"/{path}", label, _value_at(original, path), _value_at(received, path))
+    for path in _SERVICE:
+        _compare_part(task, f"/{path}", _label(path), _value_at(original, path), _value_at(received, path))
     _compare_schemes(task, "/auth/schemes", original.auth.schemes, _all_schemes(received))
     if original.auth.required is not None and not written.sources:
         _compare_part(
@@ -139,10 +113,8 @@ def compare(task: Task, written: WrittenDocument, received: Service) -> None:
 
 
 def same_auth(original: Auth, received: Auth) -> bool:
-    """Return whether kinds of credentials, and whether they are required, are received unchanged.
-
-    An original that does not state whether credentials are required loses nothing.
-    """
+    """Return whether kinds of credentials, and whether they are required, are received unchanged. An original that does
+    not state whether credentials are required loses nothing."""
     kinds = {scheme.type for scheme in original.schemes} - {"none"}
     if original.required is False:
         return received.required is False or not {scheme.type for scheme in received.schemes} - {"none"}
@@ -153,8 +125,8 @@ def same_auth(original: Auth, received: Auth) -> bool:
 
 def _compare_capability(task: Task, source: EntrySource, received: Capability, service: Service) -> None:
     pointer, original = capability_pointer(source.capability), task.service.capabilities[source.capability]
-    for name, label in _CAPABILITY:
-        _compare_part(task, f"{pointer}/{name}", label, _value_at(original, name), _value_at(received, name))
+    for path in _CAPABILITY:
+        _compare_part(task, f"{pointer}/{path}", _label(path), _value_at(original, path), _value_at(received, path))
     if source.enveloped:
         task.note_loss(f"{pointer}/params", "parameters one by one", IN_ENVELOPE)
     else:
@@ -173,7 +145,8 @@ def _compare_capability(task: Task, source: EntrySource, received: Capability, s
 
 
 def _compare_call(task: Task, pointer: str, original: Invocation, received: Invocation, service: Service) -> None:
-    for name, label in _CALL:
+    for name in _CALL:
+        label = _label(f"call/{name}")
         _compare_part(task, f"{pointer}/{name}", label, getattr(original, name), getattr(received, name))
     original_auth, received_auth = auth_of_call(task.service, original), auth_of_call(service, received)
     if not same_auth(original_auth, received_auth):
@@ -213,6 +186,10 @@ def _compare_params(
         _note_loss(
             task, pointer, f"rules for all parameters: {_first_names(other_keywords or ['type'])}", inexact=False
         )
+
+
+def _label(path: str) -> str:
+    return _LABELS.get(path) or path.rpartition("/")[2].replace("_", " ")
 
 
 def _limit_losses(task: Task, pointer: str, start: int) -> None:
@@ -308,10 +285,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def read_back(task: Task, target: str, document: dict[str, Any], written: WrittenDocument) -> Service:
-    """Return the service as a client of the format `target` reads it from the document.
-
-    Raise CannotWrite if the validator of this registry finds an error in it.
-    """
+    """Return the service as a client of the format `target` reads it from the document. Raise CannotWrite if the
+    validator of this registry finds an error in it."""
     form = FORMAT_BY_SLUG[target]
     raw = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     if len(raw) > MAX_BYTES:
@@ -340,10 +315,8 @@ def _errors(assessment: Assessment, target: str) -> list[str]:
 
 
 def _with_details(manifest: Service, written: WrittenDocument, host: str) -> Service:
-    """Return the service of an ADP manifest merged with the details that its capabilities link to.
-
-    The merge works as in a visit. Details are read as if the host served them, because they describe the host.
-    """
+    """Return the service of an ADP manifest merged with the details that its capabilities link to. The merge works as
+    in a visit. Details are read as if the host served them, because they describe the host."""
     url = f"https://{host}{adp.FORMAT.paths[0]}"
     assessment = Assessment(Outcome.FOUND, "", adp.FORMAT.slug, adp.VERSION, (), manifest)
     documents = [HeldDocument(url, url, assessment, b"manifest", _EPOCH)]

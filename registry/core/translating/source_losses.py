@@ -116,9 +116,7 @@ class _Verdict:
 @dataclass(frozen=True, slots=True)
 class _Change:
     """The difference in the model without some members of the document: leaves that are gone and that are added.
-
-    `capabilities`: by index, None if the reader left it out. `shared`: the capabilities that lost a leaf.
-    """
+    `capabilities`: by index, None if the reader left it out. `shared`: the capabilities that lost a leaf."""
 
     service: tuple[frozenset[Leaf], frozenset[Leaf]]
     capabilities: Mapping[int, tuple[frozenset[Leaf], frozenset[Leaf]] | None]
@@ -343,10 +341,8 @@ def received_of(title: str, service: Service, written: Mapping[str, Any]) -> Rea
 
 def _nearest(member: _Member, leaves: Iterable[Leaf], others: frozenset[Scalar] | None = None) -> list[Leaf]:
     """Return the leaves that the member itself states, out of leaves that depend on it and on similar members.
-
     Preferred are leaves with its value or named after it; else leaves that contain its value; else leaves without the
-    value of any of the `others`. Among these, leaves of the same parameter come first, then of the same key.
-    """
+    value of any of the `others`. Among these, leaves of the same parameter come first, then of the same key."""
     found = list(leaves)
     near = [leaf for leaf in found if leaf[1] == member.value or member.value[1] in leaf[0]]
     near = near or [leaf for leaf in found if _holds(leaf[1][1], member.value[1])]

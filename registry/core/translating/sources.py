@@ -38,10 +38,8 @@ class SourceDocument:
 
 @dataclass(frozen=True, slots=True)
 class ReadModel:
-    """The leaves of the model that a format's reader makes from a document.
-
-    `capabilities`: the place of each in the document (None if unknown) and its leaves.
-    """
+    """The leaves of the model that a format's reader makes from a document. `capabilities`: the place of each in the
+    document (None if unknown) and its leaves."""
 
     service: frozenset[Leaf]
     capabilities: tuple[tuple[str | None, frozenset[Leaf]], ...]

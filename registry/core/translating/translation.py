@@ -41,10 +41,8 @@ TARGETS: Final = tuple(_TARGETS)
 @dataclass(frozen=True, slots=True)
 class Translation:
     """`document` is JSON-ready; `media_type` is how it would be served at `path`; `losses` in no particular order.
-
     `compared_with`: the documents that losses were counted against. `own_url`: the host's own URL of this document;
-    None for a generated one.
-    """
+    None for a generated one."""
 
     document: dict[str, Any]
     losses: tuple[Loss, ...]
@@ -76,17 +74,13 @@ def translate(
     """Return the service as a document of the format `target`, or why it cannot be written.
 
     `target` is one of TARGETS; KeyError for another. Never raises on a service made by a reader or the merge.
-    `host`: canonical, the host the service was found on. `seen_at` (aware): when its documents were last seen, the
-    document's `last_verified`. `score`: 0 to 100. `detail_url`: absolute URL of the ADP capability detail that this
-    registry serves for the name of a capability, or None. `sources`: the documents that the service was merged from. A
-    source of the format `target` is returned unchanged. Otherwise losses are counted against the sources, and against
-    the model for facts from texts or without sources. `version`: the caller's version of the document, for formats that
-    demand a version that no document of the host names.
+    `host`: canonical, the host the service was found on. `seen_at` (aware): the document's `last_verified`. `score`: 0
+    to 100. `detail_url`: of the ADP capability detail that this registry serves for a name, or None. `sources`: the
+    documents that the service was merged from; one of the format `target` is returned unchanged, against the others
+    losses are counted. `version`: for formats that demand one, where no document of the host names it.
 
     Confidence (AWP section 14) is score/100, times the share of the capabilities that the document carries, times the
-    source's own confidence if the host serves a synthetic document itself. It expresses how much of a well-described
-    service the reader has. It is low if the host's documents leave much open, or if the format expresses half of the
-    service. Age is not part of it: `last_verified` states the age.
+    source's own confidence if the host serves a synthetic document itself. `last_verified` states the age.
     """
     form, writer = _TARGETS[target]
     read_sources = [source for source in map(readable, sources) if source is not None]
@@ -115,10 +109,8 @@ def translate(
 
 def declare(service: Service, target: str, *, host: str) -> Translation:
     """Return the document of the format `target` that `host` serves about itself, so without marks of a synthetic one.
-
     `target` is one of TARGETS; KeyError for another. Raise CannotWrite where the format cannot express the service, or
-    where this registry's own validator finds an error.
-    """
+    where this registry's own validator finds an error."""
     form, writer = _TARGETS[target]
     task = Task(service, host, writer.title)
     written = writer.write(task)
@@ -144,10 +136,8 @@ def _write(
     score: int,
     detail_url: Callable[[str], str] | None,
 ) -> tuple[Task, WrittenDocument, Service, dict[str, Any]]:
-    """Return the written document with its task, and the service that a client reads in it. Raise _Refused.
-
-    Members that only this format knows are written back, unless they make the document invalid.
-    """
+    """Return the written document with its task, and the service that a client reads in it. Raise _WriteRefusal.
+    Members that only this format knows are written back, unless they make the document invalid."""
     for candidate in (service, _without_native(service, target)):
         task = Task(candidate, host, writer.title, detail_url)
         try:

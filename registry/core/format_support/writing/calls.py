@@ -50,13 +50,11 @@ def callable_address(url: str | None, host: str) -> str | None:
 
 
 def http_call(
-    index: int, capability: Capability, host: str, methods: Collection[str], *, pages: bool = False
+    host: str, methods: Collection[str], index: int, capability: Capability, *, pages: bool = False
 ) -> HttpCall | str:
-    """Return the call to describe, or a clause that explains why no call can be described.
-
-    Plain HTTP is preferred to an envelope, and the host's own site to other sites. `pages`: a page to open counts as a
-    GET (for formats that also describe pages).
-    """
+    """Return the call to describe, or a clause that explains why no call can be described. Plain HTTP is preferred to
+    an envelope, and the host's own site to other sites. `pages`: a page to open counts as a GET (for formats that also
+    describe pages)."""
     candidates = [
         candidate
         for invocation_index, call in enumerate(capability.invocations)
@@ -204,10 +202,8 @@ class WrittenParameter:
 
 
 def parameters(schema: Mapping[str, Any] | None) -> list[WrittenParameter] | None:
-    """Return the first MAX_PARAMS properties of an object schema; None where the schema lists none.
-
-    None does not mean "no parameters": the body may be an array, or a choice of objects.
-    """
+    """Return the first MAX_PARAMS properties of an object schema; None where the schema lists none. None does not mean
+    "no parameters": the body may be an array, or a choice of objects."""
     properties = (schema or {}).get("properties")
     if not isinstance(properties, Mapping):
         return None

@@ -9,7 +9,7 @@ format knows are written back as its reader kept them (`native`).
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from registry.core.format_support.manifest import (
     ID_CHARS,
@@ -22,17 +22,17 @@ from registry.core.format_support.manifest import (
 from registry.core.model.services import Capability, Invocation, Service
 from registry.core.reading.plain_text import ELLIPSIS, line, split_name
 
+Found = TypeVar("Found")
+
 MAX_REASONS: Final = 10
 _NAME_CHARS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that a translated document does not express.
-
-    `pointer`: JSON Pointer into the source document at the URL `document`, or without `document` into
-    `services.to_json` of the service. `what`: the part in a few words. `why`: one clause.
-    """
+    """Something that a translated document does not express. `pointer`: JSON Pointer into the source document at the
+    URL `document`, or without `document` into `services.to_json` of the service. `what`: the part in a few words.
+    `why`: one clause."""
 
     pointer: str
     what: str
@@ -59,11 +59,9 @@ class EntrySource:
 
 @dataclass(frozen=True, slots=True)
 class WrittenDocument:
-    """The document of a writer.
-
-    `sources`: one per entry, in the order in which a reader of the format finds the entries. `details`: ADP capability
-    details by the index of their entry, for entries whose detail this registry serves.
-    """
+    """The document of a writer. `sources`: one per entry, in the order in which a reader of the format finds the
+    entries. `details`: ADP capability details by the index of their entry, for entries whose detail this registry
+    serves."""
 
     document: dict[str, Any]
     sources: Sequence[EntrySource]
@@ -72,11 +70,9 @@ class WrittenDocument:
 
 @dataclass(slots=True)
 class Task:
-    """One translation.
-
-    `title` names the format in sentences. `detail_url` maps the name of a capability to the URL of the ADP detail that
-    this registry serves. `reasons` explains, by pointer, losses that reading the document will find.
-    """
+    """One translation. `title` names the format in sentences. `detail_url` maps the name of a capability to the URL of
+    the ADP detail that this registry serves. `reasons` explains, by pointer, losses that reading the document will
+    find."""
 
     service: Service
     host: str
@@ -89,11 +85,9 @@ class Task:
         self.losses.append(Loss(pointer, part, reason))
 
     def substitute(self, pointer: str, part: str, reason: str, *, has_value: bool) -> None:
-        """Note that the writer substitutes a value where the format requires one.
-
-        `has_value`: the service has a value, which does not fit. Reading the document back will find that loss, so only
-        its reason is kept. Otherwise the note is the only trace of the substitution.
-        """
+        """Note that the writer substitutes a value where the format requires one. `has_value`: the service has a value,
+        which does not fit. Reading the document back will find that loss, so only its reason is kept. Otherwise the
+        note is the only trace of the substitution."""
         if has_value:
             self.reasons[pointer] = reason
         else:
@@ -111,6 +105,15 @@ class Task:
                 yield index, capability
             else:
                 self.leave_out(index, f"readers take {MAX_CAPABILITIES:,} capabilities of one document")
+
+    def entries(self, find: Callable[[int, Capability], Found | str]) -> Iterator[tuple[int, Capability, Found]]:
+        """Yield each capability with what `find` returns; note those left out, for which it returns the reason."""
+        for index, capability in self.capabilities():
+            found = find(index, capability)
+            if isinstance(found, str):
+                self.leave_out(index, found)
+            else:
+                yield index, capability, found
 
     def nothing_written(self, demand: str) -> CannotWrite:
         """Return the error for a document without capabilities: `demand` with the reasons, most frequent first."""
@@ -148,12 +151,15 @@ def short_name(text: str) -> str:
     return line(text, _NAME_CHARS)
 
 
-def with_native(slug: str, holder: Service | Capability, written: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the written members and the members of the format `slug` that the model keeps without a field.
+def stated(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members that have a value."""
+    return {key: value for key, value in members.items() if value is not None}
 
-    A member written from a field of the model wins; objects are united.
-    """
-    return _unite(written, holder.native.get(slug, {}))
+
+def with_native(slug: str, holder: Service | Capability, written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stated members, and the members of the format `slug` that the model keeps without a field. A member
+    written from a field of the model wins; objects are united."""
+    return _unite(stated(written), holder.native.get(slug, {}))
 
 
 def _unite(written: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from typing import Final
 
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
+from registry.core.format_support.requirements import codes_in
 from registry.core.formats.adp import rules
 from registry.core.formats.adp.read import DETAIL, SLUG, VERSION, dialect, endpoint, read
-from registry.core.formats.adp.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
+from registry.core.formats.adp.requirements import REQUIREMENTS
 from registry.core.formats.adp.write import WRITER
 from registry.core.model.findings import rules_in
 
@@ -22,7 +23,7 @@ FORMAT: Final = Format(
     read=read,
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
-    checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
+    asks=codes_in(REQUIREMENTS),
     probe_paths=(
         ProbePath("S2", 30, "/.well-known/agent"),
         ProbePath("S1", 10, "/.well-known/agent", sub_host="api"),

@@ -38,10 +38,8 @@ _METHOD = re.compile(r"[A-Z]{1,20}")
 def adp_detail(
     host: str, service: Service, capability: Capability, example: Mapping[str, Any] | None = None
 ) -> dict[str, Any] | None:
-    """Return the CapabilityDetail, or None where no HTTP call is known (see `why_no_detail`).
-
-    `example` is a request that was derived (`call_of(...)["example"]`); without one only method and URL are shown.
-    """
+    """Return the CapabilityDetail, or None where no HTTP call is known (see `why_no_detail`). `example` is a request
+    that was derived (`call_of(...)["example"]`); without one only method and URL are shown."""
     host_detail = _host_detail(host, service, capability, example)
     if host_detail is not None:
         return host_detail

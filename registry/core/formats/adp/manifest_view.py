@@ -42,11 +42,9 @@ _PRICED: Final[dict[str, AdpPricingType]] = {
 
 
 def adp_auth_type(service: Service) -> AdpAuthType:
-    """Return which of ADP's three kinds of credential a client needs.
-
-    The first scheme of the service that requires a credential decides; if the service declares no scheme, the first
-    such scheme of its invocations. Explicitly optional credentials count as `none`.
-    """
+    """Return which of ADP's three kinds of credential a client needs. The first scheme of the service that requires a
+    credential decides; if the service declares no scheme, the first such scheme of its invocations. Explicitly optional
+    credentials count as `none`."""
     scheme = _deciding_scheme(service)
     return _COLLAPSED[scheme.type] if scheme else "none"
 
@@ -59,11 +57,8 @@ def adp_pricing_type(service: Service) -> AdpPricingType:
 
 
 def adp_manifest(host: str, service: Service, detail_url: Callable[[str], str]) -> dict[str, Any]:
-    """Return the service as an ADP manifest.
-
-    `detail_url` maps a capability's name to the absolute URL of this registry's detail; it is used where the host has
-    no detail document.
-    """
+    """Return the service as an ADP manifest. `detail_url` maps a capability's name to the absolute URL of this
+    registry's detail; it is used where the host has no detail document."""
     base_url = adp_base_url(host, service)
     manifest: dict[str, Any] = {
         "spec_version": ADP_VERSION,
@@ -169,10 +164,8 @@ def _manifest_capability(capability: Capability, base_url: str, detail_url: Call
 
 
 def resource_group(capability: Capability) -> str | None:
-    """Return the group of capabilities that the detail names, else the entry of the manifest.
-
-    The readers of both put it first among the tags; tags of documents of other formats are no groups.
-    """
+    """Return the group of capabilities that the detail names, else the entry of the manifest. The readers of both put
+    it first among the tags; tags of documents of other formats are no groups."""
     group = (capability.detail or {}).get("resource_group")
     source = capability.provenance.get("tags", capability.origin)
     if not isinstance(group, str) and capability.tags and source is not None and source.format in _WITH_GROUPS:

@@ -1,7 +1,7 @@
 """Read ADP 1.0 manifests (Agent Discovery Protocol of agent-dns.dev) into the common model."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -19,6 +19,7 @@ from registry.core.format_support.manifest import (
     map_of,
     members,
     native,
+    own_members,
     short_text_of,
     text_of,
     texts_of,
@@ -27,15 +28,15 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.shapes import (
     HOUR,
-    Kind,
+    LIST,
+    OBJECT,
+    TEXT,
+    TEXTS,
     allows_any_origin,
     check_addresses,
     check_types,
-    is_list,
-    is_map,
-    is_text,
-    is_texts,
     max_age,
+    missing_texts,
 )
 from registry.core.formats.adp import rules
 from registry.core.model.documents import Document, Json
@@ -61,7 +62,7 @@ VERSION: Final = "1.0"
 
 _MIN_CHARS, _SHORT, _LONG, _MAX_CHARS = 10, 20, 200, 500
 _PATH = re.compile(r"https?://[^/]+/\.well-known/agent(?:\?.*)?")
-_AUTH: Final[Mapping[str, Kind]] = {"header": is_text, "prefix": is_text, "scopes": is_texts}
+_AUTH: Final = {"header": TEXT, "prefix": TEXT, "scopes": TEXTS}
 _PLACES: Final = {
     "query": "query", "queryparam": "query", "querystring": "query", "url": "query", "urlquery": "query",
     "path": "path", "urlpath": "path", "cookie": "cookie", "body": "body",
@@ -75,14 +76,7 @@ _VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 _READ: Final = frozenset({"spec_version", "name", "description", "base_url", "auth", "pricing", "capabilities"})
 _ENTRY_READ: Final = frozenset({"name", "description", "detail_url", "resource_group"})
 _MODELS: Final[dict[str, PricingModel]] = {"free": "free", "freemium": "freemium", "paid": "paid"}
-_POINTERS: Final = {
-    "name": "/name",
-    "description": "/description",
-    "base_url": "/base_url",
-    "capabilities": "/capabilities",
-    "auth": "/auth",
-    "pricing": "/pricing",
-}
+_POINTERS: Final = own_members("name", "description", "base_url", "capabilities", "auth", "pricing")
 
 
 def dialect(document: Document) -> str | None:
@@ -99,11 +93,9 @@ def dialect(document: Document) -> str | None:
 
 
 def endpoint(base_url: str | None, target: str | None) -> str | None:
-    """Return a capability detail's endpoint as an absolute public https URL, variables kept; None if it is not one.
-
-    A `target` that starts with `http` is absolute. Any other is appended to `base_url`, as the reference client does,
-    because RFC 3986 would drop the path of the base_url. A target that would change the host is refused.
-    """
+    """Return a capability detail's endpoint as an absolute public https URL, variables kept; None if it is not one. A
+    `target` that starts with `http` is absolute. Any other is appended to `base_url`, as the reference client does,
+    because RFC 3986 would drop the path of the base_url. A target that would change the host is refused."""
     if target is None or (base_url is None and not target.startswith("http")):
         return None
     address = _resolve(target, base_url or target)
@@ -127,7 +119,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if version != VERSION:
         notes.add(rules.VERSION, "/spec_version", version if version is not None else "")
     _check_served(document, notes)
-    check_types(body, {"pricing": is_map}, "", rules.MEMBER_TYPE, notes)
+    check_types(body, {"pricing": OBJECT}, "", rules.MEMBER_TYPE, notes)
     base_url = _read_base_url(body, document, notes)
     capabilities = tuple(_read_capabilities(body, base_url, document, notes))
     service = Service(
@@ -170,10 +162,8 @@ def _read_name(body: Object, notes: Notes) -> str | None:
 
 
 def _read_description(body: Object, notes: Notes) -> str | None:
-    """Return the description. The specification allows 10 to 200 characters, the reference validator 20 to 500.
-
-    A length that both refuse is an ERROR; a length that only one of them refuses is a WARNING or an INFO finding.
-    """
+    """Return the description. The specification allows 10 to 200 characters, the reference validator 20 to 500. A
+    length that both refuse is an ERROR; a length that only one of them refuses is a WARNING or an INFO finding."""
     description = body.get("description")
     if not isinstance(description, str) or not description.strip():
         notes.add(rules.REQUIRED, "/description", body.get("description", ""))
@@ -278,7 +268,7 @@ def _read_pricing(body: Object, document: Document, notes: Notes) -> Pricing:
     model = _MODELS.get(short_text_of(pricing, "type") or "")
     if model is None:
         notes.add(rules.PRICING, "/pricing/type", pricing.get("type", ""))
-    check_types(pricing, {"plans": is_list}, "/pricing", rules.MEMBER_TYPE, notes)
+    check_types(pricing, {"plans": LIST}, "/pricing", rules.MEMBER_TYPE, notes)
     check_addresses(pricing, ("plans_url",), document.url, "/pricing", rules.ADDRESS, notes)
     for index, plan in enumerate(list_of(pricing, "plans")[:MAX_TEXTS]):
         _check_plan(plan, at("/pricing/plans", index), notes)
@@ -312,9 +302,7 @@ def _read_capabilities(body: Object, base_url: str | None, document: Document, n
         return
     seen: set[str] = set()
     for pointer, entry in members(entries, "/capabilities", rules.CAPABILITY, notes):
-        missing = [key for key in ("name", "description", "detail_url") if not text_of(entry, key)]
-        for key in missing:
-            notes.add(rules.CAPABILITY_REQUIRED, at(pointer, key), entry.get(key, ""))
+        missing = missing_texts(entry, ("name", "description", "detail_url"), pointer, rules.CAPABILITY_REQUIRED, notes)
         name = text_of(entry, "name", ID_CHARS)
         if missing or name is None or is_repeated(name, seen, at(pointer, "name"), notes):
             continue

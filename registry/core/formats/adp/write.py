@@ -6,6 +6,7 @@ left out: ADP cannot express that, and `none` would be a false statement.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from registry.core.format_support.manifest import NAME_CHARS
@@ -90,11 +91,7 @@ def write(task: Task) -> WrittenDocument:
 
 def _write_entries(task: Task) -> Iterator[_Entry]:
     """Yield the capabilities that have a detail and whose authentication is known."""
-    for index, capability in task.capabilities():
-        entry = _write_entry(task, index, capability)
-        if isinstance(entry, str):
-            task.leave_out(index, entry)
-            continue
+    for index, _, entry in task.entries(partial(_write_entry, task)):
         auth = auth_of_call(task.service, entry.call)
         if auth.schemes or auth.required is not None:
             yield entry

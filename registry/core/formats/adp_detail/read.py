@@ -25,7 +25,7 @@ from registry.core.format_support.manifest import (
     texts_of,
 )
 from registry.core.format_support.params import list_schema
-from registry.core.format_support.shapes import check_types, is_map, is_number, is_texts
+from registry.core.format_support.shapes import NUMBER, OBJECT, TEXTS, check_types, missing_texts
 from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.adp_detail import rules
 from registry.core.model.documents import Document
@@ -41,10 +41,8 @@ _EXAMPLE_CHARS: Final = 20_000
 
 
 def dialect(document: Document) -> str | None:
-    """Return "" for a document with at least two of the four members of a call, None for any other.
-
-    A detail that lacks some of them is still recognised, so that it gets findings.
-    """
+    """Return "" for a document with at least two of the four members of a call, None for any other. A detail that lacks
+    some of them is still recognised, so that it gets findings."""
     value = document.value
     if not isinstance(value, dict):
         return None
@@ -53,9 +51,7 @@ def dialect(document: Document) -> str | None:
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     body = document.value if isinstance(document.value, dict) else {}
-    for key in ("endpoint", "method"):
-        if not short_text_of(body, key):
-            notes.add(rules.REQUIRED, at("", key), body.get(key, ""))
+    missing_texts(body, ("endpoint", "method"), "", rules.REQUIRED, notes)
     for key, kind in (
         ("name", str),
         ("description", str),
@@ -98,8 +94,8 @@ def _check(body: Object, notes: Notes) -> None:
                 and not _is_absent_body(body, key)
             ):
                 notes.add(rules.EXAMPLE, at("", example, key))
-    check_types(body, {"auth_scopes": is_texts, "rate_limits": is_map}, "", rules.TYPE, notes)
-    limits = dict.fromkeys(("requests_per_minute", "daily_limit"), is_number)
+    check_types(body, {"auth_scopes": TEXTS, "rate_limits": OBJECT}, "", rules.TYPE, notes)
+    limits = dict.fromkeys(("requests_per_minute", "daily_limit"), NUMBER)
     check_types(body.get("rate_limits"), limits, "/rate_limits", rules.TYPE, notes)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from registry.core.format_support.endpoints import Endpoint, callable_url, link, origin_of
+from registry.core.format_support.endpoints import Endpoint, callable_url, first_link, link, origin_of
 from registry.core.format_support.loose import (
     homepage_of,
     license_of,
@@ -52,17 +52,8 @@ _LISTS: Final = (
 )  # fmt: skip
 _WRAPPERS: Final = ("a", "agent", "metadata", "service", "info", "profile")
 _BASES: Final = (
-    "api_base",
-    "apiBase",
-    "api_base_url",
-    "base_url",
-    "baseUrl",
-    "api_url",
-    "apiUrl",
-    "endpoint",
-    "url",
-    "u",
-)
+    "api_base", "apiBase", "api_base_url", "base_url", "baseUrl", "api_url", "apiUrl", "endpoint", "url", "u",
+)  # fmt: skip
 _SPEAKS: Final = ("authentication", "defaultInputModes", "protocols", "preferredTransport", "transport", "p")
 _ADDRESSES: Final = ("u", "endpoint", "agent_url", "api", "url")
 _NO_OFFERS: Final = frozenset({
@@ -81,7 +72,7 @@ def dialect(document: Document) -> str | None:
     if not isinstance(value, dict):
         return None
     card = _flatten(value)
-    if not _read_name(card):
+    if not first_text(card, *_NAMES, chars=NAME_CHARS):
         return None
     is_callable = (
         next(named_protocols(card, document), None) is not None
@@ -108,12 +99,12 @@ def read(document: Document, notes: Notes) -> Service:
     capabilities = tuple(_read_capabilities(card, protocols, document, notes))
     description = None if is_template else first_text(card, *_DESCRIPTIONS)
     service = Service(
-        name=None if is_template else _read_name(card),
+        name=None if is_template else first_text(card, *_NAMES, chars=NAME_CHARS),
         description=description,
         provider=provider_of(card, document.url),
         version=short_text_of(card, "version"),
         homepage=homepage_of(card, document.url) or _read_site(card, protocols, capabilities, document),
-        docs_url=_first_link(card, _DOCS, document) or _first_link(map_of(card, "developer"), _DOCS, document),
+        docs_url=first_link(card, _DOCS, document.url) or first_link(card.get("developer"), _DOCS, document.url),
         icon_url=link(first_text(card, "logo", "icon", "iconUrl", "logo_url"), document.url),
         repository=repository_of(card, document.url),
         license=license_of(card),
@@ -140,22 +131,12 @@ def _flatten(value: Object) -> Object:
     return {**flat, **{key: item for key, item in value.items() if key not in _WRAPPERS or isinstance(item, str)}}
 
 
-def _read_name(card: Object) -> str | None:
-    return first_text(card, *_NAMES, chars=NAME_CHARS)
-
-
-def _first_link(card: Object, keys: tuple[str, ...], document: Document) -> str | None:
-    return next((url for key in keys if (url := link(card.get(key), document.url))), None)
-
-
 # --- what can be called ----------------------------------------------------------------------------------------------
 
 
 def _read_offers(card: Object) -> list[Offer]:
     """Return the entries of all lists and maps; `capabilities` counts only as a list, or with `services` below it.
-
-    Abilities in bare texts count where nothing else is listed, and only as names: a sentence cannot be called.
-    """
+    Abilities in bare texts count where nothing else is listed, and only as names: a sentence cannot be called."""
     offers = []
     capabilities = map_of(card, "capabilities")
     for offer in (*offers_in(card, _LISTS), *offers_in(capabilities, ("services",), "/capabilities")):
@@ -189,7 +170,7 @@ def _read_protocols(card: Object, document: Document) -> Iterator[Protocol]:
 def _read_capabilities(
     card: Object, protocols: list[Protocol], document: Document, notes: Notes
 ) -> Iterator[Capability]:
-    base = next((url for key in _BASES if (url := link(card.get(key), document.url))), origin_of(document.url))
+    base = first_link(card, _BASES, document.url) or origin_of(document.url)
     kind, fallback = _read_call(card, protocols, document)
     used_names: set[str] = set()
     for offer in _read_offers(card):

@@ -27,6 +27,7 @@ from registry.core.format_support.manifest import (
     map_of,
     members,
     native,
+    own_members,
     short_text_of,
     text_of,
     texts_of,
@@ -69,13 +70,12 @@ _BODY_READ: Final = frozenset({
 })  # fmt: skip
 _PARTIES: Final = ("orchestrator", "platform", "referrer")
 _POINTERS: Final = {
+    **own_members("description", "identity"),
     "name": "/display_name",
-    "description": "/description",
     "capabilities": "/intents",
     "pricing": "/intents",
     "policies": "/commitments",
     "protocols": "/version",
-    "identity": "/identity",
     "claims": "/origin",
 }
 

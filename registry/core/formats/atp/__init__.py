@@ -4,10 +4,10 @@ from typing import Final
 
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
+from registry.core.format_support.requirements import codes_in
 from registry.core.formats.atp import rules
-from registry.core.formats.atp.capabilities import SLUG
-from registry.core.formats.atp.read import dialect, lax_dialect, read
-from registry.core.formats.atp.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
+from registry.core.formats.atp.read import SLUG, dialect, lax_dialect, read
+from registry.core.formats.atp.requirements import REQUIREMENTS
 from registry.core.formats.atp.write import WRITER
 from registry.core.model.documents import Observation
 from registry.core.model.findings import rules_in
@@ -24,7 +24,7 @@ FORMAT: Final = Format(
     read=read,
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
-    checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
+    asks=codes_in(REQUIREMENTS),
     observations={Observation.NOT_REVALIDATED: rules.REVALIDATION, Observation.NO_HOME_LINK: rules.HOME_LINK},
     probe_paths=(
         ProbePath("S2", 20, "/.well-known/agent.json"),

@@ -4,7 +4,7 @@ These are types, enumerated words, addresses and workflow steps.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Final
 
 from registry.core.format_support.manifest import (
@@ -19,23 +19,24 @@ from registry.core.format_support.manifest import (
     text_of,
 )
 from registry.core.format_support.shapes import (
+    FLAG,
     HOUR,
-    Kind,
+    INTEGER,
+    LIST,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
     allows_any_origin,
     check_addresses,
     check_types,
     check_words,
     is_address,
     is_email,
-    is_flag,
-    is_integer,
-    is_list,
-    is_map,
-    is_number,
     is_schema,
-    is_text,
-    is_texts,
     max_age,
+    missing_texts,
+    one_of,
 )
 from registry.core.formats.atp import rules
 from registry.core.model.documents import Document, Json
@@ -46,26 +47,36 @@ MAX_SCHEMAS: Final = 200
 
 _PATH = re.compile(r"https?://[^/]+/\.well-known/agent\.json(?:\?.*)?")
 _WINDOW = re.compile(r"\d+[smhdw]")
-_CHOICES: Final = ("allow", "deny", "conditional")
 
-_TOP: Final[Mapping[str, Kind]] = {
-    **dict.fromkeys(("provider", "auth", "rateLimit", "schemas", "policies"), is_map),
-    "workflows": is_list,
+TOP: Final = {
+    **dict.fromkeys(("provider", "auth", "rateLimit", "schemas", "policies"), OBJECT),
+    "workflows": LIST,
 }
-_CAPABILITY: Final[Mapping[str, Kind]] = {
-    "parameters": is_list,
-    "response": is_map,
-    "requiredScopes": is_texts,
-    "sideEffects": is_flag,
-    "confirmation": is_map,
-    "deprecated": is_flag,
-    "deprecationMessage": is_text,
+RATE_LIMIT: Final = {"requests": INTEGER, "window": TEXT, "burstLimit": INTEGER}
+CAPABILITY: Final = {
+    "parameters": LIST,
+    "response": OBJECT,
+    "requiredScopes": TEXTS,
+    "sideEffects": FLAG,
+    "confirmation": OBJECT,
+    "deprecated": FLAG,
+    "deprecationMessage": TEXT,
 }
-_PARAMETER: Final[Mapping[str, Kind]] = {
-    "required": is_flag,
-    "enum": is_list,
-    **dict.fromkeys(("description", "format", "pattern"), is_text),
-    **dict.fromkeys(("minimum", "maximum"), is_number),
+CONFIRMATION: Final = {"required": FLAG, "message": TEXT}
+PARAMETER: Final = {
+    "required": FLAG,
+    "enum": LIST,
+    "description": TEXT,
+    "format": TEXT,
+    "minimum": NUMBER,
+    "maximum": NUMBER,
+    "pattern": TEXT,
+}
+POLICIES: Final = {
+    "training": one_of("allow", "deny", "conditional"),
+    "inference": one_of("allow", "deny", "conditional"),
+    "attribution": one_of("required", "preferred", "none"),
+    "caching": OBJECT,
 }
 _PARAMETER_TYPES: Final = ("string", "number", "integer", "boolean", "array", "object")
 _TYPE = rules.MEMBER_TYPE
@@ -73,7 +84,7 @@ _TYPE = rules.MEMBER_TYPE
 
 def check(body: Object, document: Document, notes: Notes) -> None:
     """Check the manifest apart from capabilities and workflows (`check_capability`, `check_workflow`)."""
-    check_types(body, _TOP, "", _TYPE, notes)
+    check_types(body, TOP, "", _TYPE, notes)
     _check_provider(body.get("provider"), document, notes)
     _check_auth(map_of(body, "auth"), document, notes)
     _check_rate_limit(body.get("rateLimit"), document, notes)
@@ -106,9 +117,8 @@ def check_path(document: Document, notes: Notes) -> None:
 
 def check_capability(entry: Object, pointer: str, notes: Notes) -> None:
     """Check a usable capability (section 3.5); the reader reports defects that make one unusable."""
-    check_types(entry, _CAPABILITY, pointer, _TYPE, notes)
-    confirmation = entry.get("confirmation")
-    check_types(confirmation, {"required": is_flag, "message": is_text}, at(pointer, "confirmation"), _TYPE, notes)
+    check_types(entry, CAPABILITY, pointer, _TYPE, notes)
+    check_types(entry.get("confirmation"), CONFIRMATION, at(pointer, "confirmation"), _TYPE, notes)
     if isinstance(entry.get("response"), dict):
         _check_schema(entry["response"], at(pointer, "response"), notes)
     for index, parameter in enumerate(list_of(entry, "parameters")[:MAX_TEXTS]):
@@ -117,10 +127,8 @@ def check_capability(entry: Object, pointer: str, notes: Notes) -> None:
 
 def check_workflow(workflow: Object, pointer: str, capability_ids: Collection[str | None], notes: Notes) -> None:
     """Check required members and branch targets (section 3.6). `capability_ids`: ids of all capabilities."""
-    for key in ("id", "name", "description"):
-        if not text_of(workflow, key):
-            notes.add(rules.WORKFLOW, at(pointer, key), workflow.get(key, ""))
-    check_types(workflow, {"conditional": is_map}, pointer, _TYPE, notes)
+    missing_texts(workflow, ("id", "name", "description"), pointer, rules.WORKFLOW, notes)
+    check_types(workflow, {"conditional": OBJECT}, pointer, _TYPE, notes)
     if not list_of(workflow, "steps"):
         notes.add(rules.WORKFLOW, at(pointer, "steps"), workflow.get("steps", ""))
     for step, branch in list(map_of(workflow, "conditional").items())[:MAX_TEXTS]:
@@ -131,8 +139,7 @@ def _check_branch(step: str, branch: Json, pointer: str, capability_ids: Collect
     holder = branch if isinstance(branch, dict) else {}
     if step not in capability_ids:
         notes.add(rules.WORKFLOW_BRANCH, pointer, step)
-    if not text_of(holder, "condition"):
-        notes.add(rules.WORKFLOW_BRANCH, at(pointer, "condition"), holder.get("condition", ""))
+    missing_texts(holder, ("condition",), pointer, rules.WORKFLOW_BRANCH, notes)
     for key in ("onTrue", "onFalse"):
         target = holder.get(key)
         if target is not None and text_of(holder, key, ID_CHARS) not in capability_ids:
@@ -148,14 +155,14 @@ def _check_provider(provider: Json, document: Document, notes: Notes) -> None:
 
 def _check_auth(auth: Object, document: Document, notes: Notes) -> None:
     """Check schemes, OAuth 2.1 flows, keys, and the identity of agents (section 3.3)."""
-    check_types(auth, {"schemes": is_list, "agentIdentity": is_map}, "/auth", _TYPE, notes)
+    check_types(auth, {"schemes": LIST, "agentIdentity": OBJECT}, "/auth", _TYPE, notes)
     schemes = list_of(auth, "schemes")[:MAX_TEXTS]
     for index, scheme in enumerate(schemes):
         _check_scheme(scheme, at("/auth/schemes", index), document, notes)
     if schemes and not any(short_text_of(scheme, "type") == "oauth2" for scheme in schemes):
         notes.add(rules.NO_OAUTH, "/auth/schemes")
     identity = map_of(auth, "agentIdentity")
-    check_types(identity, {"required": is_flag}, "/auth/agentIdentity", _TYPE, notes)
+    check_types(identity, {"required": FLAG}, "/auth/agentIdentity", _TYPE, notes)
     words = {"format": ("did:web", "did:key", "custom")}
     check_words(identity, words, "/auth/agentIdentity", rules.WORD, notes)
     if flag_of(identity, "required") and identity.get("format", "did:web") != "did:web":
@@ -172,9 +179,7 @@ def _check_scheme(scheme: Json, pointer: str, document: Document, notes: Notes) 
     if kind == "oauth2":
         _check_flows(scheme, at(pointer, "flows"), document, notes)
     elif kind == "apiKey":
-        for key in ("in", "name"):
-            if not text_of(scheme, key):
-                notes.add(rules.API_KEY, at(pointer, key), scheme.get(key, ""))
+        missing_texts(scheme, ("in", "name"), pointer, rules.API_KEY, notes)
         check_words(scheme, {"in": ("header", "query", "cookie")}, pointer, rules.WORD, notes)
         check_addresses(scheme, ("registration",), document.url, pointer, rules.ADDRESS, notes)
 
@@ -196,12 +201,11 @@ def _check_flows(scheme: Object, pointer: str, document: Document, notes: Notes)
             if not is_address(flow.get(key), document.url):
                 notes.add(rules.OAUTH, at(flow_pointer, key), flow.get(key, ""))
         check_addresses(flow, ("refreshUrl",), document.url, flow_pointer, rules.ADDRESS, notes)
-        check_types(flow, {"scopes": is_map}, flow_pointer, _TYPE, notes)
+        check_types(flow, {"scopes": OBJECT}, flow_pointer, _TYPE, notes)
 
 
 def _check_rate_limit(rate_limit: Json, document: Document, notes: Notes) -> None:
-    kinds = {"requests": is_integer, "window": is_text, "burstLimit": is_integer}
-    check_types(rate_limit, kinds, "/rateLimit", _TYPE, notes)
+    check_types(rate_limit, RATE_LIMIT, "/rateLimit", _TYPE, notes)
     window = text_of(rate_limit, "window")
     if window is not None and not _WINDOW.fullmatch(window):
         notes.add(rules.WINDOW, "/rateLimit/window", window)
@@ -212,7 +216,7 @@ def _check_parameter(parameter: Json, pointer: str, notes: Notes) -> None:
     """Check a parameter (section 3.5.1), apart from the presence of name and type."""
     if not isinstance(parameter, dict):
         return
-    check_types(parameter, _PARAMETER, pointer, _TYPE, notes)
+    check_types(parameter, PARAMETER, pointer, _TYPE, notes)
     check_words(parameter, {"type": _PARAMETER_TYPES}, pointer, rules.WORD, notes)
     if not text_of(parameter, "description"):
         notes.add(rules.PARAMETER_TEXT, at(pointer, "description"))
@@ -230,11 +234,9 @@ def _check_schema(schema: Json, pointer: str, notes: Notes) -> None:
 
 def _check_policies(policies: Json, document: Document, notes: Notes) -> None:
     """Check the policies (section 3.8)."""
-    words = {"training": _CHOICES, "inference": _CHOICES, "attribution": ("required", "preferred", "none")}
-    check_types(policies, {**dict.fromkeys(words, is_text), "caching": is_map}, "/policies", _TYPE, notes)
-    check_words(policies, words, "/policies", rules.WORD, notes)
+    check_types(policies, POLICIES, "/policies", _TYPE, notes, words=rules.WORD)
     caching = map_of(policies, "caching")
-    check_types(caching, {"allowed": is_flag, "maxAge": is_integer}, "/policies/caching", _TYPE, notes)
+    check_types(caching, {"allowed": FLAG, "maxAge": INTEGER}, "/policies/caching", _TYPE, notes)
     check_addresses(policies, ("termsUrl", "privacyUrl"), document.url, "/policies", rules.ADDRESS, notes)
     if text_of(policies, "training") == "conditional" and not text_of(policies, "termsUrl"):
         notes.add(rules.TERMS, "/policies/termsUrl")

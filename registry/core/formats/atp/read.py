@@ -1,37 +1,48 @@
-"""Recognise ATP manifests and read them into a service (ATP sections 3.1 to 3.4 and 3.6 to 3.8)."""
+"""Recognise ATP manifests and read them into a service (ATP section 3)."""
 
+import re
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from registry.core.format_support.common_rules import PROVIDER_ELSEWHERE
-from registry.core.format_support.endpoints import claim, link
+from registry.core.format_support.endpoints import claim, endpoint, link
 from registry.core.format_support.manifest import (
     ID_CHARS,
     MAX_TEXTS,
     NAME_CHARS,
+    TEXT_CHARS,
     Notes,
     Object,
     clean_json,
     count_of,
     flag_of,
     has_template,
+    is_repeated,
     list_of,
     map_of,
+    members,
     native,
+    own_members,
     short_text_of,
     text_of,
     texts_of,
     with_provenance,
 )
-from registry.core.format_support.vocabulary import SEMVER, auth_type
+from registry.core.format_support.params import Definitions, list_schema
+from registry.core.format_support.shapes import missing_texts
+from registry.core.format_support.vocabulary import ACTION_METHODS, SAFE_METHODS, SEMVER, auth_type, http_method
 from registry.core.formats.atp import rules
-from registry.core.formats.atp.capabilities import SLUG, capabilities
-from registry.core.formats.atp.checks import check, check_path, check_served, check_workflow
+from registry.core.formats.atp.checks import check, check_capability, check_path, check_served, check_workflow
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import (
+    SEMANTIC_TYPE,
     Auth,
     AuthScheme,
     Capability,
+    Confirmation,
+    Invocation,
+    Origin,
     Policies,
     Pricing,
     Provider,
@@ -41,8 +52,17 @@ from registry.core.model.services import (
     Workflow,
 )
 from registry.core.reading.json_pointer import at
-from registry.core.reading.plain_text import line
+from registry.core.reading.plain_text import line, plain
 
+SLUG: Final = "atp"
+REQUIRED: Final = ("id", "name", "description", "endpoint", "method")
+_CAPABILITY_READ: Final = frozenset({
+    *REQUIRED, "semanticType", "parameters", "response", "requiredScopes", "sideEffects", "confirmation", "deprecated",
+})  # fmt: skip
+
+_ID = re.compile(r"[a-z0-9-]+")
+_MAX_DEPTH: Final = 4  # schemas may refer to each other in a cycle
+_PREFIX: Final = "#/schemas/"
 LAX: Final = "lax"
 TYPE: Final = "AgentManifest"
 
@@ -53,24 +73,16 @@ _READ: Final = frozenset({
 """Members that the model expresses; schemas stand in the capabilities that refer to them."""
 _FLOWS: Final = ("authorizationCode", "clientCredentials")
 _POINTERS: Final = {
-    "name": "/name",
-    "description": "/description",
-    "version": "/version",
-    "provider": "/provider",
+    **own_members("name", "description", "version", "provider", "capabilities", "auth", "policies"),
     "icon_url": "/provider/logo",
-    "capabilities": "/capabilities",
-    "auth": "/auth",
-    "policies": "/policies",
     "pricing": "/rateLimit/tierUrl",
     "relations": "/workflows",
 }
 
 
 def dialect(document: Document) -> str | None:
-    """Return "" for an ATP document, None for any other.
-
-    `@type` alone is not sufficient, because another project uses the same word.
-    """
+    """Return "" for an ATP document, None for any other. `@type` alone is not sufficient, because another project uses
+    the same word."""
     value = document.value
     if not isinstance(value, dict):
         return None
@@ -81,10 +93,8 @@ def dialect(document: Document) -> str | None:
 
 
 def lax_dialect(document: Document) -> str | None:
-    """Return LAX for a document with the shape of ATP but without its context or type, None for any other.
-
-    The caller tries `dialect` first: this test does not look for the context.
-    """
+    """Return LAX for a document with the shape of ATP but without its context or type, None for any other. The caller
+    tries `dialect` first: this test does not look for the context."""
     value = document.value
     if not isinstance(value, dict) or "skills" in value:
         return None
@@ -152,9 +162,7 @@ def _read_required_text(body: Object, key: str, chars: int | None, notes: Notes)
 
 
 def _read_provider(provider: Object, document: Document, notes: Notes) -> Provider:
-    for key in ("name", "url"):
-        if not short_text_of(provider, key):
-            notes.add(rules.PROVIDER, at("/provider", key), provider.get(key, ""))
+    missing_texts(provider, ("name", "url"), "/provider", rules.PROVIDER, notes)
     return Provider(
         short_text_of(provider, "name"), link(provider.get("url"), document.url), short_text_of(provider, "contact")
     )
@@ -243,3 +251,122 @@ def _read_workflows(body: Object, usable_capabilities: tuple[Capability, ...], n
         conditions = clean_json(map_of(workflow, "conditional"))
         if name := text_of(workflow, "id", ID_CHARS):
             yield Workflow(name, short_text_of(workflow, "name"), text_of(workflow, "description"), steps, conditions)
+
+
+# --- capabilities (section 3.5) ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Schemas:
+    """The schemas that the document defines (section 3.7). References out of the document are dropped: they would make
+    clients of the registry fetch a URL that the site chose."""
+
+    definitions: Definitions
+    notes: Notes
+
+    def resolved(self, value: Json, pointer: str, depth: int = 0) -> Any:
+        """Return a copy of `value` with cleaned texts and with references replaced by their targets."""
+        if isinstance(value, str):
+            return plain(value, TEXT_CHARS)
+        if isinstance(value, list):
+            return [self.resolved(item, at(pointer, index), depth) for index, item in enumerate(value)]
+        if not isinstance(value, dict):
+            return value
+        if "$ref" in value:
+            return self._resolved_reference(value["$ref"], pointer, depth)
+        return {line(key, NAME_CHARS): self.resolved(item, at(pointer, key), depth) for key, item in value.items()}
+
+    def _resolved_reference(self, reference: Json, pointer: str, depth: int) -> Any:
+        name = reference.removeprefix(_PREFIX) if isinstance(reference, str) else ""
+        if not isinstance(reference, str) or not reference.startswith(_PREFIX) or name not in self.definitions.named:
+            self.notes.add(rules.REFERENCE, at(pointer, "$ref"), reference)
+            return {}
+        schema = self.definitions.taken(name) if depth < _MAX_DEPTH else None
+        return {"type": "object"} if schema is None else self.resolved(schema, at("/schemas", name), depth + 1)
+
+
+def capabilities(body: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+    """Yield the usable entries of `body["capabilities"]`; unusable ones are left out, with findings."""
+    entries = body.get("capabilities")
+    if not isinstance(entries, list):
+        notes.add(rules.CAPABILITIES, "/capabilities", body.get("capabilities", ""))
+        return
+    schemas = _Schemas(Definitions(map_of(body, "schemas")), notes)
+    seen: set[str] = set()
+    for pointer, entry in members(entries, "/capabilities", rules.CAPABILITY, notes):
+        missing = missing_texts(entry, REQUIRED, pointer, rules.CAPABILITY_REQUIRED, notes)
+        name = text_of(entry, "id", ID_CHARS)
+        if missing or name is None or is_repeated(name, seen, at(pointer, "id"), notes):
+            continue
+        if not has_template(entry, ("id", "name", "description", "method"), pointer, notes, url="endpoint"):
+            _check(entry, name, pointer, notes)
+            yield _read_capability(entry, name, pointer, document, schemas, notes)
+
+
+def _check(entry: Object, name: str, pointer: str, notes: Notes) -> None:
+    check_capability(entry, pointer, notes)
+    if not _ID.fullmatch(name):
+        notes.add(rules.ID, at(pointer, "id"), name)
+    semantic_type = entry.get("semanticType")
+    if semantic_type is not None and not (isinstance(semantic_type, str) and SEMANTIC_TYPE.fullmatch(semantic_type)):
+        notes.add(rules.SEMANTIC_TYPE, at(pointer, "semanticType"), semantic_type)
+    method = http_method(entry)
+    if method not in ACTION_METHODS:
+        notes.add(rules.METHOD, at(pointer, "method"), entry["method"])
+    declared = flag_of(entry, "sideEffects")  # a POST may search, so what its document says of it counts
+    if method not in SAFE_METHODS and declared is not True and not (method == "POST" and declared is False):
+        notes.add(rules.SIDE_EFFECTS, at(pointer, "sideEffects"), entry.get("sideEffects", ""))
+    confirmation = map_of(entry, "confirmation")
+    if flag_of(confirmation, "required") and not text_of(confirmation, "message"):
+        notes.add(rules.CONFIRMATION, at(pointer, "confirmation"))
+    for index, parameter in enumerate(list_of(entry, "parameters")):
+        for key in ("name", "type"):
+            if not short_text_of(parameter, key):
+                notes.add(rules.PARAMETER, at(pointer, "parameters", index, key))
+
+
+def _read_capability(
+    entry: Object, name: str, pointer: str, document: Document, schemas: _Schemas, notes: Notes
+) -> Capability:
+    method = http_method(entry)
+    address = endpoint(entry["endpoint"], document.url, document, at(pointer, "endpoint"), notes)
+    semantic_type = short_text_of(entry, "semanticType")
+    call = Invocation(
+        "http",
+        address.url if address else None,
+        method,
+        scopes=texts_of(entry, "requiredScopes"),
+        templated=address is not None and address.templated,
+        origin=Origin(document.url, pointer, SLUG),
+    )
+    return Capability(
+        id=name,
+        name=short_text_of(entry, "name") or name,
+        title=short_text_of(entry, "name"),
+        description=text_of(entry, "description"),
+        params=_read_params(entry.get("parameters"), at(pointer, "parameters"), schemas),
+        result=_read_result(entry.get("response"), at(pointer, "response"), schemas),
+        side_effects=flag_of(entry, "sideEffects"),
+        confirmation=_read_confirmation(map_of(entry, "confirmation")),
+        deprecated=flag_of(entry, "deprecated"),
+        tags=(semantic_type,) if semantic_type else (),
+        invocations=(call,),
+        native=native(SLUG, entry, _CAPABILITY_READ),
+    )
+
+
+def _read_params(parameters: Json, pointer: str, schemas: _Schemas) -> dict[str, Any] | None:
+    if not isinstance(parameters, list):
+        return None
+    resolved = schemas.resolved(parameters, pointer)
+    return list_schema(resolved if isinstance(resolved, list) else [])
+
+
+def _read_result(response: Json, pointer: str, schemas: _Schemas) -> dict[str, Any] | None:
+    resolved = schemas.resolved(response, pointer) if isinstance(response, dict) and response else None
+    return resolved if isinstance(resolved, dict) and resolved else None
+
+
+def _read_confirmation(confirmation: Object) -> Confirmation | None:
+    required = flag_of(confirmation, "required")
+    return None if required is None else Confirmation(required, text_of(confirmation, "message"))

@@ -8,43 +8,36 @@ HTTP = Rule(
     "atp.http", ERROR, points=30, section=CONFORMANCE, spec="ATP 0.1 section 5.1",
     says="The manifest was served over plain http and is rejected.",
     fix="Serve the manifest over https.",
-    requirements=("atp-2.2-https", "atp-5.1-https", "atp-5.1-reject"),
 )
 REQUIRED = Rule(
     "atp.required", ERROR, points=6, section=CONFORMANCE, spec="ATP 0.1 section 3.1",
     says="name, description or version is missing, or not a text.",
     fix="Add the missing member.",
-    requirements=("atp-3.1-name", "atp-3.1-description", "atp-3.1-version", "atp-6.1-version"),
 )
 CAPABILITIES = Rule(
     "atp.capabilities", ERROR, points=12, section=CONFORMANCE, spec="ATP 0.1 section 3.5",
     says="capabilities is missing, or not a list.",
     fix="List the capabilities.",
-    requirements=("atp-3.1-capabilities",),
 )
 CAPABILITY = Rule(
     "atp.capability", ERROR, points=8, section=CONFORMANCE, spec="ATP 0.1 section 3.5",
     says="A member of capabilities is not an object; it was left out.",
     fix="Write every capability as an object.",
-    requirements=("atp-3.5-object",),
 )
 CAPABILITY_REQUIRED = Rule(
     "atp.capability_required", ERROR, points=10, section=CONFORMANCE, spec="ATP 0.1 section 3.5",
     says="A capability lacks id, name, description, endpoint or method; it was left out.",
     fix="Add the missing member.",
-    requirements=("atp-3.5-id", "atp-3.5-name", "atp-3.5-description", "atp-3.5-endpoint", "atp-3.5-method"),
 )
 CONTEXT = Rule(
     "atp.context", WARNING, points=2, section=CONFORMANCE, spec="ATP 0.1 section 3.1",
     says="@context or @type does not name an ATP manifest.",
     fix="Set @context to https://atp.dev/schema/v1 and @type to AgentManifest.",
-    requirements=("atp-3.1-context", "atp-3.1-kind"),
 )
 SEMVER = Rule(
     "atp.semver", WARNING, points=2, section=CONFORMANCE, spec="ATP 0.1 section 4.3",
     says="version is not a semantic version.",
     fix="Write MAJOR.MINOR.PATCH.",
-    requirements=("atp-3.1-semver", "atp-4.3-semver"),
 )
 ID = Rule(
     "atp.id", INFO, points=0, section=CONFORMANCE, spec="ATP 0.1 section 3.5",
@@ -56,61 +49,51 @@ SEMANTIC_TYPE = Rule(
     "atp.semantic_type", WARNING, points=1, section=CONFORMANCE, spec="ATP 0.1 section 3.5.2",
     says="semanticType is not of the form namespace:type.",
     fix="Use a standard namespace, or one of your own, with lower case words.",
-    requirements=("atp-3.5.2-form",),
 )
 PROVIDER = Rule(
     "atp.provider", WARNING, points=2, section=CONFORMANCE, spec="ATP 0.1 section 3.2",
     says="provider has no name or no url.",
     fix="Add both, or leave provider out.",
-    requirements=("atp-3.2-name", "atp-3.2-url"),
 )
 PARAMETER = Rule(
     "atp.parameter", WARNING, points=3, section=CONFORMANCE, spec="ATP 0.1 section 3.5.1",
     says="A parameter has no name or no type.",
     fix="Add both.",
-    requirements=("atp-3.5.1-name", "atp-3.5.1-type"),
 )
 METHOD = Rule(
     "atp.method", WARNING, points=3, section=CONFORMANCE, spec="ATP 0.1 section 3.5",
     says="A method is not GET, POST, PUT, PATCH or DELETE.",
     fix="Use one of these methods.",
-    requirements=("atp-3.5-http-method",),
 )
 SIDE_EFFECTS = Rule(
     "atp.side_effects", WARNING, points=5, section=SAFETY, spec="ATP 0.1 section 3.5.3",
     says="A call that is neither GET nor HEAD does not declare side effects, or denies those of its method.",
     fix="Set sideEffects to true where the call changes anything, and to false for a POST that only reads.",
-    requirements=("atp-3.5.3-side-effects", "atp-6.1-destructive"),
 )
 CONFIRMATION = Rule(
     "atp.confirmation", WARNING, points=2, section=SAFETY, spec="ATP 0.1 section 3.5.3",
     says="A capability asks for confirmation without a message.",
     fix="Add confirmation.message with the question for the user.",
-    requirements=("atp-3.5.3-message",),
 )
 WORKFLOW_STEP = Rule(
     "atp.workflow_step", WARNING, points=2, section=CONFORMANCE, spec="ATP 0.1 section 3.6",
     says="A workflow step is not the id of a capability of the manifest.",
     fix="Use ids of capabilities as steps.",
-    requirements=("atp-3.6-step",),
 )
 REFERENCE = Rule(
     "atp.reference", WARNING, points=3, section=CONFORMANCE, spec="ATP 0.1 section 3.7",
     says="A $ref does not resolve inside the document; it was removed.",
     fix="Refer to the manifest's own schemas: #/schemas/Name.",
-    requirements=("atp-3.7-reference",),
 )
 SIZE = Rule(
     "atp.size", WARNING, points=2, section=OPERABILITY, spec="ATP 0.1 section 6.1",
     says="The manifest is larger than 50 KB.",
     fix="Shorten it: link to the documentation instead of including it.",
-    requirements=("atp-6.1-size",),
 )
 CORS = Rule(
     "atp.cors", WARNING, points=1, section=OPERABILITY, spec="ATP 0.1 section 2.2",
     says="The response does not allow other origins to read it.",
     fix="Send Access-Control-Allow-Origin: *.",
-    requirements=("atp-2.2-cors",),
 )
 LAX = Rule(
     "atp.lax", WARNING, points=3, section=CONFORMANCE, spec="ATP 0.1 section 3.1",
@@ -122,146 +105,104 @@ PATH = Rule(
     "atp.path", WARNING, points=1, section=OPERABILITY, spec="ATP 0.1 section 2.1",
     says="The manifest is not served at /.well-known/agent.json.",
     fix="Serve it at /.well-known/agent.json too.",
-    requirements=("atp-2.1-path",),
 )
 MEMBER_TYPE = Rule(
     "atp.member_type", WARNING, points=1, section=CONFORMANCE, spec="ATP 0.1 section 3.1 to 3.8",
     says="A member has a different type than the specification requires.",
     fix="Write the member as the specification describes it.",
-    requirements=(
-        "atp-3.1-provider-type", "atp-3.1-auth-type", "atp-3.1-rateLimit-type", "atp-3.1-schemas-type",
-        "atp-3.1-policies-type", "atp-3.1-workflows-type", "atp-3.3-schemes", "atp-3.3-identity",
-        "atp-3.3-identity-required", "atp-3.3.1-scopes", "atp-3.4-requests-type",
-        "atp-3.4-burstLimit-type", "atp-3.4-window", "atp-3.5-parameters-type",
-        "atp-3.5-response-type", "atp-3.5-requiredScopes-type", "atp-3.5-sideEffects-type",
-        "atp-3.5-confirmation-type", "atp-3.5-deprecated-type", "atp-3.5-deprecationMessage-type",
-        "atp-3.5-confirmation-required-type", "atp-3.5-confirmation-message-type",
-        "atp-3.5.1-required-type", "atp-3.5.1-description-type", "atp-3.5.1-format-type",
-        "atp-3.5.1-minimum-type", "atp-3.5.1-maximum-type", "atp-3.5.1-pattern-type", "atp-3.5.1-enum",
-        "atp-3.6-conditional", "atp-3.8-training", "atp-3.8-inference", "atp-3.8-attribution",
-        "atp-3.8-caching", "atp-3.8-allowed", "atp-3.8-max-age",
-    ),
 )
 WORD = Rule(
     "atp.word", WARNING, points=1, section=CONFORMANCE, spec="ATP 0.1 section 3.3, 3.5.1 and 3.8",
     says="A member has a value that the specification does not list.",
     fix="Use one of the values that the specification lists.",
-    requirements=(
-        "atp-3.3-scheme-type", "atp-3.3-identity-format", "atp-3.3.2-in", "atp-3.5.1-types",
-        "atp-3.8-training", "atp-3.8-inference", "atp-3.8-attribution",
-    ),
 )
 ADDRESS = Rule(
     "atp.address", WARNING, points=1, section=CONFORMANCE, spec="ATP 0.1 section 3.2, 3.3, 3.4 and 3.8",
     says="A member that must be a URI or an email address is not a valid one.",
     fix="Write a URI, or for contact an email address.",
-    requirements=(
-        "atp-3.2-uri", "atp-3.2-contact", "atp-3.2-logo", "atp-3.3.1-refresh-url",
-        "atp-3.3.2-registration", "atp-3.4-tier-url", "atp-3.8-terms-url", "atp-3.8-privacy-url",
-    ),
 )
 CACHING = Rule(
     "atp.caching", WARNING, points=0.5, section=OPERABILITY, spec="ATP 0.1 section 2.2",
     says="The response does not declare how long it may be cached.",
     fix="Send Cache-Control: max-age=3600.",
-    requirements=("atp-2.2-cache",),
 )
 MAX_AGE = Rule(
     "atp.max_age", INFO, points=0, section=OPERABILITY, spec="ATP 0.1 section 2.2",
     says="The declared cache lifetime is not the recommended hour.",
     fix="Send Cache-Control: max-age=3600, unless the manifest changes more often.",
-    requirements=("atp-2.2-max-age",),
 )
 ETAG = Rule(
     "atp.etag", WARNING, points=0.5, section=OPERABILITY, spec="ATP 0.1 section 2.2",
     says="The response has no ETag, so clients cannot revalidate it.",
     fix="Send an ETag and answer If-None-Match.",
-    requirements=("atp-2.2-etag",),
 )
 REVALIDATION = Rule(
     "atp.revalidation", WARNING, points=0.5, section=OPERABILITY, spec="ATP 0.1 section 2.2",
     says="If-None-Match with the current ETag was answered with the whole manifest instead of 304.",
     fix="Answer If-None-Match with 304 while the ETag is the same.",
-    requirements=("atp-2.2-if-none-match",),
 )
 HOME_LINK = Rule(
     "atp.home_link", WARNING, points=0.5, section=OPERABILITY, spec="ATP 0.1 section 2.2",
     says="The front page has no Link field with the relation agent-manifest that names the manifest.",
     fix="Name /.well-known/agent.json with the relation agent-manifest in a Link field of the front page.",
-    requirements=("atp-2.2-link",),
 )
 OAUTH = Rule(
     "atp.oauth", WARNING, points=3, section=CONFORMANCE, spec="ATP 0.1 section 3.3.1",
     says="An OAuth flow lacks a required URL.",
     fix="Add authorizationUrl and tokenUrl to authorizationCode, and tokenUrl to clientCredentials.",
-    requirements=(
-        "atp-3.3.1-authorization-url", "atp-3.3.1-token-url", "atp-3.3.1-client-token-url",
-        "atp-3.3.1-flows",
-    ),
 )
 NO_OAUTH = Rule(
     "atp.no_oauth", INFO, points=0, section=COMPLETENESS, spec="ATP 0.1 section 3.3.1",
     says="Authentication is declared without OAuth 2.1.",
     fix="Offer OAuth 2.1 where agents act for a user.",
-    requirements=("atp-3.3.1-oauth",),
 )
 NO_USER_FLOW = Rule(
     "atp.no_user_flow", WARNING, points=0.5, section=COMPLETENESS, spec="ATP 0.1 section 3.3.1",
     says="OAuth is declared without the authorizationCode flow.",
     fix="Add the authorizationCode flow, with which users delegate access.",
-    requirements=("atp-3.3.1-user",),
 )
 API_KEY = Rule(
     "atp.api_key", WARNING, points=2, section=CONFORMANCE, spec="ATP 0.1 section 3.3.2",
     says="An API key is required, but its location or name is not declared.",
     fix="Add in and name.",
-    requirements=("atp-3.3.2-in", "atp-3.3.2-name"),
 )
 IDENTITY = Rule(
     "atp.identity", INFO, points=0, section=COMPLETENESS, spec="ATP 0.1 section 3.3.3",
     says="Agents must identify themselves in a format other than did:web.",
     fix="Accept did:web, which ties an agent to a domain.",
-    requirements=("atp-3.3.3-did-web",),
 )
 WINDOW = Rule(
     "atp.window", WARNING, points=1, section=CONFORMANCE, spec="ATP 0.1 section 3.4",
     says="The window of the rate limit is not a duration.",
     fix="Write it like 1m, 1h or 1d.",
-    requirements=("atp-3.4-window",),
 )
 PARAMETER_TEXT = Rule(
     "atp.parameter_text", INFO, points=0, section=COMPLETENESS, spec="ATP 0.1 section 3.5.1",
     says="A parameter has no description.",
     fix="Describe every parameter.",
-    requirements=("atp-3.5.1-description",),
 )
 CONSTRAINT = Rule(
     "atp.constraint", WARNING, points=1, section=CONFORMANCE, spec="ATP 0.1 section 3.5.1",
     says="A parameter allows no value: enum is empty, or minimum is above maximum.",
     fix="Correct the limits, or leave them out.",
-    requirements=("atp-3.5.1-enum", "atp-3.5.1-range"),
 )
 SCHEMA = Rule(
     "atp.schema", WARNING, points=2, section=CONFORMANCE, spec="ATP 0.1 section 3.5 and 3.7",
     says="A response or a reusable schema is not a valid JSON Schema 2020-12.",
     fix="Check the schema against the 2020-12 meta-schema.",
-    requirements=("atp-3.5-response-schema", "atp-3.7-schema"),
 )
 WORKFLOW = Rule(
     "atp.workflow", WARNING, points=2, section=CONFORMANCE, spec="ATP 0.1 section 3.6",
     says="A workflow lacks id, name, description or steps.",
     fix="Add the missing member.",
-    requirements=("atp-3.6-id", "atp-3.6-name", "atp-3.6-description", "atp-3.6-steps"),
 )
 WORKFLOW_BRANCH = Rule(
     "atp.workflow_branch", WARNING, points=1, section=CONFORMANCE, spec="ATP 0.1 section 3.6",
     says="A conditional has no condition, or names an id that is not a capability.",
     fix="Give it a condition, and ids of capabilities in onTrue and onFalse.",
-    requirements=("atp-3.6-key", "atp-3.6-condition", "atp-3.6-on-true", "atp-3.6-on-false"),
 )
 TERMS = Rule(
     "atp.terms", WARNING, points=1, section=COMPLETENESS, spec="ATP 0.1 section 3.8",
     says="Training is allowed under conditions that are not linked.",
     fix="Add termsUrl.",
-    requirements=("atp-3.8-conditions",),
 )

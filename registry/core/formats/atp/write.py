@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from registry.core.format_support.manifest import MAX_TEXTS, NAME_CHARS
@@ -27,10 +28,11 @@ from registry.core.format_support.writing.task import (
     kebab_case,
     service_description,
     service_name,
+    stated,
     unique,
     with_native,
 )
-from registry.core.formats.atp.capabilities import SLUG
+from registry.core.formats.atp.read import SLUG
 from registry.core.model.services import (
     AuthScheme,
     Capability,
@@ -54,11 +56,7 @@ def write(task: Task) -> WrittenDocument:
     sources: list[EntrySource] = []
     used_names: set[str] = set()
     ids: dict[str, str] = {}
-    for index, capability in task.capabilities():
-        call = http_call(index, capability, task.host, ACTION_METHODS)
-        if isinstance(call, str):
-            task.leave_out(index, call)
-            continue
+    for index, capability, call in task.entries(partial(http_call, task.host, ACTION_METHODS)):
         name = unique(kebab_case(capability.id), used_names, "-")
         ids.setdefault(capability.id, name)
         capabilities.append(_write_capability(task, name, index, capability, call))
@@ -82,8 +80,7 @@ def write(task: Task) -> WrittenDocument:
         or None,
         "policies": _write_policies(service) or None,
     }
-    members = {key: value for key, value in document.items() if value is not None}
-    return WrittenDocument(with_native(SLUG, service, members), sources)
+    return WrittenDocument(with_native(SLUG, service, document), sources)
 
 
 # --- the manifest ---------------------------------------------------------------------------------------------------
@@ -165,7 +162,7 @@ def _write_policies(service: Service) -> dict[str, Any]:
     }
     if caching is not None and caching[2] is not None:
         entry["caching"]["maxAge"] = int(caching[2])
-    return {key: value for key, value in entry.items() if value is not None}
+    return stated(entry)
 
 
 def _write_workflow(workflow: Workflow, ids: Mapping[str, str]) -> dict[str, Any] | None:
@@ -213,7 +210,7 @@ def _write_capability(task: Task, name: str, index: int, capability: Capability,
         "confirmation": _write_confirmation(capability),
         "deprecated": capability.deprecated,
     }
-    return with_native(SLUG, capability, {key: value for key, value in entry.items() if value is not None})
+    return with_native(SLUG, capability, entry)
 
 
 def _write_confirmation(capability: Capability) -> dict[str, Any] | None:
@@ -226,7 +223,7 @@ def _write_confirmation(capability: Capability) -> dict[str, Any] | None:
 
 def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
     """Return a parameter as section 3.5.1 writes it."""
-    entry = {
+    return stated({
         "name": parameter.name,
         "type": parameter.type,
         "required": parameter.required,
@@ -236,8 +233,7 @@ def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
         "format": parameter.text("format"),
         "pattern": parameter.text("pattern"),
         **{rule: parameter.number(rule) for rule in _RULES},
-    }
-    return {key: value for key, value in entry.items() if value is not None}
+    })  # fmt: skip
 
 
 WRITER: Final = Writer("ATP", write)

@@ -4,13 +4,12 @@ from typing import Final
 
 from registry.core.format_support.format import Format, PageHint, Role
 from registry.core.format_support.probing import ProbePath, never
+from registry.core.format_support.requirements import codes_in
 from registry.core.formats.awas import rules
-from registry.core.formats.awas.actions import SLUG
-from registry.core.formats.awas.dialects import PUBLISHED
+from registry.core.formats.awas.dialects import PUBLISHED, has_page_hint
 from registry.core.formats.awas.history import is_unversioned_break
-from registry.core.formats.awas.page_hint import has_page_hint
-from registry.core.formats.awas.read import OWN_PATHS, read, weak_dialect
-from registry.core.formats.awas.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
+from registry.core.formats.awas.read import OWN_PATHS, SLUG, read, weak_dialect
+from registry.core.formats.awas.requirements import REQUIREMENTS
 from registry.core.formats.awas.write import WRITER
 from registry.core.model.documents import Observation
 from registry.core.model.findings import rules_in
@@ -33,7 +32,7 @@ FORMAT: Final = Format(
     read=read,
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
-    checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
+    asks=codes_in(REQUIREMENTS),
     observations={Observation.UNVERSIONED_CHANGE: rules.UNVERSIONED_CHANGE},
     is_unversioned_break=is_unversioned_break,
     link_relations=("ai-actions",),

@@ -6,7 +6,7 @@ from typing import Final
 from registry.core.format_support.endpoints import link, page
 from registry.core.format_support.loose import homepage_of, license_of, provider_of, repository_of
 from registry.core.format_support.manifest import Notes, Object, map_of, native, short_text_of, text_of
-from registry.core.format_support.shapes import check_types, is_map
+from registry.core.format_support.shapes import OBJECT, check_types
 from registry.core.formats.awas import rules
 from registry.core.model.documents import Document
 from registry.core.model.services import Pointer, Protocol, Service
@@ -50,7 +50,7 @@ def _check_endpoints(body: Object, document: Document, notes: Notes) -> None:
         notes.add(rules.BRIDGE_LINK, "/endpoints", next((url for url in catalogue_urls if url is not None), ""))
     if not any(key.startswith("schema") for key in endpoints):
         notes.add(rules.BRIDGE_SCHEMA, "/endpoints")
-    check_types(body, {"endpoints": is_map, "interoperability": is_map}, "", rules.MEMBER_TYPE, notes)
+    check_types(body, {"endpoints": OBJECT, "interoperability": OBJECT}, "", rules.MEMBER_TYPE, notes)
     if not isinstance(body.get("capabilities", []), list | dict):
         notes.add(rules.MEMBER_TYPE, "/capabilities", body["capabilities"])
 

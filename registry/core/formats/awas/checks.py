@@ -4,25 +4,25 @@ Members and actions are checked for version 1.0 only, because other dialects use
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support.manifest import MAX_CAPABILITIES, MAX_TEXTS, Notes, Object, list_of, map_of, text_of
 from registry.core.format_support.shapes import (
+    FLAG,
     HOUR,
-    Kind,
+    INTEGER,
+    LIST,
+    OBJECT,
+    TEXT,
+    TEXTS,
     allows_any_origin,
     check_addresses,
     check_types,
     check_words,
     is_email,
-    is_flag,
-    is_integer,
-    is_list,
-    is_map,
-    is_text,
-    is_texts,
     max_age,
+    missing_texts,
 )
 from registry.core.formats.awas import rules
 from registry.core.model.documents import Document, Json
@@ -36,22 +36,12 @@ _VERSION = re.compile(r"1\.\d{1,3}(?:\.\d{1,3})?")
 _KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 _JSON_TYPES: Final = ("string", "number", "integer", "boolean", "object", "array", "null")
-_TOP: Final[Mapping[str, Kind]] = {
-    "baseUrl": is_text,
-    **dict.fromkeys(("contact", "authentication", "rateLimit"), is_map),
-}
-_AUTHENTICATION: Final[Mapping[str, Kind]] = {"required": is_flag, "methods": is_texts}
-_RATE_LIMIT: Final[Mapping[str, Kind]] = {"requests": is_integer, "window": is_text, "scope": is_text}
-_ACTION: Final[Mapping[str, Kind]] = {
-    "parameters": is_list,
-    **dict.fromkeys(("result", "rateLimit", "authentication"), is_map),
-}
-_PARAMETER: Final[Mapping[str, Kind]] = {
-    "required": is_flag,
-    "validation": is_map,
-    **dict.fromkeys(("description", "format", "selector"), is_text),
-}
-_RESULT: Final[Mapping[str, Kind]] = {"itemSelector": is_text, **dict.fromkeys(("properties", "pagination"), is_map)}
+TOP: Final = {"baseUrl": TEXT, "contact": OBJECT, "authentication": OBJECT, "rateLimit": OBJECT}
+AUTHENTICATION: Final = {"required": FLAG, "methods": TEXTS}
+RATE_LIMIT: Final = {"requests": INTEGER, "window": TEXT, "scope": TEXT}
+ACTION: Final = {"parameters": LIST, "result": OBJECT, "rateLimit": OBJECT, "authentication": OBJECT}
+PARAMETER: Final = {"required": FLAG, "description": TEXT, "format": TEXT, "selector": TEXT, "validation": OBJECT}
+RESULT: Final = {"itemSelector": TEXT, "properties": OBJECT, "pagination": OBJECT}
 
 _TOP_NAMES: Final = frozenset(
     {"$schema", "version", "name", "description", "baseUrl", "contact", "authentication", "rateLimit", "actions",
@@ -71,7 +61,7 @@ _SELECTOR = re.compile(rf"\s*{_SIMPLE}(?:\s*[>+~,]\s*{_SIMPLE}|\s+{_SIMPLE})*\s*
 
 def check(body: Object, notes: Notes) -> None:
     """Check the document apart from its actions, which `check_action` checks one by one."""
-    check_types(body, _TOP, "", rules.MEMBER_TYPE, notes)
+    check_types(body, TOP, "", rules.MEMBER_TYPE, notes)
     version = text_of(body, "version")
     if version is not None and not _VERSION.fullmatch(version):
         notes.add(rules.VERSION, "/version", version)
@@ -105,7 +95,7 @@ def check_path(document: Document, notes: Notes) -> None:
 
 
 def check_action(action: Object, name: str, pointer: str, notes: Notes) -> None:
-    check_types(action, _ACTION, pointer, rules.MEMBER_TYPE, notes)
+    check_types(action, ACTION, pointer, rules.MEMBER_TYPE, notes)
     if not _KEBAB.fullmatch(name):
         notes.add(rules.KEBAB, at(pointer, "id"), name)
     _check_auth_and_rate_limit(action, pointer, notes)
@@ -128,7 +118,7 @@ def is_selector(text: Json) -> bool:
 
 def _check_auth_and_rate_limit(holder: Object, pointer: str, notes: Notes) -> None:
     """Check rate limit and authentication, of the site or of an action; the reader checks the windows."""
-    for key, kinds in (("authentication", _AUTHENTICATION), ("rateLimit", _RATE_LIMIT)):
+    for key, kinds in (("authentication", AUTHENTICATION), ("rateLimit", RATE_LIMIT)):
         check_types(holder.get(key), kinds, at(pointer, key), rules.MEMBER_TYPE, notes)
 
 
@@ -141,7 +131,7 @@ def _check_names(holder: Object, known_names: frozenset[str], pointer: str, note
 def _check_parameter(parameter: Json, pointer: str, notes: Notes) -> None:
     if not isinstance(parameter, dict):
         return
-    check_types(parameter, _PARAMETER, pointer, rules.MEMBER_TYPE, notes)
+    check_types(parameter, PARAMETER, pointer, rules.MEMBER_TYPE, notes)
     check_words(parameter, {"type": _JSON_TYPES}, pointer, rules.VALUE_TYPE, notes)
     if "example" not in parameter:
         notes.add(rules.EXAMPLE, at(pointer, "example"))
@@ -150,11 +140,9 @@ def _check_parameter(parameter: Json, pointer: str, notes: Notes) -> None:
 
 
 def _check_result(result: Object, pointer: str, notes: Notes) -> None:
-    for key in ("type", "selector"):
-        if not text_of(result, key):
-            notes.add(rules.RESULT, at(pointer, key), result.get(key, ""))
+    missing_texts(result, ("type", "selector"), pointer, rules.RESULT, notes)
     check_words(result, {"type": ("single", "list", "table", "form")}, pointer, rules.WORD, notes)
-    check_types(result, _RESULT, pointer, rules.MEMBER_TYPE, notes)
+    check_types(result, RESULT, pointer, rules.MEMBER_TYPE, notes)
     for selector_pointer, selector in _selectors(result, pointer):
         _check_selector(selector, selector_pointer, notes)
 

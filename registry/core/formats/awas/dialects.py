@@ -1,5 +1,6 @@
 """The dialects of AWAS. They contradict each other, so one is chosen first and the document is graded by it alone."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,6 +25,7 @@ class Dialect:
     published: bool = False
 
 
+_PAGE_HINT = re.compile(rb"\sdata-(?:awas|ai)-[a-z]", re.IGNORECASE)
 _TEXTS: Final = ("name", "description")
 _ANYWHERE: Final = ("endpoint", "url", "path")
 
@@ -78,3 +80,9 @@ def _is_bridge(value: Object) -> bool:
         actions.get("discover"),
     )
     return any(isinstance(url, str) and url.strip() for url in catalogue_urls)
+
+
+def has_page_hint(body: bytes) -> bool:
+    """Return whether the page has attributes `data-awas-*` or `data-ai-*`: only a hint, never a capability."""
+    # plain search first, because the pattern would dominate the cost of processing a page
+    return b"data-a" in body.lower() and _PAGE_HINT.search(body) is not None

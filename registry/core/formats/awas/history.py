@@ -9,11 +9,9 @@ _CALL: Final = ("path", "method")
 
 
 def is_unversioned_break(before: Json, after: Json) -> bool | None:
-    """Return whether `after` breaks callers of `before` under the same version; False for a new version.
-
-    None: the change is compatible, so it says nothing. Callers break when an action is gone, is called in another way,
-    or demands a parameter that it did not demand.
-    """
+    """Return whether `after` breaks callers of `before` under the same version; False for a new version. None: the
+    change is compatible, so it says nothing. Callers break when an action is gone, is called in another way, or demands
+    a parameter that it did not demand."""
     if not isinstance(before, dict) or not isinstance(after, dict):
         return None
     if before.get("version") != after.get("version"):

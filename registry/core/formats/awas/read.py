@@ -1,44 +1,80 @@
-"""Recognise AWAS documents and read them into a service (AWAS 1.0, Top-Level Properties)."""
+"""Recognise AWAS documents and read them into a service (Top-Level Properties, Action Object Structure)."""
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from registry.core.format_support.endpoints import claim, endpoint, link, origin_of
 from registry.core.format_support.loose import homepage_of, license_of, pricing_of, provider_of, repository_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
+    MAX_CAPABILITIES,
     MAX_TEXTS,
     NAME_CHARS,
     TEXT_CHARS,
     Notes,
     Object,
+    clean_json,
     first_text,
+    flag_of,
     has_placeholder,
     has_template,
+    is_repeated,
     list_of,
     map_of,
+    members,
     native,
+    own_members,
     short_text_of,
+    slug,
     text_of,
+    texts_of,
     with_provenance,
 )
+from registry.core.format_support.params import list_schema, object_schema, property_of
+from registry.core.format_support.security import NOTHING_NEEDED
+from registry.core.format_support.shapes import missing_texts
+from registry.core.format_support.vocabulary import auth_type, http_method, rate_limit_object, rate_limit_text
 from registry.core.formats.awas import bridge, rules
-from registry.core.formats.awas.actions import (
-    SLUG,
-    ActionCatalogue,
-    auth_of,
-    capabilities,
-    customer_actions,
-    rate_limit,
-)
-from registry.core.formats.awas.checks import check, check_path, check_served
+from registry.core.formats.awas.checks import check, check_action, check_path, check_served
 from registry.core.formats.awas.dialects import BRIDGE, CUSTOMER, DIALECTS, GRADED, Dialect, dialect_of
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Pointer, Policies, Relations, Service, Workflow
+from registry.core.model.services import (
+    Auth,
+    AuthScheme,
+    Capability,
+    Confirmation,
+    Invocation,
+    Origin,
+    Pointer,
+    Policies,
+    RateLimit,
+    Relations,
+    Service,
+    Workflow,
+)
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
+SLUG: Final = "awas"
+MAX_SCHEMES: Final = 10  # a low limit, because every action repeats the schemes that it needs
+
+_ACTION_READ: Final = frozenset({
+    "id", "action_id", "name", "label", "title", "description", "path", "endpoint", "url", "method", "http_method",
+    "parameters", "inputs", "params", "inputSchema", "request_schema", "outputSchema", "response_schema", "outputs",
+    "rateLimit", "rate_limits", "auth_required", "authentication_required", "auth_headers", "authScopes",
+    "required_scopes", "side_effect", "reversible", "requires_user_confirmation",
+})  # fmt: skip
+"""Members that the model expresses. Results, which are selectors of a page, and statuses are kept unchanged."""
+_CALLED: Final = frozenset({"", "api", "http", "https", "rest", "endpoint", "webhook", "form"})
+"""Types of actions that are HTTP calls, whose method must be named."""
+_LISTS: Final = ("parameters", "inputs", "params")
+_SCHEMAS: Final = ("inputSchema", "request_schema")
+_OUTPUT_SCHEMAS: Final = ("outputSchema", "response_schema")
+_ID_1_1 = re.compile(r"[a-z_][a-z0-9_]*")
+_WINDOW = re.compile(r"\d+[smhd]")
+_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 MAX_POINTERS: Final = 10
 _READ: Final = frozenset({
     "version", "specVersion", "schemaVersion", "schema_version", "name", "appName", "description", "siteDescription",
@@ -47,8 +83,7 @@ _READ: Final = frozenset({
 OWN_PATHS: Final = re.compile(r"/(?:ai-actions|awas|mcp-manifest|a2a-manifest|mcp-actions)\.json$")
 
 _POINTERS: Final = {
-    "name": "/name",
-    "description": "/description",
+    **own_members("name", "description"),
     "base_url": "/baseUrl",
     "provider": "/contact",
     "capabilities": "/actions",
@@ -59,10 +94,8 @@ _POINTERS: Final = {
 
 
 def weak_dialect(document: Document) -> str | None:
-    """Return the dialect, or None for a document that is not AWAS.
-
-    No member identifies AWAS, so this is a weak test: it counts at the format's own paths, after all strong tests.
-    """
+    """Return the dialect, or None for a document that is not AWAS. No member identifies AWAS, so this is a weak test:
+    it counts at the format's own paths, after all strong tests."""
     return dialect_of(document.value) if isinstance(document.value, dict) else None
 
 
@@ -74,7 +107,9 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     definition = DIALECTS[dialect]
     if not definition.published:
         notes.add(rules.DIALECT, "", definition.name)
-    _check_required(body, definition, notes)
+    missing_texts(body, definition.required, "", rules.REQUIRED, notes)
+    for key in ("name", "description"):
+        has_template(body, (key,), "", notes)
     if definition.published:
         check_path(document, notes)
     if definition.name == GRADED:
@@ -105,14 +140,6 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         native=native(SLUG, body, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
-
-
-def _check_required(body: Object, dialect: Dialect, notes: Notes) -> None:
-    for key in dialect.required:
-        if not short_text_of(body, key):
-            notes.add(rules.REQUIRED, at("", key), body.get(key, ""))
-    for key in ("name", "description"):
-        has_template(body, (key,), "", notes)
 
 
 def _text(body: Object, chars: int, *keys: str) -> str | None:
@@ -155,3 +182,280 @@ def _read_step(step: Json) -> str | None:
     if isinstance(step, str):
         return line(step, ID_CHARS) or None
     return first_text(step, "action", "actionId", "id", chars=ID_CHARS)
+
+
+# --- actions of all dialects ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ActionCatalogue:
+    """The facts that all actions of a document share. Paths are resolved against `base` (RFC 3986)."""
+
+    document: Document
+    dialect: Dialect
+    base: str
+    auth: Auth
+    notes: Notes
+
+
+def capabilities(catalogue: ActionCatalogue, actions: list[Json]) -> Iterator[Capability]:
+    """Yield the usable actions; unusable ones are noted and left out."""
+    seen: set[str] = set()
+    for pointer, action in members(actions, "/actions", rules.ACTION, catalogue.notes):
+        name = _read_name(catalogue, action, pointer, seen)
+        call = _read_call(catalogue, action, name, pointer) if name else None
+        if name and call:
+            yield _read_capability(catalogue, action, name, pointer, call)
+
+
+def customer_actions(catalogue: ActionCatalogue, actions: Object) -> Iterator[Capability]:
+    """Yield the pages for people in `{key: {type, url, label}}`."""
+    for key, action in list(actions.items())[:MAX_CAPABILITIES]:
+        pointer, name = at("/customer_actions", key), line(key, ID_CHARS)
+        if not name or not isinstance(action, dict) or not text_of(action, "url"):
+            catalogue.notes.add(rules.ACTION_REQUIRED, pointer, name)
+            continue
+        call = _read_navigation(
+            catalogue, action["url"], at(pointer, "url"), Origin(catalogue.document.url, pointer, SLUG)
+        )
+        yield Capability(
+            name,
+            first_text(action, "label", "name", chars=NAME_CHARS) or name,
+            text_of(action, "description"),
+            title=first_text(action, "label", "name", chars=NAME_CHARS),
+            native=native(SLUG, action, _ACTION_READ),
+            tags=(kind,) if (kind := short_text_of(action, "type")) else (),
+            invocations=(call,),
+        )
+
+
+def rate_limit(limit: Json, pointer: str, notes: Notes) -> RateLimit | None:
+    """Return the limit in `{requests, window}` or in a text like 60/minute; note a malformed window."""
+    if isinstance(limit, str):
+        return rate_limit_text(line(limit, NAME_CHARS))
+    window = short_text_of(limit, "window")
+    if window is not None and not _WINDOW.fullmatch(window):
+        notes.add(rules.WINDOW, at(pointer, "window"), window)
+    return rate_limit_object(limit)
+
+
+def _read_name(catalogue: ActionCatalogue, action: Object, pointer: str, seen: set[str]) -> str | None:
+    dialect, notes = catalogue.dialect, catalogue.notes
+    key = next((key for key in dialect.ids if text_of(action, key, ID_CHARS)), None)
+    if key is None:
+        notes.add(rules.ACTION_REQUIRED, at(pointer, dialect.ids[0]), action.get(dialect.ids[0], ""))
+        return None
+    identifier = text_of(action, key, ID_CHARS) or ""
+    name = slug(identifier) if key == "name" else identifier
+    if is_repeated(name, seen, at(pointer, key), notes):
+        return None
+    return None if has_template(action, (key, "name", "description"), pointer, notes) else name
+
+
+def _read_call(catalogue: ActionCatalogue, action: Object, name: str, pointer: str) -> Invocation | None:
+    dialect, notes = catalogue.dialect, catalogue.notes
+    origin = Origin(catalogue.document.url, pointer, SLUG)
+    target_key = next((key for key in dialect.targets if text_of(action, key)), None)
+    if target_key is None and not dialect.published and short_text_of(action, "type"):
+        # the site describes something that a person or a script on its page does
+        return Invocation("instructions", name=short_text_of(action, "type"), origin=origin)
+    if target_key is None:
+        notes.add(rules.ACTION_REQUIRED, at(pointer, dialect.targets[0]), name)
+        return None
+    declared_method = first_text(action, *dialect.methods, chars=20)
+    if _is_navigation(action, declared_method, action[target_key], dialect.published):
+        if declared_method is not None and dialect.published:
+            notes.add(rules.METHOD, at(pointer, dialect.methods[0]), declared_method)
+        return _read_navigation(catalogue, action[target_key], at(pointer, target_key), origin)
+    if declared_method is None:
+        notes.add(rules.ACTION_REQUIRED, at(pointer, dialect.methods[0]), name)
+        return None
+    method = next(filter(None, (http_method(action, key) for key in dialect.methods)), None)
+    if method is None:
+        notes.add(rules.METHOD, at(pointer, dialect.methods[0]), declared_method)
+    address = endpoint(action[target_key], catalogue.base, catalogue.document, at(pointer, target_key), notes)
+    limit = action.get("rateLimit", action.get("rate_limits"))
+    return Invocation(
+        "http",
+        address.url if address else None,
+        method,
+        auth=_read_auth(catalogue, action),
+        scopes=texts_of(action, "authScopes") or texts_of(action, "required_scopes"),
+        rate_limit=rate_limit(limit, at(pointer, "rateLimit"), notes),
+        templated=address is not None and address.templated,
+        origin=origin,
+    )
+
+
+def _is_navigation(action: Object, declared_method: str | None, target: Json, is_published: bool) -> bool:
+    """Return whether the action opens a page or another scheme (`tel:`) instead of calling an API."""
+    kind = (short_text_of(action, "type") or "").lower()
+    has_other_scheme = isinstance(target, str) and _SCHEME.match(target.strip()) is not None
+    return (
+        (declared_method or "").lower() == "navigate"
+        or (declared_method is None and kind.startswith("navigat"))
+        # undocumented dialects name a function of the page ("client_side_helper") instead of a method
+        or (declared_method is None and not is_published and kind not in _CALLED)
+        or has_other_scheme
+    )
+
+
+def _read_navigation(catalogue: ActionCatalogue, target: Json, pointer: str, origin: Origin) -> Invocation:
+    """Return the navigation. A URI of another scheme, such as `tel:`, becomes its name: it has no endpoint."""
+    uri = line(target, NAME_CHARS) if isinstance(target, str) else ""
+    if _SCHEME.match(uri):
+        return Invocation("navigation", name=uri, origin=origin)
+    address = endpoint(target, catalogue.base, catalogue.document, pointer, catalogue.notes)
+    templated = address is not None and address.templated
+    return Invocation("navigation", address.url if address else None, templated=templated, origin=origin)
+
+
+def _read_auth(catalogue: ActionCatalogue, action: Object) -> Auth | None:
+    declared = map_of(action, "authentication")
+    if declared:
+        return auth_of(declared, catalogue.base)
+    for key in ("authentication_required", "auth_required"):
+        is_required = flag_of(action, key)
+        if is_required is not None:
+            headers = texts_of(action, "auth_headers")
+            header_schemes = tuple(AuthScheme("api_key", "header", header) for header in headers)
+            together = (tuple(range(len(headers))),) if len(headers) > 1 else ()
+            if not is_required:
+                return NOTHING_NEEDED
+            return Auth(header_schemes or catalogue.auth.schemes, True, together)
+    return None
+
+
+def auth_of(auth: Object, base: str) -> Auth:
+    """Read `{required, methods}` of version 1.0 or `{type, token_endpoint, ...}` of other dialects."""
+    words = texts_of(auth, "methods", most=MAX_SCHEMES) or tuple(filter(None, [short_text_of(auth, "type")]))
+    kinds = [(word, kind) for word in words if (kind := auth_type(word)) is not None]
+    schemes = tuple(
+        AuthScheme(
+            kind,
+            authorization_url=link(auth.get("authorization_endpoint"), base),
+            token_url=link(auth.get("token_endpoint"), base),
+            note=word if kind == "custom" else None,
+        )
+        for word, kind in kinds
+    )
+    return Auth(schemes, flag_of(auth, "required"))
+
+
+def _read_capability(
+    catalogue: ActionCatalogue, action: Object, name: str, pointer: str, call: Invocation
+) -> Capability:
+    dialect, notes = catalogue.dialect, catalogue.notes
+    if dialect.published:
+        missing_texts(action, ("name", "description"), pointer, rules.ACTION_TEXT, notes)
+    if dialect.name == GRADED:
+        check_action(action, name, pointer, notes)
+    if dialect.name == "1.1" and not _ID_1_1.fullmatch(name):
+        notes.add(rules.ID, at(pointer, "id"), name)
+    return Capability(
+        id=name,
+        name=first_text(action, "name", "label", chars=NAME_CHARS) or name,
+        title=first_text(action, "title", "name", "label", chars=NAME_CHARS),
+        description=text_of(action, "description"),
+        params=_read_inputs(action, pointer, dialect.published, notes),
+        result=_read_outputs(action),
+        side_effects=_read_side_effects(action),
+        confirmation=_read_confirmation(action),
+        idempotent=True if action.get("sideEffect") == "idempotent" else None,
+        reversible=flag_of(action, "reversible"),
+        invocations=(call,),
+        native=native(SLUG, action, _ACTION_READ),
+    )
+
+
+def _read_side_effects(action: Object) -> bool | None:
+    """Return the side effects that the action declares in any dialect, or None."""
+    declared = flag_of(action, "side_effect")
+    if declared is not None:
+        return declared
+    if isinstance(action.get("sideEffect"), str):
+        return action["sideEffect"] != "safe"
+    if isinstance(action.get("side_effects"), list):
+        return bool(list_of(action, "side_effects"))
+    return None
+
+
+def _read_confirmation(action: Object) -> Confirmation | None:
+    is_required = flag_of(action, "requires_user_confirmation")
+    if is_required or action.get("sideEffect") == "destructive":
+        return Confirmation(True)
+    return Confirmation(False) if is_required is False else None
+
+
+# --- parameters and results as JSON Schema; CSS selectors, meant for browsers, are dropped ----------------------------
+
+
+def _read_inputs(action: Object, pointer: str, graded: bool, notes: Notes) -> dict[str, Any] | None:
+    """Return the schema of the action's parameters, from any member; `graded`: check their required members."""
+    for key in _SCHEMAS:
+        if isinstance(action.get(key), dict):
+            schema: dict[str, Any] = clean_json(action[key])
+            return schema
+    for key in _LISTS:
+        parameters = action.get(key)
+        if isinstance(parameters, list):
+            if graded:
+                _check_parameters(parameters, at(pointer, key), notes)
+            return list_schema([_with_validation(parameter) for parameter in parameters])
+        if isinstance(parameters, dict):
+            return _read_map_schema(parameters)
+    return None
+
+
+def _read_outputs(action: Object) -> dict[str, Any] | None:
+    for key in _OUTPUT_SCHEMAS:
+        if isinstance(action.get(key), dict):
+            schema: dict[str, Any] = clean_json(action[key])
+            return schema
+    if isinstance(action.get("outputs"), list):
+        return list_schema(list_of(action, "outputs"))
+    return _read_result_schema(map_of(action, "result"))
+
+
+def _check_parameters(parameters: list[Json], pointer: str, notes: Notes) -> None:
+    for index, parameter in enumerate(parameters):
+        parameter_pointer = at(pointer, index)
+        holder = parameter if isinstance(parameter, dict) else {}
+        for key in ("name", "type", "required"):
+            if key not in holder:
+                notes.add(rules.PARAMETER, at(parameter_pointer, key))
+        if "description" not in holder:
+            notes.add(rules.PARAMETER_TEXT, at(parameter_pointer, "description"))
+        choices = holder.get("enum")
+        if "enum" in holder and not (isinstance(choices, list) and choices):
+            notes.add(rules.ENUM, at(parameter_pointer, "enum"), choices)
+
+
+def _with_validation(parameter: Json) -> Json:
+    """Return the parameter with its own members and the JSON Schema keywords of its `validation`."""
+    return {**map_of(parameter, "validation"), **parameter} if isinstance(parameter, dict) else parameter
+
+
+def _read_map_schema(parameters: Object) -> dict[str, Any]:
+    """Read `{required: [names], optional: [names]}`, `{name: text}` or `{name: {type, ...}}`."""
+    if isinstance(parameters.get("required"), list):
+        required = texts_of(parameters, "required")
+        return object_schema([(name, {}) for name in (*required, *texts_of(parameters, "optional"))], required)
+    properties = [(line(name, NAME_CHARS), _read_field_schema(field)) for name, field in parameters.items()]
+    required_names = [
+        name for name, field in parameters.items() if isinstance(field, dict) and field.get("required") is True
+    ]
+    return object_schema(properties, required_names)
+
+
+def _read_field_schema(field: Json) -> dict[str, Any]:
+    if isinstance(field, dict):
+        return property_of(field)
+    return {"type": "string", "description": line(field, TEXT_CHARS)} if isinstance(field, str) else {}
+
+
+def _read_result_schema(result: Object) -> dict[str, Any] | None:
+    if not result:
+        return None
+    fields = object_schema([(line(name, NAME_CHARS), {}) for name in map_of(result, "properties")], ())
+    return {"type": "array", "items": fields} if result.get("type") in ("list", "table") else fields

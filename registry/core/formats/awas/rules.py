@@ -8,19 +8,16 @@ REQUIRED = Rule(
     "awas.required", ERROR, points=6, section=CONFORMANCE, spec="AWAS 1.0, Top-Level Properties",
     says="version, name or description is missing, or not a text.",
     fix="Add the missing member.",
-    requirements=("awas-top-version", "awas-top-name", "awas-top-description", "awas-rule-1"),
 )
 ACTION = Rule(
     "awas.action", ERROR, points=8, section=CONFORMANCE, spec="AWAS 1.0, Action Object Structure",
     says="A member of actions is not an object; it was left out.",
     fix="Write every action as an object.",
-    requirements=("awas-action-object",),
 )
 ACTION_REQUIRED = Rule(
     "awas.action_required", ERROR, points=10, section=CONFORMANCE, spec="AWAS 1.0, Action Object Structure",
     says="An action lacks id, path or method; it was left out.",
     fix="Add the missing member.",
-    requirements=("awas-action-id", "awas-action-path", "awas-action-method", "awas-rule-1"),
 )
 DIALECT = Rule(
     "awas.dialect", WARNING, points=6, section=CONFORMANCE, spec="AWAS 1.0, JSON Manifest Structure",
@@ -32,43 +29,36 @@ ACTION_TEXT = Rule(
     "awas.action_text", WARNING, points=3, section=CONFORMANCE, spec="AWAS 1.0, Action Object Structure",
     says="An action has no name or no description.",
     fix="Add both.",
-    requirements=("awas-action-name", "awas-action-description", "awas-rule-1"),
 )
 PARAMETER = Rule(
     "awas.parameter", WARNING, points=3, section=CONFORMANCE, spec="AWAS 1.0, Parameter Object Structure",
     says="A parameter lacks name, type or required.",
     fix="Add the missing member.",
-    requirements=("awas-parameter-name", "awas-parameter-type", "awas-parameter-required", "awas-rule-1"),
 )
 PARAMETER_TEXT = Rule(  # without price: the complete example of the specification has such a parameter itself
     "awas.parameter_text", INFO, points=0, section=CONFORMANCE, spec="AWAS 1.0, Parameter Object Structure",
     says="A parameter has no description.",
     fix="Describe every parameter.",
-    requirements=("awas-parameter-description", "awas-rule-1"),
 )
 METHOD = Rule(
     "awas.method", WARNING, points=3, section=CONFORMANCE, spec="AWAS 1.0, Action Object Structure",
     says="A method is not an HTTP method.",
     fix="Use GET, POST, PUT, PATCH or DELETE.",
-    requirements=("awas-action-methods",),
 )
 ENUM = Rule(
     "awas.enum", WARNING, points=1, section=CONFORMANCE, spec="AWAS 1.0, Validation",
     says="enum is not a list with at least one value.",
     fix="List the allowed values, or leave enum out.",
-    requirements=("awas-parameter-enum", "awas-rule-6"),
 )
 WINDOW = Rule(
     "awas.window", WARNING, points=1, section=CONFORMANCE, spec="AWAS 1.0, Validation",
     says="The window of a rate limit is not a number followed by s, m, h or d.",
     fix="Write it like 30s, 1m, 1h or 1d.",
-    requirements=("awas-rule-5",),
 )
 SIZE = Rule(
     "awas.size", WARNING, points=2, section=OPERABILITY, spec="AWAS 1.0, Best Practices",
     says="The manifest is larger than 100 KB.",
     fix="Shorten it.",
-    requirements=("awas-best-1",),
 )
 ID = Rule(
     "awas.id", INFO, points=0, section=CONFORMANCE, spec="AWAS 1.0, Best Practices",
@@ -81,21 +71,18 @@ BRIDGE = Rule(
     spec="AWAS 1.0, MCP and A2A Integration, Manifest Requirements",
     says="The bridge manifest lacks a section that its protocol must have.",
     fix="Add capabilities and endpoints, and for A2A interoperability.",
-    requirements=("awas-bridge-json", "awas-bridge-mcp", "awas-bridge-a2a"),
 )
 BRIDGE_LINK = Rule(
     "awas.bridge_link", WARNING, points=3, section=CONFORMANCE,
     spec="AWAS 1.0, MCP and A2A Integration, Manifest Requirements",
     says="The bridge does not link the catalogue of actions.",
     fix="Name the catalogue's path in endpoints.",
-    requirements=("awas-bridge-catalogue",),
 )
 BRIDGE_SCHEMA = Rule(
     "awas.bridge_schema", WARNING, points=1, section=COMPLETENESS,
     spec="AWAS 1.0, MCP and A2A Integration, Manifest Requirements",
     says="The bridge does not link the schema of the actions.",
     fix="Add the schema's address to endpoints.",
-    requirements=("awas-bridge-mcp-links", "awas-bridge-schema"),
 )
 HINT = Rule(
     "awas.hint", INFO, points=0, section=CONFORMANCE, spec="AWAS 1.0, HTML Attributes",
@@ -107,13 +94,11 @@ PATH = Rule(
     "awas.path", WARNING, points=1, section=OPERABILITY, spec="AWAS 1.0, File Formats",
     says="The manifest is not served at /.well-known/ai-actions.json.",
     fix="Serve it at this path as well.",
-    requirements=("awas-path",),
 )
 VERSION = Rule(
     "awas.version", WARNING, points=1, section=CONFORMANCE, spec="AWAS 1.0, Top-Level Properties and Versioning",
     says="version is not a 1.x version of AWAS.",
     fix="Set version to \"1.0\".",
-    requirements=("awas-top-current", "awas-version-form"),
 )
 NO_ACTIONS = Rule(
     "awas.no_actions", WARNING, points=0, section=COMPLETENESS, spec="AWAS 1.0, Top-Level Properties",
@@ -125,81 +110,59 @@ MEMBER_TYPE = Rule(
     "awas.member_type", WARNING, points=1, section=CONFORMANCE, spec="AWAS 1.0, JSON Manifest Structure",
     says="A member has a different type than the specification requires.",
     fix="Write the member as the specification shows it.",
-    requirements=(
-        "awas-top-baseUrl-type", "awas-top-contact-type", "awas-top-authentication-type",
-        "awas-top-authentication-required-type", "awas-top-authentication-methods-type",
-        "awas-top-rateLimit-type", "awas-top-rateLimit-requests-type", "awas-top-rateLimit-scope-type",
-        "awas-action-parameters-type", "awas-action-result-type", "awas-action-rateLimit-type",
-        "awas-action-authentication-type", "awas-parameter-required-type",
-        "awas-parameter-description-type", "awas-parameter-format-type",
-        "awas-parameter-selector-type", "awas-parameter-validation-type",
-        "awas-result-itemSelector-type", "awas-result-properties-type", "awas-result-pagination-type",
-        "awas-bridge-shape",
-    ),
 )
 WORD = Rule(
     "awas.word", WARNING, points=1, section=CONFORMANCE, spec="AWAS 1.0, Result Object Structure",
     says="A result's type is not single, list, table or form.",
     fix="Use one of these.",
-    requirements=("awas-result-types",),
 )
 VALUE_TYPE = Rule(
     "awas.value_type", WARNING, points=1, section=CONFORMANCE, spec="AWAS 1.0, Validation",
     says="A parameter's type is not a JSON Schema type.",
     fix="Use string, number, boolean, object, array or null, and format for the rest.",
-    requirements=("awas-parameter-types", "awas-data-types", "awas-rule-7"),
 )
 ADDRESS = Rule(
     "awas.address", WARNING, points=1, section=CONFORMANCE, spec="AWAS 1.0, Validation",
     says="A contact's url or email is not valid.",
     fix="Write an absolute URL, or for email an email address.",
-    requirements=("awas-top-email", "awas-rule-4"),
 )
 RESULT = Rule(
     "awas.result", WARNING, points=2, section=CONFORMANCE, spec="AWAS 1.0, Result Object Structure",
     says="A result has no type or no selector.",
     fix="Add both.",
-    requirements=("awas-result-type", "awas-result-selector", "awas-rule-1"),
 )
 UNVERSIONED_CHANGE = Rule(
     "awas.unversioned_change", INFO, points=0, section=CONFORMANCE, spec="AWAS 1.0, Best Practices",
     says="Since an earlier visit, an action went or demands more of its callers, under the same version.",
     fix="Raise the version with changes that break callers.",
-    requirements=("awas-best-6",),
 )
 SELECTOR = Rule(
     "awas.selector", WARNING, points=1, section=CONFORMANCE, spec="AWAS 1.0, Validation",
     says="A selector is not a CSS selector.",
     fix="Write a CSS selector, for example input[name='q'].",
-    requirements=("awas-rule-3",),
 )
 EXAMPLE = Rule(
     "awas.example", INFO, points=0, section=COMPLETENESS, spec="AWAS 1.0, Best Practices",
     says="A parameter has no example.",
     fix="Add an example value.",
-    requirements=("awas-best-3",),
 )
 KEBAB = Rule(
     "awas.kebab", INFO, points=0, section=CONFORMANCE, spec="AWAS 1.0, Best Practices",
     says="An action's id is not lower case words joined by hyphens.",
     fix="Write ids like search-products; keep those that clients already use.",
-    requirements=("awas-best-8",),
 )
 EXTENSION = Rule(
     "awas.extension", INFO, points=0, section=CONFORMANCE, spec="AWAS 1.0, Extensions",
     says="A custom member does not begin with x-.",
     fix="Name custom members with the prefix x-.",
-    requirements=("awas-extension",),
 )
 CORS = Rule(
     "awas.cors", WARNING, points=0.5, section=OPERABILITY, spec="AWAS 1.0, Content Negotiation",
     says="The response does not allow other origins to read it.",
     fix="Send Access-Control-Allow-Origin: *.",
-    requirements=("awas-serve-cors",),
 )
 CACHING = Rule(
     "awas.caching", INFO, points=0, section=OPERABILITY, spec="AWAS 1.0, Best Practices and Content Negotiation",
     says="The response does not declare the recommended cache lifetime of one hour.",
     fix="Send Cache-Control: public, max-age=3600.",
-    requirements=("awas-serve-cache", "awas-best-7"),
 )

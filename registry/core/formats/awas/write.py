@@ -1,6 +1,7 @@
 """Write an AWAS 1.0 document: HTTP calls and pages to open. Results are omitted, because they need CSS selectors."""
 
 import re
+from functools import partial
 from typing import Any, Final
 
 from registry.core.format_support.vocabulary import METHODS, SAFE_METHODS
@@ -22,10 +23,11 @@ from registry.core.format_support.writing.task import (
     service_description,
     service_name,
     short_name,
+    stated,
     unique,
     with_native,
 )
-from registry.core.formats.awas.actions import SLUG
+from registry.core.formats.awas.read import SLUG
 from registry.core.model.services import Auth, AuthType, Capability, RateLimit, Service
 
 VERSION: Final = "1.0"
@@ -42,11 +44,7 @@ def write(task: Task) -> WrittenDocument:
     origin = "/".join(base_url.split("/", 3)[:3])
     used_names: set[str] = set()
     actions, sources = [], []
-    for index, capability in task.capabilities():
-        call = http_call(index, capability, task.host, METHODS, pages=True)
-        if isinstance(call, str):
-            task.leave_out(index, call)
-            continue
+    for index, capability, call in task.entries(partial(http_call, task.host, METHODS, pages=True)):
         name = unique(plain_id(capability.id), used_names, "-")
         actions.append(_write_action(task, name, index, capability, call, origin))
         sources.append(call.source)
@@ -62,8 +60,7 @@ def write(task: Task) -> WrittenDocument:
         "rateLimit": _write_rate_limit(task.service.policies.rate_limit),
         "actions": actions,
     }
-    members = {key: value for key, value in document.items() if value is not None}
-    return WrittenDocument(with_native(SLUG, task.service, members), sources)
+    return WrittenDocument(with_native(SLUG, task.service, document), sources)
 
 
 def _write_base_url(task: Task) -> str:
@@ -123,7 +120,7 @@ def _write_action(
         task.note_loss(
             f"{capability_pointer(index)}/params", loss, "AWAS requires them and none is known: the names are used"
         )
-    return with_native(SLUG, capability, {key: value for key, value in entry.items() if value is not None})
+    return with_native(SLUG, capability, entry)
 
 
 def _write_extensions(capability: Capability, method: str) -> dict[str, Any]:
@@ -143,8 +140,7 @@ def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
     """Return a parameter (section Parameter Object Structure); the name replaces a missing description."""
     validation: dict[str, Any] = {key: parameter.number(key) for key in _VALIDATION}
     validation["pattern"] = parameter.text("pattern")
-    rules = {key: value for key, value in validation.items() if value is not None}
-    entry = {
+    return stated({
         "name": parameter.name,
         "type": parameter.type,
         "format": parameter.text("format"),
@@ -153,9 +149,8 @@ def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
         "default": parameter.value("default"),
         "example": parameter.example,
         "enum": parameter.choices or None,
-        "validation": rules or None,
-    }
-    return {key: value for key, value in entry.items() if value is not None}
+        "validation": stated(validation) or None,
+    })  # fmt: skip
 
 
 WRITER: Final = Writer("AWAS", write)

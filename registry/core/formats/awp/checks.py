@@ -20,17 +20,7 @@ from registry.core.format_support.manifest import (
     texts_of,
 )
 from registry.core.format_support.params import type_of
-from registry.core.format_support.shapes import (
-    Kind,
-    check_types,
-    check_words,
-    is_flag,
-    is_list,
-    is_map,
-    is_number,
-    is_text,
-    is_texts,
-)
+from registry.core.format_support.shapes import FLAG, IDS, LIST, OBJECT, TEXT, check_types, one_of
 from registry.core.formats.awp import rules
 from registry.core.model.documents import Json
 from registry.core.reading.json_pointer import at
@@ -43,49 +33,46 @@ CHANGING: Final = frozenset({"PUT", "PATCH", "DELETE"})
 """Methods that replace, modify or delete (RFC 9110 section 9.3, RFC 5789)."""
 
 _PROTOCOL_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_ENUM = re.compile(r"enum\[(.*)\]")
-_NESTED = re.compile(r"(array|object)\[(.+)\]")
+ENUM: Final = re.compile(r"enum\[(.*)\]")
+NESTED: Final = re.compile(r"(array|object)\[(.+)\]")
 _PRIMITIVES: Final = frozenset({"string", "integer", "float", "boolean", "ISO8601", "url", "enum"})
 
-_TOP: Final[Mapping[str, Kind]] = dict.fromkeys(
-    ("protocols", "capabilities", "auth", "entities", "errors", "dependencies", "agent_hints", "agent_status"), is_map
+TOP: Final = dict.fromkeys(
+    ("protocols", "capabilities", "auth", "entities", "errors", "dependencies", "agent_hints", "agent_status"), OBJECT
 )
-_MEMBERS: Final[Mapping[str, Mapping[str, Kind]]] = {
-    "capabilities": {
-        **dict.fromkeys(("streaming", "batch_actions", "webhooks", "idempotency"), is_flag),
-        "pagination": is_text,
-    },
-    "auth": {
-        **dict.fromkeys(("required_for", "optional_for"), is_texts),
-        **dict.fromkeys(("type", "token_expiry", "refresh_endpoint"), is_text),
-    },
-    "agent_status": {"operational": is_flag, "degraded_actions": is_texts, "status_endpoint": is_text},
+CAPABILITIES: Final = {
+    **dict.fromkeys(("streaming", "batch_actions", "webhooks", "idempotency"), FLAG),
+    "pagination": one_of("cursor", "offset", "page", "none"),
 }
-_ACTION: Final[Mapping[str, Kind]] = {
-    **dict.fromkeys(("auth_required", "requires_human_confirmation", "reversible"), is_flag),
-    **dict.fromkeys(("inputs", "outputs", "idempotency"), is_map),
-    **dict.fromkeys(
-        ("description", "method", "operation", "rate_limit", "execution_model", "poll_endpoint", "sensitivity"), is_text
-    ),
+AUTH: Final = {
+    **dict.fromkeys(("required_for", "optional_for"), IDS),
+    **dict.fromkeys(("token_expiry", "refresh_endpoint"), TEXT),
+    "type": one_of("oauth2", "api_key", "bearer", "none"),
 }
-_INPUT: Final[Mapping[str, Kind]] = {"required": is_flag, "options": is_list, "description": is_text}
-_WORDS: Final = {
-    "capabilities": {"pagination": ("cursor", "offset", "page", "none")},
-    "auth": {"type": ("oauth2", "api_key", "bearer", "none")},
+STATUS: Final = {"operational": FLAG, "degraded_actions": IDS, "status_endpoint": TEXT}
+ACTION: Final = {
+    "description": TEXT,
+    "auth_required": FLAG,
+    "inputs": OBJECT,
+    "outputs": OBJECT,
+    "method": TEXT,
+    "operation": TEXT,
+    "rate_limit": TEXT,
+    "idempotency": OBJECT,
+    "poll_endpoint": TEXT,
+    "requires_human_confirmation": FLAG,
+    "reversible": FLAG,
+    "execution_model": one_of("sync", "async"),
+    "sensitivity": one_of("standard", "destructive", "irreversible"),
 }
-_ACTION_WORDS: Final = {
-    "execution_model": ("sync", "async"),
-    "sensitivity": ("standard", "destructive", "irreversible"),
-}
+INPUT: Final = {"required": FLAG, "options": LIST, "description": TEXT}
 
 
 def check(body: Object, notes: Notes) -> None:
     """Check the document apart from its actions, which `check_action` checks one by one."""
-    check_types(body, _TOP, "", rules.MEMBER_TYPE, notes)
-    for key, kinds in _MEMBERS.items():
-        check_types(body.get(key), kinds, at("", key), rules.MEMBER_TYPE, notes)
-    for key, words in _WORDS.items():
-        check_words(body.get(key), words, at("", key), rules.WORD, notes)
+    check_types(body, TOP, "", rules.MEMBER_TYPE, notes)
+    for key, kinds in (("capabilities", CAPABILITIES), ("auth", AUTH), ("agent_status", STATUS)):
+        check_types(body.get(key), kinds, at("", key), rules.MEMBER_TYPE, notes, words=rules.WORD)
     _check_names(body, notes)
     _check_entities(body, notes)
     _check_errors(body, notes)
@@ -100,15 +87,14 @@ def check_protocol(key: str, entry: Json, pointer: str, notes: Notes) -> None:
     if not isinstance(entry, dict):
         notes.add(rules.MEMBER_TYPE, pointer, entry)
         return
-    check_types(entry, {"endpoint": is_text}, pointer, rules.MEMBER_TYPE, notes)
+    check_types(entry, {"endpoint": TEXT}, pointer, rules.MEMBER_TYPE, notes)
     if key in NEEDING_ENDPOINT and not text_of(entry, "endpoint"):
         notes.add(rules.PROTOCOL_ENDPOINT, at(pointer, "endpoint"), key)
 
 
 def check_action(action: Object, pointer: str, entities: Mapping[str, Json], notes: Notes) -> None:
     """Check one action (section 9): types and words, inputs and outputs, and whether it declares its sensitivity."""
-    check_types(action, _ACTION, pointer, rules.MEMBER_TYPE, notes)
-    check_words(action, _ACTION_WORDS, pointer, rules.WORD, notes)
+    check_types(action, ACTION, pointer, rules.MEMBER_TYPE, notes, words=rules.WORD)
     for name, field in list(map_of(action, "inputs").items())[:MAX_TEXTS]:
         _check_input(field, at(pointer, "inputs", name), entities, notes)
     for name, field in list(map_of(action, "outputs").items())[:MAX_TEXTS]:
@@ -125,7 +111,7 @@ def _check_input(field: Json, pointer: str, entities: Mapping[str, Json], notes:
         else:
             notes.add(rules.MEMBER_TYPE, pointer, field)
         return
-    check_types(field, _INPUT, pointer, rules.MEMBER_TYPE, notes)
+    check_types(field, INPUT, pointer, rules.MEMBER_TYPE, notes)
     if not text_of(field, "type"):
         notes.add(rules.INPUT_TYPE, at(pointer, "type"), field.get("type", ""))
     elif field["type"] == "enum" and not list_of(field, "options"):
@@ -135,13 +121,11 @@ def _check_input(field: Json, pointer: str, entities: Mapping[str, Json], notes:
 
 
 def _check_type(kind: Json, pointer: str, entities: Mapping[str, Json], notes: Notes) -> None:
-    """Check a type (section 8, Supported primitive types).
-
-    An unknown type is only an INFO finding, because the specification's own examples use such types.
-    """
+    """Check a type (section 8, Supported primitive types). An unknown type is only an INFO finding, because the
+    specification's own examples use such types."""
     if not isinstance(kind, str) or kind in _PRIMITIVES or kind in entities:
         return
-    choices, nested = _ENUM.fullmatch(kind), _NESTED.fullmatch(kind)
+    choices, nested = ENUM.fullmatch(kind), NESTED.fullmatch(kind)
     if choices is not None:
         if not choices[1].strip():
             notes.add(rules.OPTIONS, pointer, kind)
@@ -195,7 +179,7 @@ def _check_errors(body: Object, notes: Notes) -> None:
 def _check_cycles(body: Object, notes: Notes) -> None:
     """Check the prerequisites for cycles (section 11): actions in a cycle can never be called."""
     dependencies = map_of(body, "dependencies")
-    kinds = dict.fromkeys(list(dependencies)[:MAX_CAPABILITIES], is_texts)
+    kinds = dict.fromkeys(list(dependencies)[:MAX_CAPABILITIES], IDS)
     check_types(dependencies, kinds, "/dependencies", rules.MEMBER_TYPE, notes)
     try:
         TopologicalSorter({line(name, ID_CHARS): texts_of(dependencies, name, ID_CHARS) for name in kinds}).prepare()
@@ -214,7 +198,7 @@ def _check_synthetic(body: Object, notes: Notes) -> None:
     if not text_of(body, "generated_by", NAME_CHARS):
         notes.add(rules.SYNTHETIC_ORIGIN, "/generated_by", body.get("generated_by", ""))
     confidence = body.get("confidence")
-    if not isinstance(confidence, int | float) or not is_number(confidence) or not 0 <= confidence <= 1:
+    if not isinstance(confidence, int | float) or isinstance(confidence, bool) or not 0 <= confidence <= 1:
         notes.add(rules.SYNTHETIC_ORIGIN, "/confidence", "" if confidence is None else confidence)
     if not _is_iso_time(body.get("last_verified")):
         notes.add(rules.SYNTHETIC_ORIGIN, "/last_verified", body.get("last_verified", ""))

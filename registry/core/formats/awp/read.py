@@ -1,10 +1,11 @@
-"""Recognise AWP documents and read them into a service (AWP sections 5 to 7 and 10 to 14)."""
+"""Recognise AWP documents and read them into a service (AWP sections 5 to 14)."""
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
-from registry.core.format_support.endpoints import claim, endpoint, link
+from registry.core.format_support.endpoints import claim, endpoint, link, origin_of
 from registry.core.format_support.loose import payment_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
@@ -16,24 +17,50 @@ from registry.core.format_support.manifest import (
     first_text,
     flag_of,
     has_template,
+    is_repeated,
     list_of,
     map_of,
+    members,
     native,
+    own_members,
     short_text_of,
     text_of,
     texts_of,
     with_provenance,
 )
-from registry.core.format_support.params import Definitions
-from registry.core.format_support.vocabulary import auth_type
+from registry.core.format_support.params import Definitions, object_schema, property_of, type_of
+from registry.core.format_support.security import NOTHING_NEEDED
+from registry.core.format_support.vocabulary import ACTION_METHODS, auth_type, http_method, rate_limit_text
 from registry.core.formats.awp import rules
-from registry.core.formats.awp.actions import SLUG, Surface, capabilities
-from registry.core.formats.awp.checks import check, check_protocol
-from registry.core.model.documents import Document
-from registry.core.model.services import Auth, AuthScheme, Pointer, Policies, Pricing, Protocol, Relations, Service
+from registry.core.formats.awp.checks import ENUM, NESTED, check, check_action, check_protocol
+from registry.core.model.documents import Document, Json
+from registry.core.model.services import (
+    Auth,
+    AuthScheme,
+    Capability,
+    Confirmation,
+    Invocation,
+    InvocationKind,
+    Origin,
+    Pointer,
+    Policies,
+    Pricing,
+    Protocol,
+    Relations,
+    Service,
+)
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
+SLUG: Final = "awp"
+
+_ACTION_READ: Final = frozenset({
+    "id", "name", "title", "description", "intent", "inputs", "parameters", "outputs", "endpoint", "method", "via",
+    "operation", "auth_required", "rate_limit", "execution_model", "poll_endpoint", "sensitivity", "reversible",
+    "requires_human_confirmation",
+})  # fmt: skip
+_ENTITY_DEPTH: Final = 3  # entities may refer to each other in a cycle
+_KINDS: Final[dict[str, InvocationKind]] = {"mcp": "mcp_tool", "a2a": "a2a_skill"}
 PATHS: Final = ("/agent.json", "/.well-known/agent.json")
 KNOWN_VERSIONS: Final = ("0.1", "0.2")
 LEGACY: Final = "legacy"
@@ -43,13 +70,11 @@ _VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 _NO_AUTH = re.compile(r"(?:none|no auth(?:entication)?|public)\b", re.IGNORECASE)
 _AT_ROOT = re.compile(r"https://[^/]+/agent\.json(?:\?.*)?")
 _POINTERS: Final = {
+    **own_members("auth", "protocols", "confidence"),
     "name": "/domain",
     "description": "/intent",
-    "auth": "/auth",
     "pricing": "/protocols",
     "policies": "/agent_hints",
-    "protocols": "/protocols",
-    "confidence": "/confidence",
 }
 _READ: Final = frozenset({
     "awp_version", "domain", "intent", "actions", "protocol", "source", "confidence", "dependencies", "errors",
@@ -241,3 +266,196 @@ def _read_confidence(body: Object) -> float | None:
     if not isinstance(confidence, int | float) or isinstance(confidence, bool):
         return None
     return float(confidence) if 0 <= confidence <= 1 else None
+
+
+# --- actions (section 9; `via`: section 5.5) --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """The facts that all actions of a document share. `key` is the member with an action's id in this dialect."""
+
+    document: Document
+    auth: Auth
+    needing_auth: Mapping[str, bool]  # action id -> whether the top-level `auth` requires credentials for it
+    protocols: Mapping[str, Protocol]
+    entities: Definitions
+    key: str
+    notes: Notes
+
+
+def capabilities(surface: Surface, holder: Object, actions_pointer: str) -> Iterator[Capability]:
+    """Yield the usable actions in `holder["actions"]`; `actions_pointer` is the JSON Pointer of that array."""
+    actions = holder.get("actions")
+    if not isinstance(actions, list):
+        surface.notes.add(rules.ACTIONS, actions_pointer, holder.get("actions", ""))
+        return
+    if not actions:
+        surface.notes.add(rules.NO_ACTIONS, actions_pointer)
+    seen: set[str] = set()
+    for pointer, action in members(actions, actions_pointer, rules.ACTION, surface.notes):
+        name = _read_name(surface, action, pointer, seen)
+        call = _read_call(surface, action, name, pointer) if name else None
+        if name and call:
+            yield _read_capability(surface, action, name, pointer, call)
+
+
+def _read_name(surface: Surface, action: Object, pointer: str, seen: set[str]) -> str | None:
+    """Return the action's id; None where it is missing or repeated, or the action is an unrendered template."""
+    key, notes = surface.key, surface.notes
+    name = text_of(action, key, ID_CHARS)
+    if name is None:
+        notes.add(rules.ACTION_ID, at(pointer, key), action.get(key, ""))
+        return None
+    is_unusable = is_repeated(name, seen, at(pointer, key), notes) or has_template(
+        action, (key, "description", "method"), pointer, notes, url="endpoint"
+    )
+    return None if is_unusable else name
+
+
+def _read_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
+    return (
+        _read_protocol_call(surface, action, name, pointer)
+        if "via" in action
+        else _read_http_call(surface, action, name, pointer)
+    )
+
+
+def _read_protocol_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
+    via = (short_text_of(action, "via") or "").lower()
+    protocol = surface.protocols.get(via)
+    if protocol is None:
+        surface.notes.add(rules.VIA_UNKNOWN, at(pointer, "via"), action["via"])
+        return None
+    if protocol.endpoint is None:
+        surface.notes.add(rules.VIA_WITHOUT_ENDPOINT, at(pointer, "via"), via)
+    return Invocation(
+        _KINDS.get(via, "rpc"),
+        protocol.endpoint,
+        name=text_of(action, "operation", ID_CHARS) or name,
+        auth=_read_action_auth(surface, action, name),
+        rate_limit=rate_limit_text(short_text_of(action, "rate_limit")),
+        origin=Origin(surface.document.url, pointer, SLUG),
+    )
+
+
+def _read_http_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
+    if not short_text_of(action, "endpoint") or not short_text_of(action, "method"):
+        surface.notes.add(rules.ACTION_CALL, pointer, name)
+        return None
+    method = http_method(action)
+    if method not in ACTION_METHODS:
+        surface.notes.add(rules.METHOD, at(pointer, "method"), action["method"])
+    url = surface.document.url
+    address = endpoint(action["endpoint"], origin_of(url), surface.document, at(pointer, "endpoint"), surface.notes)
+    return Invocation(
+        "http",
+        address.url if address else None,
+        method,
+        auth=_read_action_auth(surface, action, name),
+        rate_limit=rate_limit_text(short_text_of(action, "rate_limit")),
+        templated=address is not None and address.templated,
+        origin=Origin(url, pointer, SLUG),
+    )
+
+
+def _read_action_auth(surface: Surface, action: Object, name: str) -> Auth | None:
+    """Return the action's own declaration, else the declaration in the top-level lists, else None."""
+    declared = flag_of(action, "auth_required")
+    is_required = declared if declared is not None else surface.needing_auth.get(name)
+    if is_required is None:
+        return None
+    return Auth(surface.auth.schemes, True) if is_required else NOTHING_NEEDED
+
+
+def _read_capability(surface: Surface, action: Object, name: str, pointer: str, call: Invocation) -> Capability:
+    if surface.key == "id":
+        _check_fields(action, pointer, surface.notes)
+        check_action(action, pointer, surface.entities.named, surface.notes)
+    return Capability(
+        id=name,
+        name=name,
+        title=first_text(action, "title", *(("name",) if surface.key == "id" else ()), chars=NAME_CHARS),
+        description=first_text(action, "description", "intent"),
+        params=_read_schema(action.get("inputs", action.get("parameters")), surface.entities),
+        result=_read_schema(action.get("outputs"), surface.entities),
+        result_note=text_of(action, "outputs") or text_of(action, "returns"),
+        # the levels above "standard" say that data is modified or deleted (section 9); nothing else says it
+        side_effects=True if action.get("sensitivity") in ("destructive", "irreversible") else None,
+        confirmation=_read_confirmation(action),
+        idempotency_key=flag_of(map_of(action, "idempotency"), "supported"),
+        reversible=flag_of(action, "reversible"),
+        sensitivity=short_text_of(action, "sensitivity"),
+        polling_url=_read_polling_url(surface, action, pointer),
+        tags=("async",) if action.get("execution_model") == "async" else (),
+        invocations=(call,),
+        native=native(SLUG, action, _ACTION_READ),
+    )
+
+
+def _check_fields(action: Object, pointer: str, notes: Notes) -> None:
+    """Note missing fields as warnings: section 9 requires the four, but the published schema and reference site do not.
+    Aliases of fields are noted as well."""
+    for key, alias, rule in (
+        ("description", "intent", rules.ACTION_DESCRIPTION),
+        ("inputs", "parameters", rules.ACTION_INPUTS),
+        ("outputs", "", rules.ACTION_OUTPUTS),
+        ("auth_required", "", rules.ACTION_AUTH),
+    ):
+        if key in action:
+            continue
+        if alias in action:
+            notes.add(rules.ALIAS, at(pointer, alias), alias)
+        else:
+            notes.add(rule, pointer)
+    if "payment" in action:
+        notes.add(rules.ALIAS, at(pointer, "payment"), "payment")
+
+
+def _read_polling_url(surface: Surface, action: Object, pointer: str) -> str | None:
+    base, place = origin_of(surface.document.url), at(pointer, "poll_endpoint")
+    address = endpoint(action.get("poll_endpoint"), base, surface.document, place, surface.notes)
+    return address.url if address else None
+
+
+def _read_confirmation(action: Object) -> Confirmation | None:
+    is_required = flag_of(action, "requires_human_confirmation")
+    if is_required or action.get("sensitivity") == "irreversible":
+        return Confirmation(True)
+    return Confirmation(False) if is_required is False else None
+
+
+# --- inputs and outputs as JSON Schema (sections 8 and 9) ------------------------------------------------------------
+
+
+def _read_schema(fields: Json, entities: Definitions) -> dict[str, Any] | None:
+    """Return the object schema of `{name: {type, required, ...}}` or `{name: type}`; None for anything but a map."""
+    return _read_fields_schema(fields, entities, _ENTITY_DEPTH) if isinstance(fields, dict) else None
+
+
+def _read_fields_schema(fields: Object, entities: Definitions, depth: int) -> dict[str, Any]:
+    entries = [(line(name, NAME_CHARS), field) for name, field in fields.items()]
+    required = [name for name, field in entries if isinstance(field, dict) and field.get("required") is True]
+    return object_schema([(name, _read_field_schema(field, entities, depth)) for name, field in entries], required)
+
+
+def _read_field_schema(field: Json, entities: Definitions, depth: int) -> dict[str, Any]:
+    if not isinstance(field, dict):
+        return _read_type_schema(field, entities, depth)
+    property_schema = property_of({**field, "type": None, "enum": field.get("options", field.get("enum"))})
+    return {**_read_type_schema(field.get("type"), entities, depth), **property_schema}
+
+
+def _read_type_schema(kind: Json, entities: Definitions, depth: int) -> dict[str, Any]:
+    """Return the schema of a primitive type, `enum[a, b]`, `array[x]` or `object[entity]`; entities are inlined."""
+    if not isinstance(kind, str) or len(kind) > NAME_CHARS:  # limits the recursion for array[array[...
+        return {}
+    if (choices := ENUM.fullmatch(kind)) is not None:
+        return {"type": "string", "enum": [line(choice, NAME_CHARS) for choice in choices[1].split(",")][:MAX_TEXTS]}
+    if (nested := NESTED.fullmatch(kind)) is not None:
+        nested_schema = _read_type_schema(nested[2], entities, depth)
+        return {"type": "array", "items": nested_schema} if nested[1] == "array" else nested_schema
+    if kind in entities.named:
+        fields = map_of(entities.taken(kind), "fields") if depth > 0 else {}
+        return _read_fields_schema(fields, entities, depth - 1) if fields else {"type": "object"}
+    return {"type": "string"} if kind == "enum" else type_of(kind)

@@ -18,67 +18,56 @@ VERSION = Rule(
     "awp.version", ERROR, points=8, section=CONFORMANCE, spec="AWP 0.2 section 4",
     says="awp_version is not a text.",
     fix="Write the version as text, for example \"0.2\".",
-    requirements=("awp-5-awp-version",),
 )
 DOMAIN = Rule(
     "awp.domain", ERROR, points=6, section=CONFORMANCE, spec="AWP 0.2 section 5",
     says="domain is missing, or not a text.",
     fix="Name the domain that the file applies to.",
-    requirements=("awp-5-domain", "awp-15-members"),
 )
 INTENT = Rule(
     "awp.intent", ERROR, points=8, section=CONFORMANCE, spec="AWP 0.2 section 5",
     says="intent is missing, or not a text.",
     fix="Say in plain language what the site offers.",
-    requirements=("awp-5-intent", "awp-15-members"),
 )
 ACTIONS = Rule(
     "awp.actions", ERROR, points=12, section=CONFORMANCE, spec="AWP 0.2 section 5",
     says="actions is missing, or not a list.",
     fix="List the actions.",
-    requirements=("awp-5-actions", "awp-15-members"),
 )
 ACTION = Rule(
     "awp.action", ERROR, points=8, section=CONFORMANCE, spec="AWP 0.2 section 9",
     says="A member of actions is not an object; it was left out.",
     fix="Write every action as an object.",
-    requirements=("awp-9-object",),
 )
 ACTION_ID = Rule(
     "awp.action_id", ERROR, points=8, section=CONFORMANCE, spec="AWP 0.2 section 9",
     says="An action has no id; it was left out.",
     fix="Give every action an id that is unique in the file.",
-    requirements=("awp-9-id",),
 )
 ACTION_CALL = Rule(
     "awp.action_call", ERROR, points=10, section=CONFORMANCE, spec="AWP 0.2 section 9",
     says="An action has neither endpoint and method nor via; it was left out.",
     fix="Add endpoint and method, or via with the name of a declared protocol.",
-    requirements=("awp-9-endpoint", "awp-9-method"),
 )
 VIA_UNKNOWN = Rule(
     "awp.via_unknown", ERROR, points=10, section=CONFORMANCE, spec="AWP 0.2 section 5.5",
     says="via names a protocol that protocols does not declare; the action was left out.",
     fix="Declare the protocol, or correct via.",
-    requirements=("awp-5.5-via",),
 )
 VIA_WITHOUT_ENDPOINT = Rule(
     "awp.via_without_endpoint", WARNING, points=4, section=OPERABILITY, spec="AWP 0.2 section 9",
     says="An action goes through a protocol that has no endpoint.",
     fix="Add the endpoint to the protocol's declaration.",
-    requirements=("awp-9-endpoint",),
 )
 VERSION_UNKNOWN = Rule(
     "awp.version_unknown", WARNING, points=2, section=CONFORMANCE, spec="AWP 0.2 section 4",
     says="The declared version is neither 0.1 nor 0.2; it was read as 0.2.",
     fix="Declare the version that the file follows.",
-    requirements=("awp-4-current",),
 )
 PATH = Rule(
     "awp.path", WARNING, points=2, section=OPERABILITY, spec="AWP 0.2 section 3",
     says="The file is not served at /agent.json.",
     fix="Serve it at /agent.json too.",
-    requirements=("awp-3-path", "awp-15-path"),
 )
 LEGACY = Rule(
     "awp.legacy", WARNING, points=6, section=CONFORMANCE, spec="AWP 0.2 section 5",
@@ -96,43 +85,36 @@ ACTION_DESCRIPTION = Rule(
     "awp.action_description", WARNING, points=2, section=CONFORMANCE, spec="AWP 0.2 section 9 and 15",
     says="An action has no description.",
     fix="Describe every action for an agent's planning.",
-    requirements=("awp-9-description", "awp-15-description"),
 )
 ACTION_INPUTS = Rule(
     "awp.action_inputs", WARNING, points=2, section=CONFORMANCE, spec="AWP 0.2 section 9",
     says="An action does not declare its inputs.",
     fix="Declare inputs, {} where there are none.",
-    requirements=("awp-9-inputs",),
 )
 ACTION_OUTPUTS = Rule(
     "awp.action_outputs", WARNING, points=1, section=CONFORMANCE, spec="AWP 0.2 section 9",
     says="An action does not declare its outputs.",
     fix="Declare outputs.",
-    requirements=("awp-9-outputs",),
 )
 ACTION_AUTH = Rule(
     "awp.action_auth", WARNING, points=2, section=CONFORMANCE, spec="AWP 0.2 section 9",
     says="An action does not say whether it needs authentication.",
     fix="Declare auth_required.",
-    requirements=("awp-9-auth-required",),
 )
 METHOD = Rule(
     "awp.method", WARNING, points=3, section=CONFORMANCE, spec="AWP 0.2 section 9",
     says="A method is not GET, POST, PUT, DELETE or PATCH.",
     fix="Use one of these methods.",
-    requirements=("awp-9-methods",),
 )
 PROTOCOL_VERSION = Rule(
     "awp.protocol_version", WARNING, points=1, section=CONFORMANCE, spec="AWP 0.2 section 5.5",
     says="A protocol is declared without its version.",
     fix="Add the version that the site implements.",
-    requirements=("awp-5.5-version",),
 )
 PAYMENT_VERSION = Rule(  # without price: the generic hand-off names no standard, and the text's own example has none
     "awp.payment_version", INFO, points=0, section=CONFORMANCE, spec="AWP 0.2 section 5.5",
     says="The generic payment hand-off is declared without a version.",
     fix="Add a version if the hand-off has one.",
-    requirements=("awp-5.5-version",),
 )
 DEPENDENCY_UNKNOWN = Rule(
     "awp.dependency_unknown", WARNING, points=0, section=CONFORMANCE, spec="AWP 0.2 section 11",
@@ -150,103 +132,74 @@ VERSION_FORM = Rule(
     "awp.version_form", WARNING, points=2, section=CONFORMANCE, spec="AWP 0.2 section 4",
     says="awp_version is not of the form MAJOR.MINOR.",
     fix="Write the version with one dot, for example \"0.2\".",
-    requirements=("awp-4-form",),
 )
 MEMBER_TYPE = Rule(
     "awp.member_type", WARNING, points=1, section=CONFORMANCE, spec="AWP 0.2 section 5 to 13",
     says="A member has a different type than the specification requires.",
     fix="Write the member as the specification describes it.",
-    requirements=(
-        "awp-5-protocols-type", "awp-5-capabilities-type", "awp-5-auth-type", "awp-5-entities-type",
-        "awp-5-errors-type", "awp-5-dependencies-type", "awp-5-agent-hints-type",
-        "awp-5-agent-status-type", "awp-5.5-object", "awp-6-streaming-type",
-        "awp-6-batch-actions-type", "awp-6-webhooks-type", "awp-6-idempotency-type",
-        "awp-6-pagination", "awp-7-required-for-type", "awp-7-optional-for-type",
-        "awp-7-token-expiry-type", "awp-7-refresh-endpoint-type", "awp-7-type", "awp-8-fields",
-        "awp-9-description-type", "awp-9-auth-required-type", "awp-9-inputs-type",
-        "awp-9-outputs-type", "awp-9-operation-type", "awp-9-rate-limit-type",
-        "awp-9-idempotency-type", "awp-9-poll-endpoint-type", "awp-9-requires-human-confirmation-type",
-        "awp-9-reversible-type", "awp-9-execution-model", "awp-9-input-object",
-        "awp-9-input-required-type", "awp-9-input-options-type", "awp-9-input-description-type",
-        "awp-9-sensitivities", "awp-11-lists", "awp-13-operational-type",
-        "awp-13-degraded-actions-type", "awp-13-status-endpoint-type",
-    ),
 )
 WORD = Rule(
     "awp.word", WARNING, points=1, section=CONFORMANCE, spec="AWP 0.2 section 6, 7 and 9",
     says="A member has a value that the specification does not list.",
     fix="Use one of the values that the specification lists.",
-    requirements=("awp-6-pagination", "awp-7-type", "awp-9-execution-model", "awp-9-sensitivities"),
 )
 PROTOCOL_ID = Rule(
     "awp.protocol_id", WARNING, points=1, section=CONFORMANCE, spec="AWP 0.2 section 5.5",
     says="A protocol's identifier is not lower case words joined by hyphens.",
     fix="Write the identifier in lower case, for example agent-payments.",
-    requirements=("awp-5.5-id",),
 )
 PROTOCOL_ENDPOINT = Rule(
     "awp.protocol_endpoint", WARNING, points=2, section=OPERABILITY, spec="AWP 0.2 section 5.5",
     says="A transport or tool protocol is declared without its endpoint.",
     fix="Add the URL of the protocol's endpoint.",
-    requirements=("awp-5.5-endpoint",),
 )
 ACTION_UNKNOWN = Rule(
     "awp.action_unknown", WARNING, points=0, section=CONFORMANCE, spec="AWP 0.2 section 7 and 13",
     says="auth or agent_status names an action that is not declared.",
     fix="Declare the action, or remove its name.",
-    requirements=("awp-7-ids", "awp-13-ids"),
 )
 ENTITY_UNKNOWN = Rule(
     "awp.entity_unknown", WARNING, points=2, section=CONFORMANCE, spec="AWP 0.2 section 8",
     says="A type refers to an entity that entities does not declare.",
     fix="Declare the entity, or correct its name.",
-    requirements=("awp-8-reference",),
 )
 TYPE_UNKNOWN = Rule(
     "awp.type_unknown", INFO, points=0, section=COMPLETENESS, spec="AWP 0.2 section 8",
     says="A type is not a primitive type; it is read as a string.",
     fix="No change is needed if the type is self-explanatory; otherwise use a primitive type.",
-    requirements=("awp-8-types",),
 )
 INPUT_TYPE = Rule(
     "awp.input_type", WARNING, points=1, section=CONFORMANCE, spec="AWP 0.2 section 9",
     says="An input has no type.",
     fix="Give every input its type.",
-    requirements=("awp-9-input-type",),
 )
 OPTIONS = Rule(
     "awp.options", WARNING, points=1, section=COMPLETENESS, spec="AWP 0.2 section 8 and 9",
     says="An enum does not list its values.",
     fix="List the values in options, or in the brackets of enum[].",
-    requirements=("awp-8-enum", "awp-9-options"),
 )
 SENSITIVITY = Rule(
     "awp.sensitivity", WARNING, points=2, section=SAFETY, spec="AWP 0.2 section 9 and 15",
     says="An action that changes or deletes data does not declare its sensitivity.",
     fix="Set sensitivity to standard, destructive or irreversible.",
-    requirements=("awp-9-sensitivity", "awp-15-sensitivity"),
 )
 NO_ERRORS = Rule(
     "awp.no_errors", WARNING, points=2, section=COMPLETENESS, spec="AWP 0.2 section 10 and 15",
     says="No errors are declared, so agents cannot learn how to recover.",
     fix="Declare the errors that may occur, each with its recovery.",
-    requirements=("awp-15-errors",),
 )
 RECOVERY = Rule(
     "awp.recovery", WARNING, points=2, section=COMPLETENESS, spec="AWP 0.2 section 10",
     says="An error has no recovery, or one that is not a text.",
     fix="Say in recovery what to call, wait for or change, as a text.",
-    requirements=("awp-10-actionable",),
 )
 DEPENDENCY_CYCLE = Rule(
     "awp.dependency_cycle", WARNING, points=3, section=CONFORMANCE, spec="AWP 0.2 section 11",
     says="Actions depend on each other in a cycle, so none can be called first.",
     fix="Remove one of the dependencies.",
-    requirements=("awp-11-cycle",),
 )
 SYNTHETIC_ORIGIN = Rule(
     "awp.synthetic_origin", WARNING, points=3, section=IDENTITY, spec="AWP 0.2 section 14",
     says="A generated file does not declare its origin in full.",
     fix="Give source, generated_by, a confidence between 0 and 1, and the date in last_verified.",
-    requirements=("awp-14-origin", "awp-14-generated-by", "awp-14-confidence", "awp-14-last-verified"),
 )

@@ -5,8 +5,9 @@ values are unknown (`auth_required`, `inputs`, `outputs`, a protocol's version) 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from registry.core.format_support.manifest import ID_CHARS, MAX_TEXTS, NAME_CHARS
@@ -32,10 +33,11 @@ from registry.core.format_support.writing.task import (
     plain_id,
     service_description,
     snake_case,
+    stated,
     unique,
     with_native,
 )
-from registry.core.formats.awp.actions import SLUG
+from registry.core.formats.awp.read import SLUG
 from registry.core.model.services import Auth, AuthType, Capability, Invocation, Protocol, RateLimit, Service
 from registry.core.reading.plain_text import line
 
@@ -69,11 +71,7 @@ def write(task: Task) -> WrittenDocument:
     used_names: set[str] = set()
     actions: list[dict[str, Any]] = []
     sources: list[EntrySource] = []
-    for index, capability in task.capabilities():
-        call = _write_call(surface, index, capability)
-        if isinstance(call, str):
-            task.leave_out(index, call)
-            continue
+    for index, capability, call in task.entries(partial(_write_call, surface)):
         name = unique(plain_id(capability.id), used_names, "_")
         surface.ids.setdefault(capability.id, name)
         actions.append(_write_action(surface, name, index, capability, call))
@@ -112,20 +110,17 @@ def _write_protocols(task: Task) -> dict[str, Protocol]:
 
 
 def _write_protocol(protocol: Protocol) -> dict[str, Any]:
-    entry = {
+    return stated({
         "version": clean_text(protocol.version),
         "endpoint": protocol.endpoint,
         "transport": clean_text(protocol.transport),
         "agent_card": protocol.card_url,
-    }
-    return {key: value for key, value in entry.items() if value is not None}
+    })  # fmt: skip
 
 
 def _write_auth_kind(service: Service, calls: list[Invocation]) -> str | None:
-    """Return the kind of section 7 that all calls with credentials accept; `none` only where documents state it.
-
-    A file declares one kind for all actions, so none is declared where no kind fits them all.
-    """
+    """Return the kind of section 7 that all calls with credentials accept; `none` only where documents state it. A file
+    declares one kind for all actions, so none is declared where no kind fits them all."""
     auths = [auth_of_call(service, call) for call in calls] or [service.auth]
     kinds = [kinds for auth in auths if auth.required is not False and (kinds := _write_credential_types(auth))]
     if kinds:
@@ -143,7 +138,7 @@ def _write_credential_types(auth: Auth) -> set[AuthType]:
 
 def _write_call(surface: _Surface, index: int, capability: Capability) -> HttpCall | str:
     """Return the plain HTTP call, else one through a protocol (`url` empty, `method` its key), else the reason."""
-    direct = http_call(index, capability, surface.task.host, ACTION_METHODS)
+    direct = http_call(surface.task.host, ACTION_METHODS, index, capability)
     if not isinstance(direct, str):
         return direct
     reason = direct
@@ -190,30 +185,25 @@ def _declare_address(surface: _Surface, key: str, url: str) -> str | None:
 
 def _write_action(surface: _Surface, name: str, index: int, capability: Capability, call: HttpCall) -> dict[str, Any]:
     task, is_direct = surface.task, bool(call.url)
-    inputs, outputs = parameters(call.params), parameters(capability.result)
     action: dict[str, Any] = {
         "id": name,
         "description": capability_description(task, index, capability, name),
         "auth_required": auth_of_call(task.service, call.call).required,
-        "inputs": None
-        if inputs is None
-        else {parameter.name: _write_input(surface, parameter) for parameter in inputs},
-        "outputs": None
-        if outputs is None
-        else {parameter.name: _write_output(surface, parameter) for parameter in outputs},
+        "inputs": _write_members(call.params, partial(_write_input, surface)),
+        "outputs": _write_members(capability.result, partial(_write_output, surface)),
         "endpoint": call.url or None,
         "method": call.method if is_direct else None,
         "via": None if is_direct else call.method,
         "operation": None if is_direct else call.call.name,
         "rate_limit": _write_rate_limit(call.call.rate_limit),
-        "idempotency": None if capability.idempotent is None else {"supported": capability.idempotent},
+        "idempotency": None if capability.idempotency_key is None else {"supported": capability.idempotency_key},
         "execution_model": "async" if "async" in capability.tags else None,
         "sensitivity": _write_sensitivity(capability, call.method if is_direct else None),
         "reversible": capability.reversible,
         "poll_endpoint": capability.polling_url,
         "requires_human_confirmation": capability.confirmation.required if capability.confirmation else None,
     }
-    return with_native(SLUG, capability, {key: value for key, value in action.items() if value is not None})
+    return with_native(SLUG, capability, action)
 
 
 def _write_sensitivity(capability: Capability, method: str | None) -> str | None:
@@ -225,28 +215,32 @@ def _write_sensitivity(capability: Capability, method: str | None) -> str | None
     return "destructive" if capability.side_effects and (hidden or method == "DELETE") else None
 
 
+def _write_members(
+    schema: Mapping[str, Any] | None, write_member: Callable[[WrittenParameter], Any]
+) -> dict[str, Any] | None:
+    members = parameters(schema)
+    return None if members is None else {member.name: write_member(member) for member in members}
+
+
 def _write_input(surface: _Surface, parameter: WrittenParameter) -> dict[str, Any]:
     kind = _write_type(surface, parameter.name, parameter.rules, parameter.type)
     options = parameter.choices
-    entry = {
+    return stated({
         "type": "enum" if options and kind == "string" else kind,
         "required": True if parameter.required else None,
         "default": parameter.value("default"),
         "options": options or None,
         "description": parameter.text("description"),
-    }
-    return {key: value for key, value in entry.items() if value is not None}
+    })  # fmt: skip
 
 
 def _write_output(surface: _Surface, parameter: WrittenParameter) -> Any:
     """Return the name of the type, or an object if the result has a description or no type."""
-    kind, description = (
-        _write_type(surface, parameter.name, parameter.rules, parameter.type),
-        parameter.text("description"),
-    )
+    kind = _write_type(surface, parameter.name, parameter.rules, parameter.type)
+    description = parameter.text("description")
     if kind is not None and description is None:
         return kind
-    return {key: value for key, value in (("type", kind), ("description", description)) if value is not None}
+    return stated({"type": kind, "description": description})
 
 
 def _write_type(surface: _Surface, name: str, rules: Mapping[str, Any], kind: str | None, depth: int = 0) -> str | None:
@@ -312,7 +306,7 @@ def _write_relations(surface: _Surface) -> dict[str, Any]:
         "errors": {code: {"recovery": text} for code, text in list(relations.errors.items())[:MAX_TEXTS]},
         "dependencies": dependencies,
         "agent_hints": dict(list(surface.task.service.policies.hints.items())[:MAX_TEXTS]),
-        "agent_status": {key: value for key, value in status.items() if value is not None},
+        "agent_status": stated(status),
     }
     return {key: value for key, value in members.items() if value}
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from registry.core.format_support import key_rules
+from registry.core.format_support import published_keys
 from registry.core.format_support.format import Format, Role
 from registry.core.formats.did.read import SLUG, dialect, read
 from registry.core.model.findings import rules_in
@@ -17,5 +17,5 @@ FORMAT: Final = Format(
     media_types=("application/json", "application/did+json", "application/did+ld+json"),
     role=Role.ENRICHER,
     read=read,
-    rules=rules_in(key_rules),
+    rules=rules_in(published_keys),
 )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from registry.core.format_support import key_rules
+from registry.core.format_support import published_keys
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, list_of, with_provenance
 from registry.core.format_support.published_keys import note_private_keys
@@ -35,5 +35,5 @@ FORMAT: Final = Format(
     media_types=("application/json", "application/jwk-set+json", "application/http-message-signatures-directory+json"),
     role=Role.ENRICHER,
     read=read,
-    rules=rules_in(key_rules),
+    rules=rules_in(published_keys),
 )

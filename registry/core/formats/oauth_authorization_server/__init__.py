@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from registry.core.format_support import oauth_rules
+from registry.core.format_support import oauth
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.oauth import AUTHORIZATION_SERVER
 from registry.core.formats.oauth_authorization_server.read import dialect, read
@@ -18,5 +18,5 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.ENRICHER,
     read=read,
-    rules=rules_in(oauth_rules),
+    rules=rules_in(oauth),
 )

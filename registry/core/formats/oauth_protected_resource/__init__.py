@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from registry.core.format_support import oauth_rules
+from registry.core.format_support import oauth
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
 from registry.core.formats.oauth_protected_resource.read import SLUG, dialect, read
@@ -18,7 +18,7 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.ENRICHER,
     read=read,
-    rules=rules_in(oauth_rules),
+    rules=rules_in(oauth),
     probe_paths=(
         ProbePath("S4", 60, "/.well-known/oauth-protected-resource", when=lambda facts: facts.rpc_here),
         ProbePath("S1", 30, "/.well-known/oauth-protected-resource", sub_host="mcp"),

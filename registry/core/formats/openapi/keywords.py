@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from registry.core.format_support.params import JSON_TYPES, type_of
-from registry.core.format_support.shapes import Kind, is_list, is_map, is_number, is_text
+from registry.core.format_support.shapes import LIST, NUMBER, OBJECT, TEXT, Kind
 
 _TEXTS: Final = frozenset({"description", "title", "example", "examples", "$comment"})
 _EXCLUSIVE: Final = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 _KEYWORDS: Final[Mapping[str, Kind]] = {
-    **dict.fromkeys(("required", "enum", "examples", "allOf", "anyOf", "oneOf"), is_list),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), is_number),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), is_number),
-    **dict.fromkeys(("pattern", "format"), is_text),
-    "properties": is_map,
+    **dict.fromkeys(("required", "enum", "examples", "allOf", "anyOf", "oneOf"), LIST),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), NUMBER),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), NUMBER),
+    **dict.fromkeys(("pattern", "format"), TEXT),
+    "properties": OBJECT,
 }
 
 
@@ -31,7 +31,7 @@ def to_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
     if "example" in schema:
         example = schema.pop("example")
         schema["examples"] = schema["examples"] if isinstance(schema.get("examples"), list) else [example]
-    invalid = [key for key, value in schema.items() if (is_valid := _KEYWORDS.get(key)) and not is_valid(value)]
+    invalid = [key for key, value in schema.items() if (expected := _KEYWORDS.get(key)) and not expected.holds(value)]
     for key in invalid:
         del schema[key]
     return schema

@@ -4,10 +4,10 @@ from typing import Final
 
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
+from registry.core.format_support.requirements import codes_in
 from registry.core.formats.woa import rules
-from registry.core.formats.woa.agents import SLUG
-from registry.core.formats.woa.read import dialect, read
-from registry.core.formats.woa.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
+from registry.core.formats.woa.read import SLUG, dialect, read
+from registry.core.formats.woa.requirements import REQUIREMENTS
 from registry.core.formats.woa.write import WRITER
 from registry.core.model.findings import rules_in
 
@@ -23,7 +23,7 @@ FORMAT: Final = Format(
     read=read,
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
-    checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
+    asks=codes_in(REQUIREMENTS),
     accept="application/woa+json",
     probe_paths=(ProbePath("S2", 40, "/.well-known/woa.json"),),
     marks=frozenset({"woa_version"}),

@@ -1,28 +1,60 @@
-"""Recognise WoA documents and read them into a service (draft-00 sections 4, 7, 8.1 and 9)."""
+"""Recognise WoA documents and read them into a service (draft-00 sections 4, 5, 7, 8.1 and 9)."""
 
 import re
-from typing import Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from registry.core.format_support.endpoints import callable_url, link
 from registry.core.format_support.manifest import (
+    ID_CHARS,
+    NAME_CHARS,
     TEXT_CHARS,
     Notes,
     Object,
     cap_capabilities,
+    clean_json,
+    has_template,
+    is_repeated,
     list_of,
     map_of,
+    members,
     native,
+    other_members,
     short_text_of,
     text_of,
+    texts_of,
     with_provenance,
 )
+from registry.core.format_support.params import Definitions
+from registry.core.format_support.shapes import (
+    DRAFT_2020_12,
+    LIST,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    check_types,
+    is_schema,
+    missing_texts,
+)
 from registry.core.formats.woa import rules
-from registry.core.formats.woa.agents import SLUG, AgentContext, authz, capabilities, read_definitions
-from registry.core.formats.woa.transports import VERSION, protocols, transports
-from registry.core.model.documents import Document
-from registry.core.model.services import Auth, Capability, Service
+from registry.core.formats.woa.transports import REST, VERSION, Transport, transports
+from registry.core.model.documents import Document, Json
+from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Service
 from registry.core.names.domains import host_of
+from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
+SLUG: Final = "woa"
+INHERITED: Final = ("inputs", "outputs", "capabilities")
+MAX_TRANSPORTS: Final = 8
+
+_AGENT_READ: Final = frozenset({"id", "name", "description", "inputs", "outputs", "capabilities", "operations"})
+_OPERATION_READ: Final = frozenset({"name", "description", "inputs", "outputs"})
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+_WHITESPACE = re.compile(r"\s")
+_OPTIONAL: Final = {"version": TEXT, "capabilities": TEXTS, "operations": LIST}
+_REQUIRED: Final = (("name", str), ("description", str), ("inputs", dict), ("outputs", dict), ("transports", list))
 _PATH = re.compile(r"https?://[^/]+/\.well-known/woa\.json(?:\?.*)?")
 _READ: Final = frozenset({"woa_version", "agents"})
 _CACHING: Final = ("etag", "last-modified", "cache-control")
@@ -68,7 +100,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         version=short_text_of(single_agent, "version"),
         capabilities=agent_capabilities,
         auth=authz(body, document) or Auth(),
-        protocols=tuple(protocols(usable_transports)),
+        protocols=tuple(transport.protocol for transport in usable_transports.values()),
         native=native(SLUG, body, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
@@ -104,3 +136,181 @@ def _joined_names(agents: list[Object]) -> str | None:
     """Return the names of several agents, joined: the draft has no description of the service."""
     names = dict.fromkeys(name for agent in agents if (name := short_text_of(agent, "name")))
     return line(", ".join(names), TEXT_CHARS) or None
+
+
+# --- agents and their operations (sections 4.1, 4.2 and 5) ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AgentContext:
+    """The facts that all agents of a document share."""
+
+    document: Document
+    is_configured: bool  # whether there are top-level transports at all; their absence is noted once
+    configured: Object  # the top-level transports as written
+    transports: Mapping[str, Transport]  # the usable ones
+    inherited: Definitions  # agent id -> members that its operations inherit
+    notes: Notes
+
+
+def read_definitions(body: Object) -> Definitions:
+    agents = ((text_of(agent, "id"), agent) for agent in list_of(body, "agents") if isinstance(agent, dict))
+    return Definitions({agent_id: {key: agent.get(key) for key in INHERITED} for agent_id, agent in agents if agent_id})
+
+
+def capabilities(context: AgentContext, agents: Json) -> Iterator[Capability]:
+    """Yield one capability per agent, or per operation where it has any; unusable agents are noted and left out."""
+    if not isinstance(agents, list):
+        context.notes.add(rules.AGENTS, "/agents", agents if agents is not None else "")
+        return
+    seen: set[str] = set()
+    for pointer, agent in members(agents, "/agents", rules.AGENT, context.notes):
+        if _is_usable(agent, pointer, seen, context.notes):
+            transports = _read_transports(context, agent, pointer)
+            if transports:
+                yield from _read_agent_capabilities(context, agent, pointer, transports)
+
+
+def authz(holder: Object, document: Document) -> Auth | None:
+    """Read `authz{scheme, policy_uri, token_header}` of an agent or of the document (Appendix A)."""
+    authorization = map_of(holder, "authz")
+    if not authorization:
+        return None
+    header = short_text_of(authorization, "token_header")
+    setup_url = link(authorization.get("policy_uri"), document.url)
+    scheme = AuthScheme(
+        "custom", "header" if header else None, header, setup_url=setup_url, note=short_text_of(authorization, "scheme")
+    )
+    return Auth((scheme,), True)
+
+
+def _is_usable(agent: Object, pointer: str, seen: set[str], notes: Notes) -> bool:
+    agent_id = agent.get("id")
+    if not isinstance(agent_id, str) or not _ID.fullmatch(agent_id) or len(agent_id) > ID_CHARS:
+        notes.add(rules.AGENT_ID, at(pointer, "id"), agent.get("id", ""))
+        return False
+    missing = [key for key, kind in _REQUIRED if not isinstance(agent.get(key), kind) or agent[key] == ""]
+    if "transports" not in missing and not texts_of(agent, "transports"):
+        missing.append("transports")
+    for key in missing:
+        notes.add(rules.AGENT_REQUIRED, at(pointer, key), agent.get(key, ""))
+    check_types(agent, _OPTIONAL, pointer, rules.MEMBER_TYPE, notes)
+    if missing or is_repeated(agent_id, seen, at(pointer, "id"), notes):
+        return False
+    return not has_template(agent, ("name", "description"), pointer, notes)
+
+
+def _read_transports(context: AgentContext, agent: Object, pointer: str) -> dict[str, Transport]:
+    transports = {}
+    for name in texts_of(agent, "transports", most=MAX_TRANSPORTS):
+        if name not in context.configured and context.is_configured:
+            context.notes.add(rules.TRANSPORT_UNKNOWN, at(pointer, "transports"), name)
+        elif name in context.transports:
+            transports[name] = context.transports[name]
+    return transports
+
+
+def _read_agent_capabilities(
+    context: AgentContext, agent: Object, pointer: str, transports: Mapping[str, Transport]
+) -> Iterator[Capability]:
+    agent_id, auth = str(agent["id"]), authz(agent, context.document)
+    agent_capability = Capability(
+        id=agent_id,
+        name=short_text_of(agent, "name") or agent_id,
+        description=text_of(agent, "description"),
+        params=_read_schema(agent["inputs"], at(pointer, "inputs"), context.notes),
+        result=_read_schema(agent["outputs"], at(pointer, "outputs"), context.notes),
+        title=short_text_of(agent, "name"),
+        tags=texts_of(agent, "capabilities"),
+        native=native(SLUG, agent, _AGENT_READ),
+    )
+    operations = list(_read_operations(agent, pointer, context.notes))
+    if not operations:
+        yield replace(agent_capability, invocations=_read_calls(context, agent_id, None, transports, auth, pointer))
+    for operation_pointer, operation in operations:
+        operation_name = str(operation["name"])
+        base = (
+            agent_capability
+            if context.inherited.taken(agent_id)
+            else replace(agent_capability, params=None, result=None, tags=())
+        )
+        yield replace(
+            _read_operation_capability(base, operation, operation_pointer, context.notes),
+            invocations=_read_calls(context, agent_id, operation_name, transports, auth, operation_pointer),
+        )
+
+
+def _read_operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tuple[str, Object]]:
+    seen: set[str] = set()
+    for operation_pointer, operation in members(
+        list_of(agent, "operations"), at(pointer, "operations"), rules.OPERATION, notes
+    ):
+        missing_texts(operation, ("name", "description"), operation_pointer, rules.OPERATION, notes)
+        check_types(operation, {"inputs": OBJECT, "outputs": OBJECT}, operation_pointer, rules.MEMBER_TYPE, notes)
+        name = operation.get("name")
+        if isinstance(name, str) and _WHITESPACE.search(name):
+            notes.add(rules.OPERATION, at(operation_pointer, "name"), name)
+        if isinstance(name, str) and name.strip() and not is_repeated(name, seen, at(operation_pointer, "name"), notes):
+            yield operation_pointer, operation
+
+
+def _read_operation_capability(
+    agent_capability: Capability, operation: Object, pointer: str, notes: Notes
+) -> Capability:
+    """Return the capability of an operation; its own description and schemas override the agent's."""
+    operation_name = str(operation["name"])
+    agent = agent_capability.native.get(SLUG, {})
+    schemas = {
+        field: _read_schema(operation[key], at(pointer, key), notes)
+        for key, field in (("inputs", "params"), ("outputs", "result"))
+        if key in operation
+    }
+    return replace(
+        agent_capability,
+        id=f"{agent_capability.id}.{line(operation_name, ID_CHARS)}",
+        name=f"{agent_capability.name}: {line(operation_name, NAME_CHARS)}",
+        description=text_of(operation, "description") or agent_capability.description,
+        title=agent_capability.title,
+        native={SLUG: {"agent": {"id": agent_capability.id, **agent}, **other_members(operation, _OPERATION_READ)}},
+        params=schemas.get("params", agent_capability.params),
+        result=schemas.get("result", agent_capability.result),
+    )
+
+
+def _read_calls(
+    context: AgentContext,
+    agent: str,
+    operation: str | None,
+    transports: Mapping[str, Transport],
+    auth: Auth | None,
+    pointer: str,
+) -> tuple[Invocation, ...]:
+    origin = Origin(context.document.url, pointer, SLUG)
+    calls = []
+    for transport in transports.values():
+        template = transport.protocol.endpoint
+        if transport.protocol.id == REST and template:
+            endpoint = callable_url(template.replace("{agent_id}", agent), context.document.url, context.document.url)
+            url, templated = (endpoint.url, endpoint.templated) if endpoint else (None, False)
+            call = Invocation("rpc", url, "POST", operation or agent, templated=templated)
+        elif transport.tool_field:
+            tool = operation if operation and transport.tool_field == "operation" else agent
+            call = Invocation("mcp_tool", template, name=tool)
+        else:
+            call = Invocation("rpc", name=operation or agent)
+        calls.append(replace(call, auth=auth, origin=origin))
+    return tuple(calls)
+
+
+def _read_schema(schema: Json, pointer: str, notes: Notes) -> dict[str, Any] | None:
+    """Return the schema as data; None, with a finding, where it is not a valid schema of draft 2020-12."""
+    if not isinstance(schema, dict) or not is_schema(schema):
+        notes.add(rules.SCHEMA, pointer, schema)
+        return None
+    draft = schema.get("$schema")
+    if draft is not None and not (isinstance(draft, str) and draft.rstrip("#") == DRAFT_2020_12):
+        notes.add(rules.SCHEMA_DRAFT, at(pointer, "$schema"), draft)
+    if schema.get("type") != "object" or not isinstance(schema.get("properties"), dict):
+        notes.add(rules.OBJECT_SCHEMA, pointer)
+    cleaned: dict[str, Any] = clean_json(schema)
+    return cleaned

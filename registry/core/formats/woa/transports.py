@@ -1,12 +1,13 @@
 """Read WoA transport configurations (draft-00 section 4.3)."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from registry.core.format_support.endpoints import endpoint
 from registry.core.format_support.manifest import ID_CHARS, MAX_TEXTS, Notes, Object, map_of, short_text_of
+from registry.core.format_support.shapes import missing_texts
 from registry.core.formats.woa import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Protocol
@@ -14,6 +15,8 @@ from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
 VERSION: Final = "1"
+REST: Final = "woa-rest"
+MCP: Final = "mcp"
 
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _MISSPELT: Final = frozenset({"agent_id", "agentid", "agent-id"})
@@ -23,26 +26,12 @@ _REVERSE_DNS = re.compile(r"[a-z][a-z0-9-]*(?:\.[A-Za-z0-9-]+)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
-    """`template` is base and invoke_path, concatenated (section 4.3.1); it may contain `{agent_id}`."""
+class Transport:
+    """A way to call agents. The endpoint of REST is base and invoke_path, concatenated (section 4.3.1); it may contain
+    `{agent_id}`. `tool_field`: of MCP, whose server may be an identifier that only a client can resolve."""
 
-    template: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mcp:
-    """The MCP binding. `server`: None if the document has only an identifier, which only a client can resolve."""
-
-    server: str | None
-    tool_field: str
-
-
-@dataclass(frozen=True, slots=True)
-class Private:
-    """A private transport, described elsewhere; a client has to know it."""
-
-
-Transport = Rest | Mcp | Private
+    protocol: Protocol
+    tool_field: str | None = None
 
 
 def transports(body: Object, document: Document, notes: Notes) -> Iterator[tuple[str, Transport]]:
@@ -63,10 +52,10 @@ def _read_transport(name: str, value: Json, pointer: str, document: Document, no
         notes.add(rules.TRANSPORT_NAME, pointer, name)
     if not isinstance(value, dict):
         notes.add(rules.MEMBER_TYPE, pointer, value)
-    return Private()
+    return Transport(Protocol(line(name, ID_CHARS).lower()))  # private: described elsewhere, a client has to know it
 
 
-def _read_rest(config: Object, pointer: str, document: Document, notes: Notes) -> Rest | None:
+def _read_rest(config: Object, pointer: str, document: Document, notes: Notes) -> Transport | None:
     base, path = config.get("base"), config.get("invoke_path")
     if not isinstance(base, str) or not base.startswith("https://"):
         notes.add(rules.REST, at(pointer, "base"), config.get("base", ""))
@@ -77,25 +66,12 @@ def _read_rest(config: Object, pointer: str, document: Document, notes: Notes) -
     if any(name != "agent_id" and name.casefold() in _MISSPELT for name in _VARIABLE.findall(path)):
         notes.add(rules.PLACEHOLDER, at(pointer, "invoke_path"), path)
     resolved = endpoint(base, document.url, document, at(pointer, "base"), notes)
-    return Rest(base + path) if resolved else None
+    return Transport(Protocol(REST, VERSION, base + path)) if resolved else None
 
 
-def _read_mcp(config: Object, pointer: str, document: Document, notes: Notes) -> Mcp | None:
-    missing = [key for key in ("server", "tool_namespace", "tool_field") if not short_text_of(config, key)]
-    for key in missing:
-        notes.add(rules.MCP, at(pointer, key), config.get(key, ""))
-    if missing:
+def _read_mcp(config: Object, pointer: str, document: Document, notes: Notes) -> Transport | None:
+    if missing_texts(config, ("server", "tool_namespace", "tool_field"), pointer, rules.MCP, notes):
         return None
     server = str(config["server"])
     resolved = endpoint(server, document.url, document, at(pointer, "server"), notes) if "://" in server else None
-    return Mcp(resolved.url if resolved else None, short_text_of(config, "tool_field") or "")
-
-
-def protocols(usable_transports: Mapping[str, Transport]) -> Iterator[Protocol]:
-    for name, transport in usable_transports.items():
-        if isinstance(transport, Rest):
-            yield Protocol("woa-rest", VERSION, transport.template)
-        elif isinstance(transport, Mcp):
-            yield Protocol("mcp", endpoint=transport.server)
-        else:
-            yield Protocol(line(name, ID_CHARS).lower())
+    return Transport(Protocol(MCP, endpoint=resolved.url if resolved else None), short_text_of(config, "tool_field"))

@@ -6,9 +6,8 @@ A service with a plain HTTP API is not a WoA host: its endpoints do not accept t
 from collections.abc import Mapping
 from typing import Any, Final
 
-import jsonschema_rs
-
 from registry.core.format_support.manifest import NAME_CHARS
+from registry.core.format_support.shapes import is_schema
 from registry.core.format_support.writing.calls import agent_and_operation, callable_address, drop_references
 from registry.core.format_support.writing.task import (
     CannotWrite,
@@ -21,13 +20,10 @@ from registry.core.format_support.writing.task import (
     clean_text,
     with_native,
 )
-from registry.core.formats.woa.agents import SLUG
+from registry.core.formats.woa.read import SLUG
+from registry.core.formats.woa.transports import REST, VERSION
 from registry.core.model.services import Capability
 
-VERSION: Final = "1"
-PROTOCOL: Final = "woa-rest"
-
-_DRAFT_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
 _ANY_OBJECT: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 
 
@@ -69,7 +65,7 @@ def write(task: Task) -> WrittenDocument:
 def _write_transport(task: Task) -> tuple[str, str, str]:
     """Return the declared URL template, and its base and invoke_path, which a client joins (section 4.3.1)."""
     for protocol in task.service.protocols:
-        if protocol.id == PROTOCOL and callable_address(protocol.endpoint, task.host):
+        if protocol.id == REST and callable_address(protocol.endpoint, task.host):
             template = protocol.endpoint or ""
             parts = template.split("/", 3)
             if template.startswith("https://") and len(parts) == 4 and "{" not in parts[2]:
@@ -132,7 +128,7 @@ def _write_schemas(task: Task, index: int, capability: Capability) -> dict[str, 
     schemas = {}
     for member, field in (("inputs", "params"), ("outputs", "result")):
         schema = drop_references(getattr(capability, field))
-        if schema is None or not jsonschema_rs.meta.is_valid({**schema, "$schema": _DRAFT_2020_12}):
+        if schema is None or not is_schema(schema):
             reason = "WoA requires a JSON Schema 2020-12 and none is known: a schema for any object is used"
             has_value = getattr(capability, field) is not None
             task.substitute(f"{capability_pointer(index)}/{field}", member, reason, has_value=has_value)
