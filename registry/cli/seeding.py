@@ -6,7 +6,7 @@ Long because each source is a command with its options and help text.
 import contextlib
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from registry.cli.clean import print_json, visible
-from registry.cli.common import DONE, NO, AsJson, ConnectTo, DataFolder, exit_on_error, read_settings, run_async
+from registry.cli.common import DONE, NO, AsJson, ConnectTo, DataFolder, exit_on_error, read_settings, run_and_exit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,8 +51,7 @@ Called = Annotated[
 ]
 Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Take only the first N rows.")]
 RefusedTo = Annotated[
-    Path | None,
-    typer.Option("--refused", metavar="FILE", help="Write all refusals to this file, as JSON lines."),
+    Path | None, typer.Option("--refused", metavar="FILE", help="Write all refusals to this file, as JSON lines.")
 ]
 
 
@@ -151,7 +150,7 @@ def sitemap(
         async with reading(url, waypost, settings) as (reader, canonical):
             yield names(canonical, reader)
 
-    _run_and_exit(_seed(settings, SITEMAP.slug, read, SeedOptions(refused, data, as_json)))
+    run_and_exit(_seed(settings, SITEMAP.slug, read, SeedOptions(refused, data, as_json)))
 
 
 @seeds.command()
@@ -230,7 +229,7 @@ def ard_catalog(
         async with reading(url, waypost, settings) as (reader, canonical):
             yield catalogue_names(canonical, reader)
 
-    _run_and_exit(_seed(settings, ARD_CATALOG.slug, read, SeedOptions(refused, data, as_json)))
+    run_and_exit(_seed(settings, ARD_CATALOG.slug, read, SeedOptions(refused, data, as_json)))
 
 
 @seeds.command()
@@ -270,7 +269,7 @@ def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = 
         show(LINKS.slug, report, as_json=as_json)
         return DONE
 
-    _run_and_exit(seed_links())
+    run_and_exit(seed_links())
 
 
 def _load(slug: str, source: "OpenList", entries: "Iterator[Seed | Refusal]", output: SeedOptions) -> NoReturn:
@@ -284,7 +283,7 @@ def _load(slug: str, source: "OpenList", entries: "Iterator[Seed | Refusal]", ou
         finally:
             source.close()  # the event loop waits for its threads at exit, and one may still be reading
 
-    _run_and_exit(_seed(read_settings(data=output.data), slug, read, output))
+    run_and_exit(_seed(read_settings(data=output.data), slug, read, output))
 
 
 def _read_pages(
@@ -312,7 +311,7 @@ def _read_pages(
         async with reading(url, waypost, settings) as (reader, canonical):
             yield names(canonical, reader, start)
 
-    _run_and_exit(_seed(settings, slug, read, output, progress))
+    run_and_exit(_seed(settings, slug, read, output, progress))
 
 
 async def _seed(
@@ -419,7 +418,3 @@ def progress_of(errors: "Console") -> "Iterator[Callable[[SeedReport], None]]":
         return
     with errors.status("reading") as status:
         yield lambda report: status.update(f"{report.names} names, {report.hosts} new hosts")
-
-
-def _run_and_exit(work: Coroutine[Any, Any, int]) -> NoReturn:
-    raise typer.Exit(run_async(work))

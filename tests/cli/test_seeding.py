@@ -21,7 +21,7 @@ from crawler.seeds.opened import opened
 from registry.actions.frontier.seed import seed as add
 from registry.cli import app
 from registry.cli.common import DONE, NO, USAGE
-from registry.cli.onepass import run_from
+from registry.cli.crawling import run_from
 from registry.cli.seeding import seeds
 from registry.core.names.seeds import OWN_LISTS
 from registry.store.engine import make_engine
