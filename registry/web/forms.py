@@ -15,12 +15,7 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 
 from registry.edge import inside
-from registry.edge.problems import (
-    BAD_REQUEST,
-    BODY_TOO_LARGE,
-    UNSUPPORTED_MEDIA_TYPE,
-    Problem,
-)
+from registry.edge.problems import BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Problem
 from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
 from registry.web.asking import as_problem
 
