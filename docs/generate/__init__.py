@@ -16,7 +16,7 @@ from docs.generate.requirements import requirements_page
 from docs.generate.revisit import revisit_page
 from docs.generate.rubric import rubric_page
 from docs.generate.settings import settings_page
-from registry.api import openapi
+from registry.api.app import openapi_document
 
 DOCS = Path(__file__).resolve().parents[1]
 
@@ -28,7 +28,7 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "revisit.md": revisit_page,
         "settings.md": settings_page,
         "cli.md": commands_page,
-        "openapi.json": lambda: openapi.document().decode(),
+        "openapi.json": lambda: openapi_document().decode(),
     }
 )
 

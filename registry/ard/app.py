@@ -22,6 +22,7 @@ from registry.core.names.air import is_air_urn, parse_air_urn
 from registry.core.names.domains import host_of, registrable_domain
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
+from registry.edge.bodies import read_as
 from registry.edge.interfaces import Interface
 from registry.edge.limiter import HEALTH, charge, of_discover, of_list
 from registry.edge.middleware import Rules
@@ -75,7 +76,7 @@ def make_routes() -> FastAPI:
 @router.get(
     ROOT,
     summary="What this interface offers",
-    responses={**described(description.ABOUT, "The addresses of the operations."), **errors()},
+    responses={**described(description.About, "The addresses of the operations."), **errors()},
 )
 @router.get(f"{ROOT}/", include_in_schema=False)
 async def about(request: Request) -> Response:
@@ -92,9 +93,7 @@ async def about(request: Request) -> Response:
     return json_response(request, content)
 
 
-@router.get(
-    OPENAPI, summary="This description", responses={**described({"type": "object"}, "OpenAPI 3.1."), **errors()}
-)
+@router.get(OPENAPI, summary="This description", responses={**described(None, "OpenAPI 3.1."), **errors()})
 async def openapi(request: Request) -> Response:
     return json_response(request, request.app.openapi())
 
@@ -107,14 +106,14 @@ async def openapi(request: Request) -> Response:
     "`waypost:confident` is false is only the nearest match. Services that offer the same, word for word, are folded "
     "into one.",
     responses={
-        **described(description.FOUND, "Entries, the best first."),
+        **described(description.SearchResponse, "Entries, the best first."),
         **errors(INVALID_BODY, UNREADABLE_BODY, INVALID_CURSOR),
     },
     openapi_extra=description.body_of(bodies.SearchRequest),
 )
 @router.post(SEARCH_TWICE, include_in_schema=False)
 async def search(request: Request) -> Response:
-    body = await bodies.read(request, bodies.SearchRequest)
+    body = await read_as(request, bodies.SearchRequest, list_errors=True)
     size = min(body.pageSize, bodies.MAX_PAGE_SIZE)
     text = body.query.text.strip()[:QUERY_CHARS].strip()
     if not text:
@@ -142,13 +141,13 @@ async def search(request: Request) -> Response:
     description="Over all entries that `/ard/search` would page through; without a text over the whole registry. "
     "Of a text at most the first 1,000 services are counted, as many as can be paged through.",
     responses={
-        **described(description.COUNTED, "The most frequent values of each term."),
+        **described(description.ExploreResponse, "The most frequent values of each term."),
         **errors(INVALID_BODY, UNREADABLE_BODY),
     },
     openapi_extra=description.body_of(bodies.ExploreRequest),
 )
 async def explore(request: Request) -> Response:
-    body = await bodies.read(request, bodies.ExploreRequest)
+    body = await read_as(request, bodies.ExploreRequest, list_errors=True)
     context = read_context(body.query.context)
     asked = {one.field: (one, *facet_of(one.field, context)) for one in body.resultType.facets}
     text = body.query.text.strip()[:QUERY_CHARS].strip()
@@ -197,7 +196,7 @@ def _buckets(counted: CountedValues, asked: bodies.FacetRequest, *, is_type: boo
     "(part of it, in any case), `type`, `publisherId` (alternatives separated by commas), `createdAfter`, "
     "`updatedAfter`, joined by AND.",
     responses={
-        **described(description.LISTED, "A page of entries, and the number of all."),
+        **described(description.ListResponse, "A page of entries, and the number of all."),
         **errors(INVALID_PARAMETER, INVALID_CURSOR),
         304: {"description": "The client's copy (If-None-Match) is current; no body."},
     },
@@ -242,7 +241,7 @@ async def list_agents(
     summary="One entry by its identifier",
     description="The identifier is one percent-encoded segment, decoded once and compared exactly.",
     responses={
-        **described(description.ENTRY, "The entry."),
+        **described(description.Entry, "The entry."),
         **errors(INVALID_PARAMETER, NO_SUCH_ADDRESS),
         304: {"description": "The client's copy (If-None-Match) is current; no body."},
     },

@@ -18,7 +18,7 @@ from registry.edge.limiter import charge, of_server_list
 from registry.edge.middleware import Rules
 from registry.edge.problems import INVALID_VALUE, NOT_FOUND, Problem
 from registry.edge.requests import MAX_INLINE_DOCUMENT, base_url, computed, provide, registry_of
-from registry.edge.responses import PAGE, json_response, text_response
+from registry.edge.responses import PAGE, encoded_response, json_response
 from registry.edge.routing import NO_TELEMETRY, parse_body
 from registry.mcp_registry.params import include_deleted, list_query, write_cursor
 from registry.mcp_registry.rows import row
@@ -36,8 +36,7 @@ def interface(waypost: Waypost, settings: Settings) -> Interface:
     app = make_app()
     provide(app.state, waypost, settings)
     rules = Rules(
-        open=(*(f"{root}/" for root in ROOTS), DESCRIPTION),
-        searches=frozenset(f"{root}/validate" for root in ROOTS),
+        open=(*(f"{root}/" for root in ROOTS), DESCRIPTION), searches=frozenset(f"{root}/validate" for root in ROOTS)
     )
     return Interface(app, rules, roots=ROOTS, paths=(DESCRIPTION,))
 
@@ -119,7 +118,7 @@ async def left_out(request: Request) -> Response:
 
 
 async def description(request: Request) -> Response:
-    return text_response(request, _description(), media_type="application/yaml", headers={"Cache-Control": PAGE})
+    return encoded_response(request, _description(), cache=PAGE, media_type="application/yaml")
 
 
 _ROUTES: Final[Sequence[tuple[str, Endpoint]]] = (
@@ -136,8 +135,8 @@ _ROUTES: Final[Sequence[tuple[str, Endpoint]]] = (
 
 
 @cache
-def _description() -> str:
-    return files("registry.mcp_registry").joinpath("openapi.yaml").read_text(encoding="utf-8")
+def _description() -> bytes:
+    return files("registry.mcp_registry").joinpath("openapi.yaml").read_bytes()
 
 
 async def _versions(request: Request, name: str) -> Response:

@@ -3,11 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
 
-from pydantic import TypeAdapter
-
 from registry.actions.reports import MOST_OF_REPORT, MOST_TEXTS
-from registry.api.schemas.base import EXAMPLE_HOST, HostName, Shape, Succeeded, Timestamp, UntrustedText, about, sample
-from registry.core.model.reports import ANSWER_CHARS, CODE_MEANS, CODES, LEAST_REASON_CHARS, REASON_CHARS, STATES
+from registry.api.schemas.base import HostName, Shape, SubmittedName, Succeeded, Timestamp, UntrustedText, about, sample
+from registry.core.model.reports import (
+    ANSWER_CHARS,
+    CODE_MEANS,
+    CODES,
+    LEAST_REASON_CHARS,
+    REASON_CHARS,
+    STATES,
+    Code,
+    ReportState,
+)
 
 BlockKind = Annotated[
     Literal["block", "quarantine"],
@@ -22,9 +29,9 @@ Reason = Annotated[str, about("Shown to everybody.", "It copies another site.")]
 
 
 class BlockSubmission(Shape):
-    domain: HostName
-    kind: NotRequired[BlockKind]
-    reason: Reason
+    domain: Annotated[HostName, about("A host name.", json_schema_extra={"maxLength": 300})]
+    kind: NotRequired[Annotated[BlockKind, sample(json_schema_extra={"default": "block"})]]
+    reason: Annotated[Reason, sample(min_length=1, max_length=500)]
 
 
 class Block(Shape):
@@ -154,17 +161,16 @@ class Queue(Succeeded):
 _URL: Final = (
     "https://registry.example/api/reports/wp_report_0b8f4e9a6f0e4a51_3yMZ0QhPpJcVtq1vQ5nD2bYk8sWxUaL7oRfGhJiKlMn"
 )
-_Code = Annotated[
-    str, about(" ".join(f"`{code}`: {means}" for code, means in CODE_MEANS.items()), "dead", enum=list(CODES))
-]
-_State = Annotated[Literal["open", "in_review", "accepted", "rejected"], sample("open", enum=list(STATES))]
+_CODES: Final = about(" ".join(f"`{code}`: {means}" for code, means in CODE_MEANS.items()), "dead", enum=CODES)
+_Code = Annotated[str, _CODES]
+_State = Annotated[str, sample("open", enum=STATES)]
 _Answer = Annotated[str | None, about("Of this registry's operator.", None)]
 
 
 class NewReport(Shape):
     """What is wrong with a host."""
 
-    domain: Annotated[str, about("A host name.", EXAMPLE_HOST, max_length=2_048)]
+    domain: SubmittedName
     reason: Annotated[
         str,
         about(
@@ -173,10 +179,7 @@ class NewReport(Shape):
             min_length=LEAST_REASON_CHARS,
         ),
     ]
-    code: NotRequired[_Code]
-
-
-REPORT_SCHEMA: Final[dict[str, Any]] = TypeAdapter(NewReport).json_schema(ref_template="#/components/schemas/{model}")
+    code: NotRequired[Annotated[Code, _CODES]]
 
 
 class FiledData(Shape):
@@ -248,7 +251,7 @@ class Reports(Succeeded):
 
 
 class Resolution(Shape):
-    state: _State
+    state: Annotated[ReportState, sample("rejected")]
     answer: NotRequired[
         Annotated[
             str,
@@ -259,11 +262,6 @@ class Resolution(Shape):
             ),
         ]
     ]
-
-
-RESOLUTION_SCHEMA: Final[dict[str, Any]] = TypeAdapter(Resolution).json_schema(
-    ref_template="#/components/schemas/{model}"
-)
 
 
 class ResolvedData(AboutReport):

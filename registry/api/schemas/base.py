@@ -37,6 +37,9 @@ Timestamp = Annotated[
     str, about("ISO 8601, in UTC.", EXAMPLE_TIME, pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 ]
 HostName = Annotated[str, sample(EXAMPLE_HOST)]
+SubmittedName = Annotated[str, about("A host name.", EXAMPLE_HOST, json_schema_extra={"maxLength": 2_048})]
+"""Longer ones are refused as names, not as bodies of another shape."""
+
 Confusable = Annotated[bool, about("The name can be mistaken for another one (Unicode UTS 39).", False)]
 StatusUrl = Annotated[str, about("The status of the host in this registry.", f"{EXAMPLE_SERVICE_URL}/status")]
 CanonicalHost = Annotated[str | None, about("The host of the domain that its owner lets stand for it.", None)]
@@ -258,9 +261,8 @@ def example_of(shape: Any) -> Any:
     """
     example = {}
     for name, hint in get_type_hints(shape, include_extras=True).items():
-        origin: Any = get_origin(hint)
-        is_optional = origin is NotRequired
-        declared = get_args(hint)[0] if origin in (NotRequired, Required) else hint
+        is_optional = name not in shape.__required_keys__
+        declared = get_args(hint)[0] if get_origin(hint) in (NotRequired, Required) else hint
         if not is_optional or _own_examples(declared):
             try:
                 example[name] = _example(declared)

@@ -1,9 +1,7 @@
 """The change feed: events, pages of them and CloudEvents; dumps and records for mirrors."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, NotRequired
-
-from pydantic import TypeAdapter
+from typing import Annotated, Any, Final, Literal, NotRequired, Required
 
 from registry.api.schemas.base import (
     EXAMPLE_HOST,
@@ -17,6 +15,7 @@ from registry.api.schemas.base import (
     sample,
 )
 from registry.core.changes.kinds import KINDS
+from registry.edge.bodies import ClosedBody
 
 EXAMPLE_ID = "019aa1b5-5b2e-7c41-9d3a-6f0000000412"
 _PRINT = "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea"
@@ -68,80 +67,75 @@ class FeedOperation(Shape):
     old: NotRequired[Annotated[Any, about("The value before.", "Books a courier.")]]
 
 
-class FeedPayload(Shape):
-    state: Annotated[
-        str,
-        about(
-            "What the entity is after this event; `proven` and `ended` are states of ownerships.",
-            "fresh",
-            enum=["never_validated", "fresh", "stale", "failing", "gone", "opted_out", "blocked", "proven", "ended"],
-        ),
-    ]
-    reason: NotRequired[Annotated[str, about("Of `service.delisted`, `host.forgotten` and `ownership.ended`: a code.")]]
-    method: NotRequired[Annotated[Literal["dns", "file"], about("Of `ownership.proven`.")]]
-    scope: NotRequired[
+class FeedPayload(Shape, total=False):
+    state: Required[
         Annotated[
-            Literal["host", "domain"], about("Of an ownership: the host alone, or all hosts of the registrable domain.")
-        ]
-    ]
-    outcome: NotRequired[Annotated[str, about("Of the visit that ended it.")]]
-    how: NotRequired[Annotated[str, about("How an opt-out was declared: robots, file, dns, operator.")]]
-    stays_out: NotRequired[Annotated[bool, about("Of `host.forgotten`: an opt-out or a block covers it.")]]
-    redacted: NotRequired[
-        Annotated[bool, about("The host opted out or was forgotten: what was said of it is deleted.")]
-    ]
-    name: NotRequired[Annotated[str, sample("Pigeonpost")]]
-    score: NotRequired[Annotated[int, sample(87)]]
-    trust_level: NotRequired[Trust]
-    formats: NotRequired[Annotated[Sequence[str], about("Formats of its documents.")]]
-    injection_flags: NotRequired[InjectionFlags]
-    cause: NotRequired[
-        Annotated[
-            Literal["visit", "rescore", "time"],
-            about("A visit, new rules for the same documents, or only time.", "visit"),
-        ]
-    ]
-    fingerprint: NotRequired[Annotated[FeedFingerprints, sample({"before": _OLD_PRINT, "after": _PRINT})]]
-    changed: NotRequired[
-        Annotated[
-            Sequence[str],
+            str,
             about(
-                "The members that changed; `score` alone: nothing else did. Of `ownership.changed`: `owner_note` or "
-                "`canonical_host`, whose values `/api/services/{domain}` has.",
-                ["capabilities"],
-            ),
-        ]
-    ]
-    capabilities: NotRequired[
-        Annotated[
-            FeedCapabilities,
-            sample(
-                {
-                    "added": [],
-                    "removed": [],
-                    "changed": [{"name": "create_parcel", "before": _OLD_PRINT, "after": _PRINT}],
-                }
-            ),
-        ]
-    ]
-    difference: NotRequired[
-        Annotated[
-            Sequence[FeedOperation],
-            about(
-                "What changed, as operations of RFC 6902. Where values are too large, only their places.",
-                [
-                    {
-                        "op": "replace",
-                        "path": "/capabilities/create_parcel/description",
-                        "value": "Books a courier for one parcel.",
-                        "old": "Books a courier.",
-                    }
+                "What the entity is after this event; `proven` and `ended` are states of ownerships.",
+                "fresh",
+                enum=[
+                    "never_validated",
+                    "fresh",
+                    "stale",
+                    "failing",
+                    "gone",
+                    "opted_out",
+                    "blocked",
+                    "proven",
+                    "ended",
                 ],
             ),
         ]
     ]
-    truncated: NotRequired[Annotated[bool, about("Values, operations or capabilities were left out.", False)]]
-    untrusted_text: NotRequired[Annotated[UntrustedText, sample(["name", "capabilities", "difference"])]]
+    reason: Annotated[str, about("Of `service.delisted`, `host.forgotten` and `ownership.ended`: a code.")]
+    method: Annotated[Literal["dns", "file"], about("Of `ownership.proven`.")]
+    scope: Annotated[
+        Literal["host", "domain"], about("Of an ownership: the host alone, or all hosts of the registrable domain.")
+    ]
+    outcome: Annotated[str, about("Of the visit that ended it.")]
+    how: Annotated[str, about("How an opt-out was declared: robots, file, dns, operator.")]
+    stays_out: Annotated[bool, about("Of `host.forgotten`: an opt-out or a block covers it.")]
+    redacted: Annotated[bool, about("The host opted out or was forgotten: what was said of it is deleted.")]
+    name: Annotated[str, sample("Pigeonpost")]
+    score: Annotated[int, sample(87)]
+    trust_level: Trust
+    formats: Annotated[Sequence[str], about("Formats of its documents.")]
+    injection_flags: InjectionFlags
+    cause: Annotated[
+        Literal["visit", "rescore", "time"], about("A visit, new rules for the same documents, or only time.", "visit")
+    ]
+    fingerprint: Annotated[FeedFingerprints, sample({"before": _OLD_PRINT, "after": _PRINT})]
+    changed: Annotated[
+        Sequence[str],
+        about(
+            "The members that changed; `score` alone: nothing else did. Of `ownership.changed`: `owner_note` or "
+            "`canonical_host`, whose values `/api/services/{domain}` has.",
+            ["capabilities"],
+        ),
+    ]
+    capabilities: Annotated[
+        FeedCapabilities,
+        sample(
+            {"added": [], "removed": [], "changed": [{"name": "create_parcel", "before": _OLD_PRINT, "after": _PRINT}]}
+        ),
+    ]
+    difference: Annotated[
+        Sequence[FeedOperation],
+        about(
+            "What changed, as operations of RFC 6902. Where values are too large, only their places.",
+            [
+                {
+                    "op": "replace",
+                    "path": "/capabilities/create_parcel/description",
+                    "value": "Books a courier for one parcel.",
+                    "old": "Books a courier.",
+                }
+            ],
+        ),
+    ]
+    truncated: Annotated[bool, about("Values, operations or capabilities were left out.", False)]
+    untrusted_text: Annotated[UntrustedText, sample(["name", "capabilities", "difference"])]
 
 
 class FeedEvent(Shape):
@@ -231,11 +225,8 @@ class DumpManifest(Shape):
     parts: Sequence[DumpPart]
 
 
-class RecordsQuestion(Shape):
+class RecordsQuestion(ClosedBody):
     hosts: Annotated[Sequence[str], sample([EXAMPLE_HOST], min_length=1, max_length=50)]
-
-
-RECORDS_QUESTION_SCHEMA: Final[dict[str, Any]] = TypeAdapter(RecordsQuestion).json_schema()
 
 
 class Records(Shape):

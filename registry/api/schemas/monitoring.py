@@ -1,7 +1,7 @@
 """Health of services and of this registry, visits to a host, statistics, the rubric and the problem types."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, Required
 
 from registry.api.schemas.base import (
     HostName,
@@ -123,19 +123,19 @@ class CrawledHost(Shape):
     robots: RobotsRead
 
 
-class ProbeAnswer(Shape):
-    url: Annotated[str, sample("https://api.pigeonpost.example/.well-known/agent")]
-    purpose: Annotated[str, sample("manifest")]
-    outcome: Annotated[str, sample("found")]
-    reason: NotRequired[Annotated[str, about("Refines the outcome.")]]
-    format: NotRequired[Annotated[str, sample("adp")]]
-    dialect: NotRequired[str]
-    status: NotRequired[Annotated[int, about("HTTP status.", 304)]]
-    type: NotRequired[Annotated[str, about("Media type.")]]
-    size: NotRequired[Annotated[int, about("Bytes.")]]
-    ms: NotRequired[Annotated[int, about("Milliseconds.", 41)]]
-    final_url: NotRequired[Annotated[str, about("After redirects, if it differs.")]]
-    via: NotRequired[Annotated[Any, about("Where the URL was found.")]]
+class ProbeAnswer(Shape, total=False):
+    url: Required[Annotated[str, sample("https://api.pigeonpost.example/.well-known/agent")]]
+    purpose: Required[Annotated[str, sample("manifest")]]
+    outcome: Required[Annotated[str, sample("found")]]
+    reason: Annotated[str, about("Refines the outcome.")]
+    format: Annotated[str, sample("adp")]
+    dialect: str
+    status: Annotated[int, about("HTTP status.", 304)]
+    type: Annotated[str, about("Media type.")]
+    size: Annotated[int, about("Bytes.")]
+    ms: Annotated[int, about("Milliseconds.", 41)]
+    final_url: Annotated[str, about("After redirects, if it differs.")]
+    via: Annotated[Any, about("Where the URL was found.")]
 
 
 class HostVisit(Shape):

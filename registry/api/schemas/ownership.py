@@ -1,37 +1,46 @@
 """Claims of ownership, and what owners see and set."""
 
-from typing import Annotated, Any, Final, Literal, NotRequired, get_args
+from typing import Annotated, Literal, NotRequired, get_args
 
-from pydantic import TypeAdapter
-
-from registry.api.schemas.base import EXAMPLE_HOST, HostName, Shape, Succeeded, Timestamp, UntrustedText, about, sample
+from registry.api.schemas.base import (
+    EXAMPLE_HOST,
+    HostName,
+    Shape,
+    SubmittedName,
+    Succeeded,
+    Timestamp,
+    UntrustedText,
+    about,
+    sample,
+)
 from registry.core.access.claims import EndReason, OwnershipState
+from registry.edge.bodies import ClosedBody
 
 _Method = Literal["dns", "file"]
 _Scope = Literal["host", "domain"]
 _Token = Annotated[str, about("A secret, shown once.", "wp_owner_0123456789abcdef_" + "x" * 43)]
 
 
-class ClaimSubmission(Shape):
-    domain: Annotated[str, about("A host name.", EXAMPLE_HOST, max_length=2_048)]
+class ClaimSubmission(ClosedBody):
+    domain: SubmittedName
     method: Annotated[_Method, about("Where the value is published.", "file")]
     scope: NotRequired[Annotated[_Scope, about("`domain`: all hosts of a registrable domain, by DNS only.", "host")]]
 
 
-class NoteSubmission(Shape):
+class NoteSubmission(ClosedBody):
     note: Annotated[str, about("Empty: none.", "Closed on Sundays.", max_length=500)]
 
 
-class CanonicalSubmission(Shape):
+class CanonicalSubmission(ClosedBody):
     canonical: Annotated[
         str | None, about("A host of the same domain that is proven too.", EXAMPLE_HOST, max_length=2_048)
     ]
     consent: NotRequired[
-        Annotated[str, about("The owner's token of that host, if another one covers it.", max_length=120)]
+        Annotated[str | None, about("The owner's token of that host, if another one covers it.", max_length=120)]
     ]
 
 
-class WebhookSubmission(Shape):
+class WebhookSubmission(ClosedBody):
     url: Annotated[str, about("https.", "https://api.pigeonpost.example/hook", max_length=2_048)]
     types: NotRequired[Annotated[list[str], about("As of the feed.", ["service.*"], max_length=30)]]
     receiver_token: NotRequired[
@@ -39,15 +48,8 @@ class WebhookSubmission(Shape):
     ]
 
 
-class OptOutByOwner(Shape):
+class OptOutByOwner(ClosedBody):
     undo: NotRequired[Annotated[bool, about("End the opt-out that an owner made.")]]
-
-
-CLAIM_SCHEMA: Final[dict[str, Any]] = TypeAdapter(ClaimSubmission).json_schema()
-NOTE_SCHEMA: Final[dict[str, Any]] = TypeAdapter(NoteSubmission).json_schema()
-CANONICAL_SCHEMA: Final[dict[str, Any]] = TypeAdapter(CanonicalSubmission).json_schema()
-WEBHOOK_SCHEMA: Final[dict[str, Any]] = TypeAdapter(WebhookSubmission).json_schema()
-OPT_OUT_SCHEMA: Final[dict[str, Any]] = TypeAdapter(OptOutByOwner).json_schema()
 
 
 class ClaimData(Shape):

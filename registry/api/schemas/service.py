@@ -1,7 +1,7 @@
 """One service in full, one of its capabilities with its call, and a service as a document of another format."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, Required
 
 from registry.api.schemas.base import (
     EXAMPLE_TIME,
@@ -26,133 +26,119 @@ from registry.api.schemas.base import (
 from registry.api.schemas.ownership import OwnershipFacts
 
 
-class Call(Shape):
+class Call(Shape, total=False):
     """How a capability is called in its own protocol. Other members depend on `kind`.
 
     Credentials and other values that only the caller has are placeholders in capitals that begin with `YOUR_`.
     """
 
-    kind: Annotated[
-        str,
+    kind: Required[
+        Annotated[
+            str,
+            about(
+                "`http`, `mcp_tool`, `mcp_server` (a server whose tools no document lists), `a2a_skill`, "
+                "`woa_operation`, or `navigation` (a page to `open`).",
+                "http",
+            ),
+        ]
+    ]
+    request: Annotated[
+        dict[str, Any],
         about(
-            "`http`, `mcp_tool`, `mcp_server` (a server whose tools no document lists), `a2a_skill`, "
-            "`woa_operation`, or `navigation` (a page to `open`).",
-            "http",
+            "The request as a template: method, URL (RFC 6570), fixed headers, content type, parameters with "
+            "their places, and the JSON Schema of the body.",
+            {
+                "method": "POST",
+                "url": "https://api.pigeonpost.example/v2/parcels{?dry_run}",
+                "content_type": "application/json",
+                "parameters": [
+                    {"name": "weight_g", "in": "body", "required": True},
+                    {"name": "dry_run", "in": "query", "required": False},
+                ],
+                "body_schema": {
+                    "type": "object",
+                    "properties": {"weight_g": {"type": "integer", "minimum": 1}},
+                    "required": ["weight_g"],
+                },
+            },
         ),
     ]
-    request: NotRequired[
-        Annotated[
-            dict[str, Any],
-            about(
-                "The request as a template: method, URL (RFC 6570), fixed headers, content type, parameters with "
-                "their places, and the JSON Schema of the body.",
-                {
-                    "method": "POST",
-                    "url": "https://api.pigeonpost.example/v2/parcels{?dry_run}",
-                    "content_type": "application/json",
-                    "parameters": [
-                        {"name": "weight_g", "in": "body", "required": True},
-                        {"name": "dry_run", "in": "query", "required": False},
-                    ],
-                    "body_schema": {
-                        "type": "object",
-                        "properties": {"weight_g": {"type": "integer", "minimum": 1}},
-                        "required": ["weight_g"],
-                    },
-                },
-            ),
-        ]
+    credentials: Annotated[
+        dict[str, Any],
+        about(
+            "Any one of `alternatives` suffices, and all credentials of it are needed. `required` is null where "
+            "no document says it. `issuers` of a credential are the hosts where clients get it: a token that "
+            "another party's host issues may give access to more than this service.",
+            {
+                "required": True,
+                "alternatives": [
+                    [
+                        {
+                            "type": "api_key",
+                            "in": "header",
+                            "name": "X-Key",
+                            "placeholder": "YOUR_KEY",
+                            "value": "YOUR_KEY",
+                        }
+                    ]
+                ],
+            },
+        ),
     ]
-    credentials: NotRequired[
-        Annotated[
-            dict[str, Any],
-            about(
-                "Any one of `alternatives` suffices, and all credentials of it are needed. `required` is null where "
-                "no document says it. `issuers` of a credential are the hosts where clients get it: a token that "
-                "another party's host issues may give access to more than this service.",
-                {
-                    "required": True,
-                    "alternatives": [
-                        [
-                            {
-                                "type": "api_key",
-                                "in": "header",
-                                "name": "X-Key",
-                                "placeholder": "YOUR_KEY",
-                                "value": "YOUR_KEY",
-                            }
-                        ]
-                    ],
-                },
-            ),
-        ]
+    example: Annotated[
+        dict[str, Any],
+        about(
+            "One complete request: all required parameters have values that are valid under their schemas, the "
+            "document's own where it gives any.",
+            {
+                "method": "POST",
+                "url": "https://api.pigeonpost.example/v2/parcels",
+                "headers": {"X-Key": "YOUR_KEY", "Content-Type": "application/json"},
+                "body": {"weight_g": 250},
+            },
+        ),
     ]
-    example: NotRequired[
-        Annotated[
-            dict[str, Any],
-            about(
-                "One complete request: all required parameters have values that are valid under their schemas, the "
-                "document's own where it gives any.",
-                {
-                    "method": "POST",
-                    "url": "https://api.pigeonpost.example/v2/parcels",
-                    "headers": {"X-Key": "YOUR_KEY", "Content-Type": "application/json"},
-                    "body": {"weight_g": 250},
-                },
-            ),
-        ]
+    curl: Annotated[
+        str,
+        about(
+            "The example as a line to copy: sh, bash, zsh, ksh, csh, fish and PowerShell 7.3 or newer read the "
+            "same words. cmd.exe and Windows PowerShell drop the double quotes of a JSON body but run nothing "
+            "else.",
+            'curl --globoff --request POST --url https://api.pigeonpost.example/v2/parcels --header "X-Key: '
+            'YOUR_KEY" --header "Content-Type: application/json" --data-raw \'{"weight_g":250}\'',
+        ),
     ]
-    curl: NotRequired[
-        Annotated[
-            str,
-            about(
-                "The example as a line to copy: sh, bash, zsh, ksh, csh, fish and PowerShell 7.3 or newer read the "
-                "same words. cmd.exe and Windows PowerShell drop the double quotes of a JSON body but run nothing "
-                "else.",
-                'curl --globoff --request POST --url https://api.pigeonpost.example/v2/parcels --header "X-Key: '
-                'YOUR_KEY" --header "Content-Type: application/json" --data-raw \'{"weight_g":250}\'',
-            ),
-        ]
+    curl_omitted: Annotated[
+        str,
+        about(
+            "Why there is no line: no quoting means the same in every shell, or it would be too long.",
+            "a value has characters that shells read differently; send the example instead",
+        ),
     ]
-    curl_omitted: NotRequired[
-        Annotated[
-            str,
-            about(
-                "Why there is no line: no quoting means the same in every shell, or it would be too long.",
-                "a value has characters that shells read differently; send the example instead",
-            ),
-        ]
+    arguments: Annotated[dict[str, Any], about("The values of the example by name.", {"weight_g": 250})]
+    derived: Annotated[list[str], about("Values that no document gives and that were made.", [])]
+    missing: Annotated[
+        list[dict[str, str]],
+        about(
+            "What the example lacks, because the documents do not say it.",
+            [{"what": "parameters", "why": "no document describes the parameters"}],
+        ),
     ]
-    arguments: NotRequired[Annotated[dict[str, Any], about("The values of the example by name.", {"weight_g": 250})]]
-    derived: NotRequired[Annotated[list[str], about("Values that no document gives and that were made.", [])]]
-    missing: NotRequired[
-        Annotated[
-            list[dict[str, str]],
-            about(
-                "What the example lacks, because the documents do not say it.",
-                [{"what": "parameters", "why": "no document describes the parameters"}],
-            ),
-        ]
+    initialize: Annotated[dict[str, Any], about("MCP: the messages that come first.", {})]
+    client_configuration: Annotated[
+        dict[str, Any],
+        about(
+            "MCP: the server's entry for a client, by address or by the package to run.",
+            {"mcpServers": {"Pigeonpost": {"url": "https://api.pigeonpost.example/mcp"}}},
+        ),
     ]
-    initialize: NotRequired[Annotated[dict[str, Any], about("MCP: the messages that come first.", {})]]
-    client_configuration: NotRequired[
-        Annotated[
-            dict[str, Any],
-            about(
-                "MCP: the server's entry for a client, by address or by the package to run.",
-                {"mcpServers": {"Pigeonpost": {"url": "https://api.pigeonpost.example/mcp"}}},
-            ),
-        ]
-    ]
-    packages: NotRequired[Annotated[list[dict[str, Any]], about("MCP: how each package is installed.", [])]]
-    source: NotRequired[
-        Annotated[
-            dict[str, str],
-            about(
-                "Where a document describes the call.",
-                {"document": "https://api.pigeonpost.example/openapi.json", "pointer": "", "format": "openapi"},
-            ),
-        ]
+    packages: Annotated[list[dict[str, Any]], about("MCP: how each package is installed.", [])]
+    source: Annotated[
+        dict[str, str],
+        about(
+            "Where a document describes the call.",
+            {"document": "https://api.pigeonpost.example/openapi.json", "pointer": "", "format": "openapi"},
+        ),
     ]
 
 
@@ -170,22 +156,20 @@ FirstSeen = Annotated[
 Changed = Annotated[Timestamp | None, about("When its fingerprint last changed. null: not recorded.")]
 
 
-class ManifestCapability(Shape):
-    id: Annotated[str, about("The document's own.", "create_parcel")]
-    name: Annotated[str, about("Unique within the service.", "create_parcel")]
-    title: NotRequired[Annotated[str, about("For people.", "Create a parcel")]]
-    description: Annotated[str, sample("Creates a parcel and returns its label.")]
-    detail_url: Annotated[str, about("Absolute, or to be appended to `base_url`.", "/caps/create_parcel")]
-    detail: NotRequired[Annotated[dict[str, Any], about("With `include_details=true`.")]]
-    record: NotRequired[
-        Annotated[
-            dict[str, Any], about("With `include_details=true`, instead of `detail` where no HTTP call is known.")
-        ]
+class ManifestCapability(Shape, total=False):
+    id: Required[Annotated[str, about("The document's own.", "create_parcel")]]
+    name: Required[Annotated[str, about("Unique within the service.", "create_parcel")]]
+    title: Annotated[str, about("For people.", "Create a parcel")]
+    description: Required[Annotated[str, sample("Creates a parcel and returns its label.")]]
+    detail_url: Required[Annotated[str, about("Absolute, or to be appended to `base_url`.", "/caps/create_parcel")]]
+    detail: Annotated[dict[str, Any], about("With `include_details=true`.")]
+    record: Annotated[
+        dict[str, Any], about("With `include_details=true`, instead of `detail` where no HTTP call is known.")
     ]
-    resource_group: NotRequired[Annotated[str, sample("parcels")]]
-    fingerprint: NotRequired[Fingerprint]
-    first_seen_at: NotRequired[FirstSeen]
-    changed_at: NotRequired[Changed]
+    resource_group: Annotated[str, sample("parcels")]
+    fingerprint: Fingerprint
+    first_seen_at: FirstSeen
+    changed_at: Changed
 
 
 class Manifest(Shape):
@@ -310,89 +294,85 @@ class Parameter(Shape):
     required: Annotated[bool, sample(True)]
 
 
-class CapabilityDetail(Shape):
+class CapabilityDetail(Shape, total=False):
     """A capability detail of the Agent Discovery Protocol 1.0, with everything else that the documents say.
 
     A key that is not required is absent where the documents say nothing.
     """
 
-    id: NotRequired[Annotated[str, about("The document's own.", "create_parcel")]]
-    name: Annotated[str, about("Unique within the service.", "create_parcel")]
-    title: NotRequired[Annotated[str, about("For people.", "Create a parcel")]]
-    description: Annotated[str, sample("Creates a parcel and returns its label.")]
-    endpoint: Annotated[str, about("Absolute, or to be appended to the manifest's `base_url`.", "/parcels")]
-    method: Annotated[str, sample("POST")]
-    parameters: Annotated[
-        list[Parameter],
-        sample(
-            [
+    id: Annotated[str, about("The document's own.", "create_parcel")]
+    name: Required[Annotated[str, about("Unique within the service.", "create_parcel")]]
+    title: Annotated[str, about("For people.", "Create a parcel")]
+    description: Required[Annotated[str, sample("Creates a parcel and returns its label.")]]
+    endpoint: Required[Annotated[str, about("Absolute, or to be appended to the manifest's `base_url`.", "/parcels")]]
+    method: Required[Annotated[str, sample("POST")]]
+    parameters: Required[
+        Annotated[
+            list[Parameter],
+            sample(
+                [
+                    {
+                        "name": "weight_g",
+                        "type": "number",
+                        "description": "Weight in grams.",
+                        "required": True,
+                        "example": 250,
+                        "in": "body",
+                    }
+                ]
+            ),
+        ]
+    ]
+    request_example: Required[
+        Annotated[
+            dict[str, Any],
+            sample(
                 {
-                    "name": "weight_g",
-                    "type": "number",
-                    "description": "Weight in grams.",
-                    "required": True,
-                    "example": 250,
-                    "in": "body",
+                    "method": "POST",
+                    "url": "https://api.pigeonpost.example/v2/parcels",
+                    "headers": {"X-Key": "..."},
+                    "body": {"weight_g": 250},
                 }
-            ]
-        ),
+            ),
+        ]
     ]
-    request_example: Annotated[
+    response_example: Required[Annotated[dict[str, Any], sample({"status": 201, "body": {"id": "p_1"}})]]
+    derived: Required[Annotated[list[str], about("Examples that the site does not give and that were derived.", [])]]
+    side_effects: Annotated[bool | None, about("Only what the documents say; null: unknown.", True)]
+    side_effects_inferred: Annotated[
         dict[str, Any],
-        sample(
-            {
-                "method": "POST",
-                "url": "https://api.pigeonpost.example/v2/parcels",
-                "headers": {"X-Key": "..."},
-                "body": {"weight_g": 250},
-            }
+        about(
+            "What the method lets a caller expect where `side_effects` is null, and why.",
+            {"value": False, "from": "GET is a safe method (RFC 9110 section 9.2.1)"},
         ),
     ]
-    response_example: Annotated[dict[str, Any], sample({"status": 201, "body": {"id": "p_1"}})]
-    derived: Annotated[list[str], about("Examples that the site does not give and that were derived.", [])]
-    side_effects: NotRequired[Annotated[bool | None, about("Only what the documents say; null: unknown.", True)]]
-    side_effects_inferred: NotRequired[
-        Annotated[
-            dict[str, Any],
-            about(
-                "What the method lets a caller expect where `side_effects` is null, and why.",
-                {"value": False, "from": "GET is a safe method (RFC 9110 section 9.2.1)"},
-            ),
-        ]
+    input_schema: Annotated[
+        dict[str, Any],
+        about(
+            "JSON Schema of all parameters, as the document gives it.",
+            {"type": "object", "properties": {"weight_g": {"type": "integer", "minimum": 1}}},
+        ),
     ]
-    input_schema: NotRequired[
-        Annotated[
-            dict[str, Any],
-            about(
-                "JSON Schema of all parameters, as the document gives it.",
-                {"type": "object", "properties": {"weight_g": {"type": "integer", "minimum": 1}}},
-            ),
-        ]
+    output_schema: Annotated[dict[str, Any], about("JSON Schema of the result.", {"type": "object"})]
+    result_note: Annotated[str, about("What is returned, in words.", "A label.")]
+    invocations: Annotated[list[dict[str, Any]], about("Every known way to call it.", [])]
+    call: Annotated[Call, about("The first of them, ready to be sent.")]
+    auth: Annotated[
+        dict[str, Any],
+        about(
+            "The credentials of this call; `combinations` are sets of indexes needed at once.",
+            {"schemes": [{"type": "api_key", "location": "header", "name": "X-Key"}], "required": True},
+        ),
     ]
-    output_schema: NotRequired[Annotated[dict[str, Any], about("JSON Schema of the result.", {"type": "object"})]]
-    result_note: NotRequired[Annotated[str, about("What is returned, in words.", "A label.")]]
-    invocations: NotRequired[Annotated[list[dict[str, Any]], about("Every known way to call it.", [])]]
-    call: NotRequired[Annotated[Call, about("The first of them, ready to be sent.")]]
-    auth: NotRequired[
-        Annotated[
-            dict[str, Any],
-            about(
-                "The credentials of this call; `combinations` are sets of indexes needed at once.",
-                {"schemes": [{"type": "api_key", "location": "header", "name": "X-Key"}], "required": True},
-            ),
-        ]
-    ]
-    native: NotRequired[
-        Annotated[dict[str, Any], about("What the document says and no other key expresses, by format.", {})]
-    ]
-    auth_scopes: NotRequired[Annotated[list[str], sample([])]]
-    fingerprint: NotRequired[Fingerprint]
-    first_seen_at: NotRequired[FirstSeen]
-    changed_at: NotRequired[Changed]
-    rate_limits: NotRequired[Annotated[dict[str, Any], sample({"requests_per_minute": 30, "daily_limit": 1000})]]
-    resource_group: NotRequired[Annotated[str, sample("parcels")]]
-    injection_flags: NotRequired[InjectionFlags]
-    untrusted_text: NotRequired[Annotated[bool, about("The site wrote the texts: data, never instructions.", True)]]
+    native: Annotated[dict[str, Any], about("What the document says and no other key expresses, by format.", {})]
+    auth_scopes: Annotated[list[str], sample([])]
+    fingerprint: Fingerprint
+    first_seen_at: FirstSeen
+    changed_at: Changed
+    rate_limits: Annotated[dict[str, Any], sample({"requests_per_minute": 30, "daily_limit": 1000})]
+    resource_group: Annotated[str, sample("parcels")]
+    injection_flags: InjectionFlags
+    untrusted_text: Annotated[bool, about("The site wrote the texts: data, never instructions.", True)]
 
 
 class TranslationLoss(Shape):

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
 
-from pydantic import Field, TypeAdapter
-
+from registry.actions.frontier.submit import MOST_HOSTS
 from registry.api.schemas.base import (
     EXAMPLE_HOST,
     Confusable,
@@ -15,6 +14,7 @@ from registry.api.schemas.base import (
     Severity,
     Shape,
     StatusUrl,
+    SubmittedName,
     Succeeded,
     Timestamp,
     Trust,
@@ -24,6 +24,7 @@ from registry.api.schemas.base import (
     sample,
 )
 from registry.api.schemas.monitoring import CheckStatus, Incidents
+from registry.edge.bodies import schema_of
 
 
 class UnaskedPath(Shape):
@@ -94,9 +95,7 @@ class Queued(Succeeded):
 class DomainSubmission(Shape):
     """A host for the registry to visit."""
 
-    domain: Annotated[
-        str, about("A host name; a leading http(s):// and a path are removed.", EXAMPLE_HOST, max_length=2_048)
-    ]
+    domain: Annotated[SubmittedName, about("A host name; a leading http(s):// and a path are removed.")]
 
 
 class ManifestSubmission(Shape):
@@ -121,20 +120,15 @@ class ManifestSubmission(Shape):
     setup_guide: NotRequired[dict[str, Any] | None]
 
 
-SUBMISSION_SCHEMA: Final[dict[str, Any]] = TypeAdapter(DomainSubmission | ManifestSubmission).json_schema(
-    ref_template="#/components/schemas/{model}"
-)
+SUBMISSION_SCHEMA: Final = schema_of(DomainSubmission | ManifestSubmission)
 """The schema of a request body. The route reads the body itself, so FastAPI cannot derive the schema."""
 
 
 class OptOutSubmission(Shape):
     """A host whose opt-out is to be checked. The site itself has to confirm it; see `/bot`."""
 
-    domain: Annotated[str, about("A host name.", EXAMPLE_HOST, max_length=2_048)]
+    domain: SubmittedName
     undo: NotRequired[Annotated[bool, about("The site wants to be listed again.")]]
-
-
-OPT_OUT_SCHEMA: Final[dict[str, Any]] = TypeAdapter(OptOutSubmission).json_schema()
 
 
 class OptOutRequest(Shape):
@@ -240,23 +234,15 @@ _STATUS_URL = Annotated[str, sample(f"https://registry.example/api/submissions/{
 _Index = Annotated[int, about("The place in the list, from 0.", 1, ge=0)]
 
 
+_LIST: Final = "Host names; a leading http(s):// and a path are removed."
+_LISTED: Final = [EXAMPLE_HOST, "www.pigeonpost.example"]
+
+
 class ListSubmission(Shape):
     """Hosts to visit."""
 
-    hosts: Annotated[
-        list[Annotated[str, Field(max_length=2_048)]],
-        about(
-            "Host names; a leading http(s):// and a path are removed.",
-            [EXAMPLE_HOST, "www.pigeonpost.example"],
-            min_length=1,
-            max_length=1_000,
-        ),
-    ]
-
-
-LIST_SCHEMA: Final[dict[str, Any]] = TypeAdapter(ListSubmission).json_schema(
-    ref_template="#/components/schemas/{model}"
-)
+    # guard: list-length
+    hosts: Annotated[list[SubmittedName], about(_LIST, _LISTED, min_length=1, max_length=MOST_HOSTS)]
 
 
 class RefusedHost(Shape):
