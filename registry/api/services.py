@@ -277,13 +277,11 @@ def _service_then(then: EarlierState, base: str, include_details: bool) -> bytes
         "missing": list(then.missing),
     }
     data["untrusted_text"] = [*_UNTRUSTED, "as_of.missing"]
-    content: schemas.OneService = {"success": True, "data": data}
-    return orjson.dumps(content)
+    return orjson.dumps({"success": True, "data": data})
 
 
 def _one_service(stored: StoredService, base: str, now: datetime, include_details: bool) -> bytes:
-    content: schemas.OneService = {"success": True, "data": _service(stored.view(), base, now, include_details)}
-    return orjson.dumps(content)
+    return orjson.dumps({"success": True, "data": _service(stored.view(), base, now, include_details)})
 
 
 def _service(view: ServiceView, base: str, now: datetime, include_details: bool) -> schemas.ServiceData:

@@ -241,7 +241,7 @@ async def list_agents(
     summary="One entry by its identifier",
     description="The identifier is one percent-encoded segment, decoded once and compared exactly.",
     responses={
-        **described(description.Entry, "The entry."),
+        **described(description.ArdEntry, "The entry."),
         **errors(INVALID_PARAMETER, NO_SUCH_ADDRESS),
         304: {"description": "The client's copy (If-None-Match) is current; no body."},
     },

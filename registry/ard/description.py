@@ -65,11 +65,11 @@ class _EntryMembers(TypedDict):
     untrusted_text: Annotated[list[str], Field(description="Members with texts of the site.")]
 
 
-class Entry(_EntryMembers):
+class ArdEntry(_EntryMembers):
     representativeQueries: NotRequired[Annotated[list[str], Field(min_length=2, max_length=5)]]
 
 
-class Result(_EntryMembers):
+class ArdResult(_EntryMembers):
     score: Annotated[int, Field(ge=0, le=100, description="Relevance, and nothing else.")]
     source: Annotated[_Uri, Field(description="The registry that indexed the entry.")]
 
@@ -84,14 +84,14 @@ class Referral(TypedDict):
 
 @_CLOSED
 class SearchResponse(TypedDict):
-    results: list[Result]
+    results: list[ArdResult]
     referrals: NotRequired[list[Referral]]
     pageToken: NotRequired[_Token]
 
 
 @_CLOSED
 class ListResponse(TypedDict):
-    items: list[Entry]
+    items: list[ArdEntry]
     total: NotRequired[Annotated[int, Field(ge=0, description="Of all that match; on the first page.")]]
     pageToken: NotRequired[_Token]
 
@@ -130,7 +130,7 @@ class ProblemDetails(TypedDict):
 
 _SHAPES: Final = (
     About,
-    Entry,
+    ArdEntry,
     SearchResponse,
     ListResponse,
     ExploreResponse,

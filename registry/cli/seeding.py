@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from registry.settings import Settings
     from registry.wiring import Waypost
 
+    OnlineNames = Callable[[str, Reader], Seeds]
     PagedNames = Callable[[str, Reader, str], AsyncIterator[Seed | Refusal | Checkpoint]]
 
 EXAMPLES = 3
@@ -141,16 +142,7 @@ def sitemap(
     """
     from crawler.seeds.sitemap import SITEMAP, names
 
-    settings = read_settings(connect_to, data)
-
-    @contextlib.asynccontextmanager
-    async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
-        from crawler.seeds.online import reading
-
-        async with reading(url, waypost, settings) as (reader, canonical):
-            yield names(canonical, reader)
-
-    run_and_exit(_seed(settings, SITEMAP.slug, read, SeedOptions(refused, data, as_json)))
+    _read_once(SITEMAP.slug, url, names, read_settings(connect_to, data), SeedOptions(refused, data, as_json))
 
 
 @seeds.command()
@@ -220,16 +212,8 @@ def ard_catalog(
     """
     from crawler.seeds.ard import ARD_CATALOG, catalogue_names
 
-    settings = read_settings(connect_to, data)
-
-    @contextlib.asynccontextmanager
-    async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
-        from crawler.seeds.online import reading
-
-        async with reading(url, waypost, settings) as (reader, canonical):
-            yield catalogue_names(canonical, reader)
-
-    run_and_exit(_seed(settings, ARD_CATALOG.slug, read, SeedOptions(refused, data, as_json)))
+    settings, output = read_settings(connect_to, data), SeedOptions(refused, data, as_json)
+    _read_once(ARD_CATALOG.slug, url, catalogue_names, settings, output)
 
 
 @seeds.command()
@@ -284,6 +268,19 @@ def _load(slug: str, source: "OpenList", entries: "Iterator[Seed | Refusal]", ou
             source.close()  # the event loop waits for its threads at exit, and one may still be reading
 
     run_and_exit(_seed(read_settings(data=output.data), slug, read, output))
+
+
+def _read_once(slug: str, url: str, names: "OnlineNames", settings: "Settings", output: SeedOptions) -> NoReturn:
+    """Seed from an online source that is read as a whole, then exit."""
+
+    @contextlib.asynccontextmanager
+    async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
+        from crawler.seeds.online import reading
+
+        async with reading(url, waypost, settings) as (reader, canonical):
+            yield names(canonical, reader)
+
+    run_and_exit(_seed(settings, slug, read, output))
 
 
 def _read_pages(

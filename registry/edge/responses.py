@@ -127,18 +127,24 @@ def prefers_html(scope: Scope) -> bool:
 
 @lru_cache(1_000)
 def _prefers_html(accept: str) -> bool:
-    weights: dict[str, float] = {}
-    for item in accept.lower().split(","):
-        kind, *parameters = (part.strip() for part in item.split(";"))
-        weights.setdefault(kind, weight_of(parameters))
+    weights = accepted_weights(accept)
     html = weights.pop(HTML, 0.0)
     # browsers name XHTML beside HTML, and no interface serves it
     others = (weight for kind, weight in weights.items() if not kind.startswith(("image/", "application/xhtml")))
     return html > 0 and html >= max(others, default=0.0)
 
 
-def weight_of(parameters: Iterable[str]) -> float:
-    """Return the parameter `q` of an accepted type: 1 if absent, 0 if it is not a number from 0 to 1."""
+def accepted_weights(field: str) -> dict[str, float]:
+    """Return what a field such as Accept names, with the weights (RFC 9110 section 12.4.2)."""
+    weights = {}
+    for item in field.lower().split(","):
+        name, *parameters = (part.strip() for part in item.split(";"))
+        weights[name] = _weight_of(parameters)
+    return weights
+
+
+def _weight_of(parameters: Iterable[str]) -> float:
+    """Return the parameter `q`: 1 if absent, 0 if it is not a number from 0 to 1."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":

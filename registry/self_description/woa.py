@@ -60,7 +60,7 @@ class Invocations:
         return Response(bytes(answer.body), answer.status, {**kept, "Cache-Control": "no-store"})
 
 
-class Invocation(ClosedBody):
+class Envelope(ClosedBody):
     agent: NotRequired[str]
     operation: NotRequired[str]
     input: dict[str, Any]
@@ -68,7 +68,7 @@ class Invocation(ClosedBody):
 
 async def _arguments(request: Request, agent_id: str) -> dict[str, Any]:
     """Return the input in the envelope of an invocation. Raise Problem."""
-    envelope = await read_as(request, Invocation)
+    envelope = await read_as(request, Envelope)
     # section 5.2: the id must equal the id in the URL; an absent one may be taken from there
     if envelope.get("agent", agent_id) != agent_id:
         raise Problem(INVALID_BODY, "agent: is not the agent that the URL names")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
 
 from registry.actions.reports import MOST_OF_REPORT, MOST_TEXTS
-from registry.api.schemas.base import HostName, Shape, SubmittedName, Succeeded, Timestamp, UntrustedText, about, sample
+from registry.api.schemas.base import HostName, Shape, SubmittedName, Timestamp, UntrustedText, about, answer_of, sample
 from registry.core.model.reports import (
     ANSWER_CHARS,
     CODE_MEANS,
@@ -48,10 +48,6 @@ class BlocksData(Shape):
     untrusted_text: UntrustedText
 
 
-class Blocks(Succeeded):
-    data: BlocksData
-
-
 class BlockChangedData(Shape):
     domain: HostName
     kind: BlockKind
@@ -59,10 +55,6 @@ class BlockChangedData(Shape):
     services: Annotated[
         Sequence[str], about("Hosts whose services are hidden from now on, or shown again.", ["a.example"])
     ]
-
-
-class BlockChanged(Succeeded):
-    data: BlockChangedData
 
 
 class AuditEntry(Shape):
@@ -89,10 +81,6 @@ class AuditData(Shape):
     untrusted_text: UntrustedText
 
 
-class AuditLog(Succeeded):
-    data: AuditData
-
-
 class AuditDecision(Shape):
     at: Timestamp
     by: Annotated[
@@ -115,18 +103,10 @@ class DecisionsData(Shape):
     untrusted_text: UntrustedText
 
 
-class Decisions(Succeeded):
-    data: DecisionsData
-
-
 class PublicAuditData(Shape):
     decisions: list[AuditDecision]
     cursor: NextCursor
     untrusted_text: UntrustedText
-
-
-class PublicAudit(Succeeded):
-    data: PublicAuditData
 
 
 class Workload(Shape):
@@ -152,10 +132,6 @@ class Workload(Shape):
     index_lag: Annotated[int, about("Services whose index entry is out of date.", 0)]
     feed_lag: Annotated[int, about("Events that have no place in the change feed yet.", 0)]
     oldest_event_at: Timestamp | None
-
-
-class Queue(Succeeded):
-    data: Workload
 
 
 _URL: Final = (
@@ -196,10 +172,6 @@ class FiledData(Shape):
     ]
 
 
-class Filed(Succeeded):
-    data: FiledData
-
-
 class ReportData(Shape):
     domain: HostName
     code: _Code
@@ -209,10 +181,6 @@ class ReportData(Shape):
     filed_at: Timestamp
     updated_at: Timestamp
     untrusted_text: UntrustedText
-
-
-class ReportStatus(Succeeded):
-    data: ReportData
 
 
 class AboutReport(Shape):
@@ -246,10 +214,6 @@ class ReportsData(Shape):
     untrusted_text: UntrustedText
 
 
-class Reports(Succeeded):
-    data: ReportsData
-
-
 class Resolution(Shape):
     state: Annotated[ReportState, sample("rejected")]
     answer: NotRequired[
@@ -268,5 +232,13 @@ class ResolvedData(AboutReport):
     changed: Annotated[bool, about("false: it was so before.", True)]
 
 
-class ReportResolved(Succeeded):
-    data: ResolvedData
+Blocks = answer_of("Blocks", BlocksData)
+BlockChanged = answer_of("BlockChanged", BlockChangedData)
+AuditLog = answer_of("AuditLog", AuditData)
+Decisions = answer_of("Decisions", DecisionsData)
+PublicAudit = answer_of("PublicAudit", PublicAuditData)
+Queue = answer_of("Queue", Workload)
+Filed = answer_of("Filed", FiledData)
+ReportStatus = answer_of("ReportStatus", ReportData)
+Reports = answer_of("Reports", ReportsData)
+ReportResolved = answer_of("ReportResolved", ResolvedData)

@@ -96,6 +96,11 @@ class Succeeded(Shape):
     success: Literal[True]
 
 
+def answer_of(name: str, data: Any) -> Any:
+    """Return the shape, of this name, of an answer that has nothing but `data`."""
+    return with_config(ConfigDict(extra="allow"))(TypedDict(name, {"success": Literal[True], "data": data}))  # type: ignore[misc]
+
+
 class Resembles(Shape):
     """A well-known name that is used on a host that is not its owner's."""
 

@@ -12,6 +12,7 @@ from registry.api.schemas.base import (
     Timestamp,
     UntrustedText,
     about,
+    answer_of,
     sample,
 )
 
@@ -89,18 +90,10 @@ class EvidenceData(Shape):
     untrusted_text: UntrustedText
 
 
-class EvidenceList(Succeeded):
-    data: EvidenceData
-
-
 class OneEvidenceData(Shape):
     domain: HostName
     document: DocumentEvidence
     untrusted_text: UntrustedText
-
-
-class OneEvidence(Succeeded):
-    data: OneEvidenceData
 
 
 class Earlier(Shape):
@@ -173,5 +166,6 @@ class UptimeData(Shape):
     uptime_percentage: Annotated[float | None, about("null: nothing was measured.", 100.0)]
 
 
-class Uptime(Succeeded):
-    data: UptimeData
+EvidenceList = answer_of("EvidenceList", EvidenceData)
+OneEvidence = answer_of("OneEvidence", OneEvidenceData)
+Uptime = answer_of("Uptime", UptimeData)

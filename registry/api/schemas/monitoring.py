@@ -13,6 +13,7 @@ from registry.api.schemas.base import (
     TrustReason,
     UntrustedText,
     about,
+    answer_of,
     sample,
 )
 from registry.core.scheduling.jobs import KINDS
@@ -48,10 +49,6 @@ class HealthData(Shape):
     untrusted_text: UntrustedText
 
 
-class Health(Succeeded):
-    data: HealthData
-
-
 class HostHealthData(Shape):
     domain: HostName
     name: Annotated[str, sample("Pigeonpost")]
@@ -61,10 +58,6 @@ class HostHealthData(Shape):
     last_checked: Timestamp | None
     history: list[Check]
     untrusted_text: UntrustedText
-
-
-class HostHealth(Succeeded):
-    data: HostHealthData
 
 
 class Alive(Shape):
@@ -173,10 +166,6 @@ class LedgerData(Shape):
     untrusted_text: UntrustedText
 
 
-class CrawlLedger(Succeeded):
-    data: LedgerData
-
-
 Counts = dict[str, int]
 
 
@@ -200,10 +189,6 @@ class StatisticsData(Shape):
     document_bytes: Annotated[list[Bin], about("Documents of the listed services by size, in bytes.")]
 
 
-class Statistics(Succeeded):
-    data: StatisticsData
-
-
 class JobState(Shape):
     job: Annotated[str, sample("prune")]
     outcome: Annotated[str, about("running, done, failed, stopped or lost.", "done")]
@@ -223,10 +208,6 @@ class OperationData(Shape):
     feed_lag_seconds: Annotated[float, about("How long the oldest event has waited for its place in the feed.", 0.0)]
     jobs: Annotated[list[JobState], about("The latest run of each recurring job.")]
     incidents: Incidents
-
-
-class Operation(Succeeded):
-    data: OperationData
 
 
 class RubricRule(Shape):
@@ -275,9 +256,10 @@ class Rubric(Succeeded):
     formats: list[FormatRow]
 
 
-class ProblemTypes(Succeeded):
-    data: Sequence[ProblemType]
-
-
-class OneProblemType(Succeeded):
-    data: ProblemType
+Health = answer_of("Health", HealthData)
+HostHealth = answer_of("HostHealth", HostHealthData)
+CrawlLedger = answer_of("CrawlLedger", LedgerData)
+Statistics = answer_of("Statistics", StatisticsData)
+Operation = answer_of("Operation", OperationData)
+ProblemTypes = answer_of("ProblemTypes", Sequence[ProblemType])
+OneProblemType = answer_of("OneProblemType", ProblemType)

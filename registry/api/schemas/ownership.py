@@ -7,10 +7,10 @@ from registry.api.schemas.base import (
     HostName,
     Shape,
     SubmittedName,
-    Succeeded,
     Timestamp,
     UntrustedText,
     about,
+    answer_of,
     sample,
 )
 from registry.core.access.claims import EndReason, OwnershipState
@@ -84,10 +84,6 @@ class ClaimData(Shape):
     owner_token: NotRequired[_Token]
 
 
-class Claim(Succeeded):
-    data: ClaimData
-
-
 class OwnershipFacts(Shape):
     """Whether the ownership of the host is proven, as everybody sees it."""
 
@@ -108,10 +104,6 @@ class WebhookState(Shape):
     disabled_reason: Annotated[str | None, sample(None)]
     created_at: Timestamp
     secret: NotRequired[Annotated[str, about("Signs messages; shown once.", "whsec_...")]]
-
-
-class Webhook(Succeeded):
-    data: WebhookState
 
 
 class OwnerDecision(Shape):
@@ -151,10 +143,6 @@ class OwnedData(Shape):
     untrusted_text: UntrustedText
 
 
-class Owned(Succeeded):
-    data: OwnedData
-
-
 class OwnerChange(Shape):
     domain: HostName
     changed: Annotated[bool, about("false: it was so before.", True)]
@@ -165,5 +153,7 @@ class OwnerChange(Shape):
     owner_token: NotRequired[_Token]
 
 
-class Changed(Succeeded):
-    data: OwnerChange
+Claim = answer_of("Claim", ClaimData)
+Webhook = answer_of("Webhook", WebhookState)
+Owned = answer_of("Owned", OwnedData)
+Changed = answer_of("Changed", OwnerChange)

@@ -21,6 +21,7 @@ from registry.api.schemas.base import (
     UntrustedText,
     Verified,
     about,
+    answer_of,
     sample,
 )
 from registry.api.schemas.ownership import OwnershipFacts
@@ -283,10 +284,6 @@ class ServiceData(Shape):
     untrusted_text: UntrustedText
 
 
-class OneService(Succeeded):
-    data: ServiceData
-
-
 class Parameter(Shape):
     name: Annotated[str, sample("weight_g")]
     type: Annotated[str, sample("number")]
@@ -442,3 +439,6 @@ class Translated(Succeeded):
     synthetic: Annotated[bool, about("False for a document that the host serves itself.", True)]
     injection_flags: InjectionFlags
     untrusted_text: UntrustedText
+
+
+OneService = answer_of("OneService", ServiceData)

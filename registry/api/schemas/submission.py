@@ -15,12 +15,12 @@ from registry.api.schemas.base import (
     Shape,
     StatusUrl,
     SubmittedName,
-    Succeeded,
     Timestamp,
     Trust,
     UntrustedText,
     Verified,
     about,
+    answer_of,
     sample,
 )
 from registry.api.schemas.monitoring import CheckStatus, Incidents
@@ -57,10 +57,6 @@ class StatusData(Shape):
     untrusted_text: UntrustedText
 
 
-class HostStatus(Succeeded):
-    data: StatusData
-
-
 class SubmittedData(Shape):
     domain: HostName
     confusable: NotRequired[Confusable]
@@ -76,20 +72,12 @@ class SubmittedData(Shape):
     untrusted_text: UntrustedText
 
 
-class Submitted(Succeeded):
-    data: SubmittedData
-
-
 class QueuedData(Shape):
     domain: HostName
     confusable: Confusable
     status: Literal["queued"]
     status_url: StatusUrl
     message: Annotated[str, sample("Queued with priority; a visit takes up to a minute.")]
-
-
-class Queued(Succeeded):
-    data: QueuedData
 
 
 class DomainSubmission(Shape):
@@ -157,10 +145,6 @@ class OptOutData(Shape):
     since: Annotated[Timestamp | None, sample(None)]
     request: Annotated[OptOutRequest | None, about("The last request that was accepted; null: there was none.")]
     status_url: Annotated[str, sample(f"https://registry.example/api/opt-outs/{EXAMPLE_HOST}")]
-
-
-class OptOut(Succeeded):
-    data: OptOutData
 
 
 _FAULT: Final = "A capability lacks name, description or detail_url; it was left out."
@@ -267,10 +251,6 @@ class AcceptedList(Shape):
     message: Annotated[str, sample("Queued: `status_url` shows the state of each host.")]
 
 
-class SubmittedList(Succeeded):
-    data: AcceptedList
-
-
 class ShortFinding(Shape):
     reason: Annotated[str, sample("adp.capability_required")]
     severity: Annotated[Severity, sample("error")]
@@ -311,10 +291,6 @@ class ListData(Shape):
     untrusted_text: UntrustedText
 
 
-class ListStatus(Succeeded):
-    data: ListData
-
-
 _Status = Annotated[CheckStatus, sample("up")]
 _ResponseTime = Annotated[int | None, sample(184)]
 _Message = Annotated[str, sample("Queued with priority; a visit takes up to a minute.")]
@@ -330,10 +306,6 @@ class VerifiedData(Shape):
     response_time_ms: NotRequired[Annotated[int, sample(184)]]
 
 
-class VerifiedNow(Succeeded):
-    data: VerifiedData
-
-
 class RecheckQueuedData(Shape):
     domain: HostName
     confusable: Confusable
@@ -342,10 +314,6 @@ class RecheckQueuedData(Shape):
     trust_level: Annotated[str | None, about("As of the visit before; null: it is not listed.", "verified")]
     message: _Message
     status_url: StatusUrl
-
-
-class RecheckQueued(Succeeded):
-    data: RecheckQueuedData
 
 
 class CheckedData(Shape):
@@ -358,10 +326,6 @@ class CheckedData(Shape):
     ]
     message: _Message
     status_url: StatusUrl
-
-
-class Checked(Succeeded):
-    data: CheckedData
 
 
 class StatusLine(Shape):
@@ -387,5 +351,13 @@ class RegistryStatusData(Shape):
     untrusted_text: UntrustedText
 
 
-class RegistryStatus(Succeeded):
-    data: RegistryStatusData
+HostStatus = answer_of("HostStatus", StatusData)
+Submitted = answer_of("Submitted", SubmittedData)
+Queued = answer_of("Queued", QueuedData)
+OptOut = answer_of("OptOut", OptOutData)
+SubmittedList = answer_of("SubmittedList", AcceptedList)
+ListStatus = answer_of("ListStatus", ListData)
+VerifiedNow = answer_of("VerifiedNow", VerifiedData)
+RecheckQueued = answer_of("RecheckQueued", RecheckQueuedData)
+Checked = answer_of("Checked", CheckedData)
+RegistryStatus = answer_of("RegistryStatus", RegistryStatusData)
