@@ -119,6 +119,8 @@ def _read(raw: bytes, base: str) -> str | schemas.SubmittedData:
         raise Problem(INVALID_BODY, "The body must be an object with `domain` or `manifest`.")
     if "manifest" in body:
         return _check_pasted(body["manifest"], base)
+    if "domain" not in body:
+        raise Problem(INVALID_BODY, "`domain` (text) or `manifest` (object) is required.")
     return checked(body, schemas.DomainSubmission)["domain"]
 
 

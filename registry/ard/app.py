@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote_to_bytes
 from fastapi import FastAPI, Query, Request, Response
 
 from registry.actions.queries.entries import ARTIFACTS, CountedValues
-from registry.ard import bodies, description
+from registry.ard import description
 from registry.ard.description import described, errors
 from registry.ard.entries import full_entry, result
 from registry.ard.errors import install, invalid, members
@@ -109,12 +109,12 @@ async def openapi(request: Request) -> Response:
         **described(description.SearchResponse, "Entries, the best first."),
         **errors(INVALID_BODY, UNREADABLE_BODY, INVALID_CURSOR),
     },
-    openapi_extra=description.body_of(bodies.SearchRequest),
+    openapi_extra=description.body_of(description.SearchRequest),
 )
 @router.post(SEARCH_TWICE, include_in_schema=False)
 async def search(request: Request) -> Response:
-    body = await read_as(request, bodies.SearchRequest, list_errors=True)
-    size = min(body.pageSize, bodies.MAX_PAGE_SIZE)
+    body = await read_as(request, description.SearchRequest, list_errors=True)
+    size = min(body.pageSize, description.MAX_PAGE_SIZE)
     text = body.query.text.strip()[:QUERY_CHARS].strip()
     if not text:
         raise invalid("query.text: must not be blank")
@@ -144,17 +144,17 @@ async def search(request: Request) -> Response:
         **described(description.ExploreResponse, "The most frequent values of each term."),
         **errors(INVALID_BODY, UNREADABLE_BODY),
     },
-    openapi_extra=description.body_of(bodies.ExploreRequest),
+    openapi_extra=description.body_of(description.ExploreRequest),
 )
 async def explore(request: Request) -> Response:
-    body = await read_as(request, bodies.ExploreRequest, list_errors=True)
+    body = await read_as(request, description.ExploreRequest, list_errors=True)
     context = read_context(body.query.context)
     asked = {one.field: (one, *facet_of(one.field, context)) for one in body.resultType.facets}
     text = body.query.text.strip()[:QUERY_CHARS].strip()
     filters = read_filter(body.query.filter, context)
     wanted: dict[str, int] = {}
     for one, facet, is_type in asked.values():
-        most = len(ARTIFACTS) if is_type else min(one.limit, bodies.MAX_FACET_VALUES)
+        most = len(ARTIFACTS) if is_type else min(one.limit, description.MAX_FACET_VALUES)
         wanted[facet] = max(most, wanted.get(facet, 0))
     counted = await _counted(request, text, filters, wanted)
     facets = {name: _buckets(counted[facet], one, is_type=is_type) for name, (one, facet, is_type) in asked.items()}
@@ -176,13 +176,13 @@ async def _counted(
     return dict(counts.facets)
 
 
-def _buckets(counted: CountedValues, asked: bodies.FacetRequest, *, is_type: bool) -> dict[str, Any]:
+def _buckets(counted: CountedValues, asked: description.FacetRequest, *, is_type: bool) -> dict[str, Any]:
     counts: dict[str, int] = {}
     for value, count in counted.counts.items():
         shown = TYPE_OF[value] if is_type else value
         counts[shown] = counts.get(shown, 0) + count
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    top = ordered[: min(asked.limit, bodies.MAX_FACET_VALUES)]
+    top = ordered[: min(asked.limit, description.MAX_FACET_VALUES)]
     buckets = [{"value": value, "count": count} for value, count in top if count >= asked.minCount]
     others = counted.others + sum(count for _, count in ordered[len(top) :])
     return {"buckets": buckets, **({"otherCount": others} if others else {})}
@@ -208,11 +208,11 @@ async def list_agents(
         str | None, Query(alias="orderBy", max_length=100, description="`displayName` or `updatedAt DESC`.")
     ] = None,
     page_size: Annotated[
-        int, *parsers.limited(bodies.MAX_PAGE_SIZE), Query(alias="pageSize", description="Entries to return.")
-    ] = bodies.LIST_PAGE_SIZE,
+        int, *parsers.limited(description.MAX_PAGE_SIZE), Query(alias="pageSize", description="Entries to return.")
+    ] = description.LIST_PAGE_SIZE,
     page_token: Annotated[
         str | None,
-        Query(alias="pageToken", max_length=bodies.TOKEN_CHARS, description="`pageToken` of the page before."),
+        Query(alias="pageToken", max_length=description.TOKEN_CHARS, description="`pageToken` of the page before."),
     ] = None,
 ) -> Response:
     conditions, order = read_list_filter(filter_text), read_order(order_by)

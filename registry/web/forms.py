@@ -1,7 +1,7 @@
 """Read the fields of forms within bounds, only from pages of this registry, and pass them on to the API.
 
 The registry has no cookies and no sessions: these forms change only what any stranger may change. Forms on pages of
-other sites are refused before (`registry.edge.cross_site`).
+other sites are refused before (`registry.edge.middleware`).
 """
 
 import math

@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Scope
 
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.edge.error_pages import ErrorPage
+from registry.edge.middleware import ErrorPage
 from registry.edge.problems import UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, NEVER_KEPT, encoded_response, path_segment
 from registry.settings import Settings
