@@ -8,7 +8,7 @@ from uuid import UUID
 
 import typer
 
-from registry.cli.clean import print_json
+from registry.cli.clean import members, print_json
 from registry.cli.common import DONE, NO, USAGE, AsJson, DataFolder, fail, print_error, run_with_registry
 
 if TYPE_CHECKING:
@@ -89,10 +89,7 @@ def blocks(data: DataFolder = None, as_json: AsJson = False) -> None:
             found = True
             for hold in holds:
                 if as_json:
-                    print_json(
-                        {"host": hold.host, "kind": hold.kind, "reason": hold.reason, "actor": hold.actor,
-                         "since": hold.since}
-                    )  # fmt: skip
+                    print_json(members(hold, "host", "kind", "reason", "actor", "since"))
                 else:
                     _print("  ".join([_time(hold.since), hold.kind, hold.host, hold.actor, hold.reason]))
             after = (holds[-1].domain, holds[-1].host, holds[-1].kind)
@@ -252,10 +249,7 @@ def replay(
         except OSError as error:
             fail(f"{file}: {error.strerror}", USAGE)
         if as_json:
-            print_json(
-                {"lines": replayed.lines, "opted_out": replayed.opted_out, "readmitted": replayed.readmitted,
-                 "unreadable": unreadable}
-            )  # fmt: skip
+            print_json(members(replayed, "lines", "opted_out", "readmitted") | {"unreadable": unreadable})
         else:
             _print(f"{replayed.lines} lines; opted out: {', '.join(replayed.opted_out) or 'none'}")
             _print(f"readmitted: {', '.join(replayed.readmitted) or 'none'}")
@@ -312,15 +306,7 @@ def _show_entry(entry: "AuditRecord", *, as_json: bool) -> None:
 
 
 def _facts(key: "ApiKey") -> dict[str, object]:
-    return {
-        "id": key.id,
-        "name": key.name,
-        "scopes": key.scopes,
-        "created_at": key.created_at,
-        "expires_at": key.expires_at,
-        "revoked_at": key.revoked_at,
-        "last_used_on": key.last_used_on,
-    }
+    return members(key, "id", "name", "scopes", "created_at", "expires_at", "revoked_at", "last_used_on")
 
 
 def _until(key: "ApiKey") -> str:
@@ -412,16 +398,8 @@ def _show_report(report: "ReportRecord", texts: Sequence[str]) -> None:
 
 
 def _report_facts(report: "ReportRecord") -> dict[str, Any]:
-    return {
-        "id": str(report.id),
-        "domain": report.host,
-        "code": report.code,
-        "state": report.state,
-        "answer": report.answer or None,
-        "filings": report.filings,
-        "filed_at": report.filed_at,
-        "updated_at": report.updated_at,
-    }
+    facts = members(report, "code", "state", "filings", "filed_at", "updated_at")
+    return {"id": str(report.id), "domain": report.host, **facts, "answer": report.answer or None}
 
 
 admin.add_typer(keys, name="keys")

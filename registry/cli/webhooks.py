@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from registry.cli.clean import print_json
+from registry.cli.clean import members, print_json
 from registry.cli.common import DONE, NO, USAGE, AsJson, ConnectTo, DataFolder, fail, print_error, run_with_registry
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ webhooks = typer.Typer(
     A worker sends messages that the change feed has moved. A receiver gets them once it has answered a challenge; it
     then reads the feed. Exit code 1 when there is no such webhook, or when a message was not delivered. """,
 )
+
+_RESULT = ("status", "duration_ms", "reason")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id that `add` and `list` show.")]
 
@@ -123,10 +125,7 @@ def deliveries(
         attempts = await waypost.webhooks.deliveries(webhook, limit=limit)
         if as_json:
             for attempt in attempts:
-                print_json(
-                    {"message": attempt.message_id, "purpose": attempt.purpose, "at": attempt.at,
-                     "status": attempt.status, "duration_ms": attempt.duration_ms, "reason": attempt.reason}
-                )  # fmt: skip
+                print_json({"message": attempt.message_id, **members(attempt, "purpose", "at", *_RESULT)})
             return DONE if attempts else NO
         from registry.cli.terminal import console, escaped
 
@@ -212,10 +211,8 @@ def _send(
         async with WebhookSender(waypost.settings) as sender:
             attempt, _ = await deliver(waypost, sender, outgoing)
         if as_json:
-            print_json(
-                {"message": outgoing.message.id, "purpose": outgoing.message.purpose, "status": attempt.status,
-                 "duration_ms": attempt.duration_ms, "reason": attempt.reason}
-            )  # fmt: skip
+            message = outgoing.message
+            print_json({"message": message.id, "purpose": message.purpose, **members(attempt, *_RESULT)})
         else:
             status = f", status {attempt.status}" if attempt.status is not None else ""
             result = attempt.reason or "delivered"
@@ -257,17 +254,9 @@ def _show_summary(webhook: "WebhookRecord", *, as_json: bool) -> None:
 
 def _summary(webhook: "WebhookRecord") -> dict[str, Any]:
     return {
-        "id": webhook.id,
-        "url": webhook.url,
-        "types": webhook.types,
+        **members(webhook, "id", "url", "types", "state", "created_at", "verified_at", "disabled_at"),
+        **members(webhook, "disabled_reason", "failures", "first_failure_at"),
         "domains": webhook.hosts,
-        "state": webhook.state,
-        "created_at": webhook.created_at,
-        "verified_at": webhook.verified_at,
-        "disabled_at": webhook.disabled_at,
-        "disabled_reason": webhook.disabled_reason,
-        "failures": webhook.failures,
-        "first_failure_at": webhook.first_failure_at,
         "pending": webhook.message_id,
         "next_attempt_at": webhook.due_at if webhook.message_id or webhook.verified_at is None else None,
     }
