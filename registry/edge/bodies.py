@@ -38,7 +38,10 @@ def checked(value: Json, shape: type[Shape], *, list_errors: bool = False) -> Sh
         return valid
     except ValidationError as error:
         known = _members(key)
-        faults = [f"{_place(fault, known)}: {broken_rule(fault)}" for fault in error.errors()[:_MAX_NAMED]]
+        faults = [
+            f"{_place(fault, known)}: {broken_rule(fault)}"
+            for fault in error.errors(include_url=False, include_input=False)[:_MAX_NAMED]
+        ]
         problem = Problem(INVALID_BODY, "; ".join(dict.fromkeys(faults)))
         if list_errors:
             problem.members["errors"] = faults

@@ -226,7 +226,7 @@ class DumpManifest(Shape):
 
 
 class RecordsQuestion(ClosedBody):
-    hosts: Annotated[Sequence[str], sample([EXAMPLE_HOST], min_length=1, max_length=50)]
+    hosts: Annotated[list[str], sample([EXAMPLE_HOST], min_length=1, max_length=50)]
 
 
 class Records(Shape):
