@@ -54,7 +54,7 @@ check: .venv/.done       ## linters, types, import contracts
 	.venv/bin/lint-imports
 
 docs: .venv/.done        ## write the generated pages anew
-	.venv/bin/python -m registry.cli.pages
+	.venv/bin/python -m docs.generate
 
 bench-crawl: .venv/.done | $(UV) ## the crawler beside aiohttp, Scrapy and itself (BENCH="--list polite"; Linux, nginx)
 	$(UV) sync --frozen -q --group bench

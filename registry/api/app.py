@@ -5,37 +5,33 @@ import gc
 from collections.abc import Iterator
 from typing import Final
 
+import orjson
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from registry.api import (
     about,
     admin,
-    admin_reports,
     atom,
-    bot,
-    claims,
+    copies,
     crawl,
     discover,
     documents,
-    dumps,
     evidence,
     feed,
     health,
     manifests,
     opt_outs,
-    owner,
+    ownership,
     rechecks,
-    records,
     reference,
     reports,
-    rubric,
     services,
     statistics,
     submissions,
     submit,
     validate,
-)
+)  # fmt: skip
 from registry.api.response_cache import NAME, ResponseCache
 from registry.api.response_cache import PATH as CACHED_PATH
 from registry.edge import problems
@@ -59,9 +55,15 @@ TAGS = [
     {"name": "about", "description": "How this registry works."},
 ]
 
+_MODULES: Final = (
+    discover, feed, atom, crawl, evidence, services, manifests, submit, submissions, rechecks, opt_outs, reports,
+    validate, health, statistics, about, reference, copies, admin, ownership,
+)  # fmt: skip
+"""In the order in which the OpenAPI document lists their operations."""
+
 _OPEN: Final = ("/api/", "/.well-known/", "/dumps/", atom.PATH)
 _SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs", "/api/claims", submissions.PATH, reports.PATH})
-_SEARCHES: Final = frozenset({records.PATH})
+_SEARCHES: Final = frozenset({copies.PATH})
 _TOKENS: Final = ("/api/owner/", "/api/claims/", "/api/admin/")
 
 
@@ -117,34 +119,14 @@ def make_routes() -> FastAPI:
         title=documents.TITLE, version=documents.VERSION, docs_url=None, redoc_url=None, openapi_url=None,
         openapi_tags=TAGS, redirect_slashes=False, separate_input_output_schemas=False, telemetry=NO_TELEMETRY,
     )  # fmt: skip
-    for module in (
-        discover,
-        feed,
-        atom,
-        crawl,
-        evidence,
-        services,
-        manifests,
-        submit,
-        submissions,
-        rechecks,
-        opt_outs,
-        reports,
-        validate,
-        health,
-        rubric,
-        statistics,
-        about,
-        bot,
-        reference,
-        dumps,
-        records,
-        admin,
-        admin_reports,
-        claims,
-        owner,
-    ):
+    for module in _MODULES:
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way to replace it
     problems.install(app)
     return app
+
+
+def openapi_document() -> bytes:
+    """Return the OpenAPI document as sorted, indented JSON, as docs/openapi.json keeps it. It needs no settings."""
+    content = make_routes().openapi()
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)

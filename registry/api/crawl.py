@@ -7,15 +7,16 @@ from typing import Annotated, Any, Final, cast
 from fastapi import Query, Request, Response
 
 from registry.actions.queries.inspect import Explanation, HostRecord, VisitRecord, why_next, why_not_visited
-from registry.api.documents import errors, example, not_modified
+from registry.api.documents import describe_read
 from registry.api.params import DomainPath, host_in
+from registry.api.rows import project
 from registry.api.schemas import monitoring as schemas
 from registry.core.names.seeds import OWN_LISTS
 from registry.core.scheduling.policy import shown_time
 from registry.edge import parsers
 from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.edge.requests import base_url, registry_of
-from registry.edge.responses import REVALIDATE, json_response, status_url, timestamp
+from registry.edge.responses import REVALIDATE, data_response, status_url, timestamp
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
@@ -31,8 +32,7 @@ router = strict_router(tags=["services"])
 
 @router.get(
     "/api/services/{domain}/crawl",
-    response_model=schemas.CrawlLedger,
-    responses={200: example(schemas.CrawlLedger), **not_modified(), **errors(INVALID_PARAMETER, UNKNOWN_SERVICE)},
+    **describe_read(schemas.CrawlLedger, INVALID_PARAMETER, UNKNOWN_SERVICE),
     summary="The visits to a host",
     description="The visits with their requests and answers, and the reason for the time of the next visit. Also for "
     "hosts where nothing was found. For a site that opted out, only the opt-out.",
@@ -42,8 +42,7 @@ async def crawl(request: Request, domain: DomainPath, visits: Visits = 5) -> Res
     account = await registry_of(request).queries.explain(host, visits=visits)
     if account is None:
         raise Problem(UNKNOWN_SERVICE, "Unknown host.")
-    content: schemas.CrawlLedger = {"success": True, "data": _ledger(account, base_url(request), utc_now())}
-    return json_response(request, content, cache=REVALIDATE)
+    return data_response(request, _ledger(account, base_url(request), utc_now()), cache=REVALIDATE)
 
 
 def _ledger(account: Explanation, base: str, now: datetime) -> schemas.LedgerData:
@@ -71,40 +70,23 @@ def _ledger(account: Explanation, base: str, now: datetime) -> schemas.LedgerDat
 
 
 def _host(host: HostRecord, now: datetime) -> schemas.CrawledHost:
-    return {
-        "host": host.host,
-        "source": host.source,
-        "referrer": None if host.source in OWN_LISTS else host.referrer,
-        "known_since": timestamp(host.created_at),
-        "outcome": host.outcome,
-        "reason": host.reason,
-        "streak": host.streak,
-        "alias_of": host.alias_of,
-        "last_visit_at": timestamp(host.last_visit_at),
-        "last_found_at": timestamp(host.last_found_at),
-        "last_changed_at": timestamp(host.last_changed_at),
-        "next_visit": {
+    return project(
+        schemas.CrawledHost,
+        host,
+        referrer=None if host.source in OWN_LISTS else host.referrer,
+        known_since=timestamp(host.created_at),
+        next_visit={
             "at": timestamp(shown_time(host.next_visit_at, now)),
             "why": host.next_visit_why,
             "says": why_next(host),
         },
-        "robots": {"status": host.robots_status, "fetched_at": timestamp(host.robots_at)},
-    }
+        robots={"status": host.robots_status, "fetched_at": timestamp(host.robots_at)},
+    )
 
 
 def _visit(visit: VisitRecord) -> schemas.HostVisit:
-    return {
-        "started_at": timestamp(visit.started_at),
-        "finished_at": timestamp(visit.finished_at),
-        "outcome": visit.outcome,
-        "reason": visit.reason,
-        "whole_plan": visit.whole_plan,
-        "requests": visit.requests,
-        "sent": visit.sent,
-        "says": why_not_visited(visit),
-        "address": visit.address,
-        "answers": [_answer(entry) for entry in visit.vector],
-    }
+    answers = [_answer(entry) for entry in visit.vector]
+    return project(schemas.HostVisit, visit, says=why_not_visited(visit), answers=answers)
 
 
 _ANSWER_KEYS: Final = tuple(schemas.ProbeAnswer.__annotations__)

@@ -3,22 +3,22 @@
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import Depends, Query, Request, Response
 
 from registry.actions.queries.discover import DiscoverPage, FoundCapability, SearchResult
 from registry.api.atom import link_to_changes
-from registry.api.documents import errors, example, not_modified
-from registry.api.highlighting import highlight
+from registry.api.documents import describe_read
 from registry.api.params import FACETS, FILTER_NAMES, FacetNames, Flag, Limit, SortOrder, Unique, filters, question
 from registry.api.rows import confirmation, summary
 from registry.api.schemas import discovery as schemas
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
 from registry.core.model.listing import Filters, StaleCursor
 from registry.core.model.listing import Query as SearchQuery
+from registry.core.ranking.parsed_query import highlights as find_highlights
 from registry.core.ranking.spelling import Suggestions
-from registry.core.reading.plain_text import plain
+from registry.core.reading.plain_text import ELLIPSIS, plain
 from registry.edge.limiter import charge, of_discover
 from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, invalid_cursor
 from registry.edge.requests import base_url, registry_of
@@ -26,19 +26,17 @@ from registry.edge.responses import capability_url, json_response, rounded
 from registry.edge.routing import QueryRoute, strict_router
 from registry.wiring import utc_now
 
-CURSOR_CHARS = 500
+CURSOR_CHARS: Final = 500
+FRAGMENT_CHARS: Final = 240
+_CONTEXT_CHARS: Final = 60
+_READ_CHARS: Final = 2_000
 
 router = strict_router(QueryRoute, tags=["discovery"])
 
 
 @router.get(
     "/api/discover",
-    response_model=schemas.Discovered,
-    responses={
-        200: example(schemas.Discovered),
-        **not_modified(),
-        **errors(INVALID_PARAMETER, INVALID_CURSOR),
-    },
+    **describe_read(schemas.Discovered, INVALID_PARAMETER, INVALID_CURSOR),
     summary="Find services by a sentence",
     description="Ranks the listed services by how well they answer `q`, with the capabilities that match. Relevance "
     "alone orders the rows, unless `sort` is given; `score` is the quality of what the site serves. `detail_url` is "
@@ -172,3 +170,48 @@ def _suggested(suggestions: Suggestions, filter_names: list[str]) -> schemas.Sug
         "spelling": suggestions.spelling,
         "without_filters": filter_names if suggestions.without_filters else [],
     }
+
+
+def highlight(text: str, stems: Collection[str]) -> list[schemas.TextSegment]:
+    """Return the part of the text around its first matches, as plain segments in order; empty if nothing matches.
+
+    Positions would be ambiguous (bytes, UTF-16 units or code points), and marks inside the text could be forged.
+    """
+    spans = find_highlights(text[:_READ_CHARS], stems)
+    if not spans:
+        return []
+    start = _fragment_start(text, spans[0][0])
+    end = (
+        len(text)
+        if len(text) - start <= FRAGMENT_CHARS
+        else _fragment_end(text, max(start + FRAGMENT_CHARS, spans[0][1]))
+    )
+    segments: list[schemas.TextSegment] = []
+    position = start
+    for match_start, match_end in spans:
+        if match_end > end:
+            break
+        segments += [
+            {"text": text[position:match_start], "match": False},
+            {"text": text[match_start:match_end], "match": True},
+        ]
+        position = match_end
+    segments.append({"text": text[position:end], "match": False})
+    if start > 0:
+        segments.insert(0, {"text": ELLIPSIS, "match": False})
+    if end < len(text):
+        segments.append({"text": ELLIPSIS, "match": False})
+    return [segment for segment in segments if segment["text"]]
+
+
+def _fragment_start(text: str, match_start: int) -> int:
+    """Return where the fragment begins: after a space, a few words before the match."""
+    if match_start <= _CONTEXT_CHARS:
+        return 0
+    return text.find(" ", match_start - _CONTEXT_CHARS, match_start) + 1 or match_start
+
+
+def _fragment_end(text: str, limit: int) -> int:
+    """Return where the fragment ends: at the last space before `limit`."""
+    space = text.rfind(" ", limit - _CONTEXT_CHARS, limit)
+    return space if space > 0 else limit

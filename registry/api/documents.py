@@ -3,6 +3,7 @@
 FastAPI adds a 422 with its own shape to every operation with parameters; this API answers 400 with problem details.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,7 +13,8 @@ from fastapi.openapi.utils import get_openapi
 from registry.api.schemas.base import example_of
 from registry.api.schemas.submission import SUBMISSION_SCHEMA
 from registry.edge import problems
-from registry.edge.problems import MEDIA_TYPE, ProblemType
+from registry.edge.bodies import schema_of
+from registry.edge.problems import INVALID_BODY, MEDIA_TYPE, UNREADABLE_BODY, ProblemType
 
 TITLE: Final = "waypost"
 VERSION: Final = "0.1.0"
@@ -30,13 +32,14 @@ object. Names of hosts are not listed: they are checked and consist of letters, 
 _EXAMPLE_OF: Final = "x-example-of"
 _SHAPES: Final[dict[str, Any]] = {}
 _BEARER: Final = "bearer"
+_SECURED: Final[dict[str, Any]] = {"security": [{_BEARER: []}]}
+
+Own = Mapping[str, Mapping[str, Any]] | None
+"""Further members of the examples of problems, by slug of their types."""
 
 
-def errors(*kinds: ProblemType, own: dict[str, dict[str, Any]] | None = None) -> dict[int | str, dict[str, Any]]:
-    """Return the `responses` of an operation: its own problems and the problems of every operation.
-
-    `own`: further members of the examples, by slug of the problem type.
-    """
+def errors(*kinds: ProblemType, own: Own = None) -> dict[int | str, dict[str, Any]]:
+    """Return the `responses` of an operation: its own problems and the problems of every operation."""
     return problems.documented(kinds, lambda kind: (own or {}).get(kind.slug))
 
 
@@ -49,14 +52,60 @@ def example(shape: Any) -> dict[str, Any]:
     return {"content": {"application/json": {"example": {_EXAMPLE_OF: shape.__name__}}}}
 
 
-def keyed(extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the `openapi_extra` of an operation that needs a token, with further members."""
-    return {"security": [{_BEARER: []}], **(extra or {})}
-
-
 def not_modified() -> dict[int | str, dict[str, Any]]:
     """Return the 304 response of a GET with `If-None-Match`."""
     return {304: {"description": "The client's copy (If-None-Match) is current; no body."}}
+
+
+def describe_read(
+    shape: Any, *kinds: ProblemType, own: Own = None, needs_token: bool = False, revalidates: bool = True
+) -> dict[str, Any]:
+    """Return the arguments of a route that answers GET with the shape, or with one of the problems."""
+    responses = {200: example(shape), **(not_modified() if revalidates else {}), **errors(*kinds, own=own)}
+    security = {"openapi_extra": _SECURED} if needs_token else {}
+    return {"response_model": shape, "responses": responses, **security}
+
+
+def describe_write(
+    shape: Any,
+    *kinds: ProblemType,
+    says: str = "",
+    status: int = 200,
+    others: Mapping[int, dict[str, Any]] | None = None,
+    body: Mapping[str, Any] | None = None,
+    own: Own = None,
+    needs_token: bool = False,
+    side_effects: bool = True,
+    is_consequential: bool = False,
+) -> dict[str, Any]:
+    """Return the arguments of a route that answers another method with the shape, or with one of the problems.
+
+    `says` describes the answer with `status`, `others` are further answers. `body`: `describe_body`.
+    """
+    described = {**({"description": says} if says else {}), **example(shape)}
+    if body is not None:
+        kinds = (UNREADABLE_BODY, INVALID_BODY, *kinds)
+    return {
+        "status_code": status,
+        "response_model": shape,
+        "responses": {status: described, **(others or {}), **errors(*kinds, own=own)},
+        "openapi_extra": {
+            "x-side-effects": side_effects,
+            **({"x-openai-isConsequential": True} if is_consequential else {}),
+            **(_SECURED if needs_token else {}),
+            **({} if body is None else {"requestBody": body}),
+        },
+    }
+
+
+def describe_body(shape: Any, *, required: bool = True, **further: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a request with the example of its shape. `further`: examples with these other members."""
+    sample = example_of(shape)
+    summary = re.sub("(?<=[a-z])(?=[A-Z])", " ", shape.__name__).capitalize()
+    samples = {"one": {"summary": summary, "value": sample}} | {
+        name: {"summary": name.capitalize(), "value": {**sample, **changes}} for name, changes in further.items()
+    }
+    return {"required": required, "content": {"application/json": {"schema": schema_of(shape), "examples": samples}}}
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:
@@ -70,7 +119,7 @@ def _build(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(
         title=TITLE, version=VERSION, description=DESCRIPTION, routes=app.routes, tags=app.openapi_tags
     )
-    document["security"] = []  # only operations made with `keyed` need credentials
+    document["security"] = []  # only some operations need credentials
     for operations in document["paths"].values():
         for method, operation in operations.items():
             _without_framework_errors(operation)

@@ -15,8 +15,9 @@ from registry.actions.queries.evidence import (
     OptedOut,
     difference_of,
 )
-from registry.api.documents import errors, example, not_modified
+from registry.api.documents import describe_read, errors, not_modified
 from registry.api.params import DomainPath, HistoryLimit, UptimeDays, host_in
+from registry.api.rows import project
 from registry.api.schemas import evidence as schemas
 from registry.core.evidence import WHY_NOT, Day, What, percentage
 from registry.edge.limiter import charge, charge_stored, of_bytes
@@ -31,7 +32,7 @@ from registry.edge.problems import (
     Problem,
 )
 from registry.edge.requests import MAX_INLINE_DOCUMENT, base_url, computed, registry_of
-from registry.edge.responses import REVALIDATE, encoded_response, json_response, matches_etag, service_url, timestamp
+from registry.edge.responses import REVALIDATE, data_response, encoded_response, matches_etag, service_url, timestamp
 from registry.edge.routing import strict_router
 
 DocumentId = Annotated[
@@ -58,8 +59,7 @@ router = strict_router(tags=["services"])
 
 @router.get(
     "/api/services/{domain}/evidence",
-    response_model=schemas.EvidenceList,
-    responses={200: example(schemas.EvidenceList), **not_modified(), **errors(OPTED_OUT, UNKNOWN_SERVICE)},
+    **describe_read(schemas.EvidenceList, OPTED_OUT, UNKNOWN_SERVICE),
     summary="The documents of a host, as they were fetched",
     description="For each current document when and how it was fetched, its headers, redirects, SHA-256 and size, and "
     "where its bytes can be read. Also for hosts that are not listed.",
@@ -67,42 +67,31 @@ router = strict_router(tags=["services"])
 async def evidence(request: Request, domain: DomainPath) -> Response:
     host = host_in(domain)
     found, base = await _seen(request, host), base_url(request)
-    content: schemas.EvidenceList = {
-        "success": True,
-        "data": {
-            "domain": host,
-            "documents": [_document(document, base, host) for document in found.documents],
-            "total": found.total,
-            "usage": found.usage.to_json(),
-            "untrusted_text": [*(f"documents.{name}" for name in _UNTRUSTED), "usage"],
-        },
+    data: schemas.EvidenceData = {
+        "domain": host,
+        "documents": [_document(document, base, host) for document in found.documents],
+        "total": found.total,
+        "usage": found.usage.to_json(),
+        "untrusted_text": [*(f"documents.{name}" for name in _UNTRUSTED), "usage"],
     }
-    return json_response(request, content, cache=REVALIDATE)
+    return data_response(request, data, cache=REVALIDATE)
 
 
 @router.get(
     "/api/services/{domain}/evidence/{id}",
-    response_model=schemas.OneEvidence,
-    responses={
-        200: example(schemas.OneEvidence),
-        **not_modified(),
-        **errors(INVALID_PARAMETER, OPTED_OUT, UNKNOWN_SERVICE, UNKNOWN_DOCUMENT),
-    },
+    **describe_read(schemas.OneEvidence, INVALID_PARAMETER, OPTED_OUT, UNKNOWN_SERVICE, UNKNOWN_DOCUMENT),
     summary="One document of a host, as it was fetched",
     description="One entry of the list of evidence.",
 )
 async def one_evidence(request: Request, domain: DomainPath, id: DocumentId) -> Response:
     host = host_in(domain)
     document = _one(await _seen(request, host), id)
-    content: schemas.OneEvidence = {
-        "success": True,
-        "data": {
-            "domain": host,
-            "document": _document(document, base_url(request), host),
-            "untrusted_text": [f"document.{name}" for name in _UNTRUSTED],
-        },
+    data: schemas.OneEvidenceData = {
+        "domain": host,
+        "document": _document(document, base_url(request), host),
+        "untrusted_text": [f"document.{name}" for name in _UNTRUSTED],
     }
-    return json_response(request, content, cache=REVALIDATE)
+    return data_response(request, data, cache=REVALIDATE)
 
 
 @router.get(
@@ -153,12 +142,7 @@ async def raw(request: Request, domain: DomainPath, id: DocumentId) -> Response:
 
 @router.get(
     "/api/services/{domain}/history",
-    response_model=schemas.HistoryList,
-    responses={
-        200: example(schemas.HistoryList),
-        **not_modified(),
-        **errors(INVALID_PARAMETER, INVALID_CURSOR, OPTED_OUT, UNKNOWN_SERVICE, BUSY),
-    },
+    **describe_read(schemas.HistoryList, INVALID_PARAMETER, INVALID_CURSOR, OPTED_OUT, UNKNOWN_SERVICE, BUSY),
     summary="The versions of a host's documents",
     description="The latest first, each with what makes it of the version before, by JSON Pointer. Bytes of replaced "
     "versions are kept for some months, versions for some years.",
@@ -181,8 +165,7 @@ async def history(request: Request, domain: DomainPath, cursor: Cursor = None, l
 
 @router.get(
     "/api/services/{domain}/uptime",
-    response_model=schemas.Uptime,
-    responses={200: example(schemas.Uptime), **not_modified(), **errors(INVALID_PARAMETER, UNKNOWN_SERVICE)},
+    **describe_read(schemas.Uptime, INVALID_PARAMETER, UNKNOWN_SERVICE),
     summary="Availability of a service by day",
     description="From the visits that are kept. A day without a check has no percentage: nothing was measured.",
     tags=["health"],
@@ -194,17 +177,14 @@ async def uptime(request: Request, domain: DomainPath, days: UptimeDays = 90) ->
     if series is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
     checks, down = sum(day.checks for day in series), sum(day.down for day in series)
-    content: schemas.Uptime = {
-        "success": True,
-        "data": {
-            "domain": host,
-            "days": [_day(day) for day in series],
-            "checks": checks,
-            "measured_days": sum(day.checks > 0 for day in series),
-            "uptime_percentage": percentage(checks, down),
-        },
+    data: schemas.UptimeData = {
+        "domain": host,
+        "days": [_day(day) for day in series],
+        "checks": checks,
+        "measured_days": sum(day.checks > 0 for day in series),
+        "uptime_percentage": percentage(checks, down),
     }
-    return json_response(request, content)
+    return data_response(request, data)
 
 
 async def _seen(request: Request, host: str) -> HostEvidence:
@@ -244,33 +224,21 @@ def _document(document: CurrentDocument, base: str, host: str) -> schemas.Docume
     record = document.record
     transport: dict[str, Any] = record.fetched_with
     is_kept = document.bytes_state == "kept"
-    return {
-        "id": document.id,
-        "url": record.url,
-        "final_url": record.final_url,
-        "redirects": transport.get("hops"),
-        "purpose": record.purpose,
-        "outcome": record.outcome,
-        "reason": record.reason,
-        "format": record.format,
-        "dialect": record.dialect,
-        "status": record.status,
-        "media_type": record.media_type,
-        "headers": transport.get("headers"),
-        "tls": _TLS,
-        "address": transport.get("address"),
-        "response_ms": transport.get("ms"),
-        "size": record.size,
-        "sha256": record.sha256.hex(),
-        "bytes": document.bytes_state,
-        "bytes_url": f"{service_url(base, host)}/evidence/{document.id}/raw" if is_kept else None,
-        "fetched_at": _moment(transport.get("at")),
-        "first_seen_at": timestamp(record.first_seen_at),
-        "changed_at": timestamp(record.changed_at),
-        "seen_at": timestamp(record.seen_at),
-        "missed_at": timestamp(record.missed_at),
-        "copy_of": record.alias_of,
-    }
+    return project(
+        schemas.DocumentEvidence,
+        record,
+        id=document.id,
+        redirects=transport.get("hops"),
+        headers=transport.get("headers"),
+        tls=_TLS,
+        address=transport.get("address"),
+        response_ms=transport.get("ms"),
+        sha256=record.sha256.hex(),
+        bytes=document.bytes_state,
+        bytes_url=f"{service_url(base, host)}/evidence/{document.id}/raw" if is_kept else None,
+        fetched_at=_moment(transport.get("at")),
+        copy_of=record.alias_of,
+    )
 
 
 def _history(host: str, page: HistoryPage) -> bytes:

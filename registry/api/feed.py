@@ -32,7 +32,7 @@ from registry.edge.problems import (
     invalid_cursor,
 )
 from registry.edge.requests import base_url, registry_of
-from registry.edge.responses import REVALIDATE, encoded_response, timestamp
+from registry.edge.responses import REVALIDATE, accepted_weights, encoded_response, timestamp
 from registry.edge.routing import strict_router
 from registry.wiring import StoreUnavailable, utc_now
 
@@ -297,19 +297,9 @@ def _cloud_events(request: Request, page: EventPage, types: Types, limit: int) -
 
 def _wants_cloud_events(request: Request) -> bool:
     """Return whether the client prefers CloudEvents to JSON (RFC 9110 section 12.5.1)."""
-    weights: dict[str, float] = {}
-    for item in ",".join(request.headers.getlist("accept")).lower().split(","):
-        name, *parameters = (part.strip() for part in item.split(";"))
-        weights[name] = min((_weight(parameter) for parameter in parameters if parameter.startswith("q=")), default=1.0)
+    weights = accepted_weights(",".join(request.headers.getlist("accept")))
     cloud_events = weights.get(CLOUD_EVENTS, 0.0)
     return cloud_events > 0 and cloud_events >= weights.get("application/json", 0.0)
-
-
-def _weight(parameter: str) -> float:
-    try:
-        return float(parameter.removeprefix("q="))
-    except ValueError:
-        return 0.0
 
 
 def _expired(request: Request) -> Problem:

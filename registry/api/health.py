@@ -8,9 +8,9 @@ from typing import Final
 from fastapi import Request, Response
 
 from registry.actions.queries.inspect import VisitRecord
-from registry.api.documents import errors, example, not_modified
+from registry.api.documents import describe_read, errors
 from registry.api.params import Days, DomainPath, host_in
-from registry.api.rows import freshness
+from registry.api.rows import freshness, project
 from registry.api.schemas import monitoring as schemas
 from registry.api.schemas import submission as status_schemas
 from registry.api.statistics import incident_rows
@@ -19,7 +19,7 @@ from registry.edge import limiter
 from registry.edge.limiter import charge
 from registry.edge.problems import INVALID_PARAMETER, UNAVAILABLE, UNKNOWN_SERVICE, Problem
 from registry.edge.requests import registry_of
-from registry.edge.responses import REVALIDATE, json_response, timestamp
+from registry.edge.responses import REVALIDATE, data_response, json_response, timestamp
 from registry.edge.routing import strict_router
 from registry.wiring import OutdatedSchema, StoreUnavailable, Waypost, utc_now
 
@@ -30,8 +30,7 @@ router = strict_router(tags=["health"])
 
 @router.get(
     "/api/health",
-    response_model=schemas.Health,
-    responses={200: example(schemas.Health), **not_modified(), **errors()},
+    **describe_read(schemas.Health),
     summary="Health of the listed services",
     description="By their last visits; a service slower than 5 s is degraded. The worst come first; the numbers count "
     "every listed service.",
@@ -45,30 +44,15 @@ async def health(request: Request) -> Response:
         "healthy": report.healthy,
         "degraded": report.degraded,
         "down": report.down,
-        "services": [
-            {
-                "domain": service.host,
-                "name": service.name,
-                "status": service.status,
-                "response_time_ms": service.response_time_ms,
-                "checked_at": timestamp(service.checked_at),
-            }
-            for service in report.services
-        ],
+        "services": [project(schemas.HealthLine, service, domain=service.host) for service in report.services],
         "untrusted_text": ["services.name"],
     }
-    content: schemas.Health = {"success": True, "data": data}
-    return json_response(request, content)
+    return data_response(request, data)
 
 
 @router.get(
     "/api/health/{domain}",
-    response_model=schemas.HostHealth,
-    responses={
-        200: example(schemas.HostHealth),
-        **not_modified(),
-        **errors(INVALID_PARAMETER, UNKNOWN_SERVICE),
-    },
+    **describe_read(schemas.HostHealth, INVALID_PARAMETER, UNKNOWN_SERVICE),
     summary="Health of one service",
     description="Its visits of the last days, the latest first.",
 )
@@ -90,14 +74,12 @@ async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> R
         "history": history,
         "untrusted_text": ["name"],
     }
-    content: schemas.HostHealth = {"success": True, "data": data}
-    return json_response(request, content)
+    return data_response(request, data)
 
 
 @router.get(
     "/api/status",
-    response_model=status_schemas.RegistryStatus,
-    responses={200: example(status_schemas.RegistryStatus), **not_modified(), **errors()},
+    **describe_read(status_schemas.RegistryStatus),
     summary="Status of the listed services, and incidents of this registry",
     description="The worst ones, each with its uptime of seven days and its freshness; the numbers count every listed "
     "service. `down`: all of them are down. `incidents`: of this registry itself.",
@@ -134,8 +116,7 @@ async def overall(request: Request) -> Response:
         "incidents": incident_rows(operation.incidents),
         "untrusted_text": ["services.name"],
     }
-    content: status_schemas.RegistryStatus = {"success": True, "data": data}
-    return json_response(request, content)
+    return data_response(request, data)
 
 
 def check_of(visit: VisitRecord) -> schemas.Check | None:

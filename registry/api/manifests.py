@@ -11,7 +11,7 @@ import orjson
 from fastapi import Path, Query, Request, Response
 
 from registry.actions.queries.inspect import ServiceView, StoredService
-from registry.api.documents import errors, example, not_modified
+from registry.api.documents import describe_read
 from registry.api.params import DomainPath, OnlyTrue, host_in
 from registry.api.schemas.service import Translated, TranslationLoss
 from registry.core.model.documents import Outcome
@@ -27,12 +27,7 @@ _REFUSED: Final = {"reasons": ["an ATP capability is an HTTP call; 3 of 3 capabi
                                "plain HTTP"]}  # fmt: skip
 
 FormatPath = Annotated[
-    str,
-    Path(
-        description="The format to translate to.",
-        examples=["awp"],
-        json_schema_extra={"enum": list(TARGETS)},
-    ),
+    str, Path(description="The format to translate to.", examples=["awp"], json_schema_extra={"enum": list(TARGETS)})
 ]
 
 router = strict_router(tags=["services"])
@@ -40,12 +35,9 @@ router = strict_router(tags=["services"])
 
 @router.get(
     "/api/services/{domain}/manifest/{format}",
-    response_model=Translated,
-    responses={
-        200: example(Translated),
-        **not_modified(),
-        **errors(INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, BUSY, own={UNTRANSLATABLE.slug: _REFUSED}),
-    },
+    **describe_read(
+        Translated, INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, BUSY, own={UNTRANSLATABLE.slug: _REFUSED}
+    ),
     summary="One service as a manifest of another format",
     description="A synthetic document of the format, made from everything that the host's documents declare and valid "
     "by the format's own rules, with a list of what it cannot express: each member of those documents that it does not "

@@ -7,24 +7,16 @@ from typing import Final
 
 from fastapi import Request, Response
 
-from registry.actions.maintenance.opt_out import AGAIN_AFTER, OptOutRequestRecord, OptOutStatus, TooManyRequests
-from registry.api.documents import errors, example, not_modified
+from registry.actions.maintenance.opt_out import AGAIN_AFTER, OptOutRequestRecord, OptOutStatus, TooManyRequests, Wish
+from registry.api.documents import describe_body, describe_read, describe_write
 from registry.api.params import DomainPath, host_in
 from registry.api.schemas import submission as schemas
-from registry.api.schemas.base import example_of
 from registry.core.names.domains import InvalidName
-from registry.edge.problems import (
-    BODY_TOO_LARGE,
-    INVALID_BODY,
-    INVALID_NAME,
-    RATE_LIMITED,
-    UNKNOWN_SERVICE,
-    UNREADABLE_BODY,
-    Problem,
-)
+from registry.edge.bodies import read_as
+from registry.edge.problems import BODY_TOO_LARGE, INVALID_NAME, RATE_LIMITED, UNKNOWN_SERVICE, Problem
 from registry.edge.requests import base_url, client_of, registry_of
-from registry.edge.responses import REVALIDATE, json_response, timestamp
-from registry.edge.routing import read_body, strict_router
+from registry.edge.responses import REVALIDATE, data_response, timestamp
+from registry.edge.routing import strict_router
 
 _MESSAGES: Final = {
     None: "Queued; a worker checks the site within seconds.",
@@ -45,15 +37,12 @@ router = strict_router(tags=["submission"])
 
 @router.post(
     "/api/opt-outs",
-    status_code=202,
-    response_model=schemas.OptOut,
-    responses={
-        202: {"description": "Queued; if it was checked recently, with the result.", **example(schemas.OptOut)},
-        **errors(
-            UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, BODY_TOO_LARGE,
-            own={INVALID_NAME.slug: {"code": "special_use"}},
-        ),
-    },
+    **describe_write(
+        schemas.OptOut, INVALID_NAME, BODY_TOO_LARGE,
+        status=202, says="Queued; if it was checked recently, with the result.",
+        body=describe_body(schemas.OptOutSubmission, undo={"undo": True}),
+        own={INVALID_NAME.slug: {"code": "special_use"}}
+    ),
     summary="Have an opt-out checked",
     description="`{domain}` has a worker check the site: `/.well-known/waypost-optout.txt` and the TXT record of "
     "`_waypost.{domain}`. If one of them begins with `opt-out`, everything stored about the site is deleted and it is "
@@ -61,67 +50,43 @@ router = strict_router(tags=["submission"])
     "included. A host is checked at most every two hours, for `undo` once a day, and of each domain, besides its apex, "
     "`www.` and the hosts that were visited, three hosts a day. Where a request causes no check, `request` is the last "
     "one or null. A client may have 50 requests that wait.",
-    openapi_extra={
-        "x-side-effects": True,
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {
-                    "schema": schemas.OPT_OUT_SCHEMA,
-                    "examples": {
-                        "out": {"summary": "Leave", "value": example_of(schemas.OptOutSubmission)},
-                        "undo": {"summary": "Return", "value": {**example_of(schemas.OptOutSubmission), "undo": True}},
-                    },
-                }
-            },
-        }
-    },
 )  # fmt: skip
 async def ask(request: Request) -> Response:
-    body = await read_body(request)
-    name = body.get("domain") if isinstance(body, dict) else None
-    if not isinstance(body, dict) or not isinstance(name, str):
-        raise Problem(INVALID_BODY, "The body must be an object with `domain` (text).")
-    undo = body.get("undo", False)
-    if not isinstance(undo, bool):
-        raise Problem(INVALID_BODY, "`undo` must be true or false.")
+    body = await read_as(request, schemas.OptOutSubmission)
+    wish: Wish = "in" if body.get("undo") else "out"
     try:
         opt_out_status = await registry_of(request).opt_outs.request(
-            name.strip(), "in" if undo else "out", client=client_of(request)
+            body["domain"].strip(), wish, client=client_of(request)
         )
     except TooManyRequests as refusal:
         headers = {"Retry-After": str(round(refusal.retry_after.total_seconds()))}
         raise Problem(RATE_LIMITED, "Too many of your requests wait for their checks.", headers=headers) from None
     except InvalidName as refusal:
         raise Problem(INVALID_NAME, f"Not a host to visit: {refusal}.", code=refusal.code) from None
-    return json_response(request, _content(opt_out_status, base_url(request)), status=202)
+    return data_response(request, _data(opt_out_status, base_url(request)), status=202)
 
 
 @router.get(
     "/api/opt-outs/{domain}",
-    response_model=schemas.OptOut,
-    responses={200: example(schemas.OptOut), **not_modified(), **errors(UNKNOWN_SERVICE)},
+    **describe_read(schemas.OptOut, UNKNOWN_SERVICE),
     summary="The opt-out status of a host",
     description="Whether it opted out, how, and the result of the last check that was requested.",
 )
 async def standing(request: Request, domain: DomainPath) -> Response:
     opt_out_status = await registry_of(request).opt_outs.status(host_in(domain))
-    return json_response(request, _content(opt_out_status, base_url(request)), cache=REVALIDATE)
+    return data_response(request, _data(opt_out_status, base_url(request)), cache=REVALIDATE)
 
 
-def _content(opt_out_status: OptOutStatus, base: str) -> schemas.OptOut:
+def _data(opt_out_status: OptOutStatus, base: str) -> schemas.OptOutData:
     opt_out = opt_out_status.opt_out
     return {
-        "success": True,
-        "data": {
-            "domain": opt_out_status.host,
-            "opted_out": opt_out is not None,
-            "covered_by": opt_out.host if opt_out else None,
-            "how": opt_out.how if opt_out else None,
-            "since": timestamp(opt_out.created_at) if opt_out else None,
-            "request": _request(opt_out_status.request) if opt_out_status.request else None,
-            "status_url": f"{base}/api/opt-outs/{opt_out_status.host}",
-        },
+        "domain": opt_out_status.host,
+        "opted_out": opt_out is not None,
+        "covered_by": opt_out.host if opt_out else None,
+        "how": opt_out.how if opt_out else None,
+        "since": timestamp(opt_out.created_at) if opt_out else None,
+        "request": _request(opt_out_status.request) if opt_out_status.request else None,
+        "status_url": f"{base}/api/opt-outs/{opt_out_status.host}",
     }
 
 

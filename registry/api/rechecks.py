@@ -18,7 +18,7 @@ from registry.actions.frontier.recheck import (
     MOST_OF_DOMAIN,
     Recheck,
 )
-from registry.api.documents import errors, example
+from registry.api.documents import describe_write, example
 from registry.api.health import check_of
 from registry.api.params import DomainPath, Wait, host_in
 from registry.api.schemas import submission as schemas
@@ -29,7 +29,7 @@ from registry.edge.connections import long_poll
 from registry.edge.limiter import charge_submission
 from registry.edge.problems import BLOCKED, MIRRORED, NOT_LISTED, OPTED_OUT, RATE_LIMITED, UNKNOWN_SERVICE, Problem
 from registry.edge.requests import MAX_INLINE_SERVICE, base_url, client_of, computed, registry_of
-from registry.edge.responses import json_response, status_url
+from registry.edge.responses import data_response, status_url
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
@@ -60,37 +60,32 @@ router = strict_router()
 @router.post(
     "/api/verify/{domain}",
     tags=["submission"],
-    response_model=schemas.VerifiedNow,
-    responses={
-        200: {"description": "Visited, and listed.", **example(schemas.VerifiedNow)},
-        202: {
-            "model": schemas.RecheckQueued,
-            "description": "Queued; `status_url` shows when the visit is finished.",
-            **example(schemas.RecheckQueued),
+    **describe_write(
+        schemas.VerifiedNow,
+        BLOCKED, MIRRORED, OPTED_OUT, UNKNOWN_SERVICE, NOT_LISTED,
+        says="Visited, and listed.",
+        others={
+            202: {
+                "model": schemas.RecheckQueued,
+                "description": "Queued; `status_url` shows when the visit is finished.",
+                **example(schemas.RecheckQueued),
+            }
         },
-        **errors(
-            BLOCKED,
-            MIRRORED,
-            OPTED_OUT,
-            UNKNOWN_SERVICE,
-            NOT_LISTED,
-            own={
-                NOT_LISTED.slug: {
-                    "errors": ["/.well-known/agent: not json"],
-                    "response_time_ms": 184,
-                    "crawl_failures": 0,
-                    "status_url": f"{EXAMPLE_SERVICE_URL}/status",
-                }
-            },
-        ),
-    },
+        own={
+            NOT_LISTED.slug: {
+                "errors": ["/.well-known/agent: not json"],
+                "response_time_ms": 184,
+                "crawl_failures": 0,
+                "status_url": f"{EXAMPLE_SERVICE_URL}/status",
+            }
+        }
+    ),
     summary="Visit a host again now",
     description=f"For a host that is known to this registry, listed or not: every path of the probe plan and its "
     f"robots.txt are requested again. Waits up to `wait` seconds for the visit. {_BOUNDS} The pauses and daily budgets "
     "of the crawler hold in any case. A request that comes too early is answered with 429 and `Retry-After`; `code` "
     "says why.",
-    openapi_extra={"x-side-effects": True},
-)
+)  # fmt: skip
 async def verify(request: Request, domain: DomainPath, wait: Wait = None) -> Response:
     host, since = host_in(domain), utc_now()
     asked = await _asked(request, host, since, whole_plan=True)
@@ -98,35 +93,30 @@ async def verify(request: Request, domain: DomainPath, wait: Wait = None) -> Res
         return await _verified(request, host)
     stored = await registry_of(request).queries.stored_service(host)
     level = None if stored is None else TrustLevel(stored.row["trust_level"])
-    content: schemas.RecheckQueued = {
-        "success": True,
-        "data": {
-            "domain": host,
-            "confusable": is_confusable(host),
-            "status": "queued",
-            "verified": level is TrustLevel.VERIFIED,
-            "trust_level": level,
-            "message": _QUEUED,
-            "status_url": status_url(base_url(request), host),
-        },
+    data: schemas.RecheckQueuedData = {
+        "domain": host,
+        "confusable": is_confusable(host),
+        "status": "queued",
+        "verified": level is TrustLevel.VERIFIED,
+        "trust_level": level,
+        "message": _QUEUED,
+        "status_url": status_url(base_url(request), host),
     }
-    return _not_done(request, host, content)
+    return _not_done(request, host, data)
 
 
 @router.post(
     "/api/health/{domain}",
     tags=["health"],
-    response_model=schemas.Checked,
-    responses={
-        200: {"description": "Checked.", **example(schemas.Checked)},
-        202: {"model": schemas.Checked, "description": "Queued, with the results of the last check."},
-        **errors(BLOCKED, MIRRORED, OPTED_OUT, UNKNOWN_SERVICE),
-    },
+    **describe_write(
+        schemas.Checked, BLOCKED, MIRRORED, OPTED_OUT, UNKNOWN_SERVICE,
+        says="Checked.",
+        others={202: {"model": schemas.Checked, "description": "Queued, with the results of the last check."}}
+    ),
     summary="Check the health of a service now",
     description="Requests the documents of a listed service that are known. Waits up to `wait` seconds. The bounds are "
     "those of `POST /api/verify/{domain}`, and both count together.",
-    openapi_extra={"x-side-effects": True},
-)
+)  # fmt: skip
 async def check_health(request: Request, domain: DomainPath, wait: Wait = None) -> Response:
     host, since = host_in(domain), utc_now()
     if await registry_of(request).queries.service_name(host) is None:
@@ -134,19 +124,16 @@ async def check_health(request: Request, domain: DomainPath, wait: Wait = None) 
     asked = await _asked(request, host, since, whole_plan=False)
     is_done = await _visited(request, asked, since, wait)
     checks = [check for visit in await registry_of(request).queries.visits(host) if (check := check_of(visit))]
-    content: schemas.Checked = {
-        "success": True,
-        "data": {
-            "domain": host,
-            "status": checks[0]["status"] if checks else "unknown",
-            "response_time_ms": checks[0]["response_time_ms"] if checks else None,
-            "checked_at": checks[0]["checked_at"] if checks else None,
-            "queued": not is_done,
-            "message": "Checked." if is_done else _QUEUED,
-            "status_url": status_url(base_url(request), host),
-        },
+    data: schemas.CheckedData = {
+        "domain": host,
+        "status": checks[0]["status"] if checks else "unknown",
+        "response_time_ms": checks[0]["response_time_ms"] if checks else None,
+        "checked_at": checks[0]["checked_at"] if checks else None,
+        "queued": not is_done,
+        "message": "Checked." if is_done else _QUEUED,
+        "status_url": status_url(base_url(request), host),
     }
-    return json_response(request, content) if is_done else _not_done(request, host, content)
+    return data_response(request, data) if is_done else _not_done(request, host, data)
 
 
 async def _asked(request: Request, host: str, now: datetime, *, whole_plan: bool) -> Recheck:
@@ -205,10 +192,8 @@ async def _verified(request: Request, host: str) -> Response:
         data["detail_url_ok"] = with_detail_url[0].detail is not None
     if view.response_ms is not None:
         data["response_time_ms"] = view.response_ms
-    content: schemas.VerifiedNow = {"success": True, "data": data}
-    return json_response(request, content)
+    return data_response(request, data)
 
 
-def _not_done(request: Request, host: str, content: schemas.RecheckQueued | schemas.Checked) -> Response:
-    headers = {"Location": status_url(base_url(request), host)}
-    return json_response(request, content, status=202, headers=headers)
+def _not_done(request: Request, host: str, data: schemas.RecheckQueuedData | schemas.CheckedData) -> Response:
+    return data_response(request, data, status=202, headers={"Location": status_url(base_url(request), host)})

@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 
 from registry.core.wording.command_line import JsonText, command_line, json_text
 from registry.edge.requests import base_url
-from registry.edge.responses import text_response
+from registry.edge.responses import PAGE, encoded_response
 from registry.edge.routing import strict_router
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
@@ -113,7 +113,7 @@ async def reference(request: Request) -> Response:
     page = getattr(request.app.state, "reference", None)
     if page is None:
         page = request.app.state.reference = render(request.app.openapi(), base_url(request))
-    return text_response(request, page, media_type="text/html; charset=utf-8", headers=HEADERS)
+    return encoded_response(request, page.encode(), cache=PAGE, media_type="text/html; charset=utf-8", headers=HEADERS)
 
 
 def render(document: Mapping[str, Any], base: str) -> str:

@@ -1,4 +1,5 @@
-"""`/api/reports`: report a problem with a host to the operator of this registry, and read the answer.
+"""`/api/reports`: report a problem with a host to the operator of this registry, and read the answer; and
+`/api/admin/reports`: the operator's side.
 
 Reports are signals: no number of them hides a host or changes its rank.
 """
@@ -6,33 +7,43 @@ Reports are signals: no number of them hides a host or changes its rank.
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Annotated, Final, cast
+from uuid import UUID
 
-from fastapi import Request, Response
+from fastapi import Path, Query, Request, Response
 
-from registry.actions.reports import KIND, MOST_OF_CLIENT, MOST_OF_REPORT, FilingState
-from registry.api.documents import errors, example, not_modified
+from registry.actions.reports import KIND, MOST_OF_CLIENT, MOST_OF_REPORT, BadCursor, FilingState, ReportRecord
+from registry.api.admin import NOT_STORED, Cursor, Limit
+from registry.api.documents import describe_body, describe_read, describe_write
 from registry.api.params import ReportPath
+from registry.api.rows import project
 from registry.api.schemas import admin as schemas
-from registry.api.schemas.base import example_of
 from registry.api.submit import pasted_host
+from registry.core.access.audit import key_actor
 from registry.core.access.tokens import parse_token
-from registry.core.model.reports import CODES, LEAST_REASON_CHARS, REASON_CHARS, Code
+from registry.core.model.reports import LEAST_REASON_CHARS, OPEN_STATES, REASON_CHARS, STATES, ReportState
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.reading.plain_text import plain
+from registry.edge import parsers
+from registry.edge.bodies import read_as
 from registry.edge.problems import (
     BODY_TOO_LARGE,
+    FORBIDDEN,
     INVALID_BODY,
+    INVALID_CURSOR,
+    INVALID_PARAMETER,
+    INVALID_VALUE,
     MIRRORED,
     NOT_FOUND,
     RATE_LIMITED,
+    UNAUTHORIZED,
     UNKNOWN_SERVICE,
-    UNREADABLE_BODY,
     Problem,
+    invalid_cursor,
 )
-from registry.edge.requests import base_url, client_of, registry_of
-from registry.edge.responses import NEVER_SHARED, json_response, secret_response, timestamp
-from registry.edge.routing import read_body, strict_router
+from registry.edge.requests import base_url, client_of, key_of, registry_of
+from registry.edge.responses import NEVER_SHARED, data_response, secret_response, timestamp
+from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
 PATH: Final = "/api/reports"
@@ -46,42 +57,33 @@ _SAYS: Final[Mapping[FilingState, str]] = MappingProxyType(
     }
 )
 
-router = strict_router(tags=["submission"])
+_ADMIN_PATH: Final = "/api/admin/reports"
+
+router = strict_router()
 
 
 @router.post(
     PATH,
-    response_model=schemas.Filed,
-    responses={
-        200: {"description": "Filed.", **example(schemas.Filed)},
-        **errors(UNREADABLE_BODY, INVALID_BODY, MIRRORED, UNKNOWN_SERVICE, BODY_TOO_LARGE),
-    },
+    tags=["submission"],
+    **describe_write(
+        schemas.Filed, MIRRORED, UNKNOWN_SERVICE, BODY_TOO_LARGE, says="Filed.", body=describe_body(schemas.NewReport)
+    ),
     summary="Report a host",
     description="Tells the operator of this registry what is wrong with a host that is known here. Reports alone "
     "change nothing, however many there are: a person decides. Reports of several clients about the same host with the "
     "same `code` are decided together. `status_url` is a secret address at which the answer can be read. One client "
     f"may file {MOST_OF_CLIENT} reports in a day. The first {MOST_OF_REPORT} about a host with the same `code` are "
     "kept; further ones are only counted until those are decided.",
-    openapi_extra={
-        "x-side-effects": True,
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {
-                    "schema": schemas.REPORT_SCHEMA,
-                    "examples": {
-                        "report": {
-                            "summary": "Report a host",
-                            "value": {**example_of(schemas.NewReport), "code": "dead"},
-                        }
-                    },
-                }
-            },
-        },
-    },
 )
 async def file(request: Request) -> Response:
-    host, code, reason = _read(await read_body(request))
+    body = await read_as(request, schemas.NewReport)
+    code, reason = body.get("code", "other"), plain(body["reason"], REASON_CHARS).strip()
+    if len(reason) < LEAST_REASON_CHARS:
+        raise Problem(INVALID_BODY, f"reason: must have at least {LEAST_REASON_CHARS} visible characters")
+    try:
+        host = host_syntax(pasted_host(body["domain"]))
+    except InvalidName:
+        raise Problem(UNKNOWN_SERVICE, "Unknown host.") from None
     now = utc_now()
     filing = await registry_of(request).reports.file(host, code, reason, client=client_of(request))
     if filing.state == "unknown":
@@ -90,17 +92,14 @@ async def file(request: Request) -> Response:
         headers = {"Retry-After": str(max(1, math.ceil((filing.retry_at - now).total_seconds())))}
         raise Problem(RATE_LIMITED, _SAYS[filing.state], headers=headers, code=filing.state)
     url = None if filing.token is None else f"{base_url(request)}{PATH}/{filing.token.text}"
-    content: schemas.Filed = {
-        "success": True,
-        "data": {"message": _SAYS[filing.state], "domain": host, "code": code, "status_url": url},
-    }
-    return secret_response(content)
+    data: schemas.FiledData = {"message": _SAYS[filing.state], "domain": host, "code": code, "status_url": url}
+    return secret_response(data)
 
 
 @router.get(
     f"{PATH}/{{token}}",
-    response_model=schemas.ReportStatus,
-    responses={200: example(schemas.ReportStatus), **not_modified(), **errors(NOT_FOUND)},
+    tags=["submission"],
+    **describe_read(schemas.ReportStatus, NOT_FOUND),
     summary="The state of a report",
     description="For who filed it: whether it was decided, and the answer. The address is secret.",
 )
@@ -110,33 +109,96 @@ async def state(request: Request, token: ReportPath) -> Response:
     if filed is None:
         raise Problem(NOT_FOUND, "There is no report at this address.")
     report = filed.report
-    content: schemas.ReportStatus = {
-        "success": True,
-        "data": {
-            "domain": report.host,
-            "code": report.code,
-            "reason": filed.filing.reason,
-            "state": cast(Any, report.state),
-            "answer": report.answer or None,
-            "filed_at": timestamp(filed.filing.filed_at),
-            "updated_at": timestamp(report.updated_at),
-            "untrusted_text": ["reason"],
-        },
+    data: schemas.ReportData = {
+        "domain": report.host,
+        "code": report.code,
+        "reason": filed.filing.reason,
+        "state": report.state,
+        "answer": report.answer or None,
+        "filed_at": timestamp(filed.filing.filed_at),
+        "updated_at": timestamp(report.updated_at),
+        "untrusted_text": ["reason"],
     }
-    return json_response(request, content, cache=NEVER_SHARED)
+    return data_response(request, data, cache=NEVER_SHARED)
 
 
-def _read(body: Any) -> tuple[str, Code, str]:
-    """Return host, code and text. Raise Problem."""
-    domain = body.get("domain") if isinstance(body, dict) else None
-    if not isinstance(body, dict) or not isinstance(domain, str):
-        raise Problem(INVALID_BODY, "The body must be an object with `domain` and `reason` (texts).")
-    reason, code = body.get("reason"), body.get("code", "other")
-    if not isinstance(reason, str) or len(reason := plain(reason, REASON_CHARS).strip()) < LEAST_REASON_CHARS:
-        raise Problem(INVALID_BODY, f"`reason` must be a text of at least {LEAST_REASON_CHARS} characters.")
-    if code not in CODES:
-        raise Problem(INVALID_BODY, f"`code` must be one of {', '.join(CODES)}.")
+@router.get(
+    _ADMIN_PATH,
+    tags=["operators"],
+    **describe_read(schemas.Reports, UNAUTHORIZED, FORBIDDEN, INVALID_CURSOR, INVALID_PARAMETER, needs_token=True),
+    summary="Reports about hosts",
+    description="Lists reports with their texts, newest first. Reporters are not disclosed. Needs a key with the scope "
+    "`reports`.",
+)
+async def reports(
+    request: Request,
+    states: Annotated[
+        tuple[str, ...],
+        *parsers.any_of(*STATES),
+        Query(alias="state", description="Only reports in one of these states, comma separated."),
+    ] = OPEN_STATES,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    await key_of(request, "reports")
     try:
-        return host_syntax(pasted_host(domain)), cast(Code, code), reason
-    except InvalidName:
-        raise Problem(UNKNOWN_SERVICE, "Unknown host.") from None
+        page = await registry_of(request).reports.page(
+            cast(tuple[ReportState, ...], states), limit=limit, cursor=cursor
+        )
+    except BadCursor as error:
+        raise invalid_cursor(error) from None
+    data: schemas.ReportsData = {
+        "reports": [{**_about(report), "texts": page.texts[report.id]} for report in page.reports],
+        "cursor": page.cursor,
+        "untrusted_text": ["reports.texts"],
+    }
+    return data_response(request, data, cache=NOT_STORED)
+
+
+@router.post(
+    f"{_ADMIN_PATH}/{{id}}",
+    tags=["operators"],
+    **describe_write(
+        schemas.ReportResolved,
+        UNAUTHORIZED,
+        FORBIDDEN,
+        NOT_FOUND,
+        INVALID_VALUE,
+        BODY_TOO_LARGE,
+        says="In this state.",
+        body=describe_body(schemas.Resolution),
+        needs_token=True,
+    ),
+    summary="Resolve a report",
+    description="Takes a report into review, accepts, rejects or reopens it, and answers it. Nothing else changes: to "
+    "block the host, call that operation too. Sending the same state and answer again changes nothing. Needs a "
+    "key with the scope `reports`.",
+)
+async def resolve(
+    request: Request,
+    report: Annotated[
+        str, Path(alias="id", description="The id of the report.", examples=["0193a5a4-7a10-7cc3-9f00-1d2c3b4a5968"])
+    ],
+) -> Response:
+    key = await key_of(request, "reports")
+    body = await read_as(request, schemas.Resolution)
+    try:
+        report_id = UUID(report)
+    except ValueError:
+        raise _unknown() from None
+    resolved = await registry_of(request).reports.resolve(
+        report_id, body["state"], body.get("answer", "").strip(), actor=key_actor(key.id)
+    )
+    if resolved is None:
+        raise _unknown()
+    data: schemas.ResolvedData = {**_about(resolved.report), "changed": resolved.is_changed}
+    return data_response(request, data, cache=NOT_STORED)
+
+
+def _unknown() -> Problem:
+    return Problem(NOT_FOUND, "There is no report with this id.")
+
+
+def _about(report: ReportRecord) -> schemas.AboutReport:
+    answer = report.answer or None
+    return project(schemas.AboutReport, report, id=str(report.id), domain=report.host, answer=answer)

@@ -103,12 +103,7 @@ class ResponseCache:
         await self._app(scope, receive, send_and_copy)
 
     def _store(
-        self,
-        query: bytes,
-        expires_at: float,
-        headers: list[tuple[bytes, bytes]],
-        body: bytes,
-        forms: Forms,
+        self, query: bytes, expires_at: float, headers: list[tuple[bytes, bytes]], body: bytes, forms: Forms
     ) -> None:
         etag = next((value.decode("latin-1") for name, value in headers if name == b"etag"), None)
         if etag is None or len(body) > MAX_BYTES // 100:

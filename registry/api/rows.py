@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from registry.actions.queries.inspect import Card
 from registry.api.schemas import base as schemas
@@ -14,6 +14,8 @@ from registry.core.reading.plain_text import plain
 from registry.core.scheduling.policy import STALE_AFTER
 from registry.edge.responses import service_url, timestamp, timestamps
 
+Row = TypeVar("Row")
+
 MESSAGE_CHARS: Final = 2_000
 
 # guard: untrusted-row
@@ -21,6 +23,21 @@ _UNTRUSTED: Final = ("name", "description", "base_url", "protocols", "auth.schem
 
 _ADP_DEFAULTS: Final = {"auth_type": "none", "pricing_type": "free"}
 """What ADP registries answer where nothing is known: their clients know no other values."""
+
+
+def project(shape: type[Row], record: Any, **given: Any) -> Row:
+    """Return the required members of a shape: the `given` ones, and the others from the record, with times as texts."""
+    keys: Any = shape
+    row = {
+        name: given[name] if name in given else _shown(getattr(record, name))
+        for name in keys.__annotations__
+        if name in keys.__required_keys__
+    }
+    return cast(Row, row)
+
+
+def _shown(value: Any) -> Any:
+    return timestamp(value) if isinstance(value, datetime) else value
 
 
 def summary(card: Card, base: str, now: datetime) -> schemas.Summary:

@@ -16,9 +16,9 @@ from registry.actions.queries.inspect import (
     capability_view,
 )
 from registry.api.atom import link_to_changes
-from registry.api.documents import errors, example, not_modified
+from registry.api.documents import describe_read
 from registry.api.params import AsOf, CapabilityPath, DomainPath, ListLimit, Offset, OnlyTrue, filters, host_in
-from registry.api.rows import auth, freshness, pricing, summary, trust
+from registry.api.rows import auth, freshness, pricing, project, summary, trust
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
 from registry.api.schemas.ownership import OwnershipFacts
@@ -51,7 +51,15 @@ from registry.edge.requests import (
     computed,
     registry_of,
 )
-from registry.edge.responses import REVALIDATE, capability_url, encoded_response, json_response, status_url, timestamp
+from registry.edge.responses import (
+    REVALIDATE,
+    capability_url,
+    data_response,
+    encoded_response,
+    json_response,
+    status_url,
+    timestamp,
+)
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
@@ -80,12 +88,7 @@ router = strict_router(tags=["services"])
 
 @router.get(
     "/api/services",
-    response_model=discovery.ServiceList,
-    responses={
-        200: example(discovery.ServiceList),
-        **not_modified(),
-        **errors(INVALID_PARAMETER),
-    },
+    **describe_read(discovery.ServiceList, INVALID_PARAMETER),
     summary="List services",
     description="All listed services, filtered and sorted; `total` counts every match.",
     tags=["discovery"],
@@ -128,12 +131,14 @@ async def list_services(
 
 @router.get(
     "/api/services/{domain}/capabilities/{name:path}",
-    response_model=schemas.CapabilityDetail,
-    responses={
-        200: example(schemas.CapabilityDetail),
-        **not_modified(),
-        **errors(UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, BUSY, own={NO_DETAIL.slug: {"reason": "no_endpoint"}}),
-    },
+    **describe_read(
+        schemas.CapabilityDetail,
+        UNKNOWN_SERVICE,
+        UNKNOWN_CAPABILITY,
+        NO_DETAIL,
+        BUSY,
+        own={NO_DETAIL.slug: {"reason": "no_endpoint"}},
+    ),
     summary="How to call one capability",
     description="Found by its name, else by the id that its document gives it. `call` is ready to be sent: the request "
     "as a template, the credentials, and an example. The rest is an Agent Discovery Protocol capability detail without "
@@ -171,12 +176,7 @@ def _capability(host: str, stored: StoredService) -> bytes:
 
 @router.get(
     "/api/services/{domain}/status",
-    response_model=submission.HostStatus,
-    responses={
-        200: example(submission.HostStatus),
-        **not_modified(),
-        **errors(UNKNOWN_SERVICE),
-    },
+    **describe_read(submission.HostStatus, UNKNOWN_SERVICE),
     summary="The status of a host",
     description="Listed, or why not, and when it is visited next. Also for hosts where nothing was found.",
 )
@@ -185,8 +185,7 @@ async def status(request: Request, domain: DomainPath) -> Response:
     host_status = await registry_of(request).queries.status(host)
     if host_status is None:
         raise Problem(UNKNOWN_SERVICE, "Unknown host.")
-    content: submission.HostStatus = {"success": True, "data": _status(host_status, base_url(request))}
-    return json_response(request, content, cache=REVALIDATE)
+    return data_response(request, _status(host_status, base_url(request)), cache=REVALIDATE)
 
 
 def _status(host_status: HostReport, base: str) -> submission.StatusData:
@@ -218,12 +217,7 @@ def _status(host_status: HostReport, base: str) -> submission.StatusData:
 
 @router.get(
     "/api/services/{domain}",
-    response_model=schemas.OneService,
-    responses={
-        200: example(schemas.OneService),
-        **not_modified(),
-        **errors(INVALID_PARAMETER, OPTED_OUT, UNKNOWN_SERVICE, NOT_THEN, BUSY),
-    },
+    **describe_read(schemas.OneService, INVALID_PARAMETER, OPTED_OUT, UNKNOWN_SERVICE, NOT_THEN, BUSY),
     summary="One service in full",
     description="Found by host, in any spelling. `manifest` is an Agent Discovery Protocol manifest, even if the host "
     "serves another format; what it cannot express is beside it, with the score and every reason for it.",
@@ -283,13 +277,11 @@ def _service_then(then: EarlierState, base: str, include_details: bool) -> bytes
         "missing": list(then.missing),
     }
     data["untrusted_text"] = [*_UNTRUSTED, "as_of.missing"]
-    content: schemas.OneService = {"success": True, "data": data}
-    return orjson.dumps(content)
+    return orjson.dumps({"success": True, "data": data})
 
 
 def _one_service(stored: StoredService, base: str, now: datetime, include_details: bool) -> bytes:
-    content: schemas.OneService = {"success": True, "data": _service(stored.view(), base, now, include_details)}
-    return orjson.dumps(content)
+    return orjson.dumps({"success": True, "data": _service(stored.view(), base, now, include_details)})
 
 
 def _service(view: ServiceView, base: str, now: datetime, include_details: bool) -> schemas.ServiceData:
@@ -338,34 +330,12 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         "freshness": freshness(
             view.last_visit_at, record.seen_at, state_of(record.trust_level, record.seen_at, now), now
         ),
-        "documents": [
-            {
-                "url": document.url,
-                "format": document.format,
-                "dialect": document.dialect,
-                "outcome": document.outcome,
-                "seen_at": timestamp(document.seen_at),
-            }
-            for document in view.documents
-        ],
-        "ownership": _ownership(view),
+        "documents": [project(schemas.DocumentSeen, document) for document in view.documents],
+        "ownership": project(OwnershipFacts, view.ownership),
         "owner_note": view.setting.note if view.setting else "",
         "canonical_host": view.setting.canonical if view.setting else None,
         "injection_flags": record.injection_flags,
         "untrusted_text": _UNTRUSTED,
-    }
-
-
-def _ownership(view: ServiceView) -> OwnershipFacts:
-    shown = view.ownership
-    return {
-        "state": shown.state,
-        "method": shown.method,
-        "scope": shown.scope,
-        "since": timestamp(shown.since),
-        "checked_at": timestamp(shown.checked_at),
-        "ended_at": timestamp(shown.ended_at),
-        "end_reason": shown.end_reason,
     }
 
 

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from fastapi import Request, Response
 
 from registry.actions.queries.statistics import SIZE_BINS
-from registry.api.documents import errors, example, not_modified
+from registry.api.documents import describe_read
+from registry.api.rows import project
 from registry.api.schemas import monitoring as schemas
 from registry.api.schemas.monitoring import IncidentNow
 from registry.core.scheduling.jobs import Incident
 from registry.edge.requests import registry_of
-from registry.edge.responses import json_response, timestamp
+from registry.edge.responses import data_response, timestamp
 from registry.edge.routing import strict_router
 
 router = strict_router(tags=["about"])
@@ -18,8 +19,7 @@ router = strict_router(tags=["about"])
 
 @router.get(
     "/api/stats",
-    response_model=schemas.Statistics,
-    responses={200: example(schemas.Statistics), **not_modified(), **errors()},
+    **describe_read(schemas.Statistics),
     summary="The registry in numbers",
     description="What is listed: services by format, trust level, authentication, pricing, category and score, and "
     "their documents by size. Counted at most once a minute.",
@@ -40,14 +40,12 @@ async def statistics(request: Request) -> Response:
         "scores": list(_score_bins(services.scores)),
         "document_bytes": list(_size_bins(counted.document_sizes)),
     }
-    content: schemas.Statistics = {"success": True, "data": data}
-    return json_response(request, content)
+    return data_response(request, data)
 
 
 @router.get(
     "/api/stats/operation",
-    response_model=schemas.Operation,
-    responses={200: example(schemas.Operation), **not_modified(), **errors()},
+    **describe_read(schemas.Operation),
     summary="How this registry is doing",
     description="Its queue of visits, the visits of the last day by outcome, how far index and feed are behind, and "
     "the latest run of each recurring job. Looked at no more than once a minute; `/readyz` says whether it can answer.",
@@ -64,23 +62,14 @@ async def operation(request: Request) -> Response:
         "candidates": state.queue.candidates,
         "index_lag": state.queue.index_lag,
         "feed_lag_seconds": round(state.feed_waits.total_seconds(), 1),
-        "jobs": [
-            {
-                "job": run.job,
-                "outcome": run.outcome.value,
-                "started_at": timestamp(run.started_at),
-                "finished_at": timestamp(run.finished_at),
-            }
-            for run in state.runs
-        ],
+        "jobs": [project(schemas.JobState, run, outcome=run.outcome.value) for run in state.runs],
         "incidents": incident_rows(state.incidents),
     }
-    content: schemas.Operation = {"success": True, "data": data}
-    return json_response(request, content)
+    return data_response(request, data)
 
 
 def incident_rows(incidents: Sequence[Incident]) -> list[IncidentNow]:
-    return [{"kind": one.kind, "since": timestamp(one.since), "says": one.says} for one in incidents]
+    return [project(IncidentNow, one) for one in incidents]
 
 
 def _most_first(counts: Mapping[str, int]) -> schemas.Counts:

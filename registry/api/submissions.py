@@ -15,28 +15,26 @@ from fastapi import Request, Response
 
 from registry.actions.frontier.submit import MOST_HOSTS, ListInProgress, ReusedKey
 from registry.actions.queries.inspect import SubmittedHostStatus
-from registry.api.documents import errors, example, not_modified
+from registry.api.documents import describe_body, describe_read, describe_write
 from registry.api.params import ListOffset, SubmissionPath, SubmittedLimit
 from registry.api.schemas import submission as schemas
-from registry.api.schemas.base import example_of
 from registry.api.submit import MAX_NAME_CHARS, pasted_host
 from registry.core.model.findings import Severity
 from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import rule_of
+from registry.edge.bodies import checked
 from registry.edge.limiter import charge
 from registry.edge.problems import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
-    INVALID_BODY,
     KEY_REUSED,
     MIRRORED,
     NOT_FOUND,
     REQUEST_IN_PROGRESS,
-    UNREADABLE_BODY,
     Problem,
 )
 from registry.edge.requests import base_url, client_of, registry_of
-from registry.edge.responses import NEVER_SHARED, json_response, status_url, timestamp
+from registry.edge.responses import NEVER_SHARED, data_response, status_url, timestamp
 from registry.edge.routing import parse_body, strict_router
 
 PATH: Final = "/api/submissions"
@@ -59,53 +57,38 @@ _SAYS: Final[Mapping[str, str]] = MappingProxyType(
 )
 _NO_NAME: Final = "Not the name of a public host."
 
+_SUBMIT: Final = describe_write(
+    schemas.SubmittedList, BAD_REQUEST, MIRRORED, REQUEST_IN_PROGRESS, BODY_TOO_LARGE, KEY_REUSED,
+    status=202, says="The accepted hosts are queued. `status_url` is a secret address: keep it.",
+    body=describe_body(schemas.ListSubmission),
+)  # fmt: skip
+_SUBMIT["openapi_extra"]["parameters"] = [
+    {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "required": False,
+        "description": "1 to 255 visible ASCII characters, with or without quotation marks; a random one for each "
+        "request.",
+        "schema": {"type": "string", "maxLength": 257},
+    }
+]
+
 router = strict_router(tags=["submission"])
 
 
 @router.post(
     PATH,
-    status_code=202,
-    response_model=schemas.SubmittedList,
-    responses={
-        202: {
-            "description": "The accepted hosts are queued. `status_url` is a secret address: keep it.",
-            **example(schemas.SubmittedList),
-        },
-        **errors(
-            BAD_REQUEST, UNREADABLE_BODY, INVALID_BODY, MIRRORED, REQUEST_IN_PROGRESS, BODY_TOO_LARGE, KEY_REUSED,
-        ),
-    },
+    **_SUBMIT,
     summary="Submit many hosts",
     description=f"Queues 1 to {MOST_HOSTS} hosts, each for a visit with the whole probe plan. Clients take "
     "turns in the queue: a long list delays only its own hosts, not other clients. With `Idempotency-Key` the "
     "request can be repeated safely for 24 hours: it gets the same answer, and 409 while the first one is being worked "
     "on; another body with the same key is refused with 422. A refused host is named by its place in the list.",
-    openapi_extra={
-        "x-side-effects": True,
-        "parameters": [
-            {
-                "name": "Idempotency-Key",
-                "in": "header",
-                "required": False,
-                "description": "1 to 255 visible ASCII characters, with or without quotation marks; a random one for "
-                "each request.",
-                "schema": {"type": "string", "maxLength": 257},
-            }
-        ],
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {
-                    "schema": schemas.LIST_SCHEMA,
-                    "examples": {"hosts": {"summary": "Two hosts", "value": example_of(schemas.ListSubmission)}},
-                }
-            },
-        },
-    },
 )  # fmt: skip
 async def submit(request: Request) -> Response:
     raw = await request.body()
-    names = _names(parse_body(raw))
+    body = checked(parse_body(raw), schemas.ListSubmission)
+    names = [pasted_host(name[: MAX_NAME_CHARS + 1]) for name in body["hosts"]]
     key = _key(request.headers.getlist("idempotency-key"))
     charge(request, len(names) // _HOSTS_OF_UNIT)
     try:
@@ -118,23 +101,19 @@ async def submit(request: Request) -> Response:
         detail = "The first request with this Idempotency-Key is still being worked on."
         raise Problem(REQUEST_IN_PROGRESS, detail, headers=_RETRY) from None
     url = _url(request, submitted.id)
-    content: schemas.SubmittedList = {
-        "success": True,
-        "data": {
-            "id": str(submitted.id),
-            "status_url": url,
-            "accepted": len(names) - len(submitted.refused),
-            "refused": _refused(submitted.refused),
-            "message": "Queued: `status_url` shows the state of each host.",
-        },
+    data: schemas.AcceptedList = {
+        "id": str(submitted.id),
+        "status_url": url,
+        "accepted": len(names) - len(submitted.refused),
+        "refused": _refused(submitted.refused),
+        "message": "Queued: `status_url` shows the state of each host.",
     }
-    return json_response(request, content, status=202, headers={"Location": url})
+    return data_response(request, data, status=202, headers={"Location": url})
 
 
 @router.get(
     f"{PATH}/{{id}}",
-    response_model=schemas.ListStatus,
-    responses={200: example(schemas.ListStatus), **not_modified(), **errors(NOT_FOUND)},
+    **describe_read(schemas.ListStatus, NOT_FOUND),
     summary="The state of submitted hosts",
     description="Waiting, being visited, listed, or not listed with the reasons and what a check of its documents "
     "says. Lists are kept for 30 days.",
@@ -149,30 +128,18 @@ async def state(request: Request, id: SubmissionPath, limit: SubmittedLimit = 20
     if status is None:
         raise _unknown()
     base = base_url(request)
-    content: schemas.ListStatus = {
-        "success": True,
-        "data": {
-            "id": str(status.id),
-            "submitted_at": timestamp(status.asked_at),
-            "is_complete": status.is_done,
-            "counts": dict(status.counts) | ({"refused": len(status.refused)} if status.refused else {}),
-            "hosts": [_host(host, base) for host in status.hosts],
-            "next_offset": status.next_index,
-            "refused": _refused(status.refused),
-            "status_url": _url(request, status.id),
-            "untrusted_text": ["hosts.reasons", "hosts.findings"],
-        },
+    data: schemas.ListData = {
+        "id": str(status.id),
+        "submitted_at": timestamp(status.asked_at),
+        "is_complete": status.is_done,
+        "counts": dict(status.counts) | ({"refused": len(status.refused)} if status.refused else {}),
+        "hosts": [_host(host, base) for host in status.hosts],
+        "next_offset": status.next_index,
+        "refused": _refused(status.refused),
+        "status_url": _url(request, status.id),
+        "untrusted_text": ["hosts.reasons", "hosts.findings"],
     }
-    return json_response(request, content, cache=NEVER_SHARED)
-
-
-def _names(body: Any) -> list[str]:
-    hosts = body.get("hosts") if isinstance(body, dict) else None
-    if not isinstance(hosts, list) or not all(isinstance(name, str) for name in hosts):
-        raise Problem(INVALID_BODY, "The body must be an object with `hosts`, a list of texts.")
-    if not 1 <= len(hosts) <= MOST_HOSTS:  # guard: list-length
-        raise Problem(INVALID_BODY, f"`hosts` must have 1 to {MOST_HOSTS} members.")
-    return [pasted_host(name[: MAX_NAME_CHARS + 1]) for name in hosts]
+    return data_response(request, data, cache=NEVER_SHARED)
 
 
 def _key(fields: Sequence[str]) -> str | None:

@@ -15,7 +15,7 @@ from fastapi import Request, Response
 
 from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED
 from registry.actions.queries.inspect import HostReport, StoredService
-from registry.api.documents import errors, example
+from registry.api.documents import describe_body, describe_write, example
 from registry.api.params import Wait
 from registry.api.rows import trust
 from registry.api.schemas import submission as schemas
@@ -26,6 +26,7 @@ from registry.core.model.documents import Json
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.core.reading.injection import injection_flags
+from registry.edge.bodies import checked
 from registry.edge.connections import long_poll
 from registry.edge.problems import (
     ALREADY_KNOWN,
@@ -38,11 +39,10 @@ from registry.edge.problems import (
     NOT_LISTED,
     OPTED_OUT,
     RATE_LIMITED,
-    UNREADABLE_BODY,
     Problem,
 )
 from registry.edge.requests import MAX_INLINE_DOCUMENT, MAX_INLINE_SERVICE, base_url, client_of, computed, registry_of
-from registry.edge.responses import json_response, status_url
+from registry.edge.responses import data_response, status_url
 from registry.edge.routing import parse_body, strict_router
 from registry.wiring import Waypost, utc_now
 
@@ -62,67 +62,54 @@ _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
 
 _POSTPONED: Final = "Queued; the visit is postponed, because a daily budget is spent. The status says which one."
 
+_BODY: Final = describe_body(schemas.DomainSubmission)
+_BODY["content"]["application/json"] = {
+    "schema": {key: value for key, value in schemas.SUBMISSION_SCHEMA.items() if key != "$defs"},
+    "examples": {
+        "domain": {"summary": "Have a host visited", "value": example_of(schemas.DomainSubmission)},
+        "manifest": {"summary": "Check a manifest", "value": example_of(schemas.ManifestSubmission)},
+    },
+}
+
 router = strict_router(tags=["submission"])
 
 
 @router.post(
     "/api/services",
-    status_code=201,
-    response_model=schemas.Submitted,
-    responses={
-        200: {
-            "model": schemas.Submitted,
-            "description": "A pasted manifest is valid. It is not listed: submit the domain that serves it.",
-        },
-        201: {"description": "Visited and listed.", **example(schemas.Submitted)},
-        202: {
-            "model": schemas.Queued,
-            "description": "Queued; `status_url` shows when the visit is finished.",
-            **example(schemas.Queued),
-        },
-        **errors(
-            UNREADABLE_BODY,
-            INVALID_BODY,
-            INVALID_NAME,
-            MIRRORED,
-            OPTED_OUT,
-            ALREADY_KNOWN,
-            BODY_TOO_LARGE,
-            NOT_LISTED,
-            BUSY,
-            own={
-                NOT_LISTED.slug: {"errors": ["capabilities[0].name: A capability has no name."]},
-                ALREADY_KNOWN.slug: {"status_url": f"{EXAMPLE_SERVICE_URL}/status"},
-                INVALID_NAME.slug: {"code": "special_use"},
+    **describe_write(
+        schemas.Submitted,
+        INVALID_NAME, MIRRORED, OPTED_OUT, ALREADY_KNOWN, BODY_TOO_LARGE, NOT_LISTED, BUSY,
+        status=201,
+        says="Visited and listed.",
+        others={
+            200: {
+                "model": schemas.Submitted,
+                "description": "A pasted manifest is valid. It is not listed: submit the domain that serves it.",
             },
-        ),
-    },
+            202: {
+                "model": schemas.Queued,
+                "description": "Queued; `status_url` shows when the visit is finished.",
+                **example(schemas.Queued),
+            },
+        },
+        body=_BODY,
+        own={
+            NOT_LISTED.slug: {"errors": ["capabilities[0].name: A capability has no name."]},
+            ALREADY_KNOWN.slug: {"status_url": f"{EXAMPLE_SERVICE_URL}/status"},
+            INVALID_NAME.slug: {"code": "special_use"},
+        }
+    ),
     summary="Submit a host",
     description="`{domain}` queues the host for a visit and waits up to `wait` seconds for it. `{manifest}` is checked "
     "and answered, but never listed: a service is listed once its own host serves the manifest.",
-    openapi_extra={
-        "x-side-effects": True,
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {
-                    "schema": {key: value for key, value in schemas.SUBMISSION_SCHEMA.items() if key != "$defs"},
-                    "examples": {
-                        "domain": {"summary": "Have a host visited", "value": example_of(schemas.DomainSubmission)},
-                        "manifest": {"summary": "Check a manifest", "value": example_of(schemas.ManifestSubmission)},
-                    },
-                }
-            },
-        },
-    },
-)
+)  # fmt: skip
 async def submit(request: Request, wait: Wait = None) -> Response:
     raw = await request.body()
     read = await computed(request, len(raw), MAX_INLINE_DOCUMENT, _read, raw, base_url(request))
     if isinstance(read, str):
         seconds = registry_of(request).settings.submit_wait if wait is None else wait
         return await _submit_host(request, pasted_host(read), seconds)
-    return json_response(request, {"success": True, "data": read})
+    return data_response(request, read)
 
 
 def _read(raw: bytes, base: str) -> str | schemas.SubmittedData:
@@ -132,17 +119,21 @@ def _read(raw: bytes, base: str) -> str | schemas.SubmittedData:
         raise Problem(INVALID_BODY, "The body must be an object with `domain` or `manifest`.")
     if "manifest" in body:
         return _check_pasted(body["manifest"], base)
-    domain = body.get("domain")
-    if not isinstance(domain, str):
+    if "domain" not in body:
         raise Problem(INVALID_BODY, "`domain` (text) or `manifest` (object) is required.")
-    return domain
+    return checked(body, schemas.DomainSubmission)["domain"]
 
 
 def pasted_host(domain: str) -> str:
     """Return the host of a pasted URL, as ADP registries do, not validated yet. Raise Problem if it is too long."""
-    if len(domain) > MAX_NAME_CHARS:
+    return re.sub("^https?://", "", bounded_name(domain), flags=re.IGNORECASE).partition("/")[0]
+
+
+def bounded_name(text: str) -> str:
+    """Return a submitted name without blanks around it. Raise Problem if it is too long."""
+    if len(text) > MAX_NAME_CHARS:
         raise Problem(INVALID_NAME, "The name is too long.", code="too_long")
-    return re.sub("^https?://", "", domain.strip(), flags=re.IGNORECASE).partition("/")[0]
+    return text.strip()
 
 
 async def _submit_host(request: Request, name: str, seconds: float) -> Response:
@@ -184,8 +175,7 @@ async def _visited_response(request: Request, waypost: Waypost, host: str, url: 
     if stored is None:
         raise _not_listed(host, status, url)
     data = await computed(request, stored.size, MAX_INLINE_SERVICE, _visited, host, stored, url, host=host)
-    content: schemas.Submitted = {"success": True, "data": data}
-    return json_response(request, content, status=201, headers={"Location": url})
+    return data_response(request, data, status=201, headers={"Location": url})
 
 
 def _visited(host: str, stored: StoredService, url: str) -> schemas.SubmittedData:
@@ -212,17 +202,14 @@ def _visited(host: str, stored: StoredService, url: str) -> schemas.SubmittedDat
 
 
 def _queued_response(request: Request, host: str, url: str, *, postponed: bool = False) -> Response:
-    content: schemas.Queued = {
-        "success": True,
-        "data": {
-            "domain": host,
-            "confusable": is_confusable(host),
-            "status": "queued",
-            "status_url": url,
-            "message": _POSTPONED if postponed else "Queued with priority; a visit takes up to a minute.",
-        },
+    data: schemas.QueuedData = {
+        "domain": host,
+        "confusable": is_confusable(host),
+        "status": "queued",
+        "status_url": url,
+        "message": _POSTPONED if postponed else "Queued with priority; a visit takes up to a minute.",
     }
-    return json_response(request, content, status=202, headers={"Location": url})
+    return data_response(request, data, status=202, headers={"Location": url})
 
 
 def _not_listed(host: str, status: HostReport | None, url: str) -> Problem:

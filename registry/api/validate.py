@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, cast
 import orjson
 from fastapi import Query, Request, Response
 
-from registry.api.documents import errors, example
+from registry.api.documents import describe_write
 from registry.api.schemas.base import example_of
 from registry.api.schemas.service import CapabilityDetail
 from registry.api.schemas.submission import Located, LocatedLine, ManifestSubmission, Validated, ValidationFault
@@ -46,6 +46,23 @@ _UNTRUSTED: Final = (
     "findings.pointer", "findings.evidence", "score_lines.pointer", "score_lines.evidence",
 )  # fmt: skip
 
+_VALIDATE: Final = describe_write(
+    Validated, UNREADABLE_BODY, INVALID_PARAMETER, BODY_TOO_LARGE, BUSY,
+    own={UNREADABLE_BODY.slug: _BAD_JSON}, side_effects=False,
+)  # fmt: skip
+_VALIDATE["openapi_extra"]["requestBody"] = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {},
+            "examples": {
+                "manifest": {"summary": "An ADP manifest", "value": example_of(ManifestSubmission)["manifest"]},
+                "detail": {"summary": "An ADP capability detail", "value": example_of(CapabilityDetail)},
+            },
+        }
+    },
+}
+
 router = strict_router(tags=["submission"])
 
 
@@ -82,30 +99,11 @@ class DraftReport:
 
 @router.post(
     "/api/validate",
-    response_model=Validated,
-    responses={
-        200: example(Validated),
-        **errors(UNREADABLE_BODY, INVALID_PARAMETER, BODY_TOO_LARGE, BUSY, own={UNREADABLE_BODY.slug: _BAD_JSON}),
-    },
+    **_VALIDATE,
     summary="Check a document without publishing it",
     description="The body is the document itself, of any known format, checked as if the host that it names served it. "
     "Nothing is stored or fetched. An invalid document is a 200 with `valid: false`; only a body that is not JSON is a "
     "400. `line` and `column` start at 1 in the body as it was sent; columns are characters.",
-    openapi_extra={
-        "x-side-effects": False,
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {
-                    "schema": {},
-                    "examples": {
-                        "manifest": {"summary": "An ADP manifest", "value": example_of(ManifestSubmission)["manifest"]},
-                        "detail": {"summary": "An ADP capability detail", "value": example_of(CapabilityDetail)},
-                    },
-                }
-            },
-        },
-    },
 )
 async def validate(
     request: Request,

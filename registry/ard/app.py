@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote_to_bytes
 from fastapi import FastAPI, Query, Request, Response
 
 from registry.actions.queries.entries import ARTIFACTS, CountedValues
-from registry.ard import bodies, description
+from registry.ard import description
 from registry.ard.description import described, errors
 from registry.ard.entries import full_entry, result
 from registry.ard.errors import install, invalid, members
@@ -22,6 +22,7 @@ from registry.core.names.air import is_air_urn, parse_air_urn
 from registry.core.names.domains import host_of, registrable_domain
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
+from registry.edge.bodies import read_as
 from registry.edge.interfaces import Interface
 from registry.edge.limiter import HEALTH, charge, of_discover, of_list
 from registry.edge.middleware import Rules
@@ -75,7 +76,7 @@ def make_routes() -> FastAPI:
 @router.get(
     ROOT,
     summary="What this interface offers",
-    responses={**described(description.ABOUT, "The addresses of the operations."), **errors()},
+    responses={**described(description.About, "The addresses of the operations."), **errors()},
 )
 @router.get(f"{ROOT}/", include_in_schema=False)
 async def about(request: Request) -> Response:
@@ -92,9 +93,7 @@ async def about(request: Request) -> Response:
     return json_response(request, content)
 
 
-@router.get(
-    OPENAPI, summary="This description", responses={**described({"type": "object"}, "OpenAPI 3.1."), **errors()}
-)
+@router.get(OPENAPI, summary="This description", responses={**described(None, "OpenAPI 3.1."), **errors()})
 async def openapi(request: Request) -> Response:
     return json_response(request, request.app.openapi())
 
@@ -107,15 +106,15 @@ async def openapi(request: Request) -> Response:
     "`waypost:confident` is false is only the nearest match. Services that offer the same, word for word, are folded "
     "into one.",
     responses={
-        **described(description.FOUND, "Entries, the best first."),
+        **described(description.SearchResponse, "Entries, the best first."),
         **errors(INVALID_BODY, UNREADABLE_BODY, INVALID_CURSOR),
     },
-    openapi_extra=description.body_of(bodies.SearchRequest),
+    openapi_extra=description.body_of(description.SearchRequest),
 )
 @router.post(SEARCH_TWICE, include_in_schema=False)
 async def search(request: Request) -> Response:
-    body = await bodies.read(request, bodies.SearchRequest)
-    size = min(body.pageSize, bodies.MAX_PAGE_SIZE)
+    body = await read_as(request, description.SearchRequest, list_errors=True)
+    size = min(body.pageSize, description.MAX_PAGE_SIZE)
     text = body.query.text.strip()[:QUERY_CHARS].strip()
     if not text:
         raise invalid("query.text: must not be blank")
@@ -142,20 +141,20 @@ async def search(request: Request) -> Response:
     description="Over all entries that `/ard/search` would page through; without a text over the whole registry. "
     "Of a text at most the first 1,000 services are counted, as many as can be paged through.",
     responses={
-        **described(description.COUNTED, "The most frequent values of each term."),
+        **described(description.ExploreResponse, "The most frequent values of each term."),
         **errors(INVALID_BODY, UNREADABLE_BODY),
     },
-    openapi_extra=description.body_of(bodies.ExploreRequest),
+    openapi_extra=description.body_of(description.ExploreRequest),
 )
 async def explore(request: Request) -> Response:
-    body = await bodies.read(request, bodies.ExploreRequest)
+    body = await read_as(request, description.ExploreRequest, list_errors=True)
     context = read_context(body.query.context)
     asked = {one.field: (one, *facet_of(one.field, context)) for one in body.resultType.facets}
     text = body.query.text.strip()[:QUERY_CHARS].strip()
     filters = read_filter(body.query.filter, context)
     wanted: dict[str, int] = {}
     for one, facet, is_type in asked.values():
-        most = len(ARTIFACTS) if is_type else min(one.limit, bodies.MAX_FACET_VALUES)
+        most = len(ARTIFACTS) if is_type else min(one.limit, description.MAX_FACET_VALUES)
         wanted[facet] = max(most, wanted.get(facet, 0))
     counted = await _counted(request, text, filters, wanted)
     facets = {name: _buckets(counted[facet], one, is_type=is_type) for name, (one, facet, is_type) in asked.items()}
@@ -177,13 +176,13 @@ async def _counted(
     return dict(counts.facets)
 
 
-def _buckets(counted: CountedValues, asked: bodies.FacetRequest, *, is_type: bool) -> dict[str, Any]:
+def _buckets(counted: CountedValues, asked: description.FacetRequest, *, is_type: bool) -> dict[str, Any]:
     counts: dict[str, int] = {}
     for value, count in counted.counts.items():
         shown = TYPE_OF[value] if is_type else value
         counts[shown] = counts.get(shown, 0) + count
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    top = ordered[: min(asked.limit, bodies.MAX_FACET_VALUES)]
+    top = ordered[: min(asked.limit, description.MAX_FACET_VALUES)]
     buckets = [{"value": value, "count": count} for value, count in top if count >= asked.minCount]
     others = counted.others + sum(count for _, count in ordered[len(top) :])
     return {"buckets": buckets, **({"otherCount": others} if others else {})}
@@ -197,7 +196,7 @@ def _buckets(counted: CountedValues, asked: bodies.FacetRequest, *, is_type: boo
     "(part of it, in any case), `type`, `publisherId` (alternatives separated by commas), `createdAfter`, "
     "`updatedAfter`, joined by AND.",
     responses={
-        **described(description.LISTED, "A page of entries, and the number of all."),
+        **described(description.ListResponse, "A page of entries, and the number of all."),
         **errors(INVALID_PARAMETER, INVALID_CURSOR),
         304: {"description": "The client's copy (If-None-Match) is current; no body."},
     },
@@ -209,11 +208,11 @@ async def list_agents(
         str | None, Query(alias="orderBy", max_length=100, description="`displayName` or `updatedAt DESC`.")
     ] = None,
     page_size: Annotated[
-        int, *parsers.limited(bodies.MAX_PAGE_SIZE), Query(alias="pageSize", description="Entries to return.")
-    ] = bodies.LIST_PAGE_SIZE,
+        int, *parsers.limited(description.MAX_PAGE_SIZE), Query(alias="pageSize", description="Entries to return.")
+    ] = description.LIST_PAGE_SIZE,
     page_token: Annotated[
         str | None,
-        Query(alias="pageToken", max_length=bodies.TOKEN_CHARS, description="`pageToken` of the page before."),
+        Query(alias="pageToken", max_length=description.TOKEN_CHARS, description="`pageToken` of the page before."),
     ] = None,
 ) -> Response:
     conditions, order = read_list_filter(filter_text), read_order(order_by)
@@ -242,7 +241,7 @@ async def list_agents(
     summary="One entry by its identifier",
     description="The identifier is one percent-encoded segment, decoded once and compared exactly.",
     responses={
-        **described(description.ENTRY, "The entry."),
+        **described(description.ArdEntry, "The entry."),
         **errors(INVALID_PARAMETER, NO_SUCH_ADDRESS),
         304: {"description": "The client's copy (If-None-Match) is current; no body."},
     },

@@ -30,12 +30,13 @@ from registry.cli.common import (
     fail,
     print_error,
     read_settings,
+    run_and_exit,
     run_async,
+    run_with_registry,
     with_registry,
 )
-from registry.cli.search_keys import search_keys
+from registry.cli.indexing import search_keys, verify_index
 from registry.cli.seeding import seeds
-from registry.cli.verify import verify_index
 from registry.cli.webhooks import webhooks
 
 if TYPE_CHECKING:
@@ -87,10 +88,7 @@ def main() -> None:
 
 @app.command()
 def demo(
-    sites: Annotated[
-        Path | None,
-        typer.Option(help="Serve recorded sites instead: SITES/<host>/<path>."),
-    ] = None,
+    sites: Annotated[Path | None, typer.Option(help="Serve recorded sites instead: SITES/<host>/<path>.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API.")] = 8000,
     data: Annotated[Path | None, typer.Option(help="The demo's own data folder.")] = None,
     serve: Annotated[bool, typer.Option(help="Serve the API at the end; with --no-serve, exit instead.")] = True,
@@ -126,9 +124,7 @@ def search(
     from registry.core.model.listing import Filters, Query
 
     asked = Query(query, limit=limit, filters=Filters(unique=not copies))
-    raise typer.Exit(
-        run_async(with_registry(lambda waypost: show_search(waypost, asked, console, as_json=as_json), data))
-    )
+    run_with_registry(lambda waypost: show_search(waypost, asked, console, as_json=as_json), data)
 
 
 @app.command()
@@ -240,7 +236,7 @@ def crawl(
 
         exit_process(run_async(run_crawl(settings, names or (), console=console, as_json=as_json)))
     from crawler.seeds.opened import opened as opened_list
-    from registry.cli.onepass import run_from
+    from registry.cli.crawling import run_from
 
     with exit_on_error(), opened_list(source) as name_list:
         work = run_from(settings, name_list, urls=urls, console=console, as_json=as_json, summary=summary)
@@ -309,9 +305,7 @@ def inspect(
     from registry.cli.inspection import show_account
     from registry.cli.terminal import console
 
-    raise typer.Exit(
-        run_async(with_registry(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json), data))
-    )
+    run_with_registry(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json), data)
 
 
 @app.command()
@@ -331,12 +325,8 @@ def changes(
     from registry.cli.terminal import console
 
     wanted = types_of(types)
-    raise typer.Exit(
-        run_async(
-            with_registry(
-                lambda waypost: show_changes(waypost, wanted, cursor, console, follow=follow, as_json=as_json), data
-            )
-        )
+    run_with_registry(
+        lambda waypost: show_changes(waypost, wanted, cursor, console, follow=follow, as_json=as_json), data
     )
 
 
@@ -380,17 +370,13 @@ def translate(
 
 @app.command()
 def submit(
-    names: Annotated[list[str], typer.Argument(metavar="DOMAIN...")],
-    data: DataFolder = None,
-    as_json: AsJson = False,
+    names: Annotated[list[str], typer.Argument(metavar="DOMAIN...")], data: DataFolder = None, as_json: AsJson = False
 ) -> None:
     """Queue hosts for a visit. Exit code 1 when a name is refused."""
     from registry.cli.show import show_submissions
     from registry.cli.terminal import console
 
-    raise typer.Exit(
-        run_async(with_registry(lambda waypost: show_submissions(waypost, names, console, as_json=as_json), data))
-    )
+    run_with_registry(lambda waypost: show_submissions(waypost, names, console, as_json=as_json), data)
 
 
 @app.command()
@@ -417,8 +403,7 @@ def worker(
 @app.command()
 def schedule(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[JOB...]", help="With --once: run these, due or not."),
+        list[str] | None, typer.Argument(metavar="[JOB...]", help="With --once: run these, due or not.")
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Run due (or the named) jobs and exit.")] = False,
     show: Annotated[bool, typer.Option("--list", help="Show the jobs with their last and next runs.")] = False,
@@ -472,13 +457,12 @@ def export(
     from registry.cli.terminal import console
 
     restricted = True if without_restricted else None
-    work = with_registry(
+    run_with_registry(
         lambda waypost: show_export(
             waypost, folder, console, with_documents=with_documents, without_restricted=restricted, as_json=as_json
         ),
         data,
     )
-    raise typer.Exit(run_async(work))
 
 
 @app.command()
@@ -509,8 +493,8 @@ def mirror(
         fail("name the registry to copy, or ask for --status", USAGE)
     settings = read_settings(connect_to, data)
     if url is None:
-        raise typer.Exit(run_async(show_mirror(settings, console, as_json=as_json)))
-    raise typer.Exit(run_async(run_mirror(settings, url, once=once, source=source, reload_hours=reload_hours)))
+        run_and_exit(show_mirror(settings, console, as_json=as_json))
+    run_and_exit(run_mirror(settings, url, once=once, source=source, reload_hours=reload_hours))
 
 
 @app.command()
@@ -534,11 +518,9 @@ def forget(
     registry = "the configured database" if settings.database_url else f"the registry in {settings.data}"
     with exit_on_error():
         confirm_forgetting(name, registry, opt_out=opt_out, is_confirmed=yes)
-    work = with_registry(
-        lambda waypost: show_forgotten(waypost, name, console, opt_out=opt_out, reason=reason, as_json=as_json),
-        data,
+    run_with_registry(
+        lambda waypost: show_forgotten(waypost, name, console, opt_out=opt_out, reason=reason, as_json=as_json), data
     )
-    raise typer.Exit(run_async(work))
 
 
 @app.command()
@@ -559,11 +541,9 @@ def optout(
     from registry.cli.terminal import console
 
     settings = read_settings(connect_to, data)
-    work = with_registry(
-        lambda waypost: show_opt_out(waypost, settings, name, console, undo=undo, force=force, as_json=as_json),
-        data,
+    run_with_registry(
+        lambda waypost: show_opt_out(waypost, settings, name, console, undo=undo, force=force, as_json=as_json), data
     )
-    raise typer.Exit(run_async(work))
 
 
 @app.command()
@@ -587,7 +567,7 @@ def rescore(data: DataFolder = None, as_json: AsJson = False) -> None:
     from registry.cli.show import show_rescore
     from registry.cli.terminal import console
 
-    raise typer.Exit(run_async(with_registry(lambda waypost: show_rescore(waypost, console, as_json=as_json), data)))
+    run_with_registry(lambda waypost: show_rescore(waypost, console, as_json=as_json), data)
 
 
 @app.command()

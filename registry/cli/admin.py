@@ -1,31 +1,23 @@
 """`waypost admin`: decisions that only operators of this registry make, and what they look at."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
 import typer
 
-from registry.cli.admin_reports import reports
-from registry.cli.clean import print_json
-from registry.cli.common import (
-    DONE,
-    NO,
-    USAGE,
-    AsJson,
-    DataFolder,
-    fail,
-    print_error,
-    run_async,
-    with_registry,
-)
+from registry.cli.clean import members, print_json
+from registry.cli.common import DONE, NO, USAGE, AsJson, DataFolder, fail, print_error, run_with_registry
 
 if TYPE_CHECKING:
     from registry.actions.access import AuditRecord
     from registry.actions.maintenance.forget import HoldResult
+    from registry.actions.reports import ReportRecord
     from registry.core.access.holds import HoldKind
     from registry.core.access.tokens import ApiKey
+    from registry.core.model.reports import ReportState
     from registry.wiring import Waypost
 
 _PAGE = 500
@@ -38,19 +30,23 @@ admin = typer.Typer(
     Each decision is an entry of the audit log. Exit code 1 when nothing changed, or nothing was found. """,
 )
 keys = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="""API keys, with which operators do the same through the API. """,
+    no_args_is_help=True, rich_markup_mode=None, help="""API keys, with which operators do the same through the API. """
 )
 opt_outs = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="""The file of opt-outs, which a restored backup needs. """
+)
+
+reports = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""The file of opt-outs, which a restored backup needs. """,
+    help="""Read and answer reports about hosts.
+
+    Neither a report nor its acceptance changes anything by itself. Run the command that it calls for, such as
+    `waypost forget`. Exit code 1 when there is no such report. """,
 )
 
 Host = Annotated[str, typer.Argument(metavar="HOST", help="The host; all hosts below it are covered too.")]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why: everybody can read it.")]
-LaterReason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why: everybody can read it.")]
 
 
 @admin.command()
@@ -63,7 +59,7 @@ def block(host: Host, reason: Reason, data: DataFolder = None, as_json: AsJson =
 
 
 @admin.command()
-def unblock(host: Host, reason: LaterReason = "", data: DataFolder = None, as_json: AsJson = False) -> None:
+def unblock(host: Host, reason: Reason = "", data: DataFolder = None, as_json: AsJson = False) -> None:
     """End a block: the host is shown again and visited next."""
     _release(host, "blocked", reason, data, as_json=as_json)
 
@@ -78,7 +74,7 @@ def quarantine(host: Host, reason: Reason, data: DataFolder = None, as_json: AsJ
 
 
 @admin.command()
-def release(host: Host, reason: LaterReason = "", data: DataFolder = None, as_json: AsJson = False) -> None:
+def release(host: Host, reason: Reason = "", data: DataFolder = None, as_json: AsJson = False) -> None:
     """End a quarantine: the latest findings are shown."""
     _release(host, "quarantined", reason, data, as_json=as_json)
 
@@ -93,16 +89,13 @@ def blocks(data: DataFolder = None, as_json: AsJson = False) -> None:
             found = True
             for hold in holds:
                 if as_json:
-                    print_json(
-                        {"host": hold.host, "kind": hold.kind, "reason": hold.reason, "actor": hold.actor,
-                         "since": hold.since}
-                    )  # fmt: skip
+                    print_json(members(hold, "host", "kind", "reason", "actor", "since"))
                 else:
                     _print("  ".join([_time(hold.since), hold.kind, hold.host, hold.actor, hold.reason]))
             after = (holds[-1].domain, holds[-1].host, holds[-1].kind)
         return DONE if found else NO
 
-    _run(work, data)
+    run_with_registry(work, data)
 
 
 @admin.command()
@@ -128,7 +121,7 @@ def audit(
                 break
         return DONE if left < limit else NO
 
-    _run(work, data)
+    run_with_registry(work, data)
 
 
 @admin.command()
@@ -151,7 +144,7 @@ def queue(data: DataFolder = None, as_json: AsJson = False) -> None:
         _print(f"events without a place in the feed: {load.feed_lag}{_oldest(load.oldest_event_at)}")
         return DONE
 
-    _run(work, data)
+    run_with_registry(work, data)
 
 
 @keys.command("add")
@@ -184,7 +177,7 @@ def add_key(
             _print(token.text)
         return DONE
 
-    _run(work, data)
+    run_with_registry(work, data)
 
 
 @keys.command("list")
@@ -202,7 +195,7 @@ def list_keys(data: DataFolder = None, as_json: AsJson = False) -> None:
             _print(f"{key.id}  {key.name}  {', '.join(key.scopes)}{state}{used}")
         return DONE if found else NO
 
-    _run(work, data)
+    run_with_registry(work, data)
 
 
 @keys.command("revoke")
@@ -218,7 +211,7 @@ def revoke_key(
             return NO
         return DONE
 
-    _run(work, data)
+    run_with_registry(work, data)
 
 
 @opt_outs.command()
@@ -236,7 +229,7 @@ def export(data: DataFolder = None) -> None:
             typer.echo(encoded(line).decode(), nl=False)
         return _told(unreadable)
 
-    _run(work, data)
+    run_with_registry(work, data)
 
 
 @opt_outs.command()
@@ -256,16 +249,13 @@ def replay(
         except OSError as error:
             fail(f"{file}: {error.strerror}", USAGE)
         if as_json:
-            print_json(
-                {"lines": replayed.lines, "opted_out": replayed.opted_out, "readmitted": replayed.readmitted,
-                 "unreadable": unreadable}
-            )  # fmt: skip
+            print_json(members(replayed, "lines", "opted_out", "readmitted") | {"unreadable": unreadable})
         else:
             _print(f"{replayed.lines} lines; opted out: {', '.join(replayed.opted_out) or 'none'}")
             _print(f"readmitted: {', '.join(replayed.readmitted) or 'none'}")
         return _told(unreadable)
 
-    _run(work, data)
+    run_with_registry(work, data)
 
 
 def _hold(host: str, kind: "HoldKind", reason: str, data: Path | None, *, as_json: bool) -> None:
@@ -277,7 +267,7 @@ def _hold(host: str, kind: "HoldKind", reason: str, data: Path | None, *, as_jso
 
     if not reason.strip():
         fail("--reason: must not be empty", USAGE)
-    _run(work, data)
+    run_with_registry(work, data)
 
 
 def _release(host: str, kind: "HoldKind", reason: str, data: Path | None, *, as_json: bool) -> None:
@@ -289,7 +279,7 @@ def _release(host: str, kind: "HoldKind", reason: str, data: Path | None, *, as_
             held, "shown again", "this host itself is not held; see `waypost admin blocks`", as_json=as_json
         )
 
-    _run(work, data)
+    run_with_registry(work, data)
 
 
 def _show_held(held: "HoldResult", done: str, unchanged: str, *, as_json: bool) -> int:
@@ -316,15 +306,7 @@ def _show_entry(entry: "AuditRecord", *, as_json: bool) -> None:
 
 
 def _facts(key: "ApiKey") -> dict[str, object]:
-    return {
-        "id": key.id,
-        "name": key.name,
-        "scopes": key.scopes,
-        "created_at": key.created_at,
-        "expires_at": key.expires_at,
-        "revoked_at": key.revoked_at,
-        "last_used_on": key.last_used_on,
-    }
+    return members(key, "id", "name", "scopes", "created_at", "expires_at", "revoked_at", "last_used_on")
 
 
 def _until(key: "ApiKey") -> str:
@@ -351,8 +333,73 @@ def _print(text: str) -> None:
     console.print(escaped(text), soft_wrap=True)
 
 
-def _run(work: "Callable[[Waypost], Awaitable[int]]", data: Path | None) -> None:
-    raise typer.Exit(run_async(with_registry(work, data)))
+@reports.command("list")
+def list_reports(
+    closed: Annotated[bool, typer.Option("--closed", help="Show decided reports instead.")] = False,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show reports with their texts, the latest first."""
+
+    async def work(waypost: "Waypost") -> int:
+        states: list[ReportState] = ["accepted", "rejected"] if closed else ["open", "in_review"]
+        page = await waypost.reports.page(states)
+        for report in page.reports:
+            texts = page.texts[report.id]
+            if as_json:
+                print_json(_report_facts(report) | {"texts": texts})
+            else:
+                _show_report(report, texts)
+        return DONE
+
+    run_with_registry(work, data)
+
+
+@reports.command()
+def resolve(
+    report: Annotated[str, typer.Argument(metavar="ID", help="The id that `list` shows.")],
+    state: Annotated[str, typer.Argument(metavar="STATE", help="in_review, accepted, rejected or open.")],
+    answer: Annotated[str, typer.Option(help="Read by the owner of the host and by everyone who filed it.")] = "",
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Decide a report, and answer it."""
+    from registry.core.access.audit import OPERATOR
+    from registry.core.model.reports import STATES
+
+    if state not in STATES:
+        fail(f"STATE must be one of {', '.join(STATES)}", USAGE)
+    try:
+        report_id = UUID(report)
+    except ValueError:
+        fail("ID must be the id of a report", USAGE)
+
+    async def work(waypost: "Waypost") -> int:
+        resolved = await waypost.reports.resolve(report_id, state, answer, actor=OPERATOR)
+        if resolved is None:
+            print_error("there is no such report")
+            return NO
+        if as_json:
+            print_json(_report_facts(resolved.report))
+        else:
+            _show_report(resolved.report, [])
+        return DONE
+
+    run_with_registry(work, data)
+
+
+def _show_report(report: "ReportRecord", texts: Sequence[str]) -> None:
+    times = f", reported {report.filings} times" if report.filings > 1 else ""
+    _print(f"{report.id}: {report.host} {report.code}, {report.state}{times}")
+    for text in texts:
+        _print(f"  {text}")
+    if report.answer:
+        _print(f"  answer: {report.answer}")
+
+
+def _report_facts(report: "ReportRecord") -> dict[str, Any]:
+    facts = members(report, "code", "state", "filings", "filed_at", "updated_at")
+    return {"id": str(report.id), "domain": report.host, **facts, "answer": report.answer or None}
 
 
 admin.add_typer(keys, name="keys")

@@ -103,14 +103,7 @@ def check_file(target: str, options: CheckOptions) -> CheckResult:
     file_report = report(host or UNKNOWN_HOST, [document], {url: raw})
     served_as = ServedAs(host, "--at" if given_host else "document" if host else None, path, path_from)
     return CheckResult(
-        target,
-        assessment.outcome,
-        assessment.reason,
-        (document,),
-        file_report,
-        {url: raw},
-        served_as,
-        options.expected,
+        target, assessment.outcome, assessment.reason, (document,), file_report, {url: raw}, served_as, options.expected
     )
 
 

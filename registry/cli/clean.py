@@ -43,6 +43,11 @@ def print_json(value: object, *, indent: int | None = None) -> None:
     sys.stdout.flush()
 
 
+def members(record: object, *names: str) -> dict[str, Any]:
+    """Return these attributes of a record by name, for `print_json`."""
+    return {name: getattr(record, name) for name in names}
+
+
 def print_traceback(error: BaseException) -> None:
     """Print an unexpected error to standard error as Python does, but cleaned, because it may hold text of a site."""
     sys.stderr.write(visible_lines("".join(traceback.format_exception(error))))

@@ -72,12 +72,26 @@ def demo_folder(settings: "Settings") -> Path:
     return settings.data / "demo"
 
 
-async def with_registry(work: "Callable[[Waypost], Awaitable[_T]]", data: Path | None = None) -> _T:
+async def with_registry(
+    work: "Callable[[Waypost], Awaitable[_T]]", data: Path | None = None, connect_to: Sequence[str] | None = None
+) -> _T:
     """Open the registry (of the data folder `data`, if given), await `work` with it and return its result."""
     from registry.wiring import open_waypost
 
-    async with open_waypost(read_settings(data=data)) as waypost:
+    async with open_waypost(read_settings(connect_to, data)) as waypost:
         return await work(waypost)
+
+
+def run_with_registry(
+    work: "Callable[[Waypost], Awaitable[int]]", data: Path | None = None, connect_to: Sequence[str] | None = None
+) -> NoReturn:
+    """Run `work` with the open registry, and exit with the code that it returns."""
+    run_and_exit(with_registry(work, data, connect_to))
+
+
+def run_and_exit(work: Coroutine[Any, Any, int]) -> NoReturn:
+    """Run a coroutine, and exit with the code that it returns."""
+    raise typer.Exit(run_async(work))
 
 
 def run_async(work: Coroutine[Any, Any, _T]) -> _T:

@@ -4,24 +4,36 @@ With `--from`, the list is loaded into the frontier first, and a report is print
 """
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from rich.console import Console
+from rich.table import Table
 
 from crawler.run import crawl
+from crawler.seeds.lines import FILE, names
+from crawler.seeds.opened import OpenList
+from crawler.stats import CrawlCounts
+from registry.actions.frontier.frontier import SeedReport
+from registry.cli import seeding
 from registry.cli.clean import print_json
-from registry.cli.common import INTERRUPTED, NO
+from registry.cli.common import DONE, INTERRUPTED, NO
 from registry.cli.live import live_progress
 from registry.cli.show import show_visited
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
 from registry.cli.terminal import errors, escaped
+from registry.core.model.documents import Outcome
 from registry.core.names.domains import Host
 from registry.core.names.seeds import Refusal
+from registry.core.visiting.visits import Visit
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
 from registry.wiring.upkeep import last_drain
 
 POLL_SECONDS = 1.0
+SHOWN: Final = 20
 
 
 async def run_crawl(settings: Settings, names: Sequence[str], *, console: Console, as_json: bool) -> int:
@@ -68,3 +80,94 @@ async def _with_alias_targets(waypost: Waypost, hosts: Sequence[Host]) -> list[H
         host.host for host in hosts
     }
     return [*hosts, *waypost.frontier.hosts_of(sorted(alias_targets))]
+
+
+async def run_from(
+    settings: Settings, source: OpenList, *, urls: bool, console: Console, as_json: bool, summary: bool
+) -> int:
+    """Queue the names, visit all due hosts (earlier ones too), report, and return the exit code. Memory is constant.
+
+    With `as_json`, print one line per host as it is recorded (unless `summary`), and the summary as the last line.
+    """
+    format_counts, began = Counter[str](), time.monotonic()
+
+    def on_recorded(visits: Sequence[Visit]) -> None:
+        for visit in visits:
+            formats = sorted(set(_formats(visit)))
+            format_counts.update(formats)
+            if as_json and not summary:
+                print_json(_visit_json(visit, formats))
+
+    async with open_waypost(settings) as waypost:
+        with seeding.progress_of(errors) as seed_progress:
+            try:
+                report = await waypost.frontier.seed(names(source, urls=urls), source=FILE.slug, progress=seed_progress)
+            finally:
+                source.close()  # see seeding._load: after an interrupt a thread may still be reading
+        await waypost.crawl.recover()  # reclaims the leases of a killed crawl
+        with stop_on_signals() as stop, live_progress(errors, quiet=as_json) as crawl_progress:
+            tally = await crawl(
+                waypost, settings, until_idle=True, progress=crawl_progress, on_recorded=on_recorded, stop=stop
+            )
+            interrupted = stop.is_set()
+        waypost.search.backend.claim()
+        await waypost.search.drain()
+    seconds = time.monotonic() - began
+    if as_json:
+        print_json({"summary": _summary(report, tally, format_counts, seconds, interrupted)})
+    else:
+        seeding.show(FILE.slug, report, as_json=False)
+        _print_summary(console, tally, format_counts, seconds)
+    if interrupted:
+        return INTERRUPTED
+    return DONE if seeding.is_complete(report) and report.hosts + report.known else NO
+
+
+def _formats(visit: Visit) -> Iterator[str]:
+    for answer in visit.answers:
+        if answer.assessment.outcome is Outcome.FOUND and answer.assessment.format is not None:
+            yield answer.assessment.format
+
+
+def _visit_json(visit: Visit, formats: Sequence[str]) -> dict[str, Any]:
+    return {
+        "host": visit.host,
+        "outcome": visit.outcome.value,
+        "reason": visit.reason,
+        "formats": formats,
+        "requests": visit.requests,
+        "visited_at": visit.finished_at.isoformat(),
+    }
+
+
+def _summary(
+    report: SeedReport, tally: CrawlCounts, format_counts: Counter[str], seconds: float, interrupted: bool
+) -> dict[str, Any]:
+    return {
+        "seeded": seeding.summary(FILE.slug, report),
+        "hosts": tally.hosts,
+        "requests": tally.requests,
+        "outcomes": {outcome.value: count for outcome, count in tally.outcomes.most_common()},
+        "formats": dict(format_counts.most_common()),
+        "seconds": round(seconds, 3),
+        "hosts_per_second": round(tally.hosts / seconds, 1),
+        "interrupted": interrupted,
+    }
+
+
+def _print_summary(console: Console, tally: CrawlCounts, format_counts: Counter[str], seconds: float) -> None:
+    console.print(
+        f"{tally.hosts} hosts visited with {tally.requests} requests in {seconds:.0f} s,"
+        f" {tally.hosts / seconds:.1f} hosts a second",
+        highlight=False,
+    )
+    if tally.hosts:
+        outcomes = Table("outcome", "hosts")
+        for outcome, count in tally.outcomes.most_common():
+            outcomes.add_row(outcome.value, str(count))
+        console.print(outcomes)
+    if format_counts:
+        formats = Table("format", "hosts")
+        for slug, count in format_counts.most_common(SHOWN):
+            formats.add_row(slug, str(count))
+        console.print(formats)

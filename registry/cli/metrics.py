@@ -7,7 +7,7 @@ Also the server on a separate port that publishes a process's collectors. Counte
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Final
 
 import structlog
@@ -55,7 +55,7 @@ async def listening(at: tuple[str, int], collector: Collector) -> AsyncIterator[
 
 
 POLL_SECONDS: Final = 15.0
-"""Seconds between two queries of the queue, independent of scrapes: counting a million domains takes 0.1 s."""
+"""Seconds between two looks at the database, independent of scrapes: counting a million domains takes 0.1 s."""
 
 
 class WorkerMetrics(Collector):
@@ -113,15 +113,20 @@ async def served(waypost: Waypost, listen: tuple[str, int] | None) -> AsyncItera
     if listen is None:
         yield metrics
         return
-    async with listening(listen, metrics), running_beside(_poll(waypost, metrics)):
+    async with listening(listen, metrics), running_beside(look_regularly(lambda: _look(waypost, metrics))):
         yield metrics
 
 
-async def _poll(waypost: Waypost, metrics: WorkerMetrics) -> None:
+async def _look(waypost: Waypost, metrics: WorkerMetrics) -> None:
+    try:
+        metrics.queue = await waypost.search.queue()
+    except NOT_READY:
+        metrics.queue = None
+
+
+async def look_regularly(look: Callable[[], Awaitable[None]]) -> None:
+    """Look at the database every POLL_SECONDS, for ever."""
     while True:
         began = time.monotonic()
-        try:
-            metrics.queue = await waypost.search.queue()
-        except NOT_READY:
-            metrics.queue = None
+        await look()
         await asyncio.sleep(max(0.0, POLL_SECONDS - (time.monotonic() - began)))

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from crawler.handler import download
 from crawler.run import crawl
-from registry.cli.clean import print_json
+from registry.cli.clean import members, print_json
 from registry.cli.common import DONE, INTERRUPTED, NO
 from registry.cli.shutdown import stop_on_signals
 from registry.cli.terminal import escaped
@@ -122,11 +122,8 @@ def _figure_text(value: Any) -> str:
 
 def _run_json(run: RunRecord) -> dict[str, Any]:
     return {
-        "job": run.job,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
+        **members(run, "job", "started_at", "finished_at", "error"),
         "outcome": run.outcome.value,
-        "error": run.error,
         "figures": dict(run.figures),
     }
 

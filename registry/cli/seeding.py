@@ -6,7 +6,7 @@ Long because each source is a command with its options and help text.
 import contextlib
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from registry.cli.clean import print_json, visible
-from registry.cli.common import DONE, NO, AsJson, ConnectTo, DataFolder, exit_on_error, read_settings, run_async
+from registry.cli.common import DONE, NO, AsJson, ConnectTo, DataFolder, exit_on_error, read_settings, run_and_exit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from registry.settings import Settings
     from registry.wiring import Waypost
 
+    OnlineNames = Callable[[str, Reader], Seeds]
     PagedNames = Callable[[str, Reader, str], AsyncIterator[Seed | Refusal | Checkpoint]]
 
 EXAMPLES = 3
@@ -51,8 +52,7 @@ Called = Annotated[
 ]
 Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Take only the first N rows.")]
 RefusedTo = Annotated[
-    Path | None,
-    typer.Option("--refused", metavar="FILE", help="Write all refusals to this file, as JSON lines."),
+    Path | None, typer.Option("--refused", metavar="FILE", help="Write all refusals to this file, as JSON lines.")
 ]
 
 
@@ -142,16 +142,7 @@ def sitemap(
     """
     from crawler.seeds.sitemap import SITEMAP, names
 
-    settings = read_settings(connect_to, data)
-
-    @contextlib.asynccontextmanager
-    async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
-        from crawler.seeds.online import reading
-
-        async with reading(url, waypost, settings) as (reader, canonical):
-            yield names(canonical, reader)
-
-    _run_and_exit(_seed(settings, SITEMAP.slug, read, SeedOptions(refused, data, as_json)))
+    _read_once(SITEMAP.slug, url, names, read_settings(connect_to, data), SeedOptions(refused, data, as_json))
 
 
 @seeds.command()
@@ -221,16 +212,8 @@ def ard_catalog(
     """
     from crawler.seeds.ard import ARD_CATALOG, catalogue_names
 
-    settings = read_settings(connect_to, data)
-
-    @contextlib.asynccontextmanager
-    async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
-        from crawler.seeds.online import reading
-
-        async with reading(url, waypost, settings) as (reader, canonical):
-            yield catalogue_names(canonical, reader)
-
-    _run_and_exit(_seed(settings, ARD_CATALOG.slug, read, SeedOptions(refused, data, as_json)))
+    settings, output = read_settings(connect_to, data), SeedOptions(refused, data, as_json)
+    _read_once(ARD_CATALOG.slug, url, catalogue_names, settings, output)
 
 
 @seeds.command()
@@ -270,7 +253,7 @@ def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = 
         show(LINKS.slug, report, as_json=as_json)
         return DONE
 
-    _run_and_exit(seed_links())
+    run_and_exit(seed_links())
 
 
 def _load(slug: str, source: "OpenList", entries: "Iterator[Seed | Refusal]", output: SeedOptions) -> NoReturn:
@@ -284,7 +267,20 @@ def _load(slug: str, source: "OpenList", entries: "Iterator[Seed | Refusal]", ou
         finally:
             source.close()  # the event loop waits for its threads at exit, and one may still be reading
 
-    _run_and_exit(_seed(read_settings(data=output.data), slug, read, output))
+    run_and_exit(_seed(read_settings(data=output.data), slug, read, output))
+
+
+def _read_once(slug: str, url: str, names: "OnlineNames", settings: "Settings", output: SeedOptions) -> NoReturn:
+    """Seed from an online source that is read as a whole, then exit."""
+
+    @contextlib.asynccontextmanager
+    async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
+        from crawler.seeds.online import reading
+
+        async with reading(url, waypost, settings) as (reader, canonical):
+            yield names(canonical, reader)
+
+    run_and_exit(_seed(settings, slug, read, output))
 
 
 def _read_pages(
@@ -312,7 +308,7 @@ def _read_pages(
         async with reading(url, waypost, settings) as (reader, canonical):
             yield names(canonical, reader, start)
 
-    _run_and_exit(_seed(settings, slug, read, output, progress))
+    run_and_exit(_seed(settings, slug, read, output, progress))
 
 
 async def _seed(
@@ -419,7 +415,3 @@ def progress_of(errors: "Console") -> "Iterator[Callable[[SeedReport], None]]":
         return
     with errors.status("reading") as status:
         yield lambda report: status.update(f"{report.names} names, {report.hosts} new hosts")
-
-
-def _run_and_exit(work: Coroutine[Any, Any, int]) -> NoReturn:
-    raise typer.Exit(run_async(work))

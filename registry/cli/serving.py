@@ -186,11 +186,7 @@ def connection_table(settings: Settings) -> ConnectionTable:
 
 
 async def run_serve(
-    settings: Settings,
-    host: str,
-    port: int,
-    metrics: tuple[str, int] | None = None,
-    worker_metrics: str | None = None,
+    settings: Settings, host: str, port: int, metrics: tuple[str, int] | None = None, worker_metrics: str | None = None
 ) -> None:
     """Serve the API.
 

@@ -4,27 +4,23 @@ Counters are per process, and each API process has its own port. Figures from th
 they are read at a fixed interval, independent of scrapes.
 """
 
-import asyncio
 import contextlib
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from registry.cli.metrics import listening
+from registry.cli.metrics import listening, look_regularly
 from registry.edge.connections import ConnectionTable
 from registry.edge.interfaces import Interface
 from registry.edge.metrics import SECONDS, Figure, RequestMetrics, gauge, labelled
 from registry.tasks import running_beside
 from registry.wiring import NOT_READY, Waypost, utc_now
-
-POLL_SECONDS: Final = 15.0
-"""Seconds between two looks at the index."""
 
 SERVICES_EVERY: Final = 20
 """Looks between two counts of the services by state, which read a row of every service."""
@@ -129,24 +125,21 @@ def _family(figure: Figure) -> Metric:
 @contextlib.asynccontextmanager
 async def served(listen: tuple[str, int], waypost: Waypost, metrics: ServingMetrics) -> AsyncIterator[None]:
     """Serve the metrics at `http://HOST:PORT/metrics` while the block runs. Raise OSError when the port is taken."""
-    async with listening(listen, metrics), running_beside(_poll(waypost, metrics)):
-        yield
+    looks = count()
 
-
-async def _poll(waypost: Waypost, metrics: ServingMetrics) -> None:
-    looks = 0
-    while True:
-        began = time.monotonic()
+    async def look() -> None:
         services = metrics.state.services
         try:
-            if looks % SERVICES_EVERY == 0 or not services:
+            if next(looks) % SERVICES_EVERY == 0 or not services:
                 health = await waypost.queries.health()
                 services = {"healthy": health.healthy, "degraded": health.degraded, "down": health.down}
-            metrics.state = _State(began, await waypost.search.index_lag(), await _feed_lag(waypost), services)
+            lag, feed_lag = await waypost.search.index_lag(), await _feed_lag(waypost)
+            metrics.state = _State(time.monotonic(), lag, feed_lag, services)
         except NOT_READY:
             metrics.state = _State(services=services)
-        looks += 1
-        await asyncio.sleep(max(0.0, POLL_SECONDS - (time.monotonic() - began)))
+
+    async with listening(listen, metrics), running_beside(look_regularly(look)):
+        yield
 
 
 async def _feed_lag(waypost: Waypost) -> float:

@@ -1,29 +1,17 @@
 """`waypost webhooks`: the receivers of changes, their state, and the secrets that sign the messages."""
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from registry.cli.clean import print_json
-from registry.cli.common import (
-    DONE,
-    NO,
-    USAGE,
-    AsJson,
-    ConnectTo,
-    DataFolder,
-    fail,
-    print_error,
-    read_settings,
-    run_async,
-    with_registry,
-)
+from registry.cli.clean import members, print_json
+from registry.cli.common import DONE, NO, USAGE, AsJson, ConnectTo, DataFolder, fail, print_error, run_with_registry
 
 if TYPE_CHECKING:
     from registry.actions.webhooks import Outgoing, WebhookRecord
-    from registry.settings import Settings
     from registry.wiring import Waypost
 
 webhooks = typer.Typer(
@@ -34,6 +22,8 @@ webhooks = typer.Typer(
     A worker sends messages that the change feed has moved. A receiver gets them once it has answered a challenge; it
     then reads the feed. Exit code 1 when there is no such webhook, or when a message was not delivered. """,
 )
+
+_RESULT = ("status", "duration_ms", "reason")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id that `add` and `list` show.")]
 
@@ -69,7 +59,7 @@ def add(
         _show_secret(webhook, as_json=as_json)
         return DONE
 
-    _run(read_settings(connect_to, data), work)
+    run_with_registry(work, data, connect_to)
 
 
 @webhooks.command("list")
@@ -86,13 +76,13 @@ def show(data: DataFolder = None, as_json: AsJson = False) -> None:
             _show_summary(webhook, as_json=False)
         return DONE
 
-    _exit_after(with_registry(work, data))
+    run_with_registry(work, data)
 
 
 @webhooks.command()
 def verify(webhook: Id, connect_to: ConnectTo = None, data: DataFolder = None, as_json: AsJson = False) -> None:
     """Send a challenge now."""
-    _send(read_settings(connect_to, data), lambda waypost: waypost.webhooks.challenge(webhook), as_json=as_json)
+    _send(lambda waypost: waypost.webhooks.challenge(webhook), data, connect_to, as_json=as_json)
 
 
 @webhooks.command("test")
@@ -101,7 +91,7 @@ def trial(webhook: Id, connect_to: ConnectTo = None, data: DataFolder = None, as
 
     The state of the receiver stays the same. Disabled receivers get the message too.
     """
-    _send(read_settings(connect_to, data), lambda waypost: waypost.webhooks.trial(webhook), as_json=as_json)
+    _send(lambda waypost: waypost.webhooks.trial(webhook), data, connect_to, as_json=as_json)
 
 
 @webhooks.command()
@@ -116,7 +106,7 @@ def redeliver(
 
     It is sent unchanged, with the same id.
     """
-    _send(read_settings(connect_to, data), lambda waypost: waypost.webhooks.again(webhook, message), as_json=as_json)
+    _send(lambda waypost: waypost.webhooks.again(webhook, message), data, connect_to, as_json=as_json)
 
 
 @webhooks.command()
@@ -135,10 +125,7 @@ def deliveries(
         attempts = await waypost.webhooks.deliveries(webhook, limit=limit)
         if as_json:
             for attempt in attempts:
-                print_json(
-                    {"message": attempt.message_id, "purpose": attempt.purpose, "at": attempt.at,
-                     "status": attempt.status, "duration_ms": attempt.duration_ms, "reason": attempt.reason}
-                )  # fmt: skip
+                print_json({"message": attempt.message_id, **members(attempt, "purpose", "at", *_RESULT)})
             return DONE if attempts else NO
         from registry.cli.terminal import console, escaped
 
@@ -154,7 +141,7 @@ def deliveries(
             console.print(escaped("  ".join([_time_text(attempt.at), *map(str, parts)])), soft_wrap=True)
         return DONE if attempts else NO
 
-    _exit_after(with_registry(work, data))
+    run_with_registry(work, data)
 
 
 @webhooks.command()
@@ -175,7 +162,7 @@ def rotate(
         _show_secret(rotated, as_json=as_json)
         return DONE
 
-    _exit_after(with_registry(work, data))
+    run_with_registry(work, data)
 
 
 @webhooks.command()
@@ -192,7 +179,7 @@ def enable(webhook: Id, data: DataFolder = None, as_json: AsJson = False) -> Non
         _show_summary(enabled, as_json=as_json)
         return DONE
 
-    _exit_after(with_registry(work, data))
+    run_with_registry(work, data)
 
 
 @webhooks.command()
@@ -202,11 +189,15 @@ def remove(webhook: Id, data: DataFolder = None) -> None:
     async def work(waypost: "Waypost") -> int:
         return DONE if await waypost.webhooks.remove(webhook) else _unknown()
 
-    _exit_after(with_registry(work, data))
+    run_with_registry(work, data)
 
 
 def _send(
-    settings: "Settings", choose: "Callable[[Waypost], Awaitable[Outgoing | None]]", *, as_json: bool
+    choose: "Callable[[Waypost], Awaitable[Outgoing | None]]",
+    data: Path | None,
+    connect_to: list[str] | None,
+    *,
+    as_json: bool,
 ) -> NoReturn:
     """Send one message from this process, record it and print the result."""
 
@@ -217,34 +208,18 @@ def _send(
         outgoing = await choose(waypost)
         if outgoing is None:
             return _unknown()
-        async with WebhookSender(settings) as sender:
+        async with WebhookSender(waypost.settings) as sender:
             attempt, _ = await deliver(waypost, sender, outgoing)
         if as_json:
-            print_json(
-                {"message": outgoing.message.id, "purpose": outgoing.message.purpose, "status": attempt.status,
-                 "duration_ms": attempt.duration_ms, "reason": attempt.reason}
-            )  # fmt: skip
+            message = outgoing.message
+            print_json({"message": message.id, "purpose": message.purpose, **members(attempt, *_RESULT)})
         else:
             status = f", status {attempt.status}" if attempt.status is not None else ""
             result = attempt.reason or "delivered"
             console.print(f"{outgoing.message.id}: {escaped(result)}{status}, {attempt.duration_ms} ms")
         return NO if attempt.reason else DONE
 
-    _run(settings, work)
-
-
-def _run(settings: "Settings", work: "Callable[[Waypost], Awaitable[int]]") -> NoReturn:
-    async def opened() -> int:
-        from registry.wiring import open_waypost
-
-        async with open_waypost(settings) as waypost:
-            return await work(waypost)
-
-    _exit_after(opened())
-
-
-def _exit_after(work: Coroutine[Any, Any, int]) -> NoReturn:
-    raise typer.Exit(run_async(work))
+    run_with_registry(work, data, connect_to)
 
 
 def _unknown() -> int:
@@ -279,17 +254,9 @@ def _show_summary(webhook: "WebhookRecord", *, as_json: bool) -> None:
 
 def _summary(webhook: "WebhookRecord") -> dict[str, Any]:
     return {
-        "id": webhook.id,
-        "url": webhook.url,
-        "types": webhook.types,
+        **members(webhook, "id", "url", "types", "state", "created_at", "verified_at", "disabled_at"),
+        **members(webhook, "disabled_reason", "failures", "first_failure_at"),
         "domains": webhook.hosts,
-        "state": webhook.state,
-        "created_at": webhook.created_at,
-        "verified_at": webhook.verified_at,
-        "disabled_at": webhook.disabled_at,
-        "disabled_reason": webhook.disabled_reason,
-        "failures": webhook.failures,
-        "first_failure_at": webhook.first_failure_at,
         "pending": webhook.message_id,
         "next_attempt_at": webhook.due_at if webhook.message_id or webhook.verified_at is None else None,
     }

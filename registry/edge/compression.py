@@ -15,7 +15,7 @@ from typing import Final
 import zstandard
 from starlette.types import Message, Send
 
-from registry.edge.responses import weight_of, with_vary
+from registry.edge.responses import accepted_weights, with_vary
 
 MIN_BYTES: Final = 1_000
 """Bodies below this fit into one packet anyway."""
@@ -136,10 +136,7 @@ def coding_for(accepted: bytes) -> str:
 
 @lru_cache(1_000)
 def _coding_for(accepted: bytes) -> str:
-    weights: dict[str, float] = {}
-    for item in accepted.decode("latin-1").lower().split(","):
-        name, *parameters = (part.strip() for part in item.split(";"))
-        weights[name] = weight_of(parameters)
+    weights = accepted_weights(accepted.decode("latin-1"))
     every = weights.get("*", 0.0)
     best, best_weight = "", 0.0
     for coding in _CODINGS:

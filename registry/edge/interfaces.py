@@ -8,18 +8,23 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+import orjson
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from registry.edge.error_pages import with_error_pages
 from registry.edge.metrics import INTERFACE, OTHER, ROOT, Figure, RequestMetrics
-from registry.edge.middleware import RequestMiddleware, Rules
+from registry.edge.middleware import ErrorPage, RequestMiddleware, Rules
+from registry.edge.problems import MEDIA_TYPE
 from registry.edge.responses import prefers_html, varying
 from registry.settings import Settings
 
 if TYPE_CHECKING:
     from registry.edge.tracing import RequestSpans
+
+
+_PROBLEM: Final = MEDIA_TYPE.encode()
+_KEPT: Final = (b"retry-after", b"allow", b"connection", b"www-authenticate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ class _Dispatcher:
             if prefers_html(scope):
                 answering = page
         elif answering is self._rest and self._error_page is not None and not scope.get("waypost.open"):
-            send = with_error_pages(send, scope, self._error_page)
+            send = _with_error_pages(send, scope, self._error_page)
         scope[INTERFACE], scope[ROOT] = answering.label, answering.root
         await answering.app(scope, receive, send)
 
@@ -128,3 +133,33 @@ def _add(answering: dict[str, _Answering], roots: Iterable[str], interface: Inte
         if root in answering:
             raise ValueError(f"two interfaces answer {root}")
         answering[root] = _Answering(interface.app, interface.label, root)
+
+
+def _with_error_pages(send: Send, scope: Scope, page: ErrorPage) -> Send:
+    """Return a `send` that replaces a problem document by its page if the client prefers HTML."""
+    if not prefers_html(scope):
+        return send
+    start: Message | None = None
+    body = bytearray()
+
+    async def send_page(message: Message) -> None:
+        nonlocal start
+        if message["type"] == "http.response.start":
+            if (b"content-type", _PROBLEM) in message.get("headers", ()):
+                start = message
+                return
+        elif start is not None:
+            body.extend(message.get("body", b""))
+            if not message.get("more_body"):
+                kept = {
+                    name.decode("latin-1"): value.decode("latin-1") for name, value in start["headers"] if name in _KEPT
+                }
+                await page(scope, orjson.loads(bytes(body)), kept)(scope, _nothing, varying(send))
+            return
+        await send(message)
+
+    return send_page
+
+
+async def _nothing() -> Message:
+    raise RuntimeError("a response reads no request")

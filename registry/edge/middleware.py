@@ -11,9 +11,10 @@ import random
 import re
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import structlog
@@ -25,12 +26,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from registry.core.reading.reader import MAX_BYTES
 from registry.edge.compression import Compressing, Form, coding_for
 from registry.edge.compression import Headers as HeaderFields
-from registry.edge.cross_site import has_bearer, refuse_other_media_types, refuse_other_sites
-from registry.edge.error_pages import ErrorPage
 from registry.edge.limiter import ClientIdentifier, RateLimiter, Spending, of_bytes
 from registry.edge.limiter import fields as limit_fields
 from registry.edge.metrics import LIMIT, RequestMetrics
-from registry.edge.problems import BODY_TOO_LARGE, Problem, body, fault, render, too_many_at_once
+from registry.edge.problems import (
+    BODY_TOO_LARGE,
+    FOREIGN_ORIGIN,
+    UNSUPPORTED_MEDIA_TYPE,
+    Problem,
+    body,
+    fault,
+    render,
+    too_many_at_once,
+)
 from registry.edge.responses import prefers_html
 from registry.wiring.turns import QueueFull, Turn, Turns
 
@@ -69,6 +77,9 @@ _UNLIMITED = ("/healthz", "/readyz")
 _ORDINARY_WAY = frozenset({b"if-none-match", b"content-length", b"transfer-encoding"})
 
 ProblemMembers = Callable[[Problem], Mapping[str, Any]]
+ErrorPage: TypeAlias = Callable[[Scope, Mapping[str, Any], Mapping[str, str]], Response]
+"""Returns the page about a problem document; its headers, such as Retry-After, are those of the last argument."""
+
 KeptResponse = Callable[[Scope, str], Form | None]
 
 AT_ONCE_EACH = 2
@@ -278,10 +289,10 @@ class RequestMiddleware:
         path = scope["path"]
         if scope["method"] in ("GET", "OPTIONS"):
             return
-        if path not in self._rules.searches and not has_bearer(headers, path, self._rules.tokens):
-            refuse_other_sites(headers, self._public_url)
+        if path not in self._rules.searches and not _has_bearer(headers, path, self._rules.tokens):
+            _refuse_other_sites(headers, self._public_url)
         if scope["waypost.open"]:  # the others are pages, whose forms have a media type of their own
-            refuse_other_media_types(headers)
+            _refuse_other_media_types(headers)
 
     async def _turn(self, client: str) -> Turn:
         """Wait until fewer than AT_ONCE_EACH reads of the client are in progress. Raise Problem when many wait."""
@@ -434,3 +445,51 @@ def _request_id(client_id: str | None) -> str:
 def _peer(scope: Scope) -> str | None:
     client = scope.get("client")
     return client[0] if client else None
+
+
+# --- requests that a page of another site makes a browser send, to forms and to the API
+#
+# The registry has no cookies and no sessions, so such a request can change only what any stranger can. But it would
+# spend the limits of the visitor. Browsers send the media types of forms and plain text without a preflight (Fetch
+# standard, "CORS-safelisted request-header"), so a body of the API must be JSON.
+
+_SAME_SITE: Final = frozenset({"same-origin", "none"})
+_JSON: Final = re.compile(r"application/([a-z0-9!#$&^_.-]+\+)?json")
+
+
+def _refuse_other_sites(headers: Headers, public_url: str) -> None:
+    """Raise Problem for a request from a page of another site. Clients other than browsers send no such field."""
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        is_foreign = site not in _SAME_SITE
+    else:
+        # Browsers leave that field out on connections that they do not trust, such as plain HTTP in a local network.
+        origin = headers.get("origin")
+        own = {urlsplit(public_url).netloc, headers.get("host", "")}
+        is_foreign = origin is not None and origin.partition("://")[2] not in own
+    if is_foreign:  # guard: pages-of-other-sites
+        raise Problem(FOREIGN_ORIGIN, "A page of another site may not send this. Open the page here and send it.")
+
+
+def _refuse_other_media_types(headers: Headers) -> None:
+    """Raise Problem for a body that is not JSON. A body without a media type is read as JSON."""
+    if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
+        return
+    given = headers.getlist("content-type")
+    media_types = [value.partition(";")[0].strip().lower() for value in given]
+    if not all(map(_JSON.fullmatch, media_types)):  # guard: json-only
+        raise Problem(
+            UNSUPPORTED_MEDIA_TYPE,
+            "The body must be JSON: send it with Content-Type: application/json.",
+            headers={"Accept-Post": "application/json"},
+            accepted=["application/json"],
+        )
+
+
+def _has_bearer(headers: Headers, path: str, beginnings: Collection[str]) -> bool:
+    """Return whether a request brings a token to a path that needs one.
+
+    Elsewhere a token proves nothing: a page could invent one.
+    """
+    has_token = headers.get("authorization", "").lower().startswith("bearer ")
+    return path.startswith(tuple(beginnings)) and has_token  # guard: token-where-needed

@@ -391,12 +391,12 @@ def _allowed(request: Request) -> str:
 
 def _from_validation(error: RequestValidationError) -> Problem:
     """Name the parameters and broken rules, never the values (`input` may contain text that JSON cannot encode)."""
-    faults = [f"{fault['loc'][-1]}: {_rule(fault)}" for fault in error.errors()[:20]]
+    faults = [f"{fault['loc'][-1]}: {broken_rule(fault)}" for fault in error.errors()[:20]]
     return Problem(INVALID_PARAMETER, "; ".join(faults), errors=faults)
 
 
-def _rule(fault: Mapping[str, Any]) -> str:
-    """Return what is allowed: a message of this API's validators, or one made of the limits of the parameter.
+def broken_rule(fault: Mapping[str, Any]) -> str:
+    """Return what pydantic's fault broke: a message of this API's validators, or one made of the declared limits.
 
     Pydantic's messages could repeat the input.
     """
@@ -409,7 +409,19 @@ def _rule(fault: Mapping[str, Any]) -> str:
 
 _RULES: Final = {
     "missing": "is required",
+    "extra_forbidden": "has a member that is not defined here",
+    "string_type": "must be a text",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "list_type": "must be an array",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge}",
+    "string_too_short": "must have at least {min_length} characters",
     "string_too_long": "must have at most {max_length} characters",
     "string_pattern_mismatch": "must match the pattern {pattern}",
+    "too_short": "must have at least {min_length} items",
+    "too_long": "must have at most {max_length} items",
 }
-"""Pydantic's type of a fault -> message, filled with the limits that the parameter declares."""
+"""Pydantic's type of a fault -> message, filled with the declared limits."""

@@ -27,47 +27,35 @@ NEVER_SHARED: Final = "private, no-cache, no-transform"
 """For answers at an address that is itself a secret."""
 
 
-def json_response(
-    request: Request,
-    content: Any,
-    *,
-    status: int = 200,
-    cache: str = CACHED,
-    headers: dict[str, str] | None = None,
-    media_type: str = "application/json",
-) -> Response:
-    """Return `content` as JSON with an ETag (RFC 9110 section 8.8.3), or a 304 if If-None-Match has that ETag.
-
-    Responses to methods other than GET, and with a status other than 200, get no ETag and `no-store`.
-    """
-    return _response(request, orjson.dumps(content), status, cache, headers, media_type)
+def json_response(request: Request, content: Any, **options: Any) -> Response:
+    """Return `content` as JSON, as `encoded_response` does with its options."""
+    return encoded_response(request, orjson.dumps(content), **options)
 
 
-def secret_response(content: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return `content` as JSON that may hold a secret, neither stored by caches nor compressed."""
-    return Response(orjson.dumps(content), status, {"Cache-Control": NEVER_KEPT, **(headers or {})}, "application/json")
+def data_response(request: Request, data: Any, **options: Any) -> Response:
+    """Return `data` as ADP registries wrap it, as `encoded_response` does with its options."""
+    return json_response(request, {"success": True, "data": data}, **options)
+
+
+def secret_response(data: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return `data`, wrapped as by `data_response`, that may hold a secret: neither stored nor compressed."""
+    body = orjson.dumps({"success": True, "data": data})
+    return Response(body, status, {"Cache-Control": NEVER_KEPT, **(headers or {})}, "application/json")
 
 
 def encoded_response(
     request: Request,
     body: bytes,
     *,
+    status: int = 200,
     cache: str = CACHED,
-    headers: dict[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
     media_type: str = "application/json",
 ) -> Response:
-    """Return an encoded document, with an ETag as `json_response` does."""
-    return _response(request, body, 200, cache, headers, media_type)
+    """Return a body with an ETag (RFC 9110 section 8.8.3), or a 304 if If-None-Match has that ETag.
 
-
-def text_response(request: Request, text: str, *, media_type: str, headers: dict[str, str]) -> Response:
-    """Return a page that changes only with this program, with an ETag as `json_response` does."""
-    return _response(request, text.encode(), 200, PAGE, headers, media_type)
-
-
-def _response(
-    request: Request, body: bytes, status: int, cache: str, headers: dict[str, str] | None, media_type: str
-) -> Response:
+    Responses to methods other than GET, and with a status other than 200, get no ETag and `no-store`.
+    """
     response_headers = {"Cache-Control": cache, **(headers or {})}
     if status != 200 or request.method != "GET":
         return Response(body, status, {**response_headers, "Cache-Control": "no-store"}, media_type)
@@ -139,18 +127,24 @@ def prefers_html(scope: Scope) -> bool:
 
 @lru_cache(1_000)
 def _prefers_html(accept: str) -> bool:
-    weights: dict[str, float] = {}
-    for item in accept.lower().split(","):
-        kind, *parameters = (part.strip() for part in item.split(";"))
-        weights.setdefault(kind, weight_of(parameters))
+    weights = accepted_weights(accept)
     html = weights.pop(HTML, 0.0)
     # browsers name XHTML beside HTML, and no interface serves it
     others = (weight for kind, weight in weights.items() if not kind.startswith(("image/", "application/xhtml")))
     return html > 0 and html >= max(others, default=0.0)
 
 
-def weight_of(parameters: Iterable[str]) -> float:
-    """Return the parameter `q` of an accepted type: 1 if absent, 0 if it is not a number from 0 to 1."""
+def accepted_weights(field: str) -> dict[str, float]:
+    """Return what a field such as Accept names, with the weights (RFC 9110 section 12.4.2)."""
+    weights = {}
+    for item in field.lower().split(","):
+        name, *parameters = (part.strip() for part in item.split(";"))
+        weights[name] = _weight_of(parameters)
+    return weights
+
+
+def _weight_of(parameters: Iterable[str]) -> float:
+    """Return the parameter `q`: 1 if absent, 0 if it is not a number from 0 to 1."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":

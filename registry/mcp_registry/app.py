@@ -1,33 +1,47 @@
 """The operations of the MCP registry's API. Rows are those of the store: nothing is ranked, filtered or hidden here."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from functools import cache
 from importlib.metadata import version as version_of
 from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import unquote
 
+import orjson
 from fastapi import FastAPI, Request, Response
 
 from registry.actions.queries.mcp_servers import ListedMcpServer
 from registry.core.calling.server_records.record import LEFT_OUT
-from registry.core.calling.server_records.validation import issues
+from registry.core.calling.server_records.validation import SCHEMA_URL, issues
+from registry.core.merging.trust import shown
+from registry.core.model.listing import TrustLevel
+from registry.core.scheduling.policy import STALE_AFTER
 from registry.edge import problems
 from registry.edge.interfaces import Interface
 from registry.edge.limiter import charge, of_server_list
 from registry.edge.middleware import Rules
 from registry.edge.problems import INVALID_VALUE, NOT_FOUND, Problem
 from registry.edge.requests import MAX_INLINE_DOCUMENT, base_url, computed, provide, registry_of
-from registry.edge.responses import PAGE, json_response, text_response
+from registry.edge.responses import PAGE, encoded_response, json_response, service_url, timestamp, timestamps
 from registry.edge.routing import NO_TELEMETRY, parse_body
 from registry.mcp_registry.params import include_deleted, list_query, write_cursor
-from registry.mcp_registry.rows import row
 from registry.settings import Settings
 from registry.wiring import Waypost, utc_now
 
 ROOTS: Final = ("/v0.1", "/v0")
 DESCRIPTION: Final = "/openapi.yaml"
 LATEST: Final = "latest"
+
+OFFICIAL: Final = "io.modelcontextprotocol.registry/official"
+OWN: Final = "dev.waypost/registry"
+
+GONE: Final = "No longer listed."
+REPLACED: Final = "Another version took its place."
+
+# guard: untrusted-mcp-server
+_UNTRUSTED: Final = ("server", f"_meta.{OWN}.description", f"_meta.{OWN}.off_site")
+"""The texts of sites in a row."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -36,8 +50,7 @@ def interface(waypost: Waypost, settings: Settings) -> Interface:
     app = make_app()
     provide(app.state, waypost, settings)
     rules = Rules(
-        open=(*(f"{root}/" for root in ROOTS), DESCRIPTION),
-        searches=frozenset(f"{root}/validate" for root in ROOTS),
+        open=(*(f"{root}/" for root in ROOTS), DESCRIPTION), searches=frozenset(f"{root}/validate" for root in ROOTS)
     )
     return Interface(app, rules, roots=ROOTS, paths=(DESCRIPTION,))
 
@@ -73,7 +86,7 @@ async def get_version(request: Request) -> Response:
     wanted = (one for one in rows if (one.is_latest if version == LATEST else one.version == version))
     if (found := next(wanted, None)) is None:
         raise Problem(NOT_FOUND, "The server has no such version.")
-    return json_response(request, row(found, base_url(request), utc_now()))
+    return json_response(request, _row(found, base_url(request), utc_now()))
 
 
 async def validate(request: Request) -> Response:
@@ -119,7 +132,7 @@ async def left_out(request: Request) -> Response:
 
 
 async def description(request: Request) -> Response:
-    return text_response(request, _description(), media_type="application/yaml", headers={"Cache-Control": PAGE})
+    return encoded_response(request, _description(), cache=PAGE, media_type="application/yaml")
 
 
 _ROUTES: Final[Sequence[tuple[str, Endpoint]]] = (
@@ -136,8 +149,8 @@ _ROUTES: Final[Sequence[tuple[str, Endpoint]]] = (
 
 
 @cache
-def _description() -> str:
-    return files("registry.mcp_registry").joinpath("openapi.yaml").read_text(encoding="utf-8")
+def _description() -> bytes:
+    return files("registry.mcp_registry").joinpath("openapi.yaml").read_bytes()
 
 
 async def _versions(request: Request, name: str) -> Response:
@@ -158,4 +171,53 @@ def _listed(request: Request, rows: Sequence[ListedMcpServer], cursor: str | Non
     metadata: dict[str, Any] = {"count": len(rows)}
     if cursor is not None:
         metadata["nextCursor"] = cursor
-    return {"servers": [row(found, base, now) for found in rows], "metadata": metadata}
+    return {"servers": [_row(found, base, now) for found in rows], "metadata": metadata}
+
+
+# --- a stored record as a row: the server, the API's metadata, and what this registry knows
+#
+# What this registry knows is in the `_meta` of the row, beside the server, because validators of the API refuse unknown
+# members in the server's `_meta`.
+
+
+def _row(found: ListedMcpServer, base: str, now: datetime) -> dict[str, Any]:
+    """Return one row, JSON-ready for orjson. `base`: the URL of this registry."""
+    is_gone = found.server is None
+    official: dict[str, Any] = {
+        "status": found.status,
+        "statusChangedAt": timestamp(found.status_changed_at),
+        "publishedAt": timestamp(found.published_at),
+        "updatedAt": timestamp(found.updated_at),
+        "isLatest": found.is_latest,
+    }
+    if is_gone:
+        official["statusMessage"] = GONE if found.is_latest else REPLACED
+    own = {"host": found.host, "untrusted_text": _UNTRUSTED} if is_gone else _own(found, base, now)
+    server = _tombstone(found) if found.server is None else orjson.Fragment(found.server)
+    return {"server": server, "_meta": {OFFICIAL: official, OWN: own}}
+
+
+def _tombstone(found: ListedMcpServer) -> dict[str, str]:
+    """Return the minimal record; a deleted server keeps only its name and version."""
+    return {"$schema": SCHEMA_URL, "name": found.name, "description": GONE, "version": found.version}
+
+
+def _own(found: ListedMcpServer, base: str, now: datetime) -> dict[str, Any]:
+    level = TrustLevel(found.trust_level) if found.trust_level else TrustLevel.UNVERIFIED
+    return {
+        "host": found.host,
+        "url": service_url(base, found.host),
+        "score": found.score,
+        "trust_level": level,
+        "trust": shown(
+            level, found.trust.get("reasons", ()), found.trust.get("resembles"), timestamps(found.trust_since)
+        ),
+        "owned": found.owned_since is not None,
+        "canonical_host": found.canonical_host,
+        "checked_at": timestamp(found.last_visit_at),
+        "seen_at": timestamp(found.seen_at),
+        "stale": found.seen_at is None or now - found.seen_at > STALE_AFTER,
+        "injection_flags": found.injection_flags or [],
+        "untrusted_text": _UNTRUSTED,
+        **found.notes,
+    }

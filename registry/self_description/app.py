@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 from registry.edge import problems
 from registry.edge.interfaces import Interface
 from registry.edge.middleware import Rules
-from registry.edge.responses import text_response
+from registry.edge.responses import PAGE, encoded_response
 from registry.edge.routing import NO_TELEMETRY, strict_router
 from registry.self_description.capabilities import CAPABILITIES
 from registry.self_description.documents import API_CATALOG, SelfDocuments, start_links
@@ -71,7 +71,7 @@ def _application(documents: SelfDocuments, api: ASGIApp) -> FastAPI:
         path = request.scope["path"]
         text, media_type = documents.by_path[path]
         headers = {"Link": links[path]} if path in links else {}
-        return text_response(request, text, media_type=media_type, headers=headers)
+        return encoded_response(request, text.encode(), cache=PAGE, media_type=media_type, headers=headers)
 
     async def invoke(request: Request, agent_id: str) -> Response:
         return await invocations(request, agent_id)

@@ -123,10 +123,10 @@ CAPABILITIES: Final = (
             _text("auth_type", "none, api_key, oauth2 or unknown, comma separated.", "none"),
             _text("pricing_type", "free, freemium, paid or unknown, comma separated.", "free"),
             _text("protocol", "Only services with one of these protocols, comma separated.", "woa-rest"),
-            _count("min_score", "Minimum score, 0 to 100.", 60, minimum=0, maximum=100),
+            _count("min_score", "Minimum score, 0 to 100.", 60, minimum=0, maximum=100)
         ),
         "data:query",
-        units=5,
+        units=5
     ),
     OwnCapability(
         "list_services",
@@ -138,14 +138,14 @@ CAPABILITIES: Final = (
             _text("category", "A category, as in the rows; all does not filter.", "all"),
             CapabilityParameter(
                 "sort", "string", "query", "The order of the rows.", "newest",
-                rules={"enum": ["newest", "name", "capabilities", "score", "updated"]},
+                rules={"enum": ["newest", "name", "capabilities", "score", "updated"]}
             ),
             _count("limit", "Rows, at most 100.", 50, minimum=1, maximum=100),
             _count("offset", "Rows to skip.", 0, minimum=0, maximum=100_000),
-            _UNVERIFIED,
+            _UNVERIFIED
         ),
         "data:query",
-        units=_LIST_UNITS,
+        units=_LIST_UNITS
     ),
     OwnCapability(
         "get_service",
@@ -153,7 +153,7 @@ CAPABILITIES: Final = (
         "GET",
         "/api/services/{domain}",
         (_host("path"), _flag("include_details", "Include the details of every capability.")),
-        "data:query",
+        "data:query"
     ),
     OwnCapability(
         "get_capability",
@@ -164,10 +164,10 @@ CAPABILITIES: Final = (
             _host("path"),
             CapabilityParameter(
                 "name", "string", "path", "The name or id of the capability.", "discover_services", True,
-                {"minLength": 1, "maxLength": 200},
-            ),
+                {"minLength": 1, "maxLength": 200}
+            )
         ),
-        "data:query",
+        "data:query"
     ),
     OwnCapability(
         "translate_service",
@@ -176,9 +176,9 @@ CAPABILITIES: Final = (
         "/api/services/{domain}/manifest/{format}",
         (
             _host("path"),
-            CapabilityParameter("format", "string", "path", "The format.", "awp", True, {"enum": list(TARGETS)}),
+            CapabilityParameter("format", "string", "path", "The format.", "awp", True, {"enum": list(TARGETS)})
         ),
-        "data:export",
+        "data:export"
     ),
     OwnCapability(
         "verify_service",
@@ -186,7 +186,7 @@ CAPABILITIES: Final = (
         "GET",
         "/api/services/{domain}/status",
         (_host("path"),),
-        "data:query",
+        "data:query"
     ),
     OwnCapability(
         "submit_service",
@@ -198,7 +198,7 @@ CAPABILITIES: Final = (
         side_effects=True,
         confirmation=Confirmation(False),
         reversible=True,
-        limit="submissions",
+        limit="submissions"
     ),
     OwnCapability(
         "request_opt_out",
@@ -208,13 +208,13 @@ CAPABILITIES: Final = (
         "/api/opt-outs",
         (
             _host("body"),
-            CapabilityParameter("undo", "boolean", "body", "The host wants to be listed again.", False),
+            CapabilityParameter("undo", "boolean", "body", "The host wants to be listed again.", False)
         ),
         "waypost:opt-out",
         side_effects=True,
         confirmation=Confirmation(True, "Have everything that the registry stores about this host deleted?"),
         reversible=True,
-        limit="submissions",
+        limit="submissions"
     ),
     OwnCapability(
         "check_manifest",
@@ -226,19 +226,19 @@ CAPABILITIES: Final = (
             CapabilityParameter(
                 "manifest", "string", "whole_body", "The document, as text.",
                 '{"awp_version": "0.2", "domain": "pigeonpost.example", "intent": "Parcels by pigeon.", "actions": []}',
-                True, {"maxLength": 100_000},
+                True, {"maxLength": 100_000}
             ),
             _text(
                 "at", "The path at which the document would be served.", "/.well-known/agent",
-                pattern=r"^/[!-~]*$", maxLength=500,
+                pattern=r"^/[!-~]*$", maxLength=500
             ),
             CapabilityParameter(
                 "format", "string", "query", "The format that is expected.", "adp",
-                rules={"enum": [form.slug for form in FORMATS]},
-            ),
+                rules={"enum": [form.slug for form in FORMATS]}
+            )
         ),
         "data:query",
-        enveloped=True,
+        enveloped=True
     ),
 )  # fmt: skip
 """In the order in which documents list them."""

@@ -63,12 +63,7 @@ class McpServer:
 
 
 def own_service(
-    base: str,
-    example_host: str,
-    settings: Settings,
-    version: str,
-    openapi: Mapping[str, Any],
-    mcp: McpServer | None,
+    base: str, example_host: str, settings: Settings, version: str, openapi: Mapping[str, Any], mcp: McpServer | None
 ) -> Service:
     """Return the service that all documents describe.
 

@@ -5,7 +5,7 @@ details included.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NotRequired
 from urllib.parse import quote
 
 import jsonschema_rs
@@ -13,17 +13,15 @@ import orjson
 from fastapi import Request, Response
 from starlette.types import ASGIApp
 
-from registry.core.model.documents import Json
 from registry.edge import inside
+from registry.edge.bodies import ClosedBody, read_as
 from registry.edge.problems import INVALID_BODY, NOT_FOUND, Problem
-from registry.edge.routing import read_body
 from registry.self_description.capabilities import CAPABILITIES, OwnCapability
 
 DEFAULT_OPERATION: Final = "default"
 """The implied operation (section 5.1); our agents have no other."""
 
 _BY_ID: Final = {capability.id: capability for capability in CAPABILITIES}
-_MEMBERS: Final = frozenset({"agent", "operation", "input"})
 _KEPT: Final = (b"content-type", b"retry-after", b"link")
 
 
@@ -41,7 +39,7 @@ class Invocations:
         capability = _BY_ID.get(agent_id)
         if capability is None:
             raise Problem(NOT_FOUND, "There is no agent with this id.", accepted=[*_BY_ID])
-        arguments = _arguments(await read_body(request), agent_id)
+        arguments = await _arguments(request, agent_id)
         faults = sorted({_fault(error) for error in self._validators[agent_id].iter_errors(arguments)})
         if faults:  # guard: invocation-input
             raise Problem(
@@ -62,19 +60,21 @@ class Invocations:
         return Response(bytes(answer.body), answer.status, {**kept, "Cache-Control": "no-store"})
 
 
-def _arguments(envelope: Json, agent_id: str) -> dict[str, Any]:
+class Envelope(ClosedBody):
+    agent: NotRequired[str]
+    operation: NotRequired[str]
+    input: dict[str, Any]
+
+
+async def _arguments(request: Request, agent_id: str) -> dict[str, Any]:
     """Return the input in the envelope of an invocation. Raise Problem."""
-    if not isinstance(envelope, dict) or not envelope.keys() <= _MEMBERS:
-        raise Problem(INVALID_BODY, "The body must be an object with `agent`, `operation` (optional) and `input`.")
+    envelope = await read_as(request, Envelope)
     # section 5.2: the id must equal the id in the URL; an absent one may be taken from there
     if envelope.get("agent", agent_id) != agent_id:
         raise Problem(INVALID_BODY, "agent: is not the agent that the URL names")
     if envelope.get("operation", DEFAULT_OPERATION) != DEFAULT_OPERATION:
         raise Problem(INVALID_BODY, f"operation: this agent has none but `{DEFAULT_OPERATION}`")
-    arguments = envelope.get("input")
-    if not isinstance(arguments, dict):
-        raise Problem(INVALID_BODY, "input: must be an object")
-    return arguments
+    return envelope["input"]
 
 
 def _fault(error: Any) -> str:

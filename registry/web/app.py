@@ -19,12 +19,9 @@ from registry.settings import Settings
 from registry.web import (
     about,
     assets,
-    audit,
     badge,
-    capability,
     changes,
     check,
-    crawl,
     evidence,
     figures,
     home,
@@ -36,13 +33,12 @@ from registry.web import (
     sitemap,
     submit,
 )
-from registry.web.errors import error_pages
-from registry.web.rendering import Pages
+from registry.web.rendering import Pages, error_pages
 from registry.wiring import StoreUnavailable, Waypost
 
 _MODULES: Final = (
-    assets, home, about, changes, figures, search, service, capability, badge, sitemap, check, submit, opt_out, crawl,
-    evidence, signals, ownership, audit,
+    assets, home, about, changes, figures, search, service, badge, sitemap, check, submit, opt_out, evidence,
+    signals, ownership,
 )  # fmt: skip
 
 SHARED: Final = frozenset({"/", "/bot", "/docs"})

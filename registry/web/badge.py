@@ -9,8 +9,7 @@ from starlette.routing import Route
 from registry.edge.problems import UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, encoded_response
 from registry.web.asking import ask
-from registry.web.hosts import canonical_host
-from registry.web.rendering import pages_of
+from registry.web.rendering import canonical_host, pages_of
 
 _COLOURS: Final = ((80, "#15692f"), (50, "#7a4d00"), (0, "#a81d1d"))
 _UNKNOWN: Final = "#57606a"

@@ -1,4 +1,4 @@
-"""`/changes`: the latest events of the change feed, for people."""
+"""`/changes`: the latest events of the change feed; `/audit`: the decisions about hosts, with authors and reasons."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,7 +11,8 @@ from registry.actions.feed import FeedRow, InvalidCursor
 from registry.core.changes.kinds import KINDS, LISTED, SAYS, Types, payload_of
 from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
 from registry.edge.requests import registry_of
-from registry.edge.responses import timestamp
+from registry.edge.responses import REVALIDATE, timestamp
+from registry.web.asking import ask
 from registry.web.rendering import pages_of
 
 EVENTS: Final = 50
@@ -63,4 +64,16 @@ def event_row(event: FeedRow) -> Mapping[str, Any]:
     }
 
 
-ROUTES: Final = (Route("/changes", changes),)
+async def audit(request: Request) -> Response:
+    pages = pages_of(request)
+    cursor = request.query_params.get("cursor")
+    data = (await ask(request, "/api/audit", None if cursor is None else {"cursor": cursor}))["data"]
+    values = {
+        "decisions": data["decisions"],
+        "is_first": cursor is None,
+        "next": data["cursor"] and pages.links.to("/audit", {"cursor": data["cursor"]}),
+    }
+    return pages.respond(request, "audit.html", values, cache=REVALIDATE)
+
+
+ROUTES: Final = (Route("/changes", changes), Route("/audit", audit))

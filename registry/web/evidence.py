@@ -1,23 +1,29 @@
-"""What this registry saw of a host: its documents as fetched, and their versions with differences."""
+"""What this registry saw of a host: its documents as fetched, their versions with differences, and its visits."""
 
-from typing import Final
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from registry.edge.problems import INVALID_PARAMETER, Problem
+from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import ask
-from registry.web.hosts import about_host
-from registry.web.rendering import pages_of
-from registry.web.service import page_number
+from registry.web.rendering import about_host, pages_of
+from registry.web.service import GONE, page_number
 
 DOCUMENTS: Final = 20
 VERSIONS: Final = 15
 OPERATIONS: Final = 40
 CURSOR_CHARS: Final = 300
 
+VISITS: Final = 5
+"""Visits on one page. Each can have some fifty answers."""
+
+MAX_VISITS: Final = 50
+"""Visits that the API shows."""
+
+_CRAWL: Final = "/s/{host}/crawl"
 _EVIDENCE: Final = "/s/{host}/evidence"
 _HISTORY: Final = "/s/{host}/history"
 
@@ -59,4 +65,39 @@ async def history(request: Request, host: str) -> Response:
     return pages.respond(request, "history.html", values, cache=REVALIDATE)
 
 
-ROUTES: Final = (Route(_EVIDENCE, evidence), Route(_HISTORY, history))
+@about_host(_CRAWL)
+async def crawl(request: Request, host: str) -> Response:
+    pages = pages_of(request)
+    page = min(page_number(request), MAX_VISITS // VISITS)
+    asked = min(MAX_VISITS, page * VISITS + 1)  # one more shows whether there is a next page
+    ledger = await _ledger(request, host, asked)
+    visits = ledger["visits"]
+    has_next = len(visits) > page * VISITS
+    values = {
+        "host": host,
+        "ledger": ledger,
+        "visits": visits[(page - 1) * VISITS : page * VISITS],
+        "page": page,
+        "before": pages.links.to(_CRAWL, {"page": page - 1}, host=host) if page > 1 else None,
+        "next": pages.links.to(_CRAWL, {"page": page + 1}, host=host) if has_next else None,
+    }
+    status = GONE if ledger["opted_out"] else 200
+    return pages.respond(request, "crawl.html", values, status=status, cache=REVALIDATE)
+
+
+async def _ledger(request: Request, host: str, visits: int) -> Any:
+    """Return the ledger. Raise Problem for a host that is neither known nor opted out."""
+    try:
+        return (await ask(request, "/api/services/{host}/crawl", {"visits": str(visits)}, host=host))["data"]
+    except Problem as problem:
+        # when the whole domain opted out, its ledger is deleted too
+        if problem.kind is UNKNOWN_SERVICE and await _is_opted_out(request, host):
+            return {"opted_out": True, "visits": []}
+        raise
+
+
+async def _is_opted_out(request: Request, host: str) -> bool:
+    return bool((await ask(request, "/api/opt-outs/{host}", host=host))["data"]["opted_out"])
+
+
+ROUTES: Final = (Route(_EVIDENCE, evidence), Route(_HISTORY, history), Route(_CRAWL, crawl))

@@ -1,7 +1,7 @@
 """Read the fields of forms within bounds, only from pages of this registry, and pass them on to the API.
 
 The registry has no cookies and no sessions: these forms change only what any stranger may change. Forms on pages of
-other sites are refused before (`registry.edge.cross_site`).
+other sites are refused before (`registry.edge.middleware`).
 """
 
 import math
@@ -15,12 +15,7 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 
 from registry.edge import inside
-from registry.edge.problems import (
-    BAD_REQUEST,
-    BODY_TOO_LARGE,
-    UNSUPPORTED_MEDIA_TYPE,
-    Problem,
-)
+from registry.edge.problems import BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Problem
 from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
 from registry.web.asking import as_problem
 

@@ -12,8 +12,7 @@ from registry.core.visiting.robots import PRODUCT
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import ask
 from registry.web.forms import as_written, name_written, pass_on, sent
-from registry.web.hosts import about_host
-from registry.web.rendering import pages_of
+from registry.web.rendering import about_host, pages_of
 
 PATH: Final = "/opt-out"
 _STATE: Final = "/opt-out/{host}"
@@ -48,8 +47,4 @@ def _form(request: Request, host: str, fault: str | None = None) -> Response:
     return pages_of(request).respond(request, "opt_out.html", values, status=400 if fault else 200)
 
 
-ROUTES: Final = (
-    Route(PATH, explain),
-    Route(PATH, check, methods=["POST"]),
-    Route(_STATE, state),
-)
+ROUTES: Final = (Route(PATH, explain), Route(PATH, check, methods=["POST"]), Route(_STATE, state))

@@ -17,8 +17,7 @@ from registry.edge.problems import BAD_REQUEST, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import as_problem, ask
 from registry.web.forms import as_written, pass_on, sent
-from registry.web.hosts import about_host, canonical_host
-from registry.web.rendering import pages_of, with_secrets
+from registry.web.rendering import about_host, canonical_host, pages_of, with_secrets
 
 CHECK_SECONDS: Final = 10
 """How long a page waits for the answer of a worker."""

@@ -3,17 +3,22 @@
 Hosts, names and queries in addresses are encoded here and nowhere else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import wraps
 from importlib.metadata import version
 from typing import Any, Final, cast
 from urllib.parse import urlencode, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
+from starlette.types import Scope
 
+from registry.core.names.domains import InvalidName, host_syntax
+from registry.edge.middleware import ErrorPage
+from registry.edge.problems import UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, NEVER_KEPT, encoded_response, path_segment
 from registry.settings import Settings
 from registry.web import text
@@ -161,3 +166,79 @@ def _environment() -> Environment:
         "as_json": text.as_json, "as_line": text.as_line, "coded": text.coded,
     }  # fmt: skip
     return environment
+
+
+# --- pages about one host, with its name in their address
+
+Page = Callable[[Request, str], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def canonical_host(text: str) -> str:
+    """Return the canonical host of a path segment. Raise Problem for an impossible host name."""
+    try:
+        return host_syntax(text)
+    except InvalidName:
+        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.") from None
+
+
+def about_host(path: str) -> Callable[[Page], Endpoint]:
+    """Return a decorator for a page at the template `path`, which has `{host}`: the page gets the canonical host.
+
+    Other spellings of a host redirect to the canonical address.
+    """
+
+    def decorate(page: Page) -> Endpoint:
+        @wraps(page)
+        async def endpoint(request: Request) -> Response:
+            named = request.path_params
+            host = canonical_host(named["host"])
+            if host != named["host"]:
+                return RedirectResponse(pages_of(request).links.to(path, **{**named, "host": host}), 308)
+            return await page(request, host)
+
+        return endpoint
+
+    return decorate
+
+
+# --- pages about errors: they never repeat input of the client
+
+TITLES: Final[Mapping[str, str]] = {
+    "not-found": "There is no page at this address",
+    "unknown-service": "No service is listed under this host",
+    "unknown-capability": "This service has no capability of that name",
+    "opted-out": "This site has opted out",
+    "rate-limited": "Too many requests",
+    "unavailable": "The registry cannot answer right now",
+    "busy": "The registry is busy",
+    "too-many-connections": "Too many connections",
+    "internal-error": "Something went wrong here",
+    "foreign-origin": "This form was not sent from here",
+    "body-too-large": "This form is too large",
+    "invalid-cursor": "This link to a page of results has expired",
+    "invalid-parameter": "The address holds a value that cannot be used",
+}
+"""Slug of a problem type -> heading. Others have the title of their type."""
+
+_AGAIN: Final = frozenset({429, 503})
+
+
+def error_pages(pages: Pages) -> ErrorPage:
+    """Return the function that makes the page about a problem document."""
+
+    def page(scope: Scope, content: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+        slug = str(content["type"]).rpartition("/")[2]
+        values = {
+            "path": "",
+            "slug": slug,
+            "status": content["status"],
+            "heading": TITLES.get(slug, content["title"]),
+            "detail": content["detail"],
+            "wait": headers.get("Retry-After") or headers.get("retry-after") if content["status"] in _AGAIN else None,
+            "instance": scope.get("waypost.request_id", ""),
+        }
+        kept = {"Cache-Control": "no-store", **SECURITY, **headers}
+        return Response(pages.render("error.html", values), content["status"], kept, HTML)
+
+    return page

@@ -12,8 +12,7 @@ from registry.core.model.reports import CODE_MEANS, REASON_CHARS
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import as_problem, ask
 from registry.web.forms import as_written, pass_on, sent
-from registry.web.hosts import about_host, canonical_host
-from registry.web.rendering import pages_of, with_secrets
+from registry.web.rendering import about_host, canonical_host, pages_of, with_secrets
 
 _RECHECK: Final = "/s/{host}/recheck"
 _REPORT: Final = "/s/{host}/report"

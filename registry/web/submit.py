@@ -69,8 +69,4 @@ def _form(request: Request, written: str, fault: str | None = None) -> Response:
     return pages_of(request).respond(request, "submit.html", values, status=400 if fault else 200)
 
 
-ROUTES: Final = (
-    Route(PATH, form),
-    Route(PATH, submit, methods=["POST"]),
-    Route(_STATE, state),
-)
+ROUTES: Final = (Route(PATH, form), Route(PATH, submit, methods=["POST"]), Route(_STATE, state))

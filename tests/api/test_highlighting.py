@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.api.highlighting import FRAGMENT_CHARS, highlight
+from registry.api.discover import FRAGMENT_CHARS, highlight
 from registry.core.reading.plain_text import ELLIPSIS
 
 LONG = "Books and prices with many couriers. " * 10 + "It tracks a parcel. " + "More of the same follows here. " * 20

@@ -11,7 +11,7 @@ import openapi_spec_validator
 import orjson
 import pytest
 
-from registry.api.openapi import document
+from registry.api.app import openapi_document as document
 from registry.api.schemas import discovery, feed, monitoring, service, submission
 from registry.api.schemas.base import example_of
 from registry.edge import problems

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from lxml import html
 
-from registry.api.openapi import document
+from registry.api.app import openapi_document as document
 from registry.api.reference import render
 from tests.api.test_openapi import OPERATIONS
 from tests.support.api import PUBLIC_URL, Api

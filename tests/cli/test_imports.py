@@ -59,11 +59,10 @@ def test_the_api_starts_without_the_crawler() -> None:
     assert _loaded_with("registry.cli.serving", "crawler", "scrapy", "pyreqwest", "pycares", "registry.demo") == ""
 
 
-@pytest.mark.parametrize("module", ["registry.cli.crawling", "registry.cli.onepass"])
-def test_a_crawl_starts_without_the_api_and_the_search_engine(module: str) -> None:
+def test_a_crawl_starts_without_the_api_and_the_search_engine() -> None:
     """Engines and vectors take as much memory as a thousand hosts in flight, and are not needed before its end."""
     heavy = ("numpy", "tantivy", "usearch", "tokenizers", "meilisearch", "alembic", "fastapi", "uvicorn", "starlette")
-    assert _loaded_with(module, *heavy) == ""
+    assert _loaded_with("registry.cli.crawling", *heavy) == ""
 
 
 def _loaded_by_command(arguments: list[str], *modules: str) -> tuple[int, list[str]]:

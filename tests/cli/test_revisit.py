@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from registry.cli.pages.revisit import KINDS, NOTHING, HostKind, failing, requests, serving, shop
-from registry.cli.pages.timeline import START, TimelineVisit, timeline
+from docs.generate.revisit import KINDS, NOTHING, HostKind, failing, requests, serving, shop
+from docs.generate.timeline import START, TimelineVisit, timeline
 from registry.core.model.documents import FetchResult, Outcome, Probe
 from registry.core.visiting.probes import FURTHER
 

@@ -20,7 +20,7 @@ from crawler.seeds import SEEDS
 from crawler.seeds.opened import opened
 from registry.cli import app
 from registry.cli.common import DONE, NO, USAGE
-from registry.cli.onepass import run_from
+from registry.cli.crawling import run_from
 from registry.cli.seeding import seeds
 from registry.core.names.seeds import OWN_LISTS
 from registry.store.engine import make_engine

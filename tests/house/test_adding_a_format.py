@@ -83,7 +83,7 @@ def follow(folder: Path) -> None:
             shutil.copy(cases / "valid" / "response.json", case)
     raise_version(folder)
     pytest_in(folder, "tests/formats", "-k", "tally", "--update-expected")
-    run(folder, "-m", "registry.cli.pages")
+    run(folder, "-m", "docs.generate")
 
 
 def put_before(path: Path, mark: str, text: str) -> None:
@@ -119,7 +119,7 @@ def test_following_the_page_adds_a_format_that_passes_the_tests(tree_copy: Path)
         "tally or test_recognise",
     )
     assert formats.returncode == 0, formats.stdout
-    assert run(tree_copy, "-m", "registry.cli.pages", "--check").returncode == 0
+    assert run(tree_copy, "-m", "docs.generate", "--check").returncode == 0
     assert "`tally.task`" in (tree_copy / "docs" / "formats.md").read_text()
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from registry.cli import common, pages
+from docs import generate as pages
+from registry.cli import common
 from registry.core.formats import FORMATS
 from registry.core.scoring.rubric import RUBRIC
 from registry.settings import Settings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.web.crawl import KEPT, ROWS
+from registry.web.evidence import MAX_VISITS, VISITS
 from tests.api.sites import FAILING, NOTHING, PIGEON
 from tests.support.api import Api
 from tests.web.sending import ASKING
@@ -27,9 +27,9 @@ async def test_hosts_without_a_service_have_one_too(api: Api) -> None:
 
 
 async def test_it_has_pages(api: Api) -> None:
-    visits = (await api.json(f"/api/services/{PIGEON}/crawl", visits=KEPT))["data"]["visits"]
+    visits = (await api.json(f"/api/services/{PIGEON}/crawl", visits=MAX_VISITS))["data"]["visits"]
     beyond = await api.get(f"/s/{PIGEON}/crawl?page=2", headers=ASKING)
-    assert len(visits) <= ROWS
+    assert len(visits) <= VISITS
     assert "There are no further visits." in beyond.text
     assert f'href="/s/{PIGEON}/crawl?page=1"' in beyond.text
     for page in ("0", "-1", "x", "9" * 40, "99"):

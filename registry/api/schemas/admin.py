@@ -3,35 +3,42 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
 
-from pydantic import Field, TypeAdapter
-
 from registry.actions.reports import MOST_OF_REPORT, MOST_TEXTS
-from registry.api.schemas.base import EXAMPLE_HOST, HostName, Shape, Succeeded, Timestamp, UntrustedText
-from registry.core.model.reports import ANSWER_CHARS, CODE_MEANS, CODES, LEAST_REASON_CHARS, REASON_CHARS, STATES
+from registry.api.schemas.base import HostName, Shape, SubmittedName, Timestamp, UntrustedText, about, answer_of, sample
+from registry.core.model.reports import (
+    ANSWER_CHARS,
+    CODE_MEANS,
+    CODES,
+    LEAST_REASON_CHARS,
+    REASON_CHARS,
+    STATES,
+    Code,
+    ReportState,
+)
 
 BlockKind = Annotated[
     Literal["block", "quarantine"],
-    Field(
-        description="block: neither visited nor listed. quarantine: visited and judged, not listed until it is "
+    about(
+        "block: neither visited nor listed. quarantine: visited and judged, not listed until it is "
         "released. Both cover all hosts below, and keep what is stored.",
-        examples=["block"],
+        "block",
     ),
 ]
-NextCursor = Annotated[str | None, Field(description="Of the next page; null: this is the last one.", examples=[None])]
-Reason = Annotated[str, Field(description="Shown to everybody.", examples=["It copies another site."])]
+NextCursor = Annotated[str | None, about("Of the next page; null: this is the last one.", None)]
+Reason = Annotated[str, about("Shown to everybody.", "It copies another site.")]
 
 
 class BlockSubmission(Shape):
-    domain: HostName
-    kind: NotRequired[BlockKind]
-    reason: Reason
+    domain: Annotated[HostName, about("A host name.", json_schema_extra={"maxLength": 300})]
+    kind: NotRequired[Annotated[BlockKind, sample(json_schema_extra={"default": "block"})]]
+    reason: Annotated[Reason, sample(min_length=1, max_length=500)]
 
 
 class Block(Shape):
     domain: HostName
     kind: BlockKind
     reason: Reason
-    by: Annotated[str, Field(description="Who decided it.", examples=["key:0123456789abcdef"])]
+    by: Annotated[str, about("Who decided it.", "key:0123456789abcdef")]
     since: Timestamp
 
 
@@ -41,40 +48,31 @@ class BlocksData(Shape):
     untrusted_text: UntrustedText
 
 
-class Blocks(Succeeded):
-    data: BlocksData
-
-
 class BlockChangedData(Shape):
     domain: HostName
     kind: BlockKind
-    changed: Annotated[bool, Field(description="false: it was so before.", examples=[True])]
+    changed: Annotated[bool, about("false: it was so before.", True)]
     services: Annotated[
-        Sequence[str],
-        Field(description="Hosts whose services are hidden from now on, or shown again.", examples=[["a.example"]]),
+        Sequence[str], about("Hosts whose services are hidden from now on, or shown again.", ["a.example"])
     ]
-
-
-class BlockChanged(Succeeded):
-    data: BlockChangedData
 
 
 class AuditEntry(Shape):
-    id: Annotated[str, Field(examples=["0193a5a4-7a10-7cc3-9f00-1d2c3b4a5968"])]
+    id: Annotated[str, sample("0193a5a4-7a10-7cc3-9f00-1d2c3b4a5968")]
     at: Timestamp
     actor: Annotated[
         str,
-        Field(
-            description="`operator:cli`: a command on the registry's machine; `key:` an API key; `owner:` the owner of "
-            "a host; `system:` the registry itself; `client:anonymous`.",
-            examples=["operator:cli"],
+        about(
+            "`operator:cli`: a command on the registry's machine; `key:` an API key; `owner:` the owner of a "
+            "host; `system:` the registry itself; `client:anonymous`.",
+            "operator:cli",
         ),
     ]
-    action: Annotated[str, Field(examples=["host.blocked"])]
-    domain: Annotated[str, Field(description="Empty: it concerns no host.", examples=["pigeonpost.example"])]
-    host: Annotated[str, Field(description="Empty: it concerns no host.", examples=["api.pigeonpost.example"])]
-    reason: Annotated[str, Field(examples=["It copies another site."])]
-    detail: Annotated[Mapping[str, Any], Field(examples=[{"covers_below": True, "services": 1}])]
+    action: Annotated[str, sample("host.blocked")]
+    domain: Annotated[str, about("Empty: it concerns no host.", "pigeonpost.example")]
+    host: Annotated[str, about("Empty: it concerns no host.", "api.pigeonpost.example")]
+    reason: Annotated[str, sample("It copies another site.")]
+    detail: Annotated[Mapping[str, Any], sample({"covers_below": True, "services": 1})]
 
 
 class AuditData(Shape):
@@ -83,34 +81,26 @@ class AuditData(Shape):
     untrusted_text: UntrustedText
 
 
-class AuditLog(Succeeded):
-    data: AuditData
-
-
 class AuditDecision(Shape):
     at: Timestamp
     by: Annotated[
         str,
-        Field(
-            json_schema_extra={"enum": ["operator", "key", "owner", "system", "client"]},
-            description="operator, key: an operator of this registry; owner: who proved to own the host; system: the "
+        about(
+            "operator, key: an operator of this registry; owner: who proved to own the host; system: the "
             "registry, because of what the site declares.",
-            examples=["operator"],
+            "operator",
+            enum=["operator", "key", "owner", "system", "client"],
         ),
     ]
-    action: Annotated[str, Field(examples=["host.blocked"])]
-    host: Annotated[str, Field(description="The host, or one above it.", examples=["api.pigeonpost.example"])]
-    reason: Annotated[str, Field(description="Empty where it may name persons.", examples=["It copies another site."])]
+    action: Annotated[str, sample("host.blocked")]
+    host: Annotated[str, about("The host, or one above it.", "api.pigeonpost.example")]
+    reason: Annotated[str, about("Empty where it may name persons.", "It copies another site.")]
 
 
 class DecisionsData(Shape):
     domain: HostName
-    decisions: Annotated[list[AuditDecision], Field(description="The latest first, at most 100.")]
+    decisions: Annotated[list[AuditDecision], about("The latest first, at most 100.")]
     untrusted_text: UntrustedText
-
-
-class Decisions(Succeeded):
-    data: DecisionsData
 
 
 class PublicAuditData(Shape):
@@ -119,101 +109,73 @@ class PublicAuditData(Shape):
     untrusted_text: UntrustedText
 
 
-class PublicAudit(Succeeded):
-    data: PublicAuditData
-
-
 class Workload(Shape):
     domains: Annotated[
         Mapping[str, int],
-        Field(
-            description="Domains by state: due now, leased to a crawler, waiting for their time, never visited again.",
-            examples=[{"due": 3, "leased": 1, "waiting": 900, "never": 2}],
+        about(
+            "Domains by state: due now, leased to a crawler, waiting for their time, never visited again.",
+            {"due": 3, "leased": 1, "waiting": 900, "never": 2},
         ),
     ]
-    submissions: Annotated[int, Field(description="Submitted hosts that wait for their visit.", examples=[2])]
+    submissions: Annotated[int, about("Submitted hosts that wait for their visit.", 2)]
     oldest_submission_at: Timestamp | None
-    postponed: Annotated[int, Field(description="Submitted hosts whose visit was put off.", examples=[0])]
+    postponed: Annotated[int, about("Submitted hosts whose visit was put off.", 0)]
     by_client: Annotated[
         Sequence[int],
-        Field(
-            description="How many submitted hosts of each client are waiting, the ten largest numbers. Clients are not "
-            "named.",
-            examples=[[2]],
+        about(
+            "How many submitted hosts of each client are waiting, the ten largest numbers. Clients are not named.", [2]
         ),
     ]
-    candidates: Annotated[int, Field(description="Hosts that documents name and that are not queued.", examples=[7])]
-    opt_out_requests: Annotated[int, Field(description="Opt-outs that wait for their check.", examples=[0])]
+    candidates: Annotated[int, about("Hosts that documents name and that are not queued.", 7)]
+    opt_out_requests: Annotated[int, about("Opt-outs that wait for their check.", 0)]
     oldest_opt_out_request_at: Timestamp | None
-    index_lag: Annotated[int, Field(description="Services whose index entry is out of date.", examples=[0])]
-    feed_lag: Annotated[int, Field(description="Events that have no place in the change feed yet.", examples=[0])]
+    index_lag: Annotated[int, about("Services whose index entry is out of date.", 0)]
+    feed_lag: Annotated[int, about("Events that have no place in the change feed yet.", 0)]
     oldest_event_at: Timestamp | None
-
-
-class Queue(Succeeded):
-    data: Workload
 
 
 _URL: Final = (
     "https://registry.example/api/reports/wp_report_0b8f4e9a6f0e4a51_3yMZ0QhPpJcVtq1vQ5nD2bYk8sWxUaL7oRfGhJiKlMn"
 )
-_Code = Annotated[
-    str,
-    Field(
-        json_schema_extra={"enum": list(CODES)},
-        description=" ".join(f"`{code}`: {means}" for code, means in CODE_MEANS.items()),
-        examples=["dead"],
-    ),
-]
-_State = Annotated[
-    Literal["open", "in_review", "accepted", "rejected"],
-    Field(json_schema_extra={"enum": list(STATES)}, examples=["open"]),
-]
-_Answer = Annotated[str | None, Field(description="Of this registry's operator.", examples=[None])]
+_CODES: Final = about(" ".join(f"`{code}`: {means}" for code, means in CODE_MEANS.items()), "dead", enum=CODES)
+_Code = Annotated[str, _CODES]
+_State = Annotated[str, sample("open", enum=STATES)]
+_Answer = Annotated[str | None, about("Of this registry's operator.", None)]
 
 
 class NewReport(Shape):
     """What is wrong with a host."""
 
-    domain: Annotated[str, Field(max_length=2_048, description="A host name.", examples=[EXAMPLE_HOST])]
+    domain: SubmittedName
     reason: Annotated[
         str,
-        Field(
+        about(
+            f"In your words; cut after {REASON_CHARS} characters. The registry's operator reads it.",
+            "Every call has answered 410 since last week.",
             min_length=LEAST_REASON_CHARS,
-            description=f"In your words; cut after {REASON_CHARS} characters. The registry's operator reads it.",
-            examples=["Every call has answered 410 since last week."],
         ),
     ]
-    code: NotRequired[_Code]
-
-
-REPORT_SCHEMA: Final[dict[str, Any]] = TypeAdapter(NewReport).json_schema(ref_template="#/components/schemas/{model}")
+    code: NotRequired[Annotated[Code, _CODES]]
 
 
 class FiledData(Shape):
-    message: Annotated[str, Field(examples=["Filed: `status_url` shows the answer. Keep it, it is shown only here."])]
+    message: Annotated[str, sample("Filed: `status_url` shows the answer. Keep it, it is shown only here.")]
     domain: HostName
     code: _Code
     status_url: Annotated[
         str | None,
-        Field(
-            description="The secret address of the answer; null: you filed the same before and have it already, or "
-            "the report was only counted.",
-            examples=[_URL],
+        about(
+            "The secret address of the answer; null: you filed the same before and have it already, or the "
+            "report was only counted.",
+            _URL,
         ),
     ]
-
-
-class Filed(Succeeded):
-    data: FiledData
 
 
 class ReportData(Shape):
     domain: HostName
     code: _Code
-    reason: Annotated[
-        str, Field(description="What you wrote.", examples=["Every call has answered 410 since last week."])
-    ]
+    reason: Annotated[str, about("What you wrote.", "Every call has answered 410 since last week.")]
     state: _State
     answer: _Answer
     filed_at: Timestamp
@@ -221,22 +183,18 @@ class ReportData(Shape):
     untrusted_text: UntrustedText
 
 
-class ReportStatus(Succeeded):
-    data: ReportData
-
-
 class AboutReport(Shape):
-    id: Annotated[str, Field(examples=["0193a5a4-7a10-7cc3-9f00-1d2c3b4a5968"])]
+    id: Annotated[str, sample("0193a5a4-7a10-7cc3-9f00-1d2c3b4a5968")]
     domain: HostName
     code: _Code
     state: _State
     answer: _Answer
     filings: Annotated[
         int,
-        Field(
-            description=f"How often it was filed. Up to {MOST_OF_REPORT}, by as many clients; further ones are counted "
+        about(
+            f"How often it was filed. Up to {MOST_OF_REPORT}, by as many clients; further ones are counted "
             "without telling clients apart.",
-            examples=[1],
+            1,
         ),
     ]
     filed_at: Timestamp
@@ -246,10 +204,7 @@ class AboutReport(Shape):
 class FiledReport(AboutReport):
     texts: Annotated[
         Sequence[str],
-        Field(
-            description=f"What was written, the first {MOST_TEXTS}.",
-            examples=[["Every call has answered 410 since last week."]],
-        ),
+        about(f"What was written, the first {MOST_TEXTS}.", ["Every call has answered 410 since last week."]),
     ]
 
 
@@ -259,32 +214,31 @@ class ReportsData(Shape):
     untrusted_text: UntrustedText
 
 
-class Reports(Succeeded):
-    data: ReportsData
-
-
 class Resolution(Shape):
-    state: _State
+    state: Annotated[ReportState, sample("rejected")]
     answer: NotRequired[
         Annotated[
             str,
-            Field(
+            about(
+                "Read by the owner of the host and by everyone who filed the report.",
+                "It answers again.",
                 max_length=ANSWER_CHARS,
-                description="Read by the owner of the host and by everyone who filed the report.",
-                examples=["It answers again."],
             ),
         ]
     ]
 
 
-RESOLUTION_SCHEMA: Final[dict[str, Any]] = TypeAdapter(Resolution).json_schema(
-    ref_template="#/components/schemas/{model}"
-)
-
-
 class ResolvedData(AboutReport):
-    changed: Annotated[bool, Field(description="false: it was so before.", examples=[True])]
+    changed: Annotated[bool, about("false: it was so before.", True)]
 
 
-class ReportResolved(Succeeded):
-    data: ResolvedData
+Blocks = answer_of("Blocks", BlocksData)
+BlockChanged = answer_of("BlockChanged", BlockChangedData)
+AuditLog = answer_of("AuditLog", AuditData)
+Decisions = answer_of("Decisions", DecisionsData)
+PublicAudit = answer_of("PublicAudit", PublicAuditData)
+Queue = answer_of("Queue", Workload)
+Filed = answer_of("Filed", FiledData)
+ReportStatus = answer_of("ReportStatus", ReportData)
+Reports = answer_of("Reports", ReportsData)
+ReportResolved = answer_of("ReportResolved", ResolvedData)

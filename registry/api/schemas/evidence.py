@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
 from registry.api.schemas.base import (
     EXAMPLE_SERVICE_URL,
     EXAMPLE_TIME,
@@ -13,96 +11,83 @@ from registry.api.schemas.base import (
     Succeeded,
     Timestamp,
     UntrustedText,
+    about,
+    answer_of,
+    sample,
 )
 
 _DOCUMENT = "https://api.pigeonpost.example/.well-known/agent"
 _SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 _ID = "63cf0063410ad408f5ef1b318640b266cd8a2ea6a5b7ea398ac61cc6d503b744"
-DocumentId = Annotated[
-    str, Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the URL, in hexadecimal.", examples=[_ID])
-]
-Sha256 = Annotated[
-    str, Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the body, in hexadecimal.", examples=[_SHA256])
-]
-_Url = Annotated[str, Field(examples=[_DOCUMENT])]
-_Outcome = Annotated[str, Field(examples=["found"])]
-_Format = Annotated[str | None, Field(examples=["adp"])]
+DocumentId = Annotated[str, about("SHA-256 of the URL, in hexadecimal.", _ID, pattern="^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, about("SHA-256 of the body, in hexadecimal.", _SHA256, pattern="^[0-9a-f]{64}$")]
+_Url = Annotated[str, sample(_DOCUMENT)]
+_Outcome = Annotated[str, sample("found")]
+_Format = Annotated[str | None, sample("adp")]
 
 
 class Tls(Shape):
     verified: Annotated[
         Literal[True],
-        Field(description="The certificate was valid for the name and issued by a trusted authority; no document is "
-              "taken otherwise."),
-    ]  # fmt: skip
-    minimum_version: Annotated[
-        str, Field(description="Older versions are refused. Which one was used is not known.", examples=["1.2"])
+        about(
+            "The certificate was valid for the name and issued by a trusted authority; no document is taken otherwise."
+        ),
     ]
+    minimum_version: Annotated[str, about("Older versions are refused. Which one was used is not known.", "1.2")]
 
 
 class DocumentEvidence(Shape):
     id: DocumentId
     url: _Url
-    final_url: Annotated[str, Field(description="After redirects.", examples=[_DOCUMENT])]
-    redirects: Annotated[
-        Sequence[str] | None,
-        Field(description="URLs that redirected, in order; null: not recorded.", examples=[[]]),
-    ]
-    purpose: Annotated[str, Field(description="Why it is requested.", examples=["manifest"])]
+    final_url: Annotated[str, about("After redirects.", _DOCUMENT)]
+    redirects: Annotated[Sequence[str] | None, about("URLs that redirected, in order; null: not recorded.", [])]
+    purpose: Annotated[str, about("Why it is requested.", "manifest")]
     outcome: _Outcome
-    reason: Annotated[str, Field(description="Of the outcome, as a code.", examples=[""])]
+    reason: Annotated[str, about("Of the outcome, as a code.", "")]
     format: _Format
-    dialect: Annotated[str | None, Field(examples=["1.0"])]
-    status: Annotated[int | None, Field(description="HTTP status.", examples=[200])]
-    media_type: Annotated[str | None, Field(examples=["application/json"])]
+    dialect: Annotated[str | None, sample("1.0")]
+    status: Annotated[int | None, about("HTTP status.", 200)]
+    media_type: Annotated[str | None, sample("application/json")]
     headers: Annotated[
         dict[str, str] | None,
-        Field(
-            description="Header fields of the answer, by lower-case name: a fixed list, without cookies, each cut at "
-            "500 characters. null: not recorded.",
-            examples=[{"content-type": "application/json"}],
+        about(
+            "Header fields of the answer, by lower-case name: a fixed list, without cookies, each cut at 500 "
+            "characters. null: not recorded.",
+            {"content-type": "application/json"},
         ),
     ]
     tls: Tls
-    address: Annotated[str | None, Field(description="That answered; null: not recorded.", examples=[None])]
-    response_ms: Annotated[int | None, Field(examples=[84])]
-    size: Annotated[int, Field(description="Bytes of the body, decoded.", examples=[2048])]
+    address: Annotated[str | None, about("That answered; null: not recorded.", None)]
+    response_ms: Annotated[int | None, sample(84)]
+    size: Annotated[int, about("Bytes of the body, decoded.", 2048)]
     sha256: Sha256
     bytes: Annotated[
-        Literal["kept", "not_kept", "forbidden"],
-        Field(description="Whether the bytes can be read at `bytes_url`, or why not."),
+        Literal["kept", "not_kept", "forbidden"], about("Whether the bytes can be read at `bytes_url`, or why not.")
     ]
-    bytes_url: Annotated[str | None, Field(examples=[f"{EXAMPLE_SERVICE_URL}/evidence/{_ID}/raw"])]
+    bytes_url: Annotated[str | None, sample(f"{EXAMPLE_SERVICE_URL}/evidence/{_ID}/raw")]
     fetched_at: Annotated[
-        Timestamp | None,
-        Field(description="Of the fetch that status, headers and bytes are from; null: not recorded."),
+        Timestamp | None, about("Of the fetch that status, headers and bytes are from; null: not recorded.")
     ]
     first_seen_at: Timestamp
-    changed_at: Annotated[Timestamp, Field(description="When its current version was first seen.")]
-    seen_at: Annotated[Timestamp, Field(description="When it was last confirmed, by the same bytes or a 304.")]
-    missed_at: Annotated[
-        Timestamp | None, Field(description="When it was first not found again; a second time decides.")
-    ]
-    copy_of: Annotated[str | None, Field(description="A more preferred URL with the same bytes.", examples=[None])]
+    changed_at: Annotated[Timestamp, about("When its current version was first seen.")]
+    seen_at: Annotated[Timestamp, about("When it was last confirmed, by the same bytes or a 304.")]
+    missed_at: Annotated[Timestamp | None, about("When it was first not found again; a second time decides.")]
+    copy_of: Annotated[str | None, about("A more preferred URL with the same bytes.", None)]
 
 
 class EvidenceData(Shape):
     domain: HostName
     documents: Sequence[DocumentEvidence]
-    total: Annotated[int, Field(description="More than `documents` when there are too many to list.", examples=[1])]
+    total: Annotated[int, about("More than `documents` when there are too many to list.", 1)]
     usage: Annotated[
         dict[str, Any],
-        Field(
-            description="What the site says about further use of its texts; it holds for the bytes too.",
-            examples=[{"training": "unstated", "attribution": "unstated", "stated": {}, "robots": None}],
+        about(
+            "What the site says about further use of its texts; it holds for the bytes too.",
+            {"training": "unstated", "attribution": "unstated", "stated": {}, "robots": None},
         ),
     ]
     untrusted_text: UntrustedText
-
-
-class EvidenceList(Succeeded):
-    data: EvidenceData
 
 
 class OneEvidenceData(Shape):
@@ -111,26 +96,22 @@ class OneEvidenceData(Shape):
     untrusted_text: UntrustedText
 
 
-class OneEvidence(Succeeded):
-    data: OneEvidenceData
-
-
 class Earlier(Shape):
     changed_at: Timestamp
     outcome: _Outcome
-    size: Annotated[int, Field(examples=[2010])]
+    size: Annotated[int, sample(2010)]
     sha256: Sha256
 
 
 class VersionDifference(Shape):
     operations: Annotated[
         Sequence[dict[str, Any]],
-        Field(
-            description="RFC 6902 operations that make it of the earlier version, with the value before as `old`.",
-            examples=[[{"op": "replace", "path": "/name", "value": "Pigeonpost", "old": "Pigeons"}]],
+        about(
+            "RFC 6902 operations that make it of the earlier version, with the value before as `old`.",
+            [{"op": "replace", "path": "/name", "value": "Pigeonpost", "old": "Pigeons"}],
         ),
     ]
-    truncated: Annotated[bool, Field(description="Some operations or values are left out.", examples=[False])]
+    truncated: Annotated[bool, about("Some operations or values are left out.", False)]
 
 
 class VersionItem(Shape):
@@ -139,19 +120,19 @@ class VersionItem(Shape):
     url: _Url
     what: Annotated[
         Literal["first", "content", "outcome", "reading"],
-        Field(description="`reading`: the same bytes are read in another way, by newer rules."),
+        about("`reading`: the same bytes are read in another way, by newer rules."),
     ]
     outcome: _Outcome
-    reason: Annotated[str, Field(examples=[""])]
+    reason: Annotated[str, sample("")]
     format: _Format
-    dialect: Annotated[str | None, Field(examples=["1.0"])]
-    status: Annotated[int | None, Field(examples=[200])]
-    size: Annotated[int, Field(examples=[2048])]
+    dialect: Annotated[str | None, sample("1.0")]
+    status: Annotated[int | None, sample(200)]
+    size: Annotated[int, sample(2048)]
     sha256: Sha256
-    earlier: Annotated[Earlier | None, Field(description="The version that it replaced; null: none is kept.")]
+    earlier: Annotated[Earlier | None, about("The version that it replaced; null: none is kept.")]
     difference: VersionDifference | None
-    why_no_difference: Annotated[str | None, Field(description="A code; `says` explains it.", examples=[None])]
-    says: Annotated[str | None, Field(examples=[None])]
+    why_no_difference: Annotated[str | None, about("A code; `says` explains it.", None)]
+    says: Annotated[str | None, sample(None)]
 
 
 class HistoryData(Shape):
@@ -162,28 +143,29 @@ class HistoryData(Shape):
 
 class HistoryList(Succeeded):
     data: HistoryData
-    next_cursor: Annotated[str | None, Field(description="null: there are no earlier versions.", examples=[None])]
+    next_cursor: Annotated[str | None, about("null: there are no earlier versions.", None)]
 
 
 class UptimeDay(Shape):
-    day: Annotated[str, Field(description="In UTC.", examples=[EXAMPLE_TIME[:10]])]
-    checks: Annotated[int, Field(examples=[2])]
-    up: Annotated[int, Field(examples=[2])]
-    degraded: Annotated[int, Field(examples=[0])]
-    down: Annotated[int, Field(examples=[0])]
+    day: Annotated[str, about("In UTC.", EXAMPLE_TIME[:10])]
+    checks: Annotated[int, sample(2)]
+    up: Annotated[int, sample(2)]
+    degraded: Annotated[int, sample(0)]
+    down: Annotated[int, sample(0)]
     uptime_percentage: Annotated[
-        float | None, Field(description="Of checks that were not down; null: nothing was measured.", examples=[100.0])
+        float | None, about("Of checks that were not down; null: nothing was measured.", 100.0)
     ]
-    response_time_ms: Annotated[int | None, Field(description="The median of the checks.", examples=[184])]
+    response_time_ms: Annotated[int | None, about("The median of the checks.", 184)]
 
 
 class UptimeData(Shape):
     domain: HostName
-    days: Annotated[Sequence[UptimeDay], Field(description="The earliest first, today included.")]
-    checks: Annotated[int, Field(examples=[2])]
-    measured_days: Annotated[int, Field(description="Days with at least one check.", examples=[1])]
-    uptime_percentage: Annotated[float | None, Field(description="null: nothing was measured.", examples=[100.0])]
+    days: Annotated[Sequence[UptimeDay], about("The earliest first, today included.")]
+    checks: Annotated[int, sample(2)]
+    measured_days: Annotated[int, about("Days with at least one check.", 1)]
+    uptime_percentage: Annotated[float | None, about("null: nothing was measured.", 100.0)]
 
 
-class Uptime(Succeeded):
-    data: UptimeData
+EvidenceList = answer_of("EvidenceList", EvidenceData)
+OneEvidence = answer_of("OneEvidence", OneEvidenceData)
+Uptime = answer_of("Uptime", UptimeData)

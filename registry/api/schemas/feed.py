@@ -1,80 +1,80 @@
 """The change feed: events, pages of them and CloudEvents; dumps and records for mirrors."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired, Required
 
-from pydantic import Field, TypeAdapter
-
-from registry.api.schemas.base import EXAMPLE_HOST, EXAMPLE_TIME, InjectionFlags, Shape, Timestamp, Trust, UntrustedText
+from registry.api.schemas.base import (
+    EXAMPLE_HOST,
+    EXAMPLE_TIME,
+    InjectionFlags,
+    Shape,
+    Timestamp,
+    Trust,
+    UntrustedText,
+    about,
+    sample,
+)
 from registry.core.changes.kinds import KINDS
+from registry.edge.bodies import ClosedBody
 
 EXAMPLE_ID = "019aa1b5-5b2e-7c41-9d3a-6f0000000412"
 _PRINT = "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea"
 _OLD_PRINT = "9b871512327c09ce91dd649b3f96a63b7408ef267c8cc5710114e629730cb61f"
 
-EventId = Annotated[
-    str, Field(description="A UUID of version 7: ids rise in the order of the feed.", examples=[EXAMPLE_ID])
-]
-Fingerprint = Annotated[
-    str,
-    Field(description="SHA-256 over the canonical JSON of RFC 8785, in hexadecimal.", examples=[_PRINT]),
-]
+EventId = Annotated[str, about("A UUID of version 7: ids rise in the order of the feed.", EXAMPLE_ID)]
+Fingerprint = Annotated[str, about("SHA-256 over the canonical JSON of RFC 8785, in hexadecimal.", _PRINT)]
 Cursor = Annotated[
-    str,
-    Field(
-        description="Where to go on: opaque, valid for the same `types` only.",
-        examples=["AQGaobVbLnxBnTpvAAAABBLjsMRCmPwcFA"],
-    ),
+    str, about("Where to go on: opaque, valid for the same `types` only.", "AQGaobVbLnxBnTpvAAAABBLjsMRCmPwcFA")
 ]
 
 
 class FeedEntity(Shape):
     kind: Annotated[
         Literal["service", "host", "ownership"],
-        Field(description="A host stands for all hosts below it too, an ownership for what its `scope` says."),
+        about("A host stands for all hosts below it too, an ownership for what its `scope` says."),
     ]
-    id: Annotated[str, Field(description="The host.", examples=[EXAMPLE_HOST])]
+    id: Annotated[str, about("The host.", EXAMPLE_HOST)]
 
 
 class NamedFingerprint(Shape):
-    name: Annotated[str, Field(examples=["track_parcel"])]
+    name: Annotated[str, sample("track_parcel")]
     fingerprint: Fingerprint
 
 
 class ChangedFingerprint(Shape):
-    name: Annotated[str, Field(examples=["create_parcel"])]
-    before: Annotated[Fingerprint, Field(examples=[_OLD_PRINT])]
+    name: Annotated[str, sample("create_parcel")]
+    before: Annotated[Fingerprint, sample(_OLD_PRINT)]
     after: Fingerprint
 
 
 class FeedFingerprints(Shape):
-    before: Annotated[Fingerprint | None, Field(description="null: it was not listed.", examples=[_OLD_PRINT])]
+    before: Annotated[Fingerprint | None, about("null: it was not listed.", _OLD_PRINT)]
     after: Fingerprint
 
 
 class FeedCapabilities(Shape):
-    added: Annotated[Sequence[NamedFingerprint], Field(examples=[[]])]
-    removed: Annotated[Sequence[NamedFingerprint], Field(examples=[[]])]
+    added: Annotated[Sequence[NamedFingerprint], sample([])]
+    removed: Annotated[Sequence[NamedFingerprint], sample([])]
     changed: Sequence[ChangedFingerprint]
 
 
 class FeedOperation(Shape):
     """An operation of RFC 6902, with the previous value."""
 
-    op: Annotated[Literal["add", "remove", "replace"], Field(examples=["replace"])]
-    path: Annotated[
-        str, Field(description="JSON Pointer (RFC 6901).", examples=["/capabilities/create_parcel/description"])
-    ]
-    value: NotRequired[Annotated[Any, Field(examples=["Books a courier for one parcel."])]]
-    old: NotRequired[Annotated[Any, Field(description="The value before.", examples=["Books a courier."])]]
+    op: Annotated[Literal["add", "remove", "replace"], sample("replace")]
+    path: Annotated[str, about("JSON Pointer (RFC 6901).", "/capabilities/create_parcel/description")]
+    value: NotRequired[Annotated[Any, sample("Books a courier for one parcel.")]]
+    old: NotRequired[Annotated[Any, about("The value before.", "Books a courier.")]]
 
 
-class FeedPayload(Shape):
-    state: Annotated[
-        str,
-        Field(
-            json_schema_extra={
-                "enum": [
+class FeedPayload(Shape, total=False):
+    state: Required[
+        Annotated[
+            str,
+            about(
+                "What the entity is after this event; `proven` and `ended` are states of ownerships.",
+                "fresh",
+                enum=[
                     "never_validated",
                     "fresh",
                     "stale",
@@ -85,108 +85,78 @@ class FeedPayload(Shape):
                     "proven",
                     "ended",
                 ],
-            },
-            description="What the entity is after this event; `proven` and `ended` are states of ownerships.",
-            examples=["fresh"],
+            ),
+        ]
+    ]
+    reason: Annotated[str, about("Of `service.delisted`, `host.forgotten` and `ownership.ended`: a code.")]
+    method: Annotated[Literal["dns", "file"], about("Of `ownership.proven`.")]
+    scope: Annotated[
+        Literal["host", "domain"], about("Of an ownership: the host alone, or all hosts of the registrable domain.")
+    ]
+    outcome: Annotated[str, about("Of the visit that ended it.")]
+    how: Annotated[str, about("How an opt-out was declared: robots, file, dns, operator.")]
+    stays_out: Annotated[bool, about("Of `host.forgotten`: an opt-out or a block covers it.")]
+    redacted: Annotated[bool, about("The host opted out or was forgotten: what was said of it is deleted.")]
+    name: Annotated[str, sample("Pigeonpost")]
+    score: Annotated[int, sample(87)]
+    trust_level: Trust
+    formats: Annotated[Sequence[str], about("Formats of its documents.")]
+    injection_flags: InjectionFlags
+    cause: Annotated[
+        Literal["visit", "rescore", "time"], about("A visit, new rules for the same documents, or only time.", "visit")
+    ]
+    fingerprint: Annotated[FeedFingerprints, sample({"before": _OLD_PRINT, "after": _PRINT})]
+    changed: Annotated[
+        Sequence[str],
+        about(
+            "The members that changed; `score` alone: nothing else did. Of `ownership.changed`: `owner_note` or "
+            "`canonical_host`, whose values `/api/services/{domain}` has.",
+            ["capabilities"],
         ),
     ]
-    reason: NotRequired[
-        Annotated[str, Field(description="Of `service.delisted`, `host.forgotten` and `ownership.ended`: a code.")]
+    capabilities: Annotated[
+        FeedCapabilities,
+        sample(
+            {"added": [], "removed": [], "changed": [{"name": "create_parcel", "before": _OLD_PRINT, "after": _PRINT}]}
+        ),
     ]
-    method: NotRequired[Annotated[Literal["dns", "file"], Field(description="Of `ownership.proven`.")]]
-    scope: NotRequired[
-        Annotated[
-            Literal["host", "domain"],
-            Field(description="Of an ownership: the host alone, or all hosts of the registrable domain."),
-        ]
+    difference: Annotated[
+        Sequence[FeedOperation],
+        about(
+            "What changed, as operations of RFC 6902. Where values are too large, only their places.",
+            [
+                {
+                    "op": "replace",
+                    "path": "/capabilities/create_parcel/description",
+                    "value": "Books a courier for one parcel.",
+                    "old": "Books a courier.",
+                }
+            ],
+        ),
     ]
-    outcome: NotRequired[Annotated[str, Field(description="Of the visit that ended it.")]]
-    how: NotRequired[Annotated[str, Field(description="How an opt-out was declared: robots, file, dns, operator.")]]
-    stays_out: NotRequired[Annotated[bool, Field(description="Of `host.forgotten`: an opt-out or a block covers it.")]]
-    redacted: NotRequired[
-        Annotated[bool, Field(description="The host opted out or was forgotten: what was said of it is deleted.")]
-    ]
-    name: NotRequired[Annotated[str, Field(examples=["Pigeonpost"])]]
-    score: NotRequired[Annotated[int, Field(examples=[87])]]
-    trust_level: NotRequired[Trust]
-    formats: NotRequired[Annotated[Sequence[str], Field(description="Formats of its documents.")]]
-    injection_flags: NotRequired[InjectionFlags]
-    cause: NotRequired[
-        Annotated[
-            Literal["visit", "rescore", "time"],
-            Field(description="A visit, new rules for the same documents, or only time.", examples=["visit"]),
-        ]
-    ]
-    fingerprint: NotRequired[Annotated[FeedFingerprints, Field(examples=[{"before": _OLD_PRINT, "after": _PRINT}])]]
-    changed: NotRequired[
-        Annotated[
-            Sequence[str],
-            Field(
-                description="The members that changed; `score` alone: nothing else did. Of `ownership.changed`: "
-                "`owner_note` or `canonical_host`, whose values `/api/services/{domain}` has.",
-                examples=[["capabilities"]],
-            ),
-        ]
-    ]
-    capabilities: NotRequired[
-        Annotated[
-            FeedCapabilities,
-            Field(
-                examples=[
-                    {
-                        "added": [],
-                        "removed": [],
-                        "changed": [{"name": "create_parcel", "before": _OLD_PRINT, "after": _PRINT}],
-                    }
-                ]
-            ),
-        ]
-    ]
-    difference: NotRequired[
-        Annotated[
-            Sequence[FeedOperation],
-            Field(
-                description="What changed, as operations of RFC 6902. Where values are too large, only their places.",
-                examples=[
-                    [
-                        {
-                            "op": "replace",
-                            "path": "/capabilities/create_parcel/description",
-                            "value": "Books a courier for one parcel.",
-                            "old": "Books a courier.",
-                        }
-                    ]
-                ],
-            ),
-        ]
-    ]
-    truncated: NotRequired[
-        Annotated[bool, Field(description="Values, operations or capabilities were left out.", examples=[False])]
-    ]
-    untrusted_text: NotRequired[Annotated[UntrustedText, Field(examples=[["name", "capabilities", "difference"]])]]
+    truncated: Annotated[bool, about("Values, operations or capabilities were left out.", False)]
+    untrusted_text: Annotated[UntrustedText, sample(["name", "capabilities", "difference"])]
 
 
 class FeedEvent(Shape):
     event_id: EventId
-    type: Annotated[str, Field(json_schema_extra={"enum": list(KINDS)}, examples=["service.changed"])]
+    type: Annotated[str, sample("service.changed", enum=list(KINDS))]
     entity: FeedEntity
     occurred_at: Timestamp
     payload: FeedPayload
 
 
 class FeedFreshness(Shape):
-    generated_at: Annotated[Timestamp, Field(examples=["2026-11-20T03:05:00.000Z"])]
-    latest_event_at: Annotated[Timestamp | None, Field(description="null: there is no event yet.")]
-    lag_seconds: Annotated[
-        int | None, Field(description="From the latest event to this answer; not a delay.", examples=[289])
-    ]
-    retention_days: Annotated[int, Field(description="Events are kept for so long.", examples=[365])]
+    generated_at: Annotated[Timestamp, sample("2026-11-20T03:05:00.000Z")]
+    latest_event_at: Annotated[Timestamp | None, about("null: there is no event yet.")]
+    lag_seconds: Annotated[int | None, about("From the latest event to this answer; not a delay.", 289)]
+    retention_days: Annotated[int, about("Events are kept for so long.", 365)]
 
 
 class FeedPage(Shape):
     events: Sequence[FeedEvent]
     cursor: Cursor
-    has_more: Annotated[bool, Field(description="Ask again at once: a page may even be empty.", examples=[False])]
+    has_more: Annotated[bool, about("Ask again at once: a page may even be empty.", False)]
     freshness: FeedFreshness
 
 
@@ -195,20 +165,12 @@ class CloudEvent(Shape):
 
     specversion: Literal["1.0"]
     id: EventId
-    source: Annotated[str, Field(examples=["https://registry.example"])]
-    type: Annotated[
-        str,
-        Field(
-            json_schema_extra={"enum": [f"dev.waypost.{kind}" for kind in KINDS]},
-            examples=["dev.waypost.service.changed"],
-        ),
-    ]
-    subject: Annotated[str, Field(description="The host.", examples=[EXAMPLE_HOST])]
-    time: Annotated[Timestamp, Field(examples=[EXAMPLE_TIME])]
+    source: Annotated[str, sample("https://registry.example")]
+    type: Annotated[str, sample("dev.waypost.service.changed", enum=[f"dev.waypost.{kind}" for kind in KINDS])]
+    subject: Annotated[str, about("The host.", EXAMPLE_HOST)]
+    time: Annotated[Timestamp, sample(EXAMPLE_TIME)]
     datacontenttype: Literal["application/json"]
-    dataschema: Annotated[
-        str, Field(examples=["https://registry.example/openapi.json#/components/schemas/FeedPayload"])
-    ]
+    dataschema: Annotated[str, sample("https://registry.example/openapi.json#/components/schemas/FeedPayload")]
     data: FeedPayload
 
 
@@ -218,74 +180,64 @@ EXAMPLE_CURSOR: Final = "AQGaoBqKe3qBsZrMAAAAAEjjsMRCmPwcFA"
 
 
 class DumpPart(Shape):
-    name: Annotated[str, Field(examples=[EXAMPLE_PART])]
-    url: Annotated[str, Field(examples=[f"https://registry.example/dumps/{EXAMPLE_PART}"])]
+    name: Annotated[str, sample(EXAMPLE_PART)]
+    url: Annotated[str, sample(f"https://registry.example/dumps/{EXAMPLE_PART}")]
     sha256: Annotated[
-        str,
-        Field(pattern="^[0-9a-f]{64}$", examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"]),
+        str, sample("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", pattern="^[0-9a-f]{64}$")
     ]
-    bytes: Annotated[int, Field(description="Compressed.", examples=[1_204])]
-    size: Annotated[int, Field(description="Bytes of NDJSON.", examples=[9_310])]
-    rows: Annotated[int, Field(description="Lines.", examples=[3])]
-    first: Annotated[
-        str, Field(description="Domain and host of the first line.", examples=[f"pigeonpost.example {EXAMPLE_HOST}"])
-    ]
-    last: Annotated[str, Field(examples=["velo.example velo.example"])]
+    bytes: Annotated[int, about("Compressed.", 1_204)]
+    size: Annotated[int, about("Bytes of NDJSON.", 9_310)]
+    rows: Annotated[int, about("Lines.", 3)]
+    first: Annotated[str, about("Domain and host of the first line.", f"pigeonpost.example {EXAMPLE_HOST}")]
+    last: Annotated[str, sample("velo.example velo.example")]
 
 
 class DumpFeed(Shape):
-    cursor: Annotated[str, Field(description="Where the feed continues after the dump.", examples=[EXAMPLE_CURSOR])]
-    sequence: Annotated[int, Field(description="The position that it stands for.", examples=[18_659])]
-    url: Annotated[str, Field(examples=["https://registry.example/api/feed"])]
+    cursor: Annotated[str, about("Where the feed continues after the dump.", EXAMPLE_CURSOR)]
+    sequence: Annotated[int, about("The position that it stands for.", 18_659)]
+    url: Annotated[str, sample("https://registry.example/api/feed")]
 
 
 class DumpTerms(Shape):
-    text: Annotated[str, Field(examples=["The texts are those of the sites, which keep their rights."])]
-    url: Annotated[str | None, Field(description="The terms of the registry's operator, if any.", examples=[None])]
+    text: Annotated[str, sample("The texts are those of the sites, which keep their rights.")]
+    url: Annotated[str | None, about("The terms of the registry's operator, if any.", None)]
 
 
 class DumpManifest(Shape):
-    format: Annotated[str, Field(examples=["waypost-dump"])]
-    version: Annotated[int, Field(examples=[1])]
-    snapshot: Annotated[str, Field(examples=[EXAMPLE_SNAPSHOT])]
-    created_at: Annotated[str, Field(description="ISO 8601, in UTC.", examples=["2026-11-20T03:00:11+00:00"])]
-    registry: Annotated[str, Field(examples=["https://registry.example"])]
+    format: Annotated[str, sample("waypost-dump")]
+    version: Annotated[int, sample(1)]
+    snapshot: Annotated[str, sample(EXAMPLE_SNAPSHOT)]
+    created_at: Annotated[str, about("ISO 8601, in UTC.", "2026-11-20T03:00:11+00:00")]
+    registry: Annotated[str, sample("https://registry.example")]
     feed: DumpFeed
-    restricted: Annotated[
-        bool, Field(description="Contains records whose sites forbid training or make it conditional.", examples=[True])
-    ]
+    restricted: Annotated[bool, about("Contains records whose sites forbid training or make it conditional.", True)]
     terms: DumpTerms
     counts: Annotated[
         Mapping[str, int],
-        Field(
-            description="Services; hosts that opted out or were blocked (names only); services that restrict training, "
-            "or require attribution; records that were left out, with the reason.",
-            examples=[
-                {"attribution_required": 0, "blocked": 0, "opted_out": 1, "services": 2, "training_restricted": 1}
-            ],
+        about(
+            "Services; hosts that opted out or were blocked (names only); services that restrict training, or "
+            "require attribution; records that were left out, with the reason.",
+            {"attribution_required": 0, "blocked": 0, "opted_out": 1, "services": 2, "training_restricted": 1},
         ),
     ]
-    media_type: Annotated[str, Field(examples=["application/x-ndjson"])]
-    compression: Annotated[str, Field(examples=["zstd"])]
+    media_type: Annotated[str, sample("application/x-ndjson")]
+    compression: Annotated[str, sample("zstd")]
     parts: Sequence[DumpPart]
 
 
-class RecordsQuestion(Shape):
-    hosts: Annotated[Sequence[str], Field(min_length=1, max_length=50, examples=[[EXAMPLE_HOST]])]
-
-
-RECORDS_QUESTION_SCHEMA: Final[dict[str, Any]] = TypeAdapter(RecordsQuestion).json_schema()
+class RecordsQuestion(ClosedBody):
+    hosts: Annotated[list[str], sample([EXAMPLE_HOST], min_length=1, max_length=50)]
 
 
 class Records(Shape):
-    sequence: Annotated[int, Field(description="A position of the feed.", examples=[18_659])]
-    cursor: Annotated[str, Field(description="The cursor of this position.", examples=[EXAMPLE_CURSOR])]
+    sequence: Annotated[int, about("A position of the feed.", 18_659)]
+    cursor: Annotated[str, about("The cursor of this position.", EXAMPLE_CURSOR)]
     records: Annotated[
         Sequence[Mapping[str, Any]],
-        Field(
-            description="One object per host, as a line of a dump: `kind` is service, opted_out, blocked or absent.",
-            examples=[[{"kind": "absent", "host": EXAMPLE_HOST}]],
+        about(
+            "One object per host, as a line of a dump: `kind` is service, opted_out, blocked or absent.",
+            [{"kind": "absent", "host": EXAMPLE_HOST}],
         ),
     ]
-    left: Annotated[Sequence[str], Field(description="Hosts to ask for again.", examples=[[]])]
+    left: Annotated[Sequence[str], about("Hosts to ask for again.", [])]
     untrusted_text: UntrustedText

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
 
-from pydantic import Field, TypeAdapter
-
+from registry.actions.frontier.submit import MOST_HOSTS
 from registry.api.schemas.base import (
     EXAMPLE_HOST,
     Confusable,
@@ -15,82 +14,62 @@ from registry.api.schemas.base import (
     Severity,
     Shape,
     StatusUrl,
-    Succeeded,
+    SubmittedName,
     Timestamp,
     Trust,
     UntrustedText,
     Verified,
+    about,
+    answer_of,
+    sample,
 )
 from registry.api.schemas.monitoring import CheckStatus, Incidents
+from registry.edge.bodies import schema_of
 
 
 class UnaskedPath(Shape):
-    path: Annotated[str, Field(examples=["/.well-known/x402"])]
-    format: Annotated[str | None, Field(description="The format hoped for.", examples=["x402"])]
-    visit: Annotated[
-        int, Field(description="Which of the coming visits with the whole plan requests it, from 1.", examples=[1])
-    ]
+    path: Annotated[str, sample("/.well-known/x402")]
+    format: Annotated[str | None, about("The format hoped for.", "x402")]
+    visit: Annotated[int, about("Which of the coming visits with the whole plan requests it, from 1.", 1)]
 
 
 class Unasked(Shape):
     paths: Sequence[UnaskedPath]
-    next_whole_plan_at: Annotated[
-        Timestamp | None, Field(description="null: never on its own.", examples=["2026-11-21T03:00:11.000Z"])
-    ]
+    next_whole_plan_at: Annotated[Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
 
 
 class StatusData(Shape):
     domain: HostName
     confusable: Confusable
-    state: Annotated[
-        Literal["queued", "visiting", "listed", "not_listed", "opted_out", "blocked"], Field(examples=["listed"])
-    ]
-    outcome: Annotated[str | None, Field(description="How the last visit ended.", examples=["found"])]
-    reason: Annotated[str, Field(description="Refines the outcome; may be empty.", examples=[""])]
-    reasons: Annotated[
-        Sequence[str], Field(description="Why it is not listed, or what is wrong with it.", examples=[[]])
-    ]
-    next_visit_at: Annotated[
-        Timestamp | None, Field(description="null: never on its own.", examples=["2026-11-21T03:00:11.000Z"])
-    ]
+    state: Annotated[Literal["queued", "visiting", "listed", "not_listed", "opted_out", "blocked"], sample("listed")]
+    outcome: Annotated[str | None, about("How the last visit ended.", "found")]
+    reason: Annotated[str, about("Refines the outcome; may be empty.", "")]
+    reasons: Annotated[Sequence[str], about("Why it is not listed, or what is wrong with it.", [])]
+    next_visit_at: Annotated[Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
     last_visit_at: Timestamp | None
-    submitted_at: Annotated[Timestamp | None, Field(description="null: never submitted.", examples=[None])]
-    alias_of: Annotated[
-        str | None, Field(description="The host that answers for this one: the apex or www.", examples=[None])
-    ]
-    crawl_failures: Annotated[int, Field(examples=[0])]
+    submitted_at: Annotated[Timestamp | None, about("null: never submitted.", None)]
+    alias_of: Annotated[str | None, about("The host that answers for this one: the apex or www.", None)]
+    crawl_failures: Annotated[int, sample(0)]
     freshness: Freshness
-    unasked: Annotated[
-        Unasked, Field(description="Paths of the probe plan that were not requested yet, and when they will be.")
-    ]
+    unasked: Annotated[Unasked, about("Paths of the probe plan that were not requested yet, and when they will be.")]
     status_url: StatusUrl
     injection_flags: InjectionFlags
     untrusted_text: UntrustedText
-
-
-class HostStatus(Succeeded):
-    data: StatusData
 
 
 class SubmittedData(Shape):
     domain: HostName
     confusable: NotRequired[Confusable]
-    name: Annotated[str, Field(examples=["Pigeonpost"])]
+    name: Annotated[str, sample("Pigeonpost")]
     trust_level: Trust
     trust: ExplainedTrust
     verified: Verified
-    message: Annotated[str, Field(examples=["Listed."])]
+    message: Annotated[str, sample("Listed.")]
     status_url: StatusUrl
-    detail_url_ok: NotRequired[
-        Annotated[bool, Field(description="The first capability detail could be read.", examples=[True])]
-    ]
-    response_time_ms: NotRequired[Annotated[int, Field(examples=[184])]]
+    detail_url_ok: NotRequired[Annotated[bool, about("The first capability detail could be read.", True)]]
+    response_time_ms: NotRequired[Annotated[int, sample(184)]]
     injection_flags: InjectionFlags
     untrusted_text: UntrustedText
-
-
-class Submitted(Succeeded):
-    data: SubmittedData
 
 
 class QueuedData(Shape):
@@ -98,24 +77,13 @@ class QueuedData(Shape):
     confusable: Confusable
     status: Literal["queued"]
     status_url: StatusUrl
-    message: Annotated[str, Field(examples=["Queued with priority; a visit takes up to a minute."])]
-
-
-class Queued(Succeeded):
-    data: QueuedData
+    message: Annotated[str, sample("Queued with priority; a visit takes up to a minute.")]
 
 
 class DomainSubmission(Shape):
     """A host for the registry to visit."""
 
-    domain: Annotated[
-        str,
-        Field(
-            max_length=2_048,
-            description="A host name; a leading http(s):// and a path are removed.",
-            examples=[EXAMPLE_HOST],
-        ),
-    ]
+    domain: Annotated[SubmittedName, about("A host name; a leading http(s):// and a path are removed.")]
 
 
 class ManifestSubmission(Shape):
@@ -123,114 +91,82 @@ class ManifestSubmission(Shape):
 
     manifest: Annotated[
         dict[str, Any],
-        Field(
-            examples=[
-                {
-                    "spec_version": "1.0",
-                    "name": "Pigeonpost",
-                    "description": "Books, prices and tracks parcels with local couriers.",
-                    "base_url": "https://api.pigeonpost.example/v2",
-                    "auth": {"type": "none"},
-                    "capabilities": [
-                        {
-                            "name": "create_parcel",
-                            "description": "Creates a parcel.",
-                            "detail_url": "/caps/create_parcel",
-                        }
-                    ],
-                }
-            ]
+        sample(
+            {
+                "spec_version": "1.0",
+                "name": "Pigeonpost",
+                "description": "Books, prices and tracks parcels with local couriers.",
+                "base_url": "https://api.pigeonpost.example/v2",
+                "auth": {"type": "none"},
+                "capabilities": [
+                    {"name": "create_parcel", "description": "Creates a parcel.", "detail_url": "/caps/create_parcel"}
+                ],
+            }
         ),
     ]
     capability_details: NotRequired[dict[str, dict[str, Any]] | None]
     setup_guide: NotRequired[dict[str, Any] | None]
 
 
-SUBMISSION_SCHEMA: Final[dict[str, Any]] = TypeAdapter(DomainSubmission | ManifestSubmission).json_schema(
-    ref_template="#/components/schemas/{model}"
-)
+SUBMISSION_SCHEMA: Final = schema_of(DomainSubmission | ManifestSubmission)
 """The schema of a request body. The route reads the body itself, so FastAPI cannot derive the schema."""
 
 
 class OptOutSubmission(Shape):
     """A host whose opt-out is to be checked. The site itself has to confirm it; see `/bot`."""
 
-    domain: Annotated[str, Field(max_length=2_048, description="A host name.", examples=[EXAMPLE_HOST])]
-    undo: NotRequired[Annotated[bool, Field(description="The site wants to be listed again.")]]
-
-
-OPT_OUT_SCHEMA: Final[dict[str, Any]] = TypeAdapter(OptOutSubmission).json_schema()
+    domain: SubmittedName
+    undo: NotRequired[Annotated[bool, about("The site wants to be listed again.")]]
 
 
 class OptOutRequest(Shape):
-    undo: Annotated[bool, Field(examples=[False])]
+    undo: Annotated[bool, sample(False)]
     asked_at: Timestamp
-    checked_at: Annotated[Timestamp | None, Field(description="null: waiting for a worker.", examples=[None])]
+    checked_at: Annotated[Timestamp | None, about("null: waiting for a worker.", None)]
     verdict: Annotated[
         str | None,
-        Field(
-            description="opted_out, no_proof, served_elsewhere, unanswered, readmitted, still_says_so, by_operator, "
+        about(
+            "opted_out, no_proof, served_elsewhere, unanswered, readmitted, still_says_so, by_operator, "
             "by_owner or not_opted_out.",
-            examples=[None],
+            None,
         ),
     ]
-    message: Annotated[str, Field(examples=["Queued; a worker checks the site within seconds."])]
-    again_at: Annotated[Timestamp | None, Field(description="When it can be requested again.", examples=[None])]
+    message: Annotated[str, sample("Queued; a worker checks the site within seconds.")]
+    again_at: Annotated[Timestamp | None, about("When it can be requested again.", None)]
 
 
 class OptOutData(Shape):
     domain: HostName
-    opted_out: Annotated[bool, Field(examples=[False])]
-    covered_by: Annotated[
-        str | None,
-        Field(description="The host whose opt-out covers it: itself, or one above it.", examples=[None]),
-    ]
+    opted_out: Annotated[bool, sample(False)]
+    covered_by: Annotated[str | None, about("The host whose opt-out covers it: itself, or one above it.", None)]
     how: Annotated[
-        str | None,
-        Field(
-            json_schema_extra={"enum": ["robots", "file", "dns", "owner", "operator", "origin", "origin_block", None]},
-            examples=[None],
-        ),
+        str | None, sample(None, enum=["robots", "file", "dns", "owner", "operator", "origin", "origin_block", None])
     ]
-    since: Annotated[Timestamp | None, Field(examples=[None])]
-    request: Annotated[
-        OptOutRequest | None, Field(description="The last request that was accepted; null: there was none.")
-    ]
-    status_url: Annotated[str, Field(examples=[f"https://registry.example/api/opt-outs/{EXAMPLE_HOST}"])]
-
-
-class OptOut(Succeeded):
-    data: OptOutData
+    since: Annotated[Timestamp | None, sample(None)]
+    request: Annotated[OptOutRequest | None, about("The last request that was accepted; null: there was none.")]
+    status_url: Annotated[str, sample(f"https://registry.example/api/opt-outs/{EXAMPLE_HOST}")]
 
 
 _FAULT: Final = "A capability lacks name, description or detail_url; it was left out."
-_Line = Annotated[int | None, Field(ge=1, description="In the body as it was sent.", examples=[24])]
-_Column = Annotated[int | None, Field(ge=1, description="In characters.", examples=[5])]
-_Reason = Annotated[str, Field(examples=["adp.capability_required"])]
-_Fix = Annotated[str, Field(examples=["Add the missing member."])]
-_Spec = Annotated[str, Field(examples=["ADP 1.0 section 2 and 7"])]
+_Line = Annotated[int | None, about("In the body as it was sent.", 24, ge=1)]
+_Column = Annotated[int | None, about("In characters.", 5, ge=1)]
+_Reason = Annotated[str, sample("adp.capability_required")]
+_Fix = Annotated[str, sample("Add the missing member.")]
+_Spec = Annotated[str, sample("ADP 1.0 section 2 and 7")]
 
 
 class ValidationFault(Shape):
     path: Annotated[
-        str,
-        Field(
-            description="Dotted, with indexes: `capabilities[2].name`; `$` for the whole document.",
-            examples=["capabilities[2].name"],
-        ),
+        str, about("Dotted, with indexes: `capabilities[2].name`; `$` for the whole document.", "capabilities[2].name")
     ]
-    message: Annotated[str, Field(examples=[_FAULT])]
-    reason: NotRequired[Annotated[str, Field(examples=["adp.capability_required"])]]
-    severity: NotRequired[Annotated[Severity, Field(examples=["error"])]]
-    pointer: NotRequired[
-        Annotated[
-            str, Field(description="The same place as a JSON Pointer (RFC 6901).", examples=["/capabilities/2/name"])
-        ]
-    ]
+    message: Annotated[str, sample(_FAULT)]
+    reason: NotRequired[Annotated[str, sample("adp.capability_required")]]
+    severity: NotRequired[Annotated[Severity, sample("error")]]
+    pointer: NotRequired[Annotated[str, about("The same place as a JSON Pointer (RFC 6901).", "/capabilities/2/name")]]
     line: NotRequired[_Line]
     column: NotRequired[_Column]
-    evidence: NotRequired[Annotated[str, Field(examples=[""])]]
-    count: NotRequired[Annotated[int, Field(ge=1, examples=[1])]]
+    evidence: NotRequired[Annotated[str, sample("")]]
+    count: NotRequired[Annotated[int, sample(1, ge=1)]]
     fix: NotRequired[_Fix]
     spec: NotRequired[_Spec]
 
@@ -239,110 +175,90 @@ class Located(Shape):
     """A finding and its place in the body; line and column are null if it has no single place."""
 
     reason: _Reason
-    severity: Annotated[Severity, Field(examples=["error"])]
-    pointer: Annotated[str, Field(examples=["/capabilities/2/name"])]
+    severity: Annotated[Severity, sample("error")]
+    pointer: Annotated[str, sample("/capabilities/2/name")]
     line: _Line
     column: _Column
-    evidence: Annotated[str, Field(examples=[""])]
-    count: Annotated[int, Field(ge=1, description="Findings that this one stands for.", examples=[1])]
-    says: Annotated[str, Field(examples=[_FAULT])]
+    evidence: Annotated[str, sample("")]
+    count: Annotated[int, about("Findings that this one stands for.", 1, ge=1)]
+    says: Annotated[str, sample(_FAULT)]
     fix: _Fix
     spec: _Spec
 
 
 class LocatedLine(Located):
-    section: Annotated[str, Field(examples=["conformance"])]
-    points: Annotated[float, Field(examples=[3.33])]
+    section: Annotated[str, sample("conformance")]
+    points: Annotated[float, sample(3.33)]
 
 
 class Validated(Shape):
-    valid: Annotated[bool, Field(description="Recognised, and without findings of severity error.", examples=[False])]
+    valid: Annotated[bool, about("Recognised, and without findings of severity error.", False)]
     errors: list[ValidationFault]
-    notes: Annotated[
-        list[ValidationFault],
-        Field(description="Warnings and notes: they do not make it invalid.", examples=[[]]),
-    ]
-    outcome: Annotated[str, Field(examples=["found"])]
-    reason: Annotated[str, Field(description="Refines the outcome; may be empty.", examples=[""])]
-    format: Annotated[str | None, Field(examples=["adp"])]
-    dialect: Annotated[str | None, Field(examples=["1.0"])]
-    score: Annotated[
-        int | None,
-        Field(ge=0, le=100, description="Of this document alone; null if it is no service.", examples=[97]),
-    ]
+    notes: Annotated[list[ValidationFault], about("Warnings and notes: they do not make it invalid.", [])]
+    outcome: Annotated[str, sample("found")]
+    reason: Annotated[str, about("Refines the outcome; may be empty.", "")]
+    format: Annotated[str | None, sample("adp")]
+    dialect: Annotated[str | None, sample("1.0")]
+    score: Annotated[int | None, about("Of this document alone; null if it is no service.", 97, ge=0, le=100)]
     sections: Annotated[
         dict[str, float] | None,
-        Field(
-            description="The points left of each section.",
-            examples=[
-                {"conformance": 26.67, "completeness": 30.0, "safety": 15.0, "operability": 15.0, "identity": 10.0}
-            ],
+        about(
+            "The points left of each section.",
+            {"conformance": 26.67, "completeness": 30.0, "safety": 15.0, "operability": 15.0, "identity": 10.0},
         ),
     ]
-    findings: Annotated[list[Located], Field(description="All of `errors` and `notes`, in the order of the body.")]
-    score_lines: Annotated[list[LocatedLine], Field(description="Every lost point; the most costly first.")]
+    findings: Annotated[list[Located], about("All of `errors` and `notes`, in the order of the body.")]
+    score_lines: Annotated[list[LocatedLine], about("Every lost point; the most costly first.")]
     injection_flags: InjectionFlags
     untrusted_text: UntrustedText
 
 
 EXAMPLE_LIST: Final = "5f0c2f0e-8d52-4a4e-9c0a-3b8f6f1f4d11"
-_STATUS_URL = Annotated[str, Field(examples=[f"https://registry.example/api/submissions/{EXAMPLE_LIST}"])]
-_Index = Annotated[int, Field(ge=0, description="The place in the list, from 0.", examples=[1])]
+_STATUS_URL = Annotated[str, sample(f"https://registry.example/api/submissions/{EXAMPLE_LIST}")]
+_Index = Annotated[int, about("The place in the list, from 0.", 1, ge=0)]
+
+
+_LIST: Final = "Host names; a leading http(s):// and a path are removed."
+_LISTED: Final = [EXAMPLE_HOST, "www.pigeonpost.example"]
 
 
 class ListSubmission(Shape):
     """Hosts to visit."""
 
-    hosts: Annotated[
-        list[Annotated[str, Field(max_length=2_048)]],
-        Field(
-            min_length=1,
-            max_length=1_000,
-            description="Host names; a leading http(s):// and a path are removed.",
-            examples=[[EXAMPLE_HOST, "www.pigeonpost.example"]],
-        ),
-    ]
-
-
-LIST_SCHEMA: Final[dict[str, Any]] = TypeAdapter(ListSubmission).json_schema(
-    ref_template="#/components/schemas/{model}"
-)
+    # guard: list-length
+    hosts: Annotated[list[SubmittedName], about(_LIST, _LISTED, min_length=1, max_length=MOST_HOSTS)]
 
 
 class RefusedHost(Shape):
     index: _Index
     code: Annotated[
         str,
-        Field(
-            description="`repeated`: named before in this list; `opted_out`; `too_many`, `client_domain`, "
+        about(
+            "`repeated`: named before in this list; `opted_out`; `too_many`, `client_domain`, "
             "`client_unresolved`: bounds of submissions; every other code: which rule of host names it breaks.",
-            examples=["special_use"],
+            "special_use",
         ),
     ]
-    says: Annotated[str, Field(examples=["Not the name of a public host."])]
-    retry_at: Annotated[Timestamp | None, Field(description="When it can be submitted again.", examples=[None])]
+    says: Annotated[str, sample("Not the name of a public host.")]
+    retry_at: Annotated[Timestamp | None, about("When it can be submitted again.", None)]
 
 
 class AcceptedList(Shape):
-    id: Annotated[str, Field(examples=[EXAMPLE_LIST])]
+    id: Annotated[str, sample(EXAMPLE_LIST)]
     status_url: _STATUS_URL
-    accepted: Annotated[int, Field(examples=[1])]
-    refused: Annotated[Sequence[RefusedHost], Field(examples=[[]])]
-    message: Annotated[str, Field(examples=["Queued: `status_url` shows the state of each host."])]
-
-
-class SubmittedList(Succeeded):
-    data: AcceptedList
+    accepted: Annotated[int, sample(1)]
+    refused: Annotated[Sequence[RefusedHost], sample([])]
+    message: Annotated[str, sample("Queued: `status_url` shows the state of each host.")]
 
 
 class ShortFinding(Shape):
-    reason: Annotated[str, Field(examples=["adp.capability_required"])]
-    severity: Annotated[Severity, Field(examples=["error"])]
-    document: Annotated[str | None, Field(examples=[f"https://{EXAMPLE_HOST}/.well-known/agent"])]
-    pointer: Annotated[str, Field(examples=["/capabilities/2/name"])]
-    evidence: Annotated[str, Field(examples=[""])]
-    says: Annotated[str, Field(examples=["A capability lacks name, description or detail_url; it was left out."])]
-    fix: Annotated[str, Field(examples=["Add the missing member."])]
+    reason: Annotated[str, sample("adp.capability_required")]
+    severity: Annotated[Severity, sample("error")]
+    document: Annotated[str | None, sample(f"https://{EXAMPLE_HOST}/.well-known/agent")]
+    pointer: Annotated[str, sample("/capabilities/2/name")]
+    evidence: Annotated[str, sample("")]
+    says: Annotated[str, sample("A capability lacks name, description or detail_url; it was left out.")]
+    fix: Annotated[str, sample("Add the missing member.")]
 
 
 class SubmittedHost(Shape):
@@ -351,113 +267,73 @@ class SubmittedHost(Shape):
     confusable: Confusable
     state: Annotated[
         Literal["waiting", "visiting", "listed", "not_listed", "opted_out", "dropped"],
-        Field(
-            description="`dropped`: nothing is stored of it any more, or others took its place in a full queue.",
-            examples=["listed"],
-        ),
+        about("`dropped`: nothing is stored of it any more, or others took its place in a full queue.", "listed"),
     ]
-    outcome: NotRequired[Annotated[str | None, Field(description="How the last visit ended.", examples=["found"])]]
-    reasons: Annotated[
-        Sequence[str], Field(description="Why it is not listed, or what is wrong with it.", examples=[[]])
-    ]
-    findings: Annotated[
-        Sequence[ShortFinding], Field(description="What a check would say: the first 20, errors first.", examples=[[]])
-    ]
-    finding_count: Annotated[int, Field(examples=[0])]
-    alias_of: NotRequired[
-        Annotated[str | None, Field(description="The host that answers for this one.", examples=[None])]
-    ]
+    outcome: NotRequired[Annotated[str | None, about("How the last visit ended.", "found")]]
+    reasons: Annotated[Sequence[str], about("Why it is not listed, or what is wrong with it.", [])]
+    findings: Annotated[Sequence[ShortFinding], about("What a check would say: the first 20, errors first.", [])]
+    finding_count: Annotated[int, sample(0)]
+    alias_of: NotRequired[Annotated[str | None, about("The host that answers for this one.", None)]]
     last_visit_at: Timestamp | None
-    next_visit_at: Annotated[
-        Timestamp | None, Field(description="null: never on its own.", examples=["2026-11-21T03:00:11.000Z"])
-    ]
+    next_visit_at: Annotated[Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
     status_url: StatusUrl
 
 
 class ListData(Shape):
-    id: Annotated[str, Field(examples=[EXAMPLE_LIST])]
+    id: Annotated[str, sample(EXAMPLE_LIST)]
     submitted_at: Timestamp
-    is_complete: Annotated[bool, Field(description="false: some of its hosts are still being queued.", examples=[True])]
-    counts: Annotated[dict[str, int], Field(description="Number of hosts by state.", examples=[{"listed": 1}])]
+    is_complete: Annotated[bool, about("false: some of its hosts are still being queued.", True)]
+    counts: Annotated[dict[str, int], about("Number of hosts by state.", {"listed": 1})]
     hosts: Sequence[SubmittedHost]
-    next_offset: Annotated[
-        int | None, Field(description="`offset` of the next page; null: this is the last one.", examples=[None])
-    ]
-    refused: Annotated[Sequence[RefusedHost], Field(examples=[[]])]
+    next_offset: Annotated[int | None, about("`offset` of the next page; null: this is the last one.", None)]
+    refused: Annotated[Sequence[RefusedHost], sample([])]
     status_url: _STATUS_URL
     untrusted_text: UntrustedText
 
 
-class ListStatus(Succeeded):
-    data: ListData
-
-
-_Status = Annotated[CheckStatus, Field(examples=["up"])]
-_ResponseTime = Annotated[int | None, Field(examples=[184])]
-_Message = Annotated[str, Field(examples=["Queued with priority; a visit takes up to a minute."])]
+_Status = Annotated[CheckStatus, sample("up")]
+_ResponseTime = Annotated[int | None, sample(184)]
+_Message = Annotated[str, sample("Queued with priority; a visit takes up to a minute.")]
 
 
 class VerifiedData(Shape):
     domain: HostName
     verified: Verified
     trust_level: Trust
-    message: Annotated[str, Field(examples=["Visited: its documents are listed as they are now."])]
+    message: Annotated[str, sample("Visited: its documents are listed as they are now.")]
     status_url: StatusUrl
-    detail_url_ok: NotRequired[
-        Annotated[bool, Field(description="The first capability detail could be read.", examples=[True])]
-    ]
-    response_time_ms: NotRequired[Annotated[int, Field(examples=[184])]]
-
-
-class VerifiedNow(Succeeded):
-    data: VerifiedData
+    detail_url_ok: NotRequired[Annotated[bool, about("The first capability detail could be read.", True)]]
+    response_time_ms: NotRequired[Annotated[int, sample(184)]]
 
 
 class RecheckQueuedData(Shape):
     domain: HostName
     confusable: Confusable
     status: Literal["queued"]
-    verified: Annotated[bool, Field(description="As of the visit before.", examples=[True])]
-    trust_level: Annotated[
-        str | None,
-        Field(description="As of the visit before; null: it is not listed.", examples=["verified"]),
-    ]
+    verified: Annotated[bool, about("As of the visit before.", True)]
+    trust_level: Annotated[str | None, about("As of the visit before; null: it is not listed.", "verified")]
     message: _Message
     status_url: StatusUrl
-
-
-class RecheckQueued(Succeeded):
-    data: RecheckQueuedData
 
 
 class CheckedData(Shape):
     domain: HostName
     status: _Status
     response_time_ms: _ResponseTime
-    checked_at: Annotated[Timestamp | None, Field(description="null: nothing was measured yet.")]
+    checked_at: Annotated[Timestamp | None, about("null: nothing was measured yet.")]
     queued: Annotated[
-        bool,
-        Field(
-            description="true: the new check is not made yet, and these are the results of the last one.",
-            examples=[False],
-        ),
+        bool, about("true: the new check is not made yet, and these are the results of the last one.", False)
     ]
     message: _Message
     status_url: StatusUrl
 
 
-class Checked(Succeeded):
-    data: CheckedData
-
-
 class StatusLine(Shape):
     domain: HostName
-    name: Annotated[str, Field(examples=["Pigeonpost"])]
+    name: Annotated[str, sample("Pigeonpost")]
     status: _Status
     response_time_ms: _ResponseTime
-    uptime_percentage: Annotated[
-        float | None, Field(description="Of the last seven days; null: nothing was measured.", examples=[100.0])
-    ]
+    uptime_percentage: Annotated[float | None, about("Of the last seven days; null: nothing was measured.", 100.0)]
     last_checked: Timestamp | None
     trust_level: Trust
     freshness: Freshness
@@ -465,15 +341,23 @@ class StatusLine(Shape):
 
 class RegistryStatusData(Shape):
     overall_status: Literal["healthy", "degraded", "down"]
-    total_monitored: Annotated[int, Field(examples=[1])]
-    healthy: Annotated[int, Field(examples=[1])]
-    degraded: Annotated[int, Field(examples=[0])]
-    down: Annotated[int, Field(examples=[0])]
-    services: Annotated[list[StatusLine], Field(description="At most 100, the worst first.")]
-    last_updated: Annotated[Timestamp | None, Field(description="When the last of these services was visited.")]
+    total_monitored: Annotated[int, sample(1)]
+    healthy: Annotated[int, sample(1)]
+    degraded: Annotated[int, sample(0)]
+    down: Annotated[int, sample(0)]
+    services: Annotated[list[StatusLine], about("At most 100, the worst first.")]
+    last_updated: Annotated[Timestamp | None, about("When the last of these services was visited.")]
     incidents: Incidents
     untrusted_text: UntrustedText
 
 
-class RegistryStatus(Succeeded):
-    data: RegistryStatusData
+HostStatus = answer_of("HostStatus", StatusData)
+Submitted = answer_of("Submitted", SubmittedData)
+Queued = answer_of("Queued", QueuedData)
+OptOut = answer_of("OptOut", OptOutData)
+SubmittedList = answer_of("SubmittedList", AcceptedList)
+ListStatus = answer_of("ListStatus", ListData)
+VerifiedNow = answer_of("VerifiedNow", VerifiedData)
+RecheckQueued = answer_of("RecheckQueued", RecheckQueuedData)
+Checked = answer_of("Checked", CheckedData)
+RegistryStatus = answer_of("RegistryStatus", RegistryStatusData)

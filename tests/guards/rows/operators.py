@@ -85,7 +85,7 @@ GUARDS: Final = (
     Guard(
         "list-length",
         "hosts of one list",
-        NEVER,
+        Edit(r", min_length=1, max_length=MOST_HOSTS"),
         ("tests/api/test_submissions.py::test_bodies_of_another_shape_are_refused",),
     ),
     Guard(

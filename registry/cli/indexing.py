@@ -1,11 +1,12 @@
-"""`waypost verify-index`: compare the search index with the database."""
+"""`waypost verify-index`, and `waypost search-keys`, which alone needs the master key of the search server."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from registry.cli.common import DONE, NO, AsJson, DataFolder, run_async, with_registry
+from registry.cli.common import DONE, NO, AsJson, DataFolder, exit_on_error, read_settings, run_with_registry
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,9 +29,7 @@ def verify_index(
     """
     from registry.cli.terminal import console
 
-    raise typer.Exit(
-        run_async(with_registry(lambda waypost: _show(waypost, console, repair=repair, as_json=as_json), data))
-    )
+    run_with_registry(lambda waypost: _show(waypost, console, repair=repair, as_json=as_json), data)
 
 
 async def _show(waypost: "Waypost", console: "Console", *, repair: bool, as_json: bool) -> int:
@@ -52,3 +51,18 @@ async def _show(waypost: "Waypost", console: "Console", *, repair: bool, as_json
     elif not comparison.wrong:
         console.print("the index matches the database")
     return NO if comparison.wrong else DONE
+
+
+def search_keys(
+    out: Annotated[Path, typer.Option(help="Folder for the keys; only the owner can read the files.")],
+) -> None:
+    """Create least-privilege API keys of a Meilisearch server.
+
+    Needs its master key; repeatable.
+    """
+    from registry.cli.terminal import console
+    from registry.wiring.searching import hand_out_search_keys
+
+    with exit_on_error():
+        for path in hand_out_search_keys(read_settings(), out):
+            console.print(str(path), soft_wrap=True)

@@ -1,23 +1,29 @@
-"""`/api/owner/{domain}`: what the owner of a host sees and changes, with the owner's token."""
+"""`/api/claims`: prove that a host is yours; `/api/owner/{domain}`: see and change what its owner decides.
+
+The API fetches nothing: a worker reads the published value.
+"""
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeVar
 
-from fastapi import Request, Response
+from fastapi import Path, Request, Response
 
-from registry.actions.ownership.claiming import TooMany
+from registry.actions.ownership.claiming import BadClaim, ClaimView, NotTheClaimant, TooMany
 from registry.actions.ownership.owning import BadSetting, NotAnOwner, OtherHost, OwnershipActions, OwnershipOverview
 from registry.actions.webhooks import BadReceiver, ClosedReceiver, ForeignReceiver, WebhookRecord
-from registry.api.claims import MAX_NAME_CHARS, NOT_STORED, body_of, too_many
-from registry.api.documents import errors, example, keyed
-from registry.api.params import DomainPath, host_in
+from registry.api.documents import describe_body, describe_read, describe_write
+from registry.api.params import DomainPath, Wait, host_in
+from registry.api.rows import project
 from registry.api.schemas import ownership as schemas
-from registry.core.access.claims import OWNER
+from registry.api.submit import bounded_name
+from registry.core.access.claims import CLAIM, OWNER
 from registry.core.access.tokens import Token, parse_token
 from registry.core.changes.kinds import Types, UnknownKind
 from registry.core.names.domains import InvalidName, host_syntax
+from registry.edge.bodies import read_as
+from registry.edge.connections import long_poll
 from registry.edge.problems import (
     BODY_TOO_LARGE,
     FORBIDDEN,
@@ -28,28 +34,148 @@ from registry.edge.problems import (
     RATE_LIMITED,
     UNAUTHORIZED,
     UNKNOWN_SERVICE,
-    UNREADABLE_BODY,
     Problem,
 )
-from registry.edge.requests import base_url, bearer, registry_of, unauthorized
-from registry.edge.responses import json_response, secret_response, service_url, timestamp
-from registry.edge.routing import read_body, strict_router
+from registry.edge.requests import base_url, bearer, client_of, registry_of, unauthorized
+from registry.edge.responses import data_response, secret_response, service_url, timestamp
+from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
-MAX_URL_CHARS: Final = 2_048
-MAX_TYPES: Final = 30
+NOT_STORED: Final = "no-store"
+
+_SAYS: Final = {
+    None: "Not checked yet.",
+    "published": "The value was read.",
+    "missing": "The value is not there: the record or file is missing, or has other content.",
+    "unanswered": "No definite answer came. Nothing changed; try again.",
+}
+
+router = strict_router(tags=["owners"])
+
+ClaimPath = Annotated[str, Path(max_length=40, description="The id of the claim.", examples=["0123456789abcdef"])]
+
+
+def too_many(refusal: TooMany) -> Problem:
+    headers = {"Retry-After": str(max(1, round(refusal.retry_after.total_seconds())))}
+    return Problem(RATE_LIMITED, str(refusal), headers=headers, limit="ownership")
+
+
+@router.post(
+    "/api/claims",
+    **describe_write(
+        schemas.Claim, INVALID_NAME, MIRRORED, BODY_TOO_LARGE,
+        status=201, says="Publish the value, then have it checked.", body=describe_body(schemas.ClaimSubmission),
+        own={INVALID_NAME.slug: {"code": "special_use"}}
+    ),
+    summary="Claim a host",
+    description="Returns the text to publish and the claim token, a secret that is shown once. Only its bearer can "
+    "have the claim checked. What others published proves nothing for it: each claim has its own text. It can be "
+    "proven for seven days; the text has to stay published, because it is verified again.",
+)  # fmt: skip
+async def claim(request: Request) -> Response:
+    body = await read_as(request, schemas.ClaimSubmission)
+    name = bounded_name(body["domain"])
+    try:
+        claimed, token = await registry_of(request).claims.claim(
+            name.strip(), body["method"], body.get("scope", "host"), client=client_of(request)
+        )
+    except InvalidName as refusal:
+        raise Problem(INVALID_NAME, f"Not a host to claim: {refusal}.", code=refusal.code) from None
+    except BadClaim as refusal:
+        raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
+    except TooMany as refusal:
+        raise too_many(refusal) from None
+    data = _data(claimed, base_url(request))
+    data["claim_token"] = token.text
+    return secret_response(data, status=201, headers={"Location": data["url"]})
+
+
+@router.get(
+    "/api/claims/{id}",
+    **describe_read(schemas.Claim, UNAUTHORIZED, needs_token=True, revalidates=False),
+    summary="The state of a claim",
+    description="Needs the claim token.",
+)
+async def status(request: Request, id: ClaimPath) -> Response:
+    token = _token(request, id)
+    try:
+        claimed = await registry_of(request).claims.claim_status(token)
+    except NotTheClaimant:
+        raise unauthorized() from None
+    return data_response(request, _data(claimed, base_url(request)), cache=NOT_STORED)
+
+
+@router.post(
+    "/api/claims/{id}/check",
+    **describe_write(
+        schemas.Claim, UNAUTHORIZED, INVALID_BODY, MIRRORED, says="Checked, or still waiting.", needs_token=True
+    ),
+    summary="Have a claim checked",
+    description="A worker reads the record or the file, with priority; the answer waits up to `wait` seconds for it. "
+    "The first answer after the proof has the owner's token, a secret that is shown once. Needs the claim token.",
+)
+async def check(request: Request, id: ClaimPath, wait: Wait = None) -> Response:
+    token, waypost = _token(request, id), registry_of(request)
+    seconds = waypost.settings.submit_wait if wait is None else wait
+    try:
+        with long_poll(request.scope) as may_wait:
+            claimed, owner = await waypost.claims.check_claim(token, seconds=seconds if may_wait else 0)
+    except NotTheClaimant:
+        raise unauthorized() from None
+    except BadClaim as refusal:
+        raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
+    except TooMany as refusal:
+        raise too_many(refusal) from None
+    data = _data(claimed, base_url(request))
+    if owner is not None:
+        data["owner_token"] = owner.text
+    return secret_response(data)
+
+
+def _token(request: Request, claim_id: str) -> Token:
+    """Return the claim token that the path names. Raise Problem."""
+    token = bearer(request, CLAIM)
+    if token.id != claim_id:
+        raise unauthorized()
+    return token
+
+
+def _data(claimed: ClaimView, base: str) -> schemas.ClaimData:
+    record = claimed.record
+    return {
+        "id": record.id,
+        "domain": record.host,
+        "method": record.method,
+        "scope": record.scope,
+        "state": claimed.state,
+        "publish": claimed.publish,
+        "at": claimed.at,
+        "expires_at": timestamp(record.expires_at),
+        "waiting": claimed.state == "open" and record.due_at is not None,
+        "checked_at": timestamp(record.checked_at),
+        "answer": record.answer,
+        "says": _SAYS[record.answer],
+        "ended_at": timestamp(record.ended_at),
+        "end_reason": record.end_reason,
+        "url": f"{base}/api/claims/{record.id}",
+    }
+
+
+# --- what the owner sees and changes
 
 _REFUSED: Final = (UNAUTHORIZED, FORBIDDEN, MIRRORED, UNKNOWN_SERVICE)
-_BAD_BODY: Final = (UNREADABLE_BODY, INVALID_BODY, BODY_TOO_LARGE)
-_CHANGE: Final = {200: example(schemas.Changed), **errors(*_REFUSED)}
-_CHANGE_WITH_BODY: Final = {200: example(schemas.Changed), **errors(*_REFUSED, *_BAD_BODY)}
-_WRITE: Final = {"x-side-effects": True}
-_DELETE: Final = {**_WRITE, "x-openai-isConsequential": True}
+_CHANGE: Final = describe_write(schemas.Changed, *_REFUSED, needs_token=True)
+_DELETE: Final = describe_write(schemas.Changed, *_REFUSED, needs_token=True, is_consequential=True)
+
+
+def _describe_change(body: Any, *, required: bool = True) -> dict[str, Any]:
+    return describe_write(
+        schemas.Changed, *_REFUSED, BODY_TOO_LARGE, body=describe_body(body, required=required), needs_token=True
+    )
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-router = strict_router(tags=["owners"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,32 +204,27 @@ class _Owner:
     def changed(self, is_changed: bool, says: str, **more: Any) -> Response:
         """Return the response to a change."""
         data = {"domain": self.host, "changed": is_changed, "says": says, **more}
-        return secret_response({"success": True, "data": data})
+        return secret_response(data)
 
 
 @router.get(
     "/api/owner/{domain}",
-    response_model=schemas.Owned,
-    responses={200: example(schemas.Owned), **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE)},
+    **describe_read(schemas.Owned, UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE, needs_token=True, revalidates=False),
     summary="What the owner of a host sees",
     description="The ownership and its next verification, the settings, the webhook, and the decisions about the host. "
     "Needs the owner's token, as does everything below this address.",
-    openapi_extra=keyed(),
 )
 async def owned(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
     found = await owner.run(OwnershipActions.overview)
-    content: schemas.Owned = {"success": True, "data": _owned(found, base_url(request))}
-    return json_response(request, content, cache=NOT_STORED)
+    return data_response(request, _owned(found, base_url(request)), cache=NOT_STORED)
 
 
 @router.post(
     "/api/owner/{domain}/recheck",
-    response_model=schemas.Changed,
-    responses={200: example(schemas.Changed), **errors(*_REFUSED, OPTED_OUT)},
+    **describe_write(schemas.Changed, *_REFUSED, OPTED_OUT, needs_token=True),
     summary="Visit the host at once",
     description="Queues a visit with the whole plan before everything that is scheduled. The daily budgets apply.",
-    openapi_extra=keyed(_WRITE),
 )
 async def recheck(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
@@ -123,7 +244,7 @@ async def recheck(request: Request, domain: DomainPath) -> Response:
 
 
 @router.post(
-    "/api/owner/{domain}/hide", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_WRITE),
+    "/api/owner/{domain}/hide", **_CHANGE,
     summary="Hide the host",
     description="It leaves every answer at once, and is visited and judged as before. Hosts below it stay.",
 )  # fmt: skip
@@ -134,7 +255,7 @@ async def hide(request: Request, domain: DomainPath) -> Response:
 
 
 @router.post(
-    "/api/owner/{domain}/show", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_WRITE),
+    "/api/owner/{domain}/show", **_CHANGE,
     summary="Show the host again", description="Ends `hide`. What operators of this registry decided stays.",
 )  # fmt: skip
 async def show(request: Request, domain: DomainPath) -> Response:
@@ -145,37 +266,29 @@ async def show(request: Request, domain: DomainPath) -> Response:
 
 @router.put(
     "/api/owner/{domain}/note",
-    response_model=schemas.Changed,
-    responses=_CHANGE_WITH_BODY,
+    **_describe_change(schemas.NoteSubmission),
     summary="Leave a public note",
     description="At most 500 characters, shown as the owner's words. An empty one deletes it.",
-    openapi_extra=keyed({**_WRITE, **body_of(schemas.NOTE_SCHEMA, schemas.NoteSubmission)}),
 )
 async def note(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    text = (await _body(request, {"note"})).get("note")
-    if not isinstance(text, str):
-        raise Problem(INVALID_BODY, "The body must be an object with `note` (text).")
+    text = (await read_as(request, schemas.NoteSubmission))["note"]
     shown = await owner.run(OwnershipActions.set_note, text)
     return owner.changed(True, "Shown with the service." if shown else "There is no note.", note=shown)
 
 
 @router.put(
     "/api/owner/{domain}/canonical",
-    response_model=schemas.Changed,
-    responses=_CHANGE_WITH_BODY,
+    **_describe_change(schemas.CanonicalSubmission),
     summary="Pin the canonical host",
     description="Another host of the registrable domain, proven too, that stands for this one; null ends that. It "
     "takes effect once the owner of the other host agrees: with an ownership of both hosts, or with its token as "
     "`consent`.",
-    openapi_extra=keyed({**_WRITE, **body_of(schemas.CANONICAL_SCHEMA, schemas.CanonicalSubmission)}),
 )
 async def canonical(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    body = await _body(request, {"canonical", "consent"})
-    name, agreed = body.get("canonical"), body.get("consent")
-    if "canonical" not in body or not (name is None or (isinstance(name, str) and len(name) <= MAX_NAME_CHARS)):
-        raise Problem(INVALID_BODY, "The body must be an object with `canonical` (a host name, or null).")
+    body = await read_as(request, schemas.CanonicalSubmission)
+    name, agreed = body["canonical"], body.get("consent")
     consent = (
         None if agreed is None else _other_token(agreed, "`consent` must be the owner's token of the canonical host.")
     )
@@ -195,38 +308,37 @@ async def canonical(request: Request, domain: DomainPath) -> Response:
 
 @router.put(
     "/api/owner/{domain}/webhook",
-    response_model=schemas.Webhook,
-    responses={200: example(schemas.Webhook), **errors(*_REFUSED, OPTED_OUT, *_BAD_BODY)},
+    **describe_write(
+        schemas.Webhook,
+        *_REFUSED,
+        OPTED_OUT,
+        BODY_TOO_LARGE,
+        body=describe_body(schemas.WebhookSubmission),
+        needs_token=True,
+    ),
     summary="Have changes sent to a webhook",
     description="Events of this host and those below it. The receiver is on this host or below it; elsewhere only with "
     "the owner's token of its host as `receiver_token`. It has to answer a challenge first. It replaces an earlier "
     "one; the secret is shown once. The same `url` again sends no challenge, unless the webhook was disabled; it makes "
     "a new secret; for 24 hours the earlier one signs too.",
-    openapi_extra=keyed({**_WRITE, **body_of(schemas.WEBHOOK_SCHEMA, schemas.WebhookSubmission)}),
 )
 async def webhook(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    body = await _body(request, {"url", "types", "receiver_token"})
-    url, types = body.get("url"), body.get("types", [])
-    if not isinstance(url, str) or len(url) > MAX_URL_CHARS:
-        raise Problem(INVALID_BODY, "The body must be an object with `url` (text).")
-    if not isinstance(types, list) or len(types) > MAX_TYPES or not all(isinstance(kind, str) for kind in types):
-        raise Problem(INVALID_BODY, "`types` must be a list of kinds of events.")
+    body = await read_as(request, schemas.WebhookSubmission)
     receiver_token = None
     if "receiver_token" in body:
         needed = "`receiver_token` must be the owner's token of the receiver's host."
         receiver_token = _other_token(body["receiver_token"], needed)
     with _refusals():
-        wanted = Types.of(types)
-    record = await owner.run(OwnershipActions.set_webhook, url, wanted, receiver_token)
+        wanted = Types.of(body.get("types", []))
+    record = await owner.run(OwnershipActions.set_webhook, body["url"], wanted, receiver_token)
     data = _webhook(record)
     data["secret"] = record.secret
-    content: schemas.Webhook = {"success": True, "data": data}
-    return secret_response(content)
+    return secret_response(data)
 
 
 @router.delete(
-    "/api/owner/{domain}/webhook", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_DELETE),
+    "/api/owner/{domain}/webhook", **_DELETE,
     summary="Delete the webhook", description="Nothing more is sent.",
 )  # fmt: skip
 async def no_webhook(request: Request, domain: DomainPath) -> Response:
@@ -236,7 +348,7 @@ async def no_webhook(request: Request, domain: DomainPath) -> Response:
 
 
 @router.post(
-    "/api/owner/{domain}/token", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_WRITE),
+    "/api/owner/{domain}/token", **_CHANGE,
     summary="Replace the owner's token", description="The new one is shown once; the old one is no longer valid.",
 )  # fmt: skip
 async def rotate(request: Request, domain: DomainPath) -> Response:
@@ -246,7 +358,7 @@ async def rotate(request: Request, domain: DomainPath) -> Response:
 
 
 @router.delete(
-    "/api/owner/{domain}/token", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_DELETE),
+    "/api/owner/{domain}/token", **_DELETE,
     summary="Give the ownership up",
     description="Ends the ownership and all that its owner has set: a hidden host is shown, note, pin and webhook go.",
 )  # fmt: skip
@@ -258,36 +370,24 @@ async def give_up(request: Request, domain: DomainPath) -> Response:
 
 @router.post(
     "/api/owner/{domain}/opt-out",
-    response_model=schemas.Changed,
-    responses=_CHANGE_WITH_BODY,
+    **_describe_change(schemas.OptOutByOwner, required=False),
     summary="Opt out, or end an owner's opt-out",
     description="Deletes everything stored about the host and those below it, the ownership included; they are not "
     "visited again. Refused while a host below has an owner that the token does not cover. To return, prove the "
     "ownership by DNS again, then send `undo`.",
-    openapi_extra=keyed({**_WRITE, **body_of(schemas.OPT_OUT_SCHEMA, schemas.OptOutByOwner, required=False)}),
 )
 async def opt_out(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    undo = (await _body(request, {"undo"}) if await request.body() else {}).get("undo", False)
-    if not isinstance(undo, bool):
-        raise Problem(INVALID_BODY, "`undo` must be true or false.")
-    if undo:
+    if await request.body() and (await read_as(request, schemas.OptOutByOwner)).get("undo"):
         await owner.run(OwnershipActions.come_back)
         return owner.changed(True, "It may be visited again.")
     await owner.run(OwnershipActions.opt_out)
     return owner.changed(True, "Deleted, and never visited again.")
 
 
-async def _body(request: Request, known: set[str]) -> dict[str, Any]:
-    body = await read_body(request)
-    if not isinstance(body, dict) or set(body) - known:
-        raise Problem(INVALID_BODY, f"The body must be an object with {', '.join(sorted(known))}.")
-    return body
-
-
-def _other_token(text: object, needed: str) -> Token:
+def _other_token(text: str, needed: str) -> Token:
     """Return the owner's token of another host. Raise Problem, which says what is `needed`, for anything else."""
-    token = parse_token(text, OWNER) if isinstance(text, str) else None
+    token = parse_token(text, OWNER)
     if token is None:
         raise Problem(INVALID_BODY, needed)
     return token
@@ -336,19 +436,9 @@ def _owned(found: OwnershipOverview, base: str) -> schemas.OwnedData:
         "canonical_host": setting.canonical if setting else None,
         "pinned_host": setting.pinned if setting else None,
         "webhook": _webhook(found.webhook) if found.webhook else None,
-        "decisions": [
-            {"at": timestamp(entry.at), "actor": entry.actor, "action": entry.action, "reason": entry.reason}
-            for entry in found.audit
-        ],
+        "decisions": [project(schemas.OwnerDecision, entry) for entry in found.audit],
         "reports": [
-            {
-                "code": report.code,
-                "state": report.state,
-                "answer": report.answer or None,
-                "clients": report.filings,
-                "filed_at": timestamp(report.filed_at),
-                "updated_at": timestamp(report.updated_at),
-            }
+            project(schemas.ReportAboutHost, report, answer=report.answer or None, clients=report.filings)
             for report in found.reports
         ],
         "service_url": service_url(base, found.host),
@@ -357,11 +447,4 @@ def _owned(found: OwnershipOverview, base: str) -> schemas.OwnedData:
 
 
 def _webhook(record: WebhookRecord) -> schemas.WebhookState:
-    return {
-        "id": record.id,
-        "url": record.url,
-        "types": list(record.types),
-        "state": record.state,
-        "disabled_reason": record.disabled_reason,
-        "created_at": timestamp(record.created_at),
-    }
+    return project(schemas.WebhookState, record, types=list(record.types))

@@ -1,4 +1,4 @@
-"""The generated pages of docs/: `python -m registry.cli.pages` writes them, `--check` compares.
+"""The generated pages of docs/: `python -m docs.generate` writes them, `--check` compares.
 
 Their only source is the code: formats, requirements, rubric, visit intervals, settings, commands and the OpenAPI
 document. They are the same on every machine: no clock, no environment, no set order.
@@ -10,15 +10,15 @@ from types import MappingProxyType
 
 import typer
 
-from registry.api import openapi
-from registry.cli.pages.commands import commands_page
-from registry.cli.pages.formats import formats_page
-from registry.cli.pages.requirements import requirements_page
-from registry.cli.pages.revisit import revisit_page
-from registry.cli.pages.rubric import rubric_page
-from registry.cli.pages.settings import settings_page
+from docs.generate.commands import commands_page
+from docs.generate.formats import formats_page
+from docs.generate.requirements import requirements_page
+from docs.generate.revisit import revisit_page
+from docs.generate.rubric import rubric_page
+from docs.generate.settings import settings_page
+from registry.api.app import openapi_document
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+DOCS = Path(__file__).resolve().parents[1]
 
 PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
     {
@@ -28,7 +28,7 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "revisit.md": revisit_page,
         "settings.md": settings_page,
         "cli.md": commands_page,
-        "openapi.json": lambda: openapi.document().decode(),
+        "openapi.json": lambda: openapi_document().decode(),
     }
 )
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from registry.cli.pages.markdown import page, table
+from docs.generate.markdown import page, table
 from registry.settings import Settings, variable
 
 

@@ -1,6 +1,6 @@
 """docs/formats.md: every format that is read, in the order of recognition, with its paths and its own rules."""
 
-from registry.cli.pages.markdown import codes, page, table
+from docs.generate.markdown import codes, page, table
 from registry.core.assessing.recognise import ROWS, Foreign
 from registry.core.format_support.format import ROLES, Format
 from registry.core.formats import FORMATS

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from registry.cli.pages.markdown import page, table
+from docs.generate.markdown import page, table
 from registry.core.format_support.format import Format
 from registry.core.format_support.requirements import Requirement, RequirementVerdict
 from registry.core.model.findings import Rule

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from registry.cli.pages.markdown import page, table
+from docs.generate.markdown import page, table
 from registry.core.model.findings import Rule, Section
 from registry.core.scoring.rubric import BESIDE, METHOD, QUESTIONS, RUBRIC, SECTION_POINTS, VERSION
 

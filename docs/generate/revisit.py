@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from registry.cli.pages.markdown import page, table
-from registry.cli.pages.timeline import HOST, START, Answer, TimelineVisit, timeline
+from docs.generate.markdown import page, table
+from docs.generate.timeline import HOST, START, Answer, TimelineVisit, timeline
 from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.scheduling.policy import (
     FOUND_LEAST,

@@ -7,8 +7,8 @@ from typing import Any
 import typer
 from rich.text import Text
 
+from docs.generate.markdown import page, table
 from registry import cli
-from registry.cli.pages.markdown import page, table
 
 
 def commands_page() -> str:
