@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.embedding.arrays import encode_arrays
 from registry.search import embedding
-from registry.search.column_store import ArrayFileError, encode_arrays, read_arrays
+from registry.search.column_store import ArrayFileError, read_arrays
 from registry.search.embedding import (
     MODEL,
     RECIPE,
@@ -126,7 +127,7 @@ def test_a_matching_text_is_nearer_than_another(query: str, answer: str, other: 
 def test_each_request_finds_its_answer_among_all() -> None:
     embedder = default_embedder()
     queries = embedder.encode([triple[0] for triple in ALIKE])
-    answers = embedder.encode_documents([triple[1] for triple in ALIKE])
+    answers = embedder.encode([triple[1] for triple in ALIKE])
     best = (queries @ answers.T).argmax(axis=1)
     # A sum of words errs at times ("last night" leads to hotels); by chance one in ten would be right.
     assert (best == np.arange(len(ALIKE))).mean() >= 0.8

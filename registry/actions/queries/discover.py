@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor, TrustLevel
+from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor
 from registry.core.names.domains import registrable_domain
 from registry.core.names.impersonation import asked_for
 from registry.core.ranking import (
@@ -34,6 +34,7 @@ from registry.core.ranking import (
 )
 from registry.core.ranking.naming import addressed
 from registry.core.ranking.spelling import Suggestions, corrected, corrections, suggest
+from registry.core.search_filters import make_check
 from registry.search.backend import Backend, Pool
 from registry.store.cards import Card
 from registry.store.unit_of_work import Store
@@ -326,7 +327,7 @@ async def _results_at(store: Store, ranking: Ranking, positions: range, filters:
         hits = [_standing_for(hit, stands_for.get(hit.host, ())) for hit in hits]
     folded = [host for hit in hits for host in hit.alike[:ALIKE]]
     visible = await store.cards.seen(_keys(folded)) if folded else {}
-    levels = filters.shown_levels
+    passes = make_check(filters)  # the index may lag behind
     return [
         SearchResult(
             card,
@@ -334,7 +335,7 @@ async def _results_at(store: Store, ranking: Ranking, positions: range, filters:
             _capabilities(card, hit.capabilities),
             tuple(host for host in hit.alike[:ALIKE] if host in visible),
         )
-        if (card := cards.get(hit.host)) and _passes(card, filters, levels) and (allowed is None or hit.host in allowed)
+        if (card := cards.get(hit.host)) and passes(card) and (allowed is None or hit.host in allowed)
         else None
         for hit in hits
     ]
@@ -347,20 +348,6 @@ def _standing_for(hit: Hit, others: Sequence[str]) -> Hit:
 async def _allowed(store: Store, hosts: Collection[str], filters: Filters) -> dict[str, frozenset[str]]:
     async with store.read() as uow:
         return await uow.catalogue.capabilities(_keys(hosts), filters)
-
-
-def _passes(card: Card, filters: Filters, levels: Collection[TrustLevel]) -> bool:
-    """Return whether the card passes the filters, because the index may lag behind. `levels`: empty means all."""
-    return (
-        (not levels or card.trust_level in levels)
-        and (not filters.formats or not set(filters.formats).isdisjoint(card.formats))
-        and (not filters.protocols or not set(filters.protocols).isdisjoint(card.protocols))
-        and (not filters.auth_types or card.auth_type in filters.auth_types)
-        and (not filters.pricing_types or card.pricing_type in filters.pricing_types)
-        and (not filters.categories or card.category in filters.categories)
-        and (filters.min_score is None or card.score >= filters.min_score)
-        and (filters.max_score is None or card.score <= filters.max_score)
-    )
 
 
 def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[FoundCapability, ...]:

@@ -32,7 +32,7 @@ BANK = listing("bank.example", "Bank: keeps money", ("pay", "Pays a bill"), ("sa
 
 
 def record(listed: Listing, embedder: WordEmbedder = WORDS) -> Record:
-    return make_record(listed, embedder.encode_documents(texts_of(listed)), embedder.id)
+    return make_record(listed, embedder.encode(texts_of(listed)), embedder.id)
 
 
 def ranked(text: str, *listings: Listing, embedder: WordEmbedder = WORDS) -> Ranking:
@@ -101,7 +101,7 @@ def test_every_sentence_of_a_query_is_a_need() -> None:
     )
     assert set(ranking.hosts[:2]) == {"rain.example", "bank.example"}
     evidence = ranking.features
-    assert (need.signal(evidence)[:2] > evidence.parts.folded(evidence.whole, np.maximum)[:2]).all()
+    assert (need(evidence)[:2] > evidence.parts.folded(evidence.whole, np.maximum)[:2]).all()
 
 
 def test_the_topic_weighs_less_with_more_needs() -> None:
@@ -138,7 +138,7 @@ def test_a_listing_of_unrelated_capabilities_does_not_rank_first_for_each() -> N
         question, side_by_side(candidates, WORDS.id), CorpusStats.of(candidate.record for candidate in candidates)
     ).features
     nearest = evidence.parts.folded(evidence.needs, np.maximum)
-    ratio = need.signal(evidence) / nearest
+    ratio = need(evidence) / nearest
     assert ratio[1:].tolist() == [1.0, 1.0]
     assert ratio[0] < 0.5
 
@@ -149,7 +149,7 @@ def test_capabilities_of_unknown_words_do_not_lower_the_rank() -> None:
     evidence = rank(
         parse_query("tulip", WORDS), side_by_side(candidates, WORDS.id), CorpusStats.of([candidates[0].record])
     ).features
-    assert need.signal(evidence)[0] == pytest.approx(1.0, abs=0.01)
+    assert need(evidence)[0] == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_single_sentence_is_its_only_need() -> None:

@@ -140,7 +140,7 @@ REQUIREMENTS: Final = (
     Requirement("atp-3.8-privacy-url", "3.8", LIMIT, "privacyUrl is a URI"),
     Requirement("atp-3.8-conditions", "3.8", LIMIT, "conditional training links its conditions"),
     Requirement("atp-3.8-deny", "3.8", MUST, "nothing is trained on data of a site that denies it",
-                ours("Nothing is fitted from documents, the weights in registry/core/ranking/signals/ are constants, "
+                ours("Nothing is fitted from documents, the weights in registry/core/ranking/signals.py are constants, "
                      "the sentence vectors come from openly licensed texts (registry/search/model/MODEL_CARD.md), and "
                      "/api/services/{domain} shows the policy. A dump, when there is one, must leave these services "
                      "out, and whoever fits anything from documents must honour policies.training first.")),
