@@ -19,7 +19,7 @@ from registry.ard.errors import invalid
 from registry.core.format_support.artifact_types import formats_of_type
 from registry.core.model.listing import Filters
 from registry.core.names.air import parse_air_urn, publisher_of, repaired
-from registry.core.search_filters import COUNTED, FILTERS, Choice, Day, SearchFilter, Texts
+from registry.core.search_filters import COUNTED, FILTERS, Choice, DateValue, SearchFilter, Texts
 from registry.edge import parsers
 from registry.edge.problems import INVALID_PARAMETER, Problem
 
@@ -135,7 +135,7 @@ def _term(row: SearchFilter) -> Term:
             return Term(facet, _each(field_name, _optional(lambda text: by_text.get(text.strip().lower()))))
         case Texts(parse):
             return Term(facet, _each(field_name, _optional(parse)))
-        case Day():
+        case DateValue():
             return Term(facet, lambda values: {field_name: min(map(_earliest, values))})
     raise TypeError(f"{row.name}: numbers are not terms")
 

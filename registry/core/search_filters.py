@@ -65,13 +65,13 @@ class DaysBack:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class DateValue:
     """A date. `or_time`: or a time with its zone."""
 
     or_time: bool = False
 
 
-Kind = Choice | Texts | WholeNumber | DaysBack | Day
+Kind = Choice | Texts | WholeNumber | DaysBack | DateValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ FILTERS: Final = (
         label="Score at most", says="Maximum score.", brief="Highest quality score.",
     ),
     SearchFilter(
-        "seen_since", "seen_since", Day(), _SEEN,
+        "seen_since", "seen_since", DateValue(), _SEEN,
         label="Seen since", says="Only services whose documents were seen on this day (UTC) or later.",
     ),
     SearchFilter(
@@ -261,7 +261,7 @@ FILTERS: Final = (
         brief="Documents seen in this many last days.",
     ),
     SearchFilter(
-        "updated_after", "updated_after", Day(or_time=True), _UPDATED,
+        "updated_after", "updated_after", DateValue(or_time=True), _UPDATED,
         label="Updated since", in_ard=True,
         says="Only services whose listing changed at or after this time, or since the beginning of this day (UTC). "
         "Compared with `updated_at`; a visit that finds no change does not count.",

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from registry.core.search_filters import Choice, Day, DaysBack, Kind, Texts, WholeNumber
+from registry.core.search_filters import Choice, DateValue, DaysBack, Kind, Texts, WholeNumber
 
 Parser = tuple[BeforeValidator, WithJsonSchema]
 
@@ -147,7 +147,7 @@ def of_filter(kind: Kind) -> Parser:
             return within(maximum)
         case DaysBack(maximum):
             return limited(maximum)
-        case Day(or_time):
+        case DateValue(or_time):
             return day(or_time=or_time)
 
 

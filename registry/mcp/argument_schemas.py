@@ -10,7 +10,7 @@ import jsonschema_rs
 
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.listing import SortBy
-from registry.core.search_filters import FILTERS, Choice, Day, DaysBack, SearchFilter, Texts, WholeNumber
+from registry.core.search_filters import FILTERS, Choice, DateValue, DaysBack, SearchFilter, Texts, WholeNumber
 from registry.mcp.result_schemas import (
     DEFAULT_BYTES,
     DEFAULT_ROWS,
@@ -58,7 +58,7 @@ def _argument(row: SearchFilter) -> Schema:
             return listed(items, row.brief, minItems=1, maxItems=_MAX_VALUES, examples=[[row.kind.example]])
         case WholeNumber(maximum) | DaysBack(maximum):
             return whole(row.brief, minimum=0, maximum=maximum)
-        case Day():
+        case DateValue():
             return text(row.brief, maxLength=40, examples=["2026-11-20"])
 
 

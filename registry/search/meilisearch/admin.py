@@ -76,11 +76,7 @@ class Admin:
         self._url = url
         self._keys = keys
         self._local = threading.local()
-        self._closing = threading.Event()
-
-    def close(self) -> None:
-        """End all waits in other threads."""
-        self._closing.set()
+        self.closing = threading.Event()  # ends all waits in other threads
 
     def version(self) -> str:
         """Return the engine's version, `<major>.<minor>.<patch>`."""
@@ -170,12 +166,12 @@ class Admin:
         raise SearchUnavailable("the search engine is behind with its tasks")
 
     def _polls(self, seconds: float) -> Iterator[None]:
-        """Yield at once, then after growing pauses, until the time is over or `close` is called."""
+        """Yield at once, then after growing pauses, until the time is over or `closing` is set."""
         end = time.monotonic() + seconds
         pause = _FIRST_LOOK
         while True:
             yield
-            if time.monotonic() + pause > end or self._closing.wait(pause):
+            if time.monotonic() + pause > end or self.closing.wait(pause):
                 return
             pause = min(_LONGEST_LOOK, pause * _SLOWER)
 

@@ -179,7 +179,7 @@ class MeiliBackend:
 
     async def close(self) -> None:
         self._feeder = None
-        self._admin.close()
+        self._admin.closing.set()
         await self._query_client.close()
 
     @asynccontextmanager
