@@ -56,5 +56,10 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+def make_docs(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Do in the copy what `make docs` does."""
+    return run(folder, "-m", "registry.cli.pages", *options)
+
+
 def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return run(folder, "-m", "pytest", "-n", "0", *arguments)

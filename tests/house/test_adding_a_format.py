@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.house import following
-from tests.house.following import copy_tree, run
+from tests.house.following import copy_tree, make_docs, run
 from tests.support.shared import ROOT
 
 PAGE = ROOT / "docs" / "adding-a-format.md"
@@ -55,7 +55,7 @@ def follow(folder: Path) -> None:
             shutil.copy(cases / "valid" / "response.json", case)
     raise_version(folder)
     pytest_in(folder, "tests/formats", "-k", "tally", "--update-expected")
-    run(folder, "-m", "registry.cli.pages")
+    make_docs(folder)
 
 
 def put_before(path: Path, mark: str, text: str) -> None:
@@ -91,7 +91,7 @@ def test_following_the_page_adds_a_format_that_passes_the_tests(tree_copy: Path)
         "tally or test_recognise",
     )
     assert formats.returncode == 0, formats.stdout
-    assert run(tree_copy, "-m", "registry.cli.pages", "--check").returncode == 0
+    assert make_docs(tree_copy, "--check").returncode == 0
     assert "`tally.task`" in (tree_copy / "docs" / "formats.md").read_text()
 
 
