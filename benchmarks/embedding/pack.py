@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from benchmarks.embedding.arrays import encode_arrays
 from benchmarks.embedding.fit import Floats, Gated
-from registry.search.column_store import encode_arrays
 
 DIMS = 256
 

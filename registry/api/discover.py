@@ -10,7 +10,7 @@ from fastapi import Depends, Query, Request, Response
 from registry.actions.queries.discover import DiscoverPage, FoundCapability, SearchResult
 from registry.api.atom import link_to_changes
 from registry.api.documents import describe_read
-from registry.api.params import FACETS, FILTER_NAMES, FacetNames, Flag, Limit, SortOrder, Unique, filters, question
+from registry.api.params import FacetNames, Flag, Limit, SortOrder, Unique, filters, question
 from registry.api.rows import confirmation, summary
 from registry.api.schemas import discovery as schemas
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
@@ -19,6 +19,7 @@ from registry.core.model.listing import Query as SearchQuery
 from registry.core.ranking.parsed_query import highlights as find_highlights
 from registry.core.ranking.spelling import Suggestions
 from registry.core.reading.plain_text import ELLIPSIS, plain
+from registry.core.search_filters import COUNTED, FILTERS
 from registry.edge.limiter import charge, of_discover
 from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, invalid_cursor
 from registry.edge.requests import base_url, registry_of
@@ -74,16 +75,16 @@ async def discover(
     charge(request, of_discover(limit, len(counted)))
     query = SearchQuery(text, limit, 0, replace(narrowed, unique=unique), sort)
     try:
-        page = await registry_of(request).search.discover(query, cursor, facets=[FACETS[name] for name in counted])
+        page = await registry_of(request).search.discover(query, cursor, facets=[COUNTED[name] for name in counted])
     except StaleCursor as error:
         raise invalid_cursor(error) from None
     stems = page.stems if highlights else None
     content = _content(page, text, stems, base_url(request), utc_now())
     if page.facets is not None:
-        counts = {name: page.facets.counts[FACETS[name]] for name in counted}
+        counts = {name: page.facets.counts[COUNTED[name]] for name in counted}
         content["facets"] = {"services": page.facets.services, "counts": counts}
     if page.suggestions is not None:
-        used_filters = [name for name in FILTER_NAMES if name in request.query_params]
+        used_filters = [row.name for row in FILTERS if row.name in request.query_params]
         content["suggestions"] = _suggested(page.suggestions, used_filters)
     # The Atom feed lacks these filters: a link to it from a filtered search would lead to other results.
     is_bare = len(request.query_params) == 1

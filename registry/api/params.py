@@ -4,18 +4,17 @@
 are reduced to it, as in ADP registries; every other invalid value is refused with a message that says what is allowed.
 """
 
-from datetime import date, datetime, timedelta
-from typing import Annotated, Final, get_args
+from datetime import datetime
+from inspect import Parameter, Signature
+from typing import Annotated, Any, Final, get_args
 
 from fastapi import Path, Query
 from pydantic import BeforeValidator, WithJsonSchema
 
 from registry.actions.feed import MAX_LIMIT
-from registry.core.formats import FORMAT_BY_SLUG
-from registry.core.merging.categories import CATEGORIES
-from registry.core.model.listing import AuthKind, Filters, PricingKind, SideEffects, SortBy, TrustLevel
-from registry.core.model.services import is_semantic_type
+from registry.core.model.listing import Filters, SortBy
 from registry.core.names.domains import InvalidName, host_syntax
+from registry.core.search_filters import COUNTED, FILTERS, Choice, SearchFilter, Texts, make_filters
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
 from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
@@ -26,28 +25,7 @@ MAX_LIST: Final = 100
 MAX_OFFSET: Final = 100_000
 MAX_WAIT: Final = 20
 MAX_FEED: Final = MAX_LIMIT
-ALL: Final = "all"
-"""The category that ADP clients send for no filter."""
-
-_MAX_DAYS: Final = 36_500
-_AUTH_KINDS: Final[tuple[AuthKind, ...]] = get_args(AuthKind)
-_PRICING_KINDS: Final[tuple[PricingKind, ...]] = get_args(PricingKind)
-_SIDE_EFFECTS: Final[tuple[SideEffects, ...]] = get_args(SideEffects)
-_TRUST_LEVELS: Final = tuple(level.value for level in TrustLevel)
 _SORTS: Final[tuple[SortBy, ...]] = get_args(SortBy)
-FACETS: Final = {
-    "format": "format", "auth_type": "auth", "pricing_type": "pricing", "trust_level": "trust", "protocol": "protocol",
-    "semantic_type": "semantic", "side_effects": "effects", "domain": "domain", "tld": "tld", "language": "language",
-    "category": "category",
-}  # fmt: skip
-"""Filter whose values can be counted -> name of its facet in the search engines."""
-
-FILTER_NAMES: Final = (
-    *FACETS, "min_score", "max_score", "seen_since", "seen_within_days",
-)  # fmt: skip
-
-
-FORMAT_SLUGS: Final = tuple(sorted(FORMAT_BY_SLUG))
 
 Limit = Annotated[
     int,
@@ -107,120 +85,6 @@ Flag = Annotated[
     *parsers.one_of("true", "false"),
 ]
 """A flag that only this registry has, so that no client relies on other texts."""
-Formats = Annotated[
-    tuple[str, ...],
-    *parsers.any_of(*FORMAT_SLUGS),
-    Query(alias="format", description="Only hosts that serve one of these formats, comma separated."),
-]
-AuthTypes = Annotated[
-    tuple[AuthKind, ...],
-    *parsers.any_of(*_AUTH_KINDS),
-    Query(
-        alias="auth_type",
-        description="Only services with one of these kinds of authentication, comma separated. `none`: a document says "
-        "that no credential is needed; `unknown`: no document says anything about it. Compared with `auth.type` of a "
-        "row, not with its `auth_type`.",
-    ),
-]
-PricingTypes = Annotated[
-    tuple[PricingKind, ...],
-    *parsers.any_of(*_PRICING_KINDS),
-    Query(
-        alias="pricing_type",
-        description="Only services with one of these kinds of pricing, comma separated. `free`: a document says so; "
-        "`unknown`: no document names a price. Compared with `pricing.type` of a row, not with its `pricing_type`.",
-    ),
-]
-Protocols = Annotated[
-    tuple[str, ...],
-    *parsers.each(
-        parsers.protocol,
-        "protocol names (lower-case letters, digits, dots, hyphens)",
-        "^[a-z0-9][a-z0-9._-]{0,63}$",
-    ),
-    Query(
-        alias="protocol", description="Only services with one of these protocols (`mcp`, `a2a` ...), comma separated."
-    ),
-]
-MinScore = Annotated[
-    int | None,
-    *parsers.within(100),
-    Query(description="Minimum score."),
-]
-MaxScore = Annotated[
-    int | None,
-    *parsers.within(100),
-    Query(description="Maximum score."),
-]
-TrustLevels = Annotated[
-    tuple[TrustLevel, ...],
-    *parsers.any_of(*_TRUST_LEVELS),
-    Query(alias="trust_level", description="Only these trust levels, comma separated; may include `unverified`."),
-]
-Effects = Annotated[
-    tuple[SideEffects, ...],
-    *parsers.any_of(*_SIDE_EFFECTS),
-    Query(
-        alias="side_effects",
-        description="Only services with a capability that is documented to have side effects (`true`), documented to "
-        "have none (`false`), or whose documents do not say (`unknown`), comma separated; other capabilities are not "
-        "shown. What is only inferred, for instance from the HTTP method, counts as `unknown`.",
-    ),
-]
-SemanticTypes = Annotated[
-    tuple[str, ...],
-    *parsers.each(
-        lambda value: value if is_semantic_type(value) else None,
-        "semantic types (`namespace:type`)",
-        "^[a-z]+:[a-z0-9-]+$",
-    ),
-    Query(
-        alias="semantic_type",
-        description="Only services with a capability of one of these semantic types, comma separated; other "
-        "capabilities are not shown.",
-    ),
-]
-Domains = Annotated[
-    tuple[str, ...],
-    *parsers.each(parsers.domain, "domain names"),
-    Query(
-        alias="domain",
-        description="Only hosts of these registrable domains, comma separated; a host means its domain.",
-    ),
-]
-TopLevels = Annotated[
-    tuple[str, ...],
-    *parsers.each(parsers.top_level, "top level domains"),
-    Query(alias="tld", description="Only hosts below these top level domains (`com`, `xn--p1ai`), comma separated."),
-]
-Languages = Annotated[
-    tuple[str, ...],
-    *parsers.each(parsers.language, "language tags (`en`, `de-AT`)", "^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$"),
-    Query(
-        alias="language",
-        description="Only services whose documents are served in one of these languages (Content-Language), comma "
-        "separated. Most do not say.",
-    ),
-]
-Categories = Annotated[
-    tuple[str, ...],
-    *parsers.any_of(ALL, *CATEGORIES),
-    Query(
-        alias="category",
-        description="Only services of one of these categories, comma separated; `all` does not filter. The category "
-        "is derived from the words of name, tags, first sentence and capabilities; `other` where none fits clearly.",
-    ),
-]
-SeenSince = Annotated[
-    date | None,
-    *parsers.day(),
-    Query(description="Only services whose documents were seen on this day (UTC) or later.", examples=["2026-11-20"]),
-]
-SeenWithin = Annotated[
-    int | None,
-    *parsers.limited(_MAX_DAYS),
-    Query(description="Only services whose documents were seen in this many last days; 0 is today."),
-]
 SortOrder = Annotated[
     SortBy,
     *parsers.one_of(*_SORTS),
@@ -239,7 +103,7 @@ Unique = Annotated[
 ]
 FacetNames = Annotated[
     tuple[str, ...],
-    *parsers.any_of(*FACETS),
+    *parsers.any_of(*COUNTED),
     Query(alias="facets", description="Filters whose values are counted, comma separated."),
 ]
 DomainPath = Annotated[
@@ -285,43 +149,25 @@ def question(text: str) -> str:
     return trimmed
 
 
-async def filters(
-    include_unverified: OnlyTrue = False,
-    formats: Formats = (),
-    auth_types: AuthTypes = (),
-    pricing_types: PricingTypes = (),
-    protocols: Protocols = (),
-    min_score: MinScore = None,
-    max_score: MaxScore = None,
-    trust_levels: TrustLevels = (),
-    side_effects: Effects = (),
-    semantic_types: SemanticTypes = (),
-    domains: Domains = (),
-    tlds: TopLevels = (),
-    languages: Languages = (),
-    categories: Categories = (),
-    seen_since: SeenSince = None,
-    seen_within_days: SeenWithin = None,
-) -> Filters:
+async def filters(include_unverified: bool = False, **given: Any) -> Filters:
     """Return the filters that discover and list share. Async, because FastAPI runs a plain function in a thread."""
-    earliest_day = None if seen_within_days is None else utc_now().date() - timedelta(days=seen_within_days)
-    return Filters(
-        include_unverified=include_unverified,
-        formats=formats,
-        auth_types=auth_types,
-        pricing_types=pricing_types,
-        protocols=protocols,
-        min_score=min_score,
-        max_score=max_score,
-        trust_levels=tuple(map(TrustLevel, trust_levels)),
-        side_effects=side_effects,
-        semantic_types=semantic_types,
-        domains=domains,
-        tlds=tlds,
-        languages=languages,
-        categories=() if ALL in categories else categories,
-        seen_since=max(filter(None, (seen_since, earliest_day)), default=None),
-    )
+    return make_filters(given, include_unverified=include_unverified, today=utc_now().date())
+
+
+def _parameter(row: SearchFilter) -> Parameter:
+    is_list = isinstance(row.kind, Choice | Texts)
+    one: Any = type(row.kind.values[0]) if isinstance(row.kind, Choice) else str
+    kind: Any = tuple[one, ...] if is_list else Any
+    annotation = Annotated[kind, *parsers.of_filter(row.kind), Query(description=row.says)]
+    return Parameter(row.name, Parameter.KEYWORD_ONLY, annotation=annotation, default=() if is_list else None)
+
+
+filters.__signature__ = Signature(  # type: ignore[attr-defined]  # FastAPI reads the parameters from it
+    [
+        Parameter("include_unverified", Parameter.KEYWORD_ONLY, annotation=OnlyTrue, default=False),
+        *map(_parameter, FILTERS),
+    ]
+)
 
 
 def host_in(path: str) -> str:

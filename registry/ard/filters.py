@@ -9,16 +9,17 @@ fetched: the only text accepted is the address of the base context.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
-from functools import reduce
-from typing import Any, Final, NamedTuple, get_args
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, Final, NamedTuple
+
+from pydantic.alias_generators import to_camel
 
 from registry.actions.queries.entries import EntryOrder, ListConditions
 from registry.ard.errors import invalid
-from registry.core.format_support.artifact_types import TYPE_OF, formats_of_type
-from registry.core.merging.categories import CATEGORIES
-from registry.core.model.listing import AuthKind, Filters, PricingKind, TrustLevel
+from registry.core.format_support.artifact_types import formats_of_type
+from registry.core.model.listing import Filters
 from registry.core.names.air import parse_air_urn, publisher_of, repaired
+from registry.core.search_filters import COUNTED, FILTERS, Choice, DateValue, SearchFilter, Texts
 from registry.edge import parsers
 from registry.edge.problems import INVALID_PARAMETER, Problem
 
@@ -97,8 +98,8 @@ MAX_KEYS: Final = 20
 MAX_CHARS: Final = 500
 
 Values = frozenset[str]
-Constraint = Mapping[str, Values]
-"""Field of Filters -> values; a service must have one of them. An empty set matches nothing."""
+Constraint = Mapping[str, Values | datetime]
+"""Field of Filters -> values; a service must have one of them. An empty set matches nothing. A time is the earliest."""
 
 
 class Term(NamedTuple):
@@ -112,19 +113,6 @@ def _each(field_name: str, normalise: Callable[[str], Iterable[str]]) -> Callabl
     return lambda values: {field_name: frozenset(one for value in values for one in normalise(value))}
 
 
-def _optional(normalise: Callable[[str], str | None]) -> Callable[[str], Iterable[str]]:
-    def each(value: str) -> Iterable[str]:
-        one = normalise(value)
-        return () if one is None else (one,)
-
-    return each
-
-
-def _among(allowed: Iterable[str]) -> Callable[[str], Iterable[str]]:
-    known = frozenset(allowed)
-    return lambda value: (value.strip().lower(),) if value.strip().lower() in known else ()
-
-
 def _identifiers(values: Values) -> Constraint:
     """Return the hosts and formats of identifiers. Raise Problem when these would match further entries."""
     names = {name for value in values if (name := parse_air_urn(repaired(value))) is not None}
@@ -134,19 +122,39 @@ def _identifiers(values: Values) -> Constraint:
     return {"hosts": frozenset(hosts), "formats": frozenset(slugs)}
 
 
+def _optional(normalise: Callable[[str], str | None]) -> Callable[[str], Iterable[str]]:
+    return lambda value: filter(None, (normalise(value),))
+
+
+def _term(row: SearchFilter) -> Term:
+    """Return the term of a filter that other interfaces have, too."""
+    facet, field_name = COUNTED.get(row.name), row.field
+    match row.kind:
+        case Choice(allowed):
+            by_text = {str(value): value for value in allowed}
+            return Term(facet, _each(field_name, _optional(lambda text: by_text.get(text.strip().lower()))))
+        case Texts(parse):
+            return Term(facet, _each(field_name, _optional(parse)))
+        case DateValue():
+            return Term(facet, lambda values: {field_name: min(map(_earliest, values))})
+    raise TypeError(f"{row.name}: numbers are not terms")
+
+
+def _earliest(text: str) -> datetime:
+    try:
+        return parsers.read_day_or_time(text)
+    except ValueError as error:
+        raise invalid(f"query.filter: a time {error}") from None
+
+
 OWN: Final = "metadata.waypost:"
 TERMS: Final[Mapping[str, Term]] = {
     "type": Term("format", _each("formats", formats_of_type)),
     "publisher": Term("host", _each("hosts", _optional(publisher_of))),
     "identifier": Term(None, _identifiers),
-    f"{OWN}format": Term("format", _each("formats", _among(TYPE_OF))),
-    f"{OWN}domain": Term("domain", _each("domains", _optional(parsers.domain))),
-    f"{OWN}trustLevel": Term("trust", _each("trust_levels", _among(level.value for level in TrustLevel))),
-    f"{OWN}category": Term("category", _each("categories", _among(CATEGORIES))),
-    f"{OWN}authType": Term("auth", _each("auth_types", _among(get_args(AuthKind)))),
-    f"{OWN}pricingType": Term("pricing", _each("pricing_types", _among(get_args(PricingKind)))),
+    **{OWN + to_camel(row.name): _term(row) for row in FILTERS if row.in_ard},
 }
-"""Path of a term -> its meaning, with the keys that `metadata` of our entries has."""
+"""Path of a term -> its meaning, with the keys that `metadata` of our entries has, and `waypost:updatedAfter`."""
 
 _COUNTABLE: Final = ", ".join(name for name, term in TERMS.items() if term.facet)
 
@@ -178,17 +186,17 @@ def facet_of(key: str, context: Context) -> tuple[str, bool]:
 
 def combined(constraints: Iterable[Constraint]) -> Filters | None:
     """Return filters for all constraints together; None when nothing can satisfy them."""
-
-    def both(one: dict[str, Values], other: Constraint) -> dict[str, Values]:
-        return one | {name: one[name] & values if name in one else values for name, values in other.items()}
-
-    together = reduce(both, constraints, dict[str, Values]())
+    together: dict[str, Any] = {}
+    for constraint in constraints:
+        for name, values in constraint.items():
+            known = together.get(name, values)
+            together[name] = max(known, values) if isinstance(values, datetime) else known & values
     if not all(together.values()):
         return None
-    sorted_values: dict[str, Any] = {name: tuple(sorted(values)) for name, values in together.items()}
-    if "trust_levels" in sorted_values:
-        sorted_values["trust_levels"] = tuple(map(TrustLevel, sorted_values["trust_levels"]))
-    return Filters(**sorted_values)
+    fields: dict[str, Any] = {
+        name: value if isinstance(value, datetime) else tuple(sorted(value)) for name, value in together.items()
+    }
+    return Filters(**fields)
 
 
 def _values(given: Any) -> Values:
@@ -207,6 +215,7 @@ _CLAUSE: Final = re.compile(
 )
 _JOINT: Final = re.compile(r"AND\b", re.IGNORECASE)
 _EARLIEST: Final = 1970
+_LATEST: Final = datetime(9_999, 1, 1, tzinfo=UTC)
 _ORDERS: Final[Mapping[str, EntryOrder]] = {
     "displayname": "name", "displayname asc": "name", "name": "name", "updatedat desc": "updated",
     "updated_at desc": "updated",
@@ -228,20 +237,21 @@ def read_list_filter(text: str | None) -> ListFilter:
     Commas separate alternatives of `type` and `publisherId`. Raise Problem.
     """
     constraints: list[Constraint] = []
-    extra: dict[str, Any] = {}
+    once: dict[str, Any] = {}
     for field_name, sign, value in _clauses(text or ""):
         is_time = field_name.endswith("After")
         if sign == ">" and not is_time:
             raise _refused("filter: `>` belongs to createdAfter and updatedAfter only")
         if is_time or field_name == "displayName":
-            name = {"displayName": "name", "createdAfter": "created_after", "updatedAfter": "updated_after"}[field_name]
-            if name in extra:
+            if field_name in once:
                 raise _refused("filter: displayName, createdAfter and updatedAfter may be given once")
-            extra[name] = _moment(value) if is_time else value
+            once[field_name] = _moment(value) if is_time else value
         else:
             term = TERMS["type" if field_name == "type" else "publisher"]
             constraints.append(term.constrain(frozenset(_alternatives(value))))
-    return ListFilter(combined(constraints), ListConditions(**extra))
+    if (after := once.get("updatedAfter")) is not None:  # the filter includes its time, the expression does not
+        constraints.append({"updated_after": min(after, _LATEST) + timedelta(microseconds=1)})
+    return ListFilter(combined(constraints), ListConditions(once.get("displayName"), once.get("createdAfter")))
 
 
 def read_order(text: str | None) -> EntryOrder:

@@ -18,6 +18,7 @@ from fastapi import Request
 
 from registry.core.access.clients import NETWORK_FACTOR, network_of
 from registry.core.model.listing import Filters
+from registry.core.search_filters import reads_every_row
 from registry.edge.problems import RATE_LIMITED, Problem
 
 MAX_CLIENTS = 100_000  # per window; further clients share one count, which bounds the memory
@@ -156,8 +157,8 @@ def of_list(filters: Filters, text: str, limit: int, offset: int) -> int:
 
     The database counts all matches and skips rows one by one, and some conditions make it read every row.
     """
-    reads_every_row = bool(text or filters.languages or filters.tlds or filters.narrows_capabilities)
-    return _LIST + limit // (5 * _ROWS) + offset // _SKIPPED + _SCAN * reads_every_row
+    is_scan = bool(text) or reads_every_row(filters)
+    return _LIST + limit // (5 * _ROWS) + offset // _SKIPPED + _SCAN * is_scan
 
 
 def of_server_list(limit: int, *, is_scan: bool) -> int:

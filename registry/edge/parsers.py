@@ -6,22 +6,21 @@ it and never repeat the text. Annotate a parameter with everything that a functi
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from registry.core.names.domains import InvalidName, host_syntax, registrable_domain
+from registry.core.search_filters import Choice, DateValue, DaysBack, Kind, Texts, WholeNumber
 
 Parser = tuple[BeforeValidator, WithJsonSchema]
 
 MAX_VALUES: Final = 20
 _LIST_RULE: Final = "Order and repeats mean nothing; blanks and empty values are refused."
-_PROTOCOL: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_DAY: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOMENT: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})"
 )
-_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
 
 
 def limited(maximum: int, least: int = 0) -> Parser:
@@ -61,14 +60,13 @@ def one_of(*allowed: str) -> Parser:
 
 
 def any_of(*allowed: str) -> Parser:
-    """Return the parser of one or more of these texts, as `_listed` reads them. The result has the order of the
-    values."""
+    """Return the parser of one or more of these texts, as `_listed` reads them. The result has their order."""
 
     def parse(text: Any) -> tuple[str, ...]:
         values = _listed(text)
         if not set(values) <= set(allowed):
             raise ValueError(f"must be one or more of {', '.join(allowed)}, separated by commas")
-        return tuple(sorted(values, key=allowed.index))
+        return tuple(value for value in allowed if value in values)
 
     schema = {"type": "array", "items": {"type": "string", "enum": list(allowed)}, "description": _LIST_RULE}
     return BeforeValidator(parse), WithJsonSchema(schema)
@@ -92,61 +90,65 @@ def each(parse_one: Callable[[str], str | None], description: str, pattern: str 
     return BeforeValidator(parse), WithJsonSchema(schema)
 
 
-def day() -> Parser:
-    """Return the parser of a date, as ISO 8601 writes it with hyphens."""
+def day(*, or_time: bool = False) -> Parser:
+    """Return the parser of a date as ISO 8601 writes it with hyphens; `or_time`: as `read_day_or_time` reads it."""
+    read = read_day_or_time if or_time else _day
 
     def parse(text: Any) -> date | None:
-        if text is None:
-            return None
-        if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", str(text)):
-            raise ValueError("must be a date such as 2026-11-20")
-        try:
-            return date.fromisoformat(str(text))
-        except ValueError:
-            raise ValueError("must be an existing date such as 2026-11-20") from None
+        return None if text is None else read(str(text))
 
-    return BeforeValidator(parse), WithJsonSchema({"type": "string", "format": "date"})
+    schema = {"anyOf": [{"format": "date"}, {"format": "date-time"}]} if or_time else {"format": "date"}
+    return BeforeValidator(parse), WithJsonSchema({"type": "string", **schema})
 
 
 def moment() -> Parser:
     """Return the parser of a time (RFC 3339) with seconds and `Z` or an offset; the value is in UTC."""
 
     def parse(text: Any) -> datetime | None:
-        if text is None:
-            return None
-        # A plus sign that was not percent-encoded arrives as a space.
-        if not _MOMENT.fullmatch(str(text).replace(" ", "+")):
-            raise ValueError("must be a time such as 2026-11-20T00:00:00Z")
-        try:
-            return datetime.fromisoformat(str(text).replace(" ", "+")).astimezone(UTC)
-        except (ValueError, OverflowError):
-            raise ValueError("must be an existing time such as 2026-11-20T00:00:00Z") from None
+        return None if text is None else _moment(str(text))
 
     return BeforeValidator(parse), WithJsonSchema({"type": "string", "format": "date-time"})
 
 
-def protocol(text: str) -> str | None:
-    return text if _PROTOCOL.fullmatch(text) else None
+def read_day_or_time(text: str) -> datetime:
+    """Return the beginning of a day, or a time, in UTC. Raise ValueError."""
+    if _DAY.fullmatch(text):
+        return datetime.combine(_day(text), time(), UTC)
+    return _moment(text, "a date such as 2026-11-20, or a time such as 2026-11-20T00:00:00Z")
 
 
-def domain(text: str) -> str | None:
-    """Return the registrable domain of a host; None for an invalid name."""
+def _day(text: str) -> date:
+    if not _DAY.fullmatch(text):
+        raise ValueError("must be a date such as 2026-11-20")
     try:
-        return registrable_domain(host_syntax(text))
-    except InvalidName:
-        return None
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError("must be an existing date such as 2026-11-20") from None
 
 
-def top_level(text: str) -> str | None:
-    """Return the label of a top level domain, with or without a dot before it; None for an invalid one."""
+def _moment(text: str, rule: str = "a time such as 2026-11-20T00:00:00Z") -> datetime:
+    written = text.replace(" ", "+")  # a plus sign that was not percent-encoded arrives as a space
+    if not _MOMENT.fullmatch(written):
+        raise ValueError(f"must be {rule}")
     try:
-        return host_syntax(f"a.{text.removeprefix('.')}").removeprefix("a.") if text.strip(".") else None
-    except InvalidName:
-        return None
+        return datetime.fromisoformat(written).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError("must be an existing time such as 2026-11-20T00:00:00Z") from None
 
 
-def language(text: str) -> str | None:
-    return text.lower() if _LANGUAGE.fullmatch(text.lower()) else None
+def of_filter(kind: Kind) -> Parser:
+    """Return the parser of a filter's values."""
+    match kind:
+        case Choice(values, no_filter):
+            return any_of(*((no_filter,) if no_filter else ()), *values)
+        case Texts():
+            return each(kind.parse, kind.says, kind.pattern)
+        case WholeNumber(maximum):
+            return within(maximum)
+        case DaysBack(maximum):
+            return limited(maximum)
+        case DateValue(or_time):
+            return day(or_time=or_time)
 
 
 def _is_number(text: Any) -> bool:

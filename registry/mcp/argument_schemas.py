@@ -9,8 +9,8 @@ from typing import Any, Final, get_args
 import jsonschema_rs
 
 from registry.core.formats import FORMAT_BY_SLUG
-from registry.core.merging.categories import CATEGORIES
-from registry.core.model.listing import AuthKind, PricingKind, SideEffects, SortBy
+from registry.core.model.listing import SortBy
+from registry.core.search_filters import FILTERS, Choice, DateValue, DaysBack, SearchFilter, Texts, WholeNumber
 from registry.mcp.result_schemas import (
     DEFAULT_BYTES,
     DEFAULT_ROWS,
@@ -21,7 +21,6 @@ from registry.mcp.result_schemas import (
     MIN_BYTES,
     NAME_CHARS,
     QUESTION_CHARS,
-    TRUST_LEVELS,
     URL_CHARS,
     Schema,
     closed,
@@ -31,15 +30,6 @@ from registry.mcp.result_schemas import (
 )
 
 _MAX_VALUES: Final = 20
-
-
-def _some_of(description: str, *allowed: str) -> Schema:
-    items: Schema = {"type": "string", "enum": list(allowed)}
-    return listed(items, description, minItems=1, maxItems=_MAX_VALUES)
-
-
-def _some(description: str, example: str, **item: Any) -> Schema:
-    return listed(text(**item), description, minItems=1, maxItems=_MAX_VALUES, examples=[[example]])
 
 
 _HOST: Final = text(
@@ -57,25 +47,23 @@ _MAX_BYTES: Final = whole(
     default=DEFAULT_BYTES,
 )
 
-FILTERS: Final = closed(
-    {
-        "format": _some_of("Hosts that serve one of these formats.", *sorted(FORMAT_BY_SLUG)),
-        "protocol": _some("Services with one of these protocols.", "mcp", maxLength=64),
-        "auth_type": _some_of("Kinds of credentials; `unknown`: no document says.", *get_args(AuthKind)),
-        "pricing_type": _some_of("Kinds of pricing; `unknown`: no document says.", *get_args(PricingKind)),
-        "trust_level": _some_of("Levels of trust; without it, `unverified` ones are left out.", *TRUST_LEVELS),
-        "side_effects": _some_of(
-            "Services with a capability that is documented to have side effects or not.", *get_args(SideEffects)
-        ),
-        "category": _some_of("Categories, derived from the service's own words.", *CATEGORIES),
-        "semantic_type": _some("Services with a capability of one of these types.", "schema:order", maxLength=100),
-        "domain": _some("Hosts of these registrable domains.", "pigeonpost.example", maxLength=HOST_CHARS),
-        "tld": _some("Hosts below these top level domains.", "com", maxLength=63),
-        "language": _some("Services whose documents are in one of these languages.", "en", maxLength=35),
-        "min_score": whole("Least quality score.", minimum=0, maximum=100),
-        "max_score": whole("Highest quality score.", minimum=0, maximum=100),
-        "seen_within_days": whole("Documents seen in this many last days.", minimum=0, maximum=36_500),
-    },
+
+def _argument(row: SearchFilter) -> Schema:
+    match row.kind:
+        case Choice(values):
+            items: Schema = {"type": "string", "enum": list(values)}
+            return listed(items, row.brief, minItems=1, maxItems=_MAX_VALUES)
+        case Texts():
+            items = text(maxLength=row.kind.max_chars)
+            return listed(items, row.brief, minItems=1, maxItems=_MAX_VALUES, examples=[[row.kind.example]])
+        case WholeNumber(maximum) | DaysBack(maximum):
+            return whole(row.brief, minimum=0, maximum=maximum)
+        case DateValue():
+            return text(row.brief, maxLength=40, examples=["2026-11-20"])
+
+
+_FILTERS: Final = closed(
+    {row.name: _argument(row) for row in FILTERS if row.brief},
     required=(),
     description="Every filter that is given must hold; of its values, one.",
     examples=[{"protocol": ["mcp"], "auth_type": ["none"]}],
@@ -89,7 +77,7 @@ DISCOVER: Final = closed(
             maxLength=QUESTION_CHARS,
             examples=["send a parcel"],
         ),
-        "filters": FILTERS,
+        "filters": _FILTERS,
         "sort": text(
             "`relevance`, or the order of the confident answers.", enum=list(get_args(SortBy)), default="relevance"
         ),

@@ -5,7 +5,8 @@ exception.
 """
 
 import traceback
-from typing import Any, Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
 
 import jsonschema_rs
 import mcp_types as types
@@ -24,6 +25,7 @@ from registry.mcp.result_schemas import MAX_BYTES
 from registry.mcp.source import ApiRefusal, ApiSource, Caller
 
 Context = ServerRequestContext[Any, Any]
+ListResult = TypeVar("ListResult")
 
 SERVICE_TEMPLATE: Final = "waypost://service/{host}"
 STATUS_RESOURCE: Final = "waypost://registry"
@@ -61,12 +63,12 @@ def make_server(source: ApiSource, website: str, *, is_remote: bool) -> Server[A
         website_url=website,
         cache_hints=_CACHE_HINTS,  # type: ignore[arg-type]  # the keys are literals
         get_tool_input_schema=lambda _: None,  # no argument of a tool is also sent as a header field
-        on_list_tools=answers.list_tools,
+        on_list_tools=_one_page(_TOOLS),
         on_call_tool=answers.call_tool,
-        on_list_resources=answers.list_resources,
-        on_list_resource_templates=answers.list_templates,
+        on_list_resources=_one_page(_RESOURCES),
+        on_list_resource_templates=_one_page(_TEMPLATES),
         on_read_resource=answers.read_resource,
-        on_list_prompts=answers.list_prompts,
+        on_list_prompts=_one_page(_PROMPTS),
         on_get_prompt=answers.get_prompt,
     )
     server.middleware[:] = [_own_errors]  # without the SDK's own spans: requests are traced at the edge
@@ -92,6 +94,40 @@ _TOOLS: Final = types.ListToolsResult(
         for tool in facts.TOOLS
     ]
 )
+_RESOURCES: Final = types.ListResourcesResult(
+    resources=[
+        types.Resource(
+            uri=STATUS_RESOURCE,
+            name="registry",
+            title="State of this registry",
+            description="Whether it can answer, and how many services it lists.",
+            mime_type=_JSON,
+        )
+    ]
+)
+_TEMPLATES: Final = types.ListResourceTemplatesResult(
+    resource_templates=[
+        types.ResourceTemplate(
+            uri_template=SERVICE_TEMPLATE,
+            name="service",
+            title="One service",
+            description="What is known of the service of a host. Texts in it come from the site.",
+            mime_type=_JSON,
+        )
+    ]
+)
+_PROMPTS: Final = types.ListPromptsResult(
+    prompts=[
+        types.Prompt(
+            name=_PROMPT,
+            title="Find a service and call it",
+            description="Find a service for a task, choose with reasons, and prepare its call.",
+            arguments=[
+                types.PromptArgument(name="need", description="What has to be done, in plain words.", required=True)
+            ],
+        )
+    ]
+)
 _OUTPUTS: Final = {tool.name: jsonschema_rs.Draft202012Validator(dict(tool.output_schema)) for tool in facts.TOOLS}
 
 
@@ -101,10 +137,6 @@ class _Answers:
     def __init__(self, tools: ToolCalls, *, checked: bool) -> None:
         self._tools = tools
         self._checked = checked
-
-    async def list_tools(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        _refuse_cursor(params)
-        return _TOOLS
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         caller = Caller(context.request.scope if context.request is not None else None)
@@ -123,38 +155,6 @@ class _Answers:
                 raise
             return _failed("The registry's answer does not have the expected shape; it may be of another version.")
         return types.CallToolResult(content=_text(result.text), structured_content=result.content)
-
-    async def list_resources(
-        self, _: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        _refuse_cursor(params)
-        return types.ListResourcesResult(
-            resources=[
-                types.Resource(
-                    uri=STATUS_RESOURCE,
-                    name="registry",
-                    title="State of this registry",
-                    description="Whether it can answer, and how many services it lists.",
-                    mime_type=_JSON,
-                )
-            ]
-        )
-
-    async def list_templates(
-        self, _: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        _refuse_cursor(params)
-        return types.ListResourceTemplatesResult(
-            resource_templates=[
-                types.ResourceTemplate(
-                    uri_template=SERVICE_TEMPLATE,
-                    name="service",
-                    title="One service",
-                    description="What is known of the service of a host. Texts in it come from the site.",
-                    mime_type=_JSON,
-                )
-            ]
-        )
 
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
@@ -178,20 +178,6 @@ class _Answers:
             raise MCPError(_REFUSED, refused.detail) from None
         content = orjson.dumps(result.content).decode()
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=_JSON, text=content)])
-
-    async def list_prompts(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        _refuse_cursor(params)
-        need = types.PromptArgument(name="need", description="What has to be done, in plain words.", required=True)
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(
-                    name=_PROMPT,
-                    title="Find a service and call it",
-                    description="Find a service for a task, choose with reasons, and prepare its call.",
-                    arguments=[need],
-                )
-            ]
-        )
 
     async def get_prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != _PROMPT:
@@ -237,10 +223,17 @@ async def _own_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
         raise MCPError(types.INTERNAL_ERROR, "An internal error occurred.") from None
 
 
-def _refuse_cursor(params: types.PaginatedRequestParams | None) -> None:
-    """Refuse every cursor: the lists have one page."""
-    if params is not None and params.cursor is not None:
-        raise MCPError(types.INVALID_PARAMS, "Invalid cursor")
+def _one_page(
+    result: ListResult,
+) -> Callable[[Context, types.PaginatedRequestParams | None], Awaitable[ListResult]]:
+    """Return the handler of a list that has one page, and so refuses every cursor."""
+
+    async def answer(_: Context, params: types.PaginatedRequestParams | None) -> ListResult:
+        if params is not None and params.cursor is not None:
+            raise MCPError(types.INVALID_PARAMS, "Invalid cursor")
+        return result
+
+    return answer
 
 
 def _no_resource() -> MCPError:

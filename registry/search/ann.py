@@ -11,7 +11,7 @@ import os
 import threading
 import zlib
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,10 @@ if larger, because rewriting a larger graph costs more."""
 SCANS_PER_NEIGHBOUR: Final = 8
 """Number of rows whose linear scan costs as much as one more neighbour from the graph."""
 
-_CONNECTIVITY: Final = 16
-_EXPANSION_ADD: Final = 128
 _EXPANSION_SEARCH: Final = 64
+_OPTIONS: Final[dict[str, Any]] = {
+    "metric": "cos", "dtype": "i8", "connectivity": 16, "expansion_add": 128, "expansion_search": _EXPANSION_SEARCH,
+}  # fmt: skip
 _ROWS_PER_EXPANSION: Final = 4_000
 """The search width of the graph is at least its rows divided by this: a larger graph needs a wider search."""
 _REACH: Final = 2_000
@@ -57,7 +58,7 @@ class HnswGraph:
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         if zlib.crc32(self._bytes) != check:
             raise DamagedIndex(f"{path.name} is not what was written")
-        self._index = _empty(dims)
+        self._index = Index(ndim=dims, **_OPTIONS)
         self._index.view(memoryview(self._bytes))  # not the path: if mapping fails, the library closes the file twice
         if self._index.ndim != dims:
             raise DamagedIndex(f"{path.name} is no graph of this index")
@@ -144,7 +145,7 @@ def extend_graph(columns: ColumnStore, previous: Path | None, covered: int, targ
 
     Takes 0.15 ms CPU per row.
     """
-    graph = _empty(columns.dims)
+    graph = Index(ndim=columns.dims, **_OPTIONS)
     if previous:
         graph.load(str(previous))
     rows, positions = columns.first_vectors(np.arange(covered + 1, columns.count + 1))
@@ -156,17 +157,6 @@ def extend_graph(columns: ColumnStore, previous: Path | None, covered: int, targ
         os.fsync(file.fileno())
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
             return zlib.crc32(raw)
-
-
-def _empty(dims: int) -> Index:
-    return Index(
-        ndim=dims,
-        metric="cos",
-        dtype="i8",
-        connectivity=_CONNECTIVITY,
-        expansion_add=_EXPANSION_ADD,
-        expansion_search=_EXPANSION_SEARCH,
-    )
 
 
 def _unit_rows(columns: ColumnStore, positions: Rows) -> NDArray[np.float32]:

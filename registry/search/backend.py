@@ -4,6 +4,7 @@ An engine selects a few hundred candidates under the filters of a query; `regist
 is derived data: it can always be rebuilt from the database.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -82,6 +83,25 @@ class Build(Protocol):
         """Make this the live index atomically; running searches finish on the old one."""
 
 
+class BlockingBuild(Protocol):
+    def add(self, documents: Sequence[SearchDocument]) -> None: ...
+
+    def swap(self) -> None: ...
+
+
+class ThreadedBuild:
+    """A Build that works in threads."""
+
+    def __init__(self, build: BlockingBuild) -> None:
+        self._build = build
+
+    async def add(self, documents: Sequence[SearchDocument]) -> None:
+        await asyncio.to_thread(self._build.add, documents)
+
+    async def swap(self) -> None:
+        await asyncio.to_thread(self._build.swap)
+
+
 class Backend(Protocol):
     """One index. Reading raises SearchUnavailable if there is no readable index, and never returns an empty result
     instead."""
@@ -136,7 +156,7 @@ def make_documents(listings: Sequence[Listing], embedder: Embedder | None = None
     if embedder is None:
         return [SearchDocument(listing, make_record(listing), index_hash(listing)) for listing in listings]
     texts = [texts_of(listing) for listing in listings]
-    rows = embedder.encode_documents([text for group in texts for text in group])
+    rows = embedder.encode([text for group in texts for text in group])
     documents: list[SearchDocument] = []
     for listing, listing_texts in zip(listings, texts, strict=True):
         vectors, rows = rows[: len(listing_texts)], rows[len(listing_texts) :]

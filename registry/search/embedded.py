@@ -26,7 +26,7 @@ from tantivy import Index
 
 from registry.core.model.listing import Filters, SearchUnavailable
 from registry.core.ranking import ParsedQuery
-from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, WriterBusy
+from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, ThreadedBuild, WriterBusy
 from registry.search.column_store import OutdatedIndex
 from registry.search.generation import EmbeddingModel, GenerationWriter, Snapshot, open_reader
 
@@ -153,7 +153,7 @@ class EmbeddedBackend:
         try:
             build = await asyncio.to_thread(_EmbeddedBuild, self._folder, self._model)
             try:
-                yield build
+                yield ThreadedBuild(build)
             finally:
                 await asyncio.to_thread(build.drop)
         finally:
@@ -237,7 +237,7 @@ class EmbeddedBackend:
 
 
 class _EmbeddedBuild:
-    """Implements `registry.search.backend.Build`."""
+    """Implements `registry.search.backend.BlockingBuild`."""
 
     def __init__(self, folder: Path, model: EmbeddingModel) -> None:
         _sweep(folder)
@@ -249,18 +249,12 @@ class _EmbeddedBuild:
         self._writing = threading.Lock()  # a cancelled call continues in its thread
         self._dropped = self._swapped = False
 
-    async def add(self, documents: Sequence[SearchDocument]) -> None:
-        await asyncio.to_thread(self._add, documents)
-
-    def _add(self, documents: Sequence[SearchDocument]) -> None:
+    def add(self, documents: Sequence[SearchDocument]) -> None:
         with self._writing:
             for document in documents:
                 self._writer.add(document)
 
-    async def swap(self) -> None:
-        await asyncio.to_thread(self._swap)
-
-    def _swap(self) -> None:
+    def swap(self) -> None:
         with self._writing:
             self._writer.commit()
             if not self._dropped:

@@ -47,11 +47,34 @@ class ModelFileError(SearchUnavailable):
     """A model file is missing, damaged, or differs from the measured version."""
 
 
-class StaticEmbedder:
+class WordPieces:
+    """The part of an Embedder that its tokenizer suffices for."""
+
+    def __init__(self, tokenizer: bytes) -> None:
+        """Raise ModelFileError."""
+        self._tokenizer = read_tokenizer(tokenizer)
+
+    @lru_cache(maxsize=10_000)  # noqa: B019  (a process has one or two)
+    def knows(self, word: str) -> bool:
+        """Return whether the word, or its base form, is a token.
+
+        Only long words with one ending count: "grooming" comes from "groom", but "shiping" not from "ship".
+        """
+        bases = [word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))]
+        bases += [f"{base}e" for base in bases[1:]]
+        return any(
+            self._tokenizer.token_to_id(base) is not None
+            for base in bases
+            if base == word or len(base) >= _LONG_BASE or (word == f"{base}s" and len(base) >= _PLURAL_BASE)
+        )
+
+
+class StaticEmbedder(WordPieces):
     """The table as an Embedder (registry/core/ranking); safe to use from several threads."""
 
     def __init__(self, table: memoryview, tokenizer: bytes) -> None:
         """Load the model. Raise ModelFileError if the table or the tokenizer is unreadable, or their sizes differ."""
+        super().__init__(tokenizer)
         try:
             arrays = read_arrays(table)
             self._rows: NDArray[np.int8] = arrays["rows"]
@@ -60,7 +83,6 @@ class StaticEmbedder:
             self._bias: NDArray[np.float16] = arrays["gate_bias"]
             self._scale = float(arrays["gate_scale"][0])
             self.basis: NDArray[np.float16] = arrays["basis"]
-            self._tokenizer = read_tokenizer(tokenizer)
         except (ArrayFileError, KeyError, IndexError) as error:
             raise ModelFileError(f"the embedding table cannot be read: {error}") from error
         vocabulary_size = self._tokenizer.get_vocab_size()
@@ -88,12 +110,6 @@ class StaticEmbedder:
             if encoding.ids:
                 vectors[row] = self._sum(np.array(encoding.ids))
         return units(vectors)
-
-    def knows(self, word: str) -> bool:
-        return knows_word(self._tokenizer, word)
-
-    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self.encode(texts)
 
     def _sum(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the gated sum of one text's rows, not normalised. Tokens without meaning have rows of zeros."""
@@ -146,21 +162,6 @@ def verified(path: Path, expected: str) -> memoryview:
     if digest != expected:
         raise ModelFileError(f"{path}: sha256 is {digest}, this version needs {expected}; install the package again")
     return raw
-
-
-@lru_cache(maxsize=10_000)
-def knows_word(tokenizer: Any, word: str) -> bool:
-    """Return whether the word, or its base form, is a token.
-
-    Only long words with one ending count: "grooming" comes from "groom", but "shiping" not from "ship".
-    """
-    bases = [word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))]
-    bases += [f"{base}e" for base in bases[1:]]
-    return any(
-        tokenizer.token_to_id(base) is not None
-        for base in bases
-        if base == word or len(base) >= _LONG_BASE or (word == f"{base}s" and len(base) >= _PLURAL_BASE)
-    )
 
 
 def read_tokenizer(raw: bytes) -> Any:

@@ -29,6 +29,17 @@ from registry.core.model.listing import Filters
 from registry.core.ranking import RANKER_VERSION, ParsedQuery, indexed_text, term_ids
 from registry.core.ranking.copies import NONE_FOLDED, SHOWN_COPIES, FoldedCopies, FoldedHosts, no_copies
 from registry.core.ranking.naming import MOST_NAMED, sought
+from registry.core.search_filters import (
+    FACETS,
+    INDEX_FIELDS,
+    NAMES,
+    NUMBERS,
+    facet_filters,
+    fields_of_name,
+    numbers_of,
+    ranges,
+    values_of,
+)
 from registry.search.ann import LINEAR_ROWS, HnswGraph, Mask, NearestNeighbours, extend_graph, needs_new_graph
 from registry.search.backend import Pool, SearchDocument
 from registry.search.column_store import (
@@ -40,9 +51,8 @@ from registry.search.column_store import (
     Rows,
     read_stats,
 )
-from registry.search.facets import FACETS, NAMES, NUMBERS, facet_filters, fields_of_name, ranges, values_of
 
-LAYOUT = f"5:{RANKER_VERSION}"
+LAYOUT = f"5:{RANKER_VERSION}:{INDEX_FIELDS}"
 """Version of a generation's content; an index of another version is rebuilt."""
 
 VECTOR_CANDIDATES: Final = 64
@@ -403,7 +413,7 @@ class GenerationWriter:
 
     @property
     def changed(self) -> bool:
-        return bool(self._pending)
+        return len(self._pending) > 0
 
     def commit(self) -> None:
         """Write all files, then the document that names them, then delete the files of older commits."""
@@ -496,7 +506,7 @@ def _to_tantivy(document: SearchDocument, row: int) -> Document:
             tantivy_document.add_text(field, name)
     for facet, value in values_of(document.listing):
         tantivy_document.add_text(facet, value)
-    for number, read_number in NUMBERS.items():
-        tantivy_document.add_unsigned(number, read_number(document.listing))
+    for name, number in numbers_of(document.listing):
+        tantivy_document.add_unsigned(name, number)
     tantivy_document.add_unsigned("row", row)
     return tantivy_document

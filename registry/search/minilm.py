@@ -27,10 +27,9 @@ from registry.search.embedding import (
     TOKENIZER_SHA256,
     ModelFileError,
     StaticEmbedder,
+    WordPieces,
     default_embedder,
-    knows_word,
     model_id,
-    read_tokenizer,
     unicode_text,
     units,
     verified,
@@ -46,7 +45,7 @@ DIMS = 384
 _BATCH = 16  # texts of similar length; in larger batches padding costs more than the calls save
 
 
-class MiniLM:
+class MiniLM(WordPieces):
     """The sentence model alone. One text takes 2 to 15 ms of CPU; thread-safe."""
 
     def __init__(self) -> None:
@@ -54,7 +53,7 @@ class MiniLM:
         path = _model_file()
         raw = verified(path, MODEL_SHA256)
         tokenizer = bytes(verified(MODEL / TOKENIZER, TOKENIZER_SHA256))
-        self._tokenizer = read_tokenizer(tokenizer)
+        super().__init__(tokenizer)
         self._session = _session(path)
         self._id = model_id(raw, tokenizer, f"minilm {RECIPE}")
 
@@ -81,12 +80,6 @@ class MiniLM:
             vectors[rows] = self._means([encoded[row].ids for row in rows])
         return units(vectors)
 
-    def knows(self, word: str) -> bool:
-        return knows_word(self._tokenizer, word)
-
-    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self.encode(texts)
-
     def _means(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         ids = np.zeros((len(tokens), max(map(len, tokens))), np.int64)
         mask = np.zeros_like(ids)
@@ -104,7 +97,7 @@ class TableAndMiniLM:
     """Encodes documents and queries with both: the normalised sum of both vectors, in the table's subspace."""
 
     def __init__(self, table: StaticEmbedder, model: MiniLM) -> None:
-        self._table, self._model = table, model
+        self._table, self._model, self.knows = table, model, table.knows
         self._basis = table.basis.astype(np.float32)
         self._id = f"wp_{hashlib.sha256(f'{table.id} {model.id}'.encode()).hexdigest()[:12]}"
 
@@ -119,12 +112,6 @@ class TableAndMiniLM:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, 256) float32 rows of length 1; zeros for a text without tokens."""
         return units(self._table.encode(texts) + self._model.encode(texts) @ self._basis)
-
-    def knows(self, word: str) -> bool:
-        return self._table.knows(word)
-
-    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self.encode(texts)
 
 
 @cache

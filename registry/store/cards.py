@@ -1,7 +1,7 @@
 """Services as entries of lists. JSON is decoded row by row, so that one bad row does not hide the others."""
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -53,21 +53,31 @@ class Card(ServiceColumns):
     capabilities: tuple[CardCapability, ...] = ()
 
 
-COLUMNS: Final = tuple(Card.__dataclass_fields__)[:-10]
-"""Columns of `services`, in order. In a row the remaining fields follow: columns of other tables, then JSON."""
+_DATES: Final = ("crawl_failures", "created_at", "updated_at", "seen_at")
+CARD_FIELDS: Final[Mapping[str, str]] = {
+    **{name: f"services.{name}" for name in (*ServiceColumns.__dataclass_fields__, *_DATES)},
+    "last_visit_at": "(SELECT last_visit_at FROM hosts h WHERE h.domain = services.domain AND h.host = services.host)",
+    "owned_since": OWNED_SINCE.format(services="services"),
+    "canonical_host": CANONICAL.format(services="services"),
+    "auth": "services.model->'auth'",
+    "pricing": "services.model->'pricing'",
+    "version": "services.model->'version'",
+    "operational": "services.model#>'{relations,operational}'",
+    "trust": "services.trust",
+    "trust_since": "services.trust_since",
+}
+"""Field of a card -> its SQL, in the order of the fields; `capabilities` follow where they are wanted."""
 
 _CARDS: Final = f"""
-SELECT {", ".join(f"s.{name}" for name in COLUMNS)}, h.last_visit_at, {OWNED_SINCE.format(services="s")},
-       {CANONICAL.format(services="s")}, s.model->'auth', s.model->'pricing',
-       s.model->'version', s.model#>'{{relations,operational}}', s.trust, s.trust_since,
+SELECT {", ".join(CARD_FIELDS.values())},
        (SELECT jsonb_agg(jsonb_build_array(c.name, c.data->'description', c.data->'detail_url', c.data->'side_effects',
                                            c.data->'confirmation', c.data->'injection_flags')
                          ORDER BY c.position)
-        FROM capabilities c WHERE c.domain = s.domain AND c.host = s.host AND c.name = ANY(%(names)s::text[]))
+        FROM capabilities c
+        WHERE c.domain = services.domain AND c.host = services.host AND c.name = ANY(%(names)s::text[]))
 FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
-JOIN services s ON s.domain = k.domain AND s.host = k.host
-LEFT JOIN hosts h ON h.domain = s.domain AND h.host = s.host
-WHERE NOT s.hidden
+JOIN services ON services.domain = k.domain AND services.host = k.host
+WHERE NOT services.hidden
 """  # noqa: S608  (only our own names)
 
 _SEEN: Final = """
@@ -130,17 +140,18 @@ class Cards:
 
 
 def cards(rows: Iterable[Row]) -> Iterable[Card]:
-    """Yield one card per row. A row holds all fields of a card in order, jsonb as bytes."""
+    """Yield one card per row, which holds CARD_FIELDS and perhaps the capabilities; jsonb as bytes."""
     for row in rows:
         card = Card(*row)
-        auth, pricing, card.version, card.operational, trust, since, capabilities = (
-            _decoded(value, card.host) for value in row[-7:]
-        )
         card.trust_level = TrustLevel(card.trust_level)
         card.formats, card.protocols = tuple(card.formats), tuple(card.protocols)
         card.injection_flags = tuple(card.injection_flags)
-        card.auth, card.pricing, card.trust, card.trust_since = auth or {}, pricing or {}, trust or {}, since or {}
-        card.capabilities = tuple(CardCapability(*capability) for capability in capabilities or ())
+        for name in ("version", "operational"):
+            setattr(card, name, _decoded(getattr(card, name), card.host))
+        for name in ("auth", "pricing", "trust", "trust_since"):
+            setattr(card, name, _decoded(getattr(card, name), card.host) or {})
+        found: Any = card.capabilities  # bytes, None, or the default
+        card.capabilities = tuple(CardCapability(*one) for one in _decoded(found or None, card.host) or ())
         yield card
 
 

@@ -6,11 +6,10 @@ The module is long because it reads every condition of lists and every part of a
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time
+from datetime import datetime
 from typing import Any, Final, Literal
 
-from sqlalchemy import ColumnElement, exists, func, literal_column, null, or_, select, tuple_
-from sqlalchemy.dialects.postgresql import array
+from sqlalchemy import ColumnElement, func, literal_column, null, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.access.claims import UNKNOWN_OWNER, Ownership
@@ -18,10 +17,10 @@ from registry.core.calling.http import Arguments
 from registry.core.evidence import SLOW_MS as SLOW_MS  # interfaces name it
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Service, from_json
-from registry.core.names.domains import registrable_domain
-from registry.store.cards import COLUMNS, Card, Key, cards
-from registry.store.claims import CANONICAL, OWNED_SINCE, Claims, OwnerSettingRecord, OwnerSettings
+from registry.store.cards import CARD_FIELDS, Card, Key, cards
+from registry.store.claims import Claims, OwnerSettingRecord, OwnerSettings
 from registry.store.engine import decode
+from registry.store.facets import capability_conditions, service_conditions
 from registry.store.records import CapabilityDates, DocumentRecord, FindingRecord, ServiceRecord
 from registry.store.services import Services, service_record
 from registry.store.tables import CapabilityRow, FindingRow, HostRow, ServiceRow
@@ -205,7 +204,7 @@ class Catalogue:
         """Return by host the names of the capabilities that match the filters; leave out hosts without any."""
         row = CapabilityRow
         has_key = tuple_(row.domain, row.host).in_(list(keys))
-        statement = select(row.host, row.name).where(has_key, *_capability_conditions(filters))
+        statement = select(row.host, row.name).where(has_key, *capability_conditions(filters))
         found: dict[str, set[str]] = {}
         for host, name in await self._connection.execute(statement):
             found.setdefault(host, set()).add(name)
@@ -216,7 +215,14 @@ class Catalogue:
     ) -> tuple[list[Card], int]:
         """Return a page of cards without capabilities, and the total. `text`: part of a name, description or host."""
         conditions = service_conditions(filters) + ([_contains(text)] if text else [])
-        page = select(*CARD_COLUMNS).where(*conditions).order_by(*_ORDER[sort]).limit(limit).offset(offset)
+        page = (
+            select(*CARD_COLUMNS)
+            .select_from(ServiceRow)
+            .where(*conditions)
+            .order_by(*_ORDER[sort])
+            .limit(limit)
+            .offset(offset)
+        )
         total = select(func.count()).select_from(ServiceRow).where(*conditions)
         items = list(cards(await self._connection.execute(page)))
         return items, (await self._connection.execute(total)).scalar_one()
@@ -277,74 +283,12 @@ def _dates(
     return CapabilityDates(name, None if digest is None else digest.hex(), first_seen_at, changed_at)
 
 
-CARD_COLUMNS: Final = (
-    *(getattr(ServiceRow, name) for name in COLUMNS),
-    select(HostRow.last_visit_at)
-    .where(HostRow.domain == ServiceRow.domain, HostRow.host == ServiceRow.host)
-    .scalar_subquery(),
-    literal_column(OWNED_SINCE.format(services="services")),
-    literal_column(CANONICAL.format(services="services")),
-    ServiceRow.model["auth"],
-    ServiceRow.model["pricing"],
-    ServiceRow.model["version"],
-    ServiceRow.model["relations"]["operational"],
-    ServiceRow.trust,
-    ServiceRow.trust_since,
-    null(),
-)
+CARD_COLUMNS: Final[tuple[ColumnElement[Any], ...]] = tuple(literal_column(sql) for sql in CARD_FIELDS.values())
 """The columns that `cards` expects, without capabilities."""
-
-
-def _capability_conditions(filters: Filters) -> list[ColumnElement[bool]]:
-    data = CapabilityRow.data
-    conditions: list[ColumnElement[bool]] = []
-    if filters.side_effects:
-        stated = func.coalesce(data["side_effects"].as_string(), "unknown")
-        conditions.append(stated.in_(filters.side_effects))
-    if filters.semantic_types:
-        conditions.append(data["tags"].has_any(array(filters.semantic_types)))
-    return conditions
 
 
 def _of_host(table: Any, domain: str, host: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return table.domain == domain, table.host == host
-
-
-def service_conditions(filters: Filters) -> list[ColumnElement[bool]]:
-    """Return conditions that mean the same as in the search engines: any value of each filter, all filters."""
-    conditions = [~ServiceRow.hidden]
-    if filters.shown_levels:
-        conditions.append(ServiceRow.trust_level.in_(filters.shown_levels))
-    if filters.formats:
-        conditions.append(ServiceRow.formats.overlap(list(filters.formats)))
-    if filters.protocols:
-        conditions.append(ServiceRow.protocols.overlap(list(filters.protocols)))
-    if filters.auth_types:
-        conditions.append(ServiceRow.auth_type.in_(filters.auth_types))
-    if filters.pricing_types:
-        conditions.append(ServiceRow.pricing_type.in_(filters.pricing_types))
-    if filters.min_score is not None:
-        conditions.append(ServiceRow.score >= filters.min_score)
-    if filters.max_score is not None:
-        conditions.append(ServiceRow.score <= filters.max_score)
-    if filters.seen_since is not None:
-        conditions.append(ServiceRow.seen_at >= datetime.combine(filters.seen_since, time(), UTC))
-    if filters.domains:
-        conditions.append(ServiceRow.domain.in_(filters.domains))
-    if filters.hosts:
-        keys = [(registrable_domain(host), host) for host in filters.hosts]
-        conditions.append(tuple_(ServiceRow.domain, ServiceRow.host).in_(keys))
-    if filters.tlds:
-        conditions.append(func.substring(ServiceRow.host, "[^.]*$").in_(filters.tlds))
-    if filters.languages:
-        conditions.append(ServiceRow.listing["languages"].has_any(array(filters.languages)))
-    if filters.categories:
-        conditions.append(ServiceRow.category.in_(filters.categories))
-    if filters.narrows_capabilities:
-        row = CapabilityRow
-        same_service = (row.domain == ServiceRow.domain) & (row.host == ServiceRow.host)
-        conditions.append(exists().where(same_service, *_capability_conditions(filters)))
-    return conditions
 
 
 def _contains(text: str) -> ColumnElement[bool]:

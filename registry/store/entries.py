@@ -16,10 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.listing import Filters
 from registry.store.cards import Card, Key, cards
-from registry.store.catalogue import CARD_COLUMNS, service_conditions
+from registry.store.catalogue import CARD_COLUMNS
 from registry.store.engine import decode
+from registry.store.facets import FACET_COLUMNS, service_conditions
 from registry.store.lane import QueryPool, texts
-from registry.store.statistics import FACET_COLUMNS
 from registry.store.tables import ServiceRow
 
 EntryOrder = Literal["host", "name", "updated"]
@@ -72,11 +72,10 @@ class EntryReads:
 
 @dataclass(frozen=True, slots=True)
 class ListConditions:
-    """Conditions of a list beside Filters. `name`: part of the service's name, in any case. Times are exclusive."""
+    """Conditions of a list beside Filters. `name`: part of the service's name, in any case. The time is exclusive."""
 
     name: str | None = None
     created_after: datetime | None = None
-    updated_after: datetime | None = None
 
 
 class Entries:
@@ -108,6 +107,7 @@ class Entries:
             from_place = [row <= place if is_descending else row >= place]
         statement = (
             select(*CARD_COLUMNS)
+            .select_from(ServiceRow)
             .where(*matching, *from_place)
             .order_by(*((key.desc() if is_descending else key.asc()) for key in keys))
             .limit(limit)
@@ -173,8 +173,6 @@ def _extra(extra: ListConditions) -> list[ColumnElement[bool]]:
         found.append(ServiceRow.name.icontains(extra.name.replace("\0", "\ufffd"), autoescape=True))
     if extra.created_after is not None:
         found.append(ServiceRow.created_at > extra.created_after)
-    if extra.updated_after is not None:
-        found.append(ServiceRow.updated_at > extra.updated_after)
     return found
 
 

@@ -33,7 +33,7 @@ _HAS_CANONICAL: Final = exists().where(
     _CANONICAL.host == OwnerSettingRow.canonical,
     ~_CANONICAL.hidden,
 )
-_LISTINGS: Final = select(ServiceRow.host, ServiceRow.listing, ServiceRow.created_at).where(
+_LISTINGS: Final = select(ServiceRow.host, ServiceRow.listing, ServiceRow.created_at, ServiceRow.updated_at).where(
     ~ServiceRow.hidden,
     ~_HAS_CANONICAL,  # guard: canonical-host-stands-alone
 )
@@ -169,11 +169,12 @@ class SearchNotes:
         return (await self._connection.execute(statement)).scalar_one()
 
 
-def _decoded(rows: Iterable[tuple[str, bytes, datetime]]) -> Iterable[Listing]:
+def _decoded(rows: Iterable[tuple[str, bytes, datetime, datetime]]) -> Iterable[Listing]:
     """Yield the listings, with the dates of the row."""
-    for host, stored, created_at in rows:
+    for host, stored, created_at, updated_at in rows:
         try:
             listing = listing_from_json(decode(stored))
-            yield replace(listing, listed_since=created_at, offered_since=listing.offered_since or created_at)
+            offered_since = listing.offered_since or created_at
+            yield replace(listing, listed_since=created_at, offered_since=offered_since, updated_at=updated_at)
         except ValueError:
             _log.error("the listing of %s cannot be decoded: rescore rewrites it", host)

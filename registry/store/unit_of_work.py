@@ -17,6 +17,7 @@ from registry.store.documents import Documents
 from registry.store.domains import Domains
 from registry.store.engine import libpq, translated
 from registry.store.entries import Entries, EntryReads
+from registry.store.facets import FacetQueries
 from registry.store.feed import Feed
 from registry.store.forgetting import Forgetting
 from registry.store.history import History, RecentEvents
@@ -37,7 +38,7 @@ from registry.store.rehoming import Rehoming
 from registry.store.reports import ReportTable
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
-from registry.store.statistics import FacetQueries, StatisticsQueries, WorkloadCounts
+from registry.store.statistics import StatisticsQueries, WorkloadCounts
 from registry.store.submission_lists import SubmissionLists
 from registry.store.submissions import Rechecks, Submissions, SubmissionTurns
 from registry.store.trust import Trust

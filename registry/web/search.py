@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -9,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from registry.core.merging.trust import REASONS
+from registry.core.search_filters import FILTERS
 from registry.core.wording.text import QUERY_CHARS
 from registry.web.asking import ask
 from registry.web.rendering import Links, pages_of
@@ -18,18 +20,15 @@ ROWS: Final = 20
 _MAX_CHARS: Final = 400
 _MAX_PAGE: Final = 1_000
 
-GROUPS: Final[Mapping[str, str]] = {
-    "category": "Category", "format": "Format", "trust_level": "Trust", "auth_type": "Authentication",
-    "pricing_type": "Price", "side_effects": "Side effects", "protocol": "Protocol", "language": "Language",
-}  # fmt: skip
+GROUPS: Final = {row.name: row.label for row in sorted(FILTERS, key=attrgetter("group")) if row.group}
 """Filters whose values are counted -> heading."""
 
-OTHERS: Final[Mapping[str, str]] = {
-    "min_score": "Score at least", "max_score": "Score at most", "seen_within_days": "Seen within days",
-    "seen_since": "Seen since", "domain": "Domain", "tld": "Top level", "semantic_type": "Semantic type",
-    "include_unverified": "Unverified included", "unique": "Copies folded",
-}  # fmt: skip
-"""Filters that are shown only where they are set -> heading."""
+HEADINGS: Final = (
+    GROUPS
+    | {row.name: row.label for row in FILTERS}
+    | {"include_unverified": "Unverified included", "unique": "Copies folded"}
+)
+"""All filters; those outside of GROUPS are shown only where they are set."""
 
 SORTS: Final = (("relevance", "Relevance"), ("score", "Score"), ("freshness", "Freshness"))
 LIST_SORTS: Final = (
@@ -77,9 +76,7 @@ class SearchForm:
         sent = request.query_params
         question = " ".join(sent.get("q", "")[:QUERY_CHARS].split())
         filters = {
-            name: value[:_MAX_CHARS]
-            for name in (*GROUPS, *OTHERS)
-            if (value := ",".join(filter(None, sent.getlist(name))))
+            name: value[:_MAX_CHARS] for name in HEADINGS if (value := ",".join(filter(None, sent.getlist(name))))
         }
         page = sent.get("page", "1")
         number = int(page) if page.isascii() and page.isdigit() and len(page) < 6 else 1
@@ -187,7 +184,7 @@ def _label(name: str, value: str) -> str:
 
 def _chips(links: Links, asked: SearchForm) -> Iterator[tuple[str, str, str]]:
     """Yield heading, value and the link without it for each filter that is set."""
-    for name, title in {**GROUPS, **OTHERS}.items():
+    for name, title in HEADINGS.items():
         for value in asked.values(name):
             yield title, _label(name, value), asked.link(links, **{name: asked.without(name, value)})
 

@@ -53,7 +53,7 @@ def _record(listing: Listing, hidden: bool) -> ServiceRecord:
         listing=listing,
         rubric_version="1",
         created_at=NOW,
-        updated_at=NOW,
+        updated_at=listing.updated_at or NOW,
         seen_at=NOW if listing.seen_on is None else datetime.combine(listing.seen_on, time(12), UTC),
     )
 

@@ -21,10 +21,10 @@ from registry.core.model.listing import (
 )
 from registry.core.ranking import ParsedQuery, explain
 from registry.core.ranking.spelling import Suggestions
+from registry.core.search_filters import FACETS
 from registry.search.backend import Pool
 from registry.search.embedded import EmbeddedBackend
-from registry.search.facets import FACETS
-from registry.store.statistics import FACET_COLUMNS
+from registry.store.facets import FACET_COLUMNS
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import fill, put, remove
 from tests.search.contract import MAIL, MAPS, SHOP

@@ -166,6 +166,8 @@ async def test_a_cursor_is_valid_for_its_own_query_only(api: Api) -> None:
         ({"seen_since": "2020-01-01"}, LISTED - {FAILING}),
         ({"seen_since": "2099-01-01"}, set()),
         ({"seen_within_days": "30"}, LISTED - {FAILING}),
+        ({"updated_after": "2020-01-01"}, LISTED - {FAILING}),
+        ({"updated_after": "2099-01-01T00:00:00Z"}, set()),
         ({"side_effects": "true", "format": "awp"}, {BIKES}),
         ({"side_effects": "false", "format": "awp,mcp-server-card"}, {TOOLS}),
         ({"side_effects": "unknown", "format": "a2a,mcp-server-card"}, {CARD}),
@@ -192,7 +194,8 @@ async def test_filters_narrow_search_and_list_alike(api: Api, narrowed: dict[str
         {"protocol": ",".join("abcdefghijklmnopqrstu")}, {"max_score": "1e1"}, {"trust_level": "all"},
         {"side_effects": "maybe"}, {"semantic_type": "order"}, {"domain": "a b"}, {"domain": "10.0.0.1"}, {"tld": "."},
         {"tld": ""}, {"language": "e"}, {"language": "en_US"}, {"seen_since": "20261120"}, {"seen_since": "2026-02-30"},
-        {"seen_within_days": "-1"},
+        {"seen_within_days": "-1"}, {"updated_after": "20261120"}, {"updated_after": "2026-02-30"},
+        {"updated_after": "2026-11-20T00:00:00"}, {"updated_after": "2026-11-20T25:00:00Z"},
     ],
 )  # fmt: skip
 async def test_invalid_filters_are_refused(api: Api, wrong: dict[str, str]) -> None:

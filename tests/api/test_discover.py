@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from registry.api.params import FACETS
+from registry.core.search_filters import COUNTED
 from tests.api.sites import BIKES, CARD
 from tests.api.test_contract import LISTED, hosts
 from tests.support.api import Api
@@ -64,9 +64,9 @@ async def test_highlights_are_returned_on_request_without_markup(api: Api) -> No
 
 async def test_facets_are_counted_on_request(api: Api) -> None:
     broad_query = "parcels bicycles tables weather shoes hats visitors"
-    results = await api.json("/api/discover", q=broad_query, limit=50, facets=",".join(FACETS))
+    results = await api.json("/api/discover", q=broad_query, limit=50, facets=",".join(COUNTED))
     counts = results["facets"]["counts"]
-    assert list(counts) == list(FACETS)
+    assert list(counts) == list(COUNTED)
     assert results["facets"]["services"] == results["total"] == sum(counts["trust_level"].values())
     assert 1 < results["total"] <= len(LISTED) - 1
     served = Counter(value for row in results["data"] for value in row["service"]["formats"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from registry.api.params import FORMAT_SLUGS
+from registry.core.formats import FORMAT_BY_SLUG
 from tests.api.sites import BIKES, PIGEON, SLOPPY
 from tests.api.test_openapi import operations
 from tests.support.api import Api
@@ -34,7 +34,8 @@ FAULTS = [
     (LIST, "pricing_type", "cheap", "must be one or more of free, freemium, paid, unknown, separated by commas"),
     (LIST, "side_effects", "maybe", "must be one or more of true, false, unknown, separated by commas"),
     (DISCOVER, "trust_level", "all", "must be one or more of verified, community, unverified, separated by commas"),
-    (DISCOVER, "format", "gopher", f"must be one or more of {', '.join(FORMAT_SLUGS)}, separated by commas"),
+    (DISCOVER, "format", "gopher", f"must be one or more of {', '.join(sorted(FORMAT_BY_SLUG))}, separated by commas"),
+    (LIST, "updated_after", "x", "must be a date such as 2026-11-20, or a time such as 2026-11-20T00:00:00Z"),
     (DISCOVER, "seen_within_days", "soon", NUMBER_TO_50.replace("50", "36500")),
     (f"/api/services/{PIGEON}/crawl?", "visits", "all", NUMBER_TO_50),
     (f"/api/health/{PIGEON}?", "days", "week", NUMBER_TO_50.replace("50", "30")),

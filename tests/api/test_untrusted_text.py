@@ -12,13 +12,13 @@ import pytest
 import pytest_asyncio
 
 from registry.actions.queries.discover import SearchActions
-from registry.api.params import FACETS
 from registry.cli.inspection import show_account
 from registry.cli.show import show_search, show_visited
 from registry.cli.terminal import CleanConsole
 from registry.core.access.audit import OPERATOR
 from registry.core.formats import FORMATS
 from registry.core.model.listing import Query
+from registry.core.search_filters import COUNTED
 from registry.core.translating import TARGETS
 from registry.search.embedded import EmbeddedBackend
 from registry.settings import Settings
@@ -125,7 +125,7 @@ async def _answers(api: Api, web: Web) -> dict[str, list[Any]]:
         answers.setdefault(operation, []).append(answer)
         return answer
 
-    facets, listed = ",".join(FACETS), set()
+    facets, listed = ",".join(COUNTED), set()
     await get("/api/services", "/api/services?limit=100&include_unverified=true")
     await get("/api/discover", f"/api/discover?q={MISSPELT}")
     await get("/api/feed", "/api/feed?limit=1000")

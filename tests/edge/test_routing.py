@@ -14,9 +14,9 @@ from pydantic import TypeAdapter
 
 from registry.api import discover
 from registry.api.documents import openapi
-from registry.api.params import FACETS, FILTER_NAMES
 from registry.api.schemas.discovery import Discovered
 from registry.core.model.listing import StaleCursor
+from registry.core.search_filters import COUNTED, FILTERS
 from registry.edge import problems
 from registry.edge.routing import QueryRoute, StrictRoute, strict_router
 from registry.store.engine import libpq
@@ -33,13 +33,13 @@ NAMES = (
     "highlights",
     "include_unverified",
     "unique",
-    *FILTER_NAMES,
+    *(row.name for row in FILTERS),
     "nothing",
 )
 VALUES = st.one_of(
     st.sampled_from(["", "true", "false", "0", "7", "999", "-1", "1e3", "adp", "mcp,a2a", "relevance", "score", "nope",
                      "verified,community", "none", "free", "api:x", "geo:address", "2026-11-20", "2026-02-30", "en,de",
-                     "dev", "x.example", ",", "format,tld"]),
+                     "2026-11-20T00:00:00Z", "dev", "x.example", ",", "format,tld"]),
     st.text(max_size=12),
 )  # fmt: skip
 
@@ -90,11 +90,11 @@ async def test_parameters_are_read_as_the_framework_reads_them(parameters: list[
 
 async def test_every_parameter_reaches_the_query() -> None:
     parameters = {
-        "q": "x", "limit": "3", "cursor": "abc", "sort": "score", "facets": ",".join(FACETS), "format": "adp",
+        "q": "x", "limit": "3", "cursor": "abc", "sort": "score", "facets": ",".join(COUNTED), "format": "adp",
         "include_unverified": "true", "auth_type": "none,oauth2", "pricing_type": "free", "trust_level": "verified",
         "protocol": "mcp", "semantic_type": "api:payment", "side_effects": "false", "domain": "a.b.dev", "tld": "dev",
         "category": "email", "language": "EN", "min_score": "1", "max_score": "99", "seen_since": "2026-11-20",
-        "seen_within_days": "1", "highlights": "true", "unique": "false",
+        "seen_within_days": "1", "updated_after": "2026-11-20T01:00:00+01:00", "highlights": "true", "unique": "false",
     }  # fmt: skip
     framework, straight = both_ways()
     expected, actual = [await client.get("/api/discover", params=parameters) for client in (framework, straight)]

@@ -1,29 +1,17 @@
 """The steps of docs/adding-a-format.md, applied to a copy of the tree, add a format that works."""
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.hang import HANG_SECONDS
-from tests.support.shared import ROOT, SHARED
+from tests.house import following
+from tests.house.following import copy_tree, make_docs, run
+from tests.support.shared import ROOT
 
 PAGE = ROOT / "docs" / "adding-a-format.md"
-COPIED = (
-    "registry",
-    "crawler",
-    "migrations",
-    "tests",
-    "docs",
-    "pyproject.toml",
-    "Makefile",
-    "README.md",
-    "CHANGELOG.md",
-)
 BEFORE = {
     "registry/core/formats/__init__.py: imports": "    ucp,\n",
     "registry/core/formats/__init__.py: list": "    awas.FORMAT,\n",
@@ -39,31 +27,14 @@ def blocks() -> dict[str, str]:
     return dict(_BLOCK.findall(PAGE.read_text(encoding="utf-8")))
 
 
-def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "WAYPOST_SHARED": str(SHARED)}
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=HANG_SECONDS,
-        check=False,
-    )
-
-
 def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(folder, "-m", "pytest", "-n", "0", "--deselect", "tests/house/test_adding_a_format.py", *arguments)
+    return following.pytest_in(folder, "--deselect", "tests/house/test_adding_a_format.py", *arguments)
 
 
 @pytest.fixture(scope="module")
 def tree_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("newcomer")
-    for name in COPIED:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name)
-        else:
-            shutil.copy(ROOT / name, folder)
+    copy_tree(folder)
     follow(folder)
     return folder
 
@@ -83,7 +54,7 @@ def follow(folder: Path) -> None:
             shutil.copy(cases / "valid" / "response.json", case)
     raise_version(folder)
     pytest_in(folder, "tests/formats", "-k", "tally", "--update-expected")
-    run(folder, "-m", "docs.generate")
+    make_docs(folder)
 
 
 def put_before(path: Path, mark: str, text: str) -> None:
@@ -119,7 +90,7 @@ def test_following_the_page_adds_a_format_that_passes_the_tests(tree_copy: Path)
         "tally or test_recognise",
     )
     assert formats.returncode == 0, formats.stdout
-    assert run(tree_copy, "-m", "docs.generate", "--check").returncode == 0
+    assert make_docs(tree_copy, "--check").returncode == 0
     assert "`tally.task`" in (tree_copy / "docs" / "formats.md").read_text()
 
 

@@ -13,7 +13,7 @@ FOLDERS = (ROOT, DOCS, DOCS / "adr", ROOT / "registry" / "search" / "model")
 """Folders in which a cited page may be."""
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
 
-EXAMPLES = ("planted", "tally", "page.md")
+EXAMPLES = ("planted", "tally", "page.md", "categories.py", "service_versions.py", "versions_of_services.py")
 """Names of files that tests and pages write themselves."""
 
 PUBLISHED_BY_SITES = frozenset({"auth.md", "pricing.md", "AGENTS.md", "SKILL.md", "agents.md", "skill.md"})

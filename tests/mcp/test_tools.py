@@ -59,6 +59,9 @@ async def test_nothing_is_shown_when_nothing_fits(url: str) -> None:
             client, "discover_services", q="create a parcel", filters={"format": ["a2a"], "min_score": 1}
         )
         assert narrowed["services"] == []
+        for time, is_passed in (("2026-01-01", True), ("2099-01-01T00:00:00Z", False)):
+            changed = await called(client, "discover_services", q="create a parcel", filters={"updated_after": time})
+            assert bool(changed["services"]) is is_passed
         assert "format" in narrowed["suggestions"]["without_filters"]
 
 

@@ -4,7 +4,9 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx2
 import pytest
@@ -15,7 +17,7 @@ from registry.search.backend import IndexState, make_document
 from registry.search.meilisearch import query_client
 from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.meilisearch.query_client import TRIPS_AFTER, CircuitBreaker, QueryClient
-from tests.search.capture import Answer, Call, captured
+from tests.search.capture import Answer, Call, Capture, Script, captured
 from tests.search.contract import MAIL
 from tests.search.test_meilisearch_calls import KEYS, answer, build
 from tests.support.hang import HANG_SECONDS
@@ -31,6 +33,15 @@ def refusing_url() -> Iterator[str]:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+
+
+@asynccontextmanager
+async def asking(script: Script, **options: Any) -> AsyncIterator[tuple[QueryClient, Capture]]:
+    """Yield a client of a server that answers by the script, and the server."""
+    with captured(script) as server:
+        client = QueryClient(server.url, "key", **options)
+        yield client, server
+        await client.close()
 
 
 def test_a_refusal_takes_less_than_a_second() -> None:
@@ -59,12 +70,10 @@ async def test_a_query_to_a_hanging_engine_times_out(monkeypatch: pytest.MonkeyP
         leave.wait(60)
         return answer(29)
 
-    with captured(hang) as server:
-        client = QueryClient(server.url, "key")
+    async with asking(hang) as (client, _):
         with pytest.raises(SearchUnavailable, match="too slow"):
             await client.multi_search([])
         leave.set()
-        await client.close()
 
 
 async def test_a_response_that_arrived_while_the_loop_was_busy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,10 +96,8 @@ async def test_a_late_query_without_a_response_times_out() -> None:
 @pytest.mark.usefixtures("recordings")
 async def test_a_failed_query_is_retried_once() -> None:
     answers = iter([Answer(500, {"code": "internal"}), answer(29)])
-    with captured(lambda _: next(answers)) as server:
-        client = QueryClient(server.url, "key")
+    async with asking(lambda _: next(answers)) as (client, _):
         assert len(await client.multi_search([])) == 2
-        await client.close()
 
 
 @pytest.mark.parametrize("fault", [ConnectionResetError(), AttributeError("getpeername"), httpx2.ReadError("")])
@@ -109,42 +116,30 @@ async def test_a_broken_connection_is_reported_as_unavailable(refusing_url: str,
 
 @pytest.mark.parametrize("body", [None, {}, [], {"results": [{"hits": [{"r": "no base64"}]}]}, "text"])
 async def test_an_unreadable_response_is_reported_as_unavailable(body: object) -> None:
-    with captured(lambda _: Answer(200, body)) as server:
-        client = QueryClient(server.url, "key")
+    async with asking(lambda _: Answer(200, body)) as (client, _):
         with pytest.raises(SearchUnavailable):
             await client.multi_search([])
-        await client.close()
 
 
 @pytest.mark.usefixtures("recordings")
-async def test_a_query_refused_by_load_is_not_retried() -> None:
-    with captured(lambda _: answer(40)) as server:
-        client = QueryClient(server.url, "key")
-        with pytest.raises(SearchUnavailable, match="too many"):
-            await client.multi_search([])
-        assert len(server.calls) == 1
-        await client.close()
-
-
-async def test_repeated_failures_open_the_circuit_breaker() -> None:
-    with captured(lambda _: Answer(500, {"code": "internal"})) as server:
-        client = QueryClient(server.url, "key")
-        for _ in range(TRIPS_AFTER + 10):
-            with pytest.raises(SearchUnavailable):
+@pytest.mark.parametrize(
+    ("number", "questions", "calls", "says"),
+    [
+        (40, 1, 1, "too many"),  # refused by load: not retried
+        (None, TRIPS_AFTER + 10, 2 * TRIPS_AFTER, None),  # repeated failures open the circuit breaker
+        (32, 5, 1, None),  # a refused key opens it at once
+    ],
+)
+async def test_a_failing_engine_is_not_asked_again_and_again(
+    number: int | None, questions: int, calls: int, says: str | None
+) -> None:
+    """`number`: of the recorded response."""
+    failure = Answer(500, {"code": "internal"}) if number is None else answer(number)
+    async with asking(lambda _: failure) as (client, server):
+        for _ in range(questions):
+            with pytest.raises(SearchUnavailable, match=says):
                 await client.multi_search([])
-        assert len(server.calls) == 2 * TRIPS_AFTER
-        await client.close()
-
-
-@pytest.mark.usefixtures("recordings")
-async def test_a_refused_key_opens_the_circuit_breaker_at_once() -> None:
-    with captured(lambda _: answer(32)) as server:
-        client = QueryClient(server.url, "key")
-        for _ in range(5):
-            with pytest.raises(SearchUnavailable):
-                await client.multi_search([])
-        assert len(server.calls) == 1
-        await client.close()
+        assert len(server.calls) == calls
 
 
 def test_the_circuit_breaker_closes_after_a_success() -> None:
@@ -173,8 +168,6 @@ async def test_concurrent_queries_are_limited() -> None:
         meet.wait()
         return answer(29)
 
-    with captured(script) as server:
-        client = QueryClient(server.url, "key", at_once=3)
+    async with asking(script, at_once=3) as (client, server):
         results = await asyncio.gather(*(client.multi_search([]) for _ in range(12)))
         assert (len(results), server.most_at_once) == (12, 3)
-        await client.close()

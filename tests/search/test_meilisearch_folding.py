@@ -7,6 +7,7 @@ import json
 import pytest
 
 from registry.core.ranking import parse_query
+from registry.search.meilisearch import layout
 from registry.search.meilisearch.admin import Keys
 from registry.search.meilisearch.backend import MeiliBackend
 from tests.search.capture import Answer, Call, captured
@@ -29,9 +30,12 @@ EXCHANGES = json.loads(RECORDED.read_text())
         ("all copies", 1, {"copy001.example": 0, "copy002.example": 0}),
     ],
 )
-async def test_copies_are_folded_however_many_there_are(name: str, calls: int, expected: dict[str, int]) -> None:
+async def test_copies_are_folded_however_many_there_are(
+    name: str, calls: int, expected: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`expected`: number of hosts behind each host."""
     exchanges = [exchange for recorded in EXCHANGES.values() for exchange in recorded]
+    monkeypatch.setattr(layout, "LAYOUT", exchanges[0]["response"]["results"][0]["hits"][0]["h"])  # when recorded
     asked: list[Call] = []
 
     def answer(call: Call) -> Answer:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.ranking import CorpusStats, ParsedQuery, make_record, parse_query, term_ids
 from registry.core.ranking.copies import standing_of
+from registry.core.search_filters import FACETS, NAMES, NUMBERS
 from registry.search.backend import make_document
 from registry.search.column_store import CorpusCounts, OutdatedIndex
-from registry.search.facets import FACETS, NAMES, NUMBERS
 from registry.search.meilisearch import layout, queries
 from registry.search.meilisearch.admin import Keys, read_keys, write_keys
 from tests.search.contract import MAIL, MAPS, SHOP
@@ -159,7 +159,7 @@ def test_an_index_document_holds_every_facet() -> None:
 def test_a_document_says_of_what_it_is_a_copy() -> None:
     standing = standing_of(POST)
     sent = layout.service_document(make_document(POST), "")
-    assert layout.standing_from(sent["copy"], sent["offered"], sent["listed"]) == standing
+    assert (*layout.offer_and_level(sent["copy"]), sent["offered"], sent["listed"]) == standing
     assert sent["offered"] == NOW.timestamp()
     nobody = layout.service_document(make_document(MAIL), "")
     assert (nobody["copy"], nobody["offered"]) == (None, 0)

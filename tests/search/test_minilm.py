@@ -38,25 +38,26 @@ def embedder() -> Embedder:
 
 @needs_the_extra
 def test_requests_find_their_answers(embedder: Embedder) -> None:
-    scores = embedder.encode(QUERIES) @ embedder.encode_documents(ANSWERS).T
+    scores = embedder.encode(QUERIES) @ embedder.encode(ANSWERS).T
     assert scores.argmax(axis=1).tolist() == [0, 1, 2, 3]
 
 
 @needs_the_extra
 def test_vectors_have_length_one_or_zero(embedder: Embedder) -> None:
     texts = ["", "\ud800", "weather " * 10_000, "漢字", "a\x00b", *QUERIES]
-    for rows in (embedder.encode(texts), embedder.encode_documents(texts)):
-        assert rows.shape == (len(texts), embedder.dims)
-        assert rows.dtype == np.float32
-        assert np.allclose(np.linalg.norm(rows[2:], axis=1), 1, atol=1e-5)
-        assert not rows[0].any()
+    rows = embedder.encode(texts)
+    assert rows.shape == (len(texts), embedder.dims)
+    assert rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows[2:], axis=1), 1, atol=1e-5)
+    assert not rows[0].any()
+    assert not np.allclose(rows[-1], default_embedder().encode(QUERIES)[-1])
     assert embedder.encode([]).shape == (0, embedder.dims)
 
 
 @needs_the_extra
 def test_batching_hardly_changes_a_vector(embedder: Embedder) -> None:
-    together = embedder.encode_documents([*QUERIES, *ANSWERS])
-    alone = np.concatenate([embedder.encode_documents([text]) for text in (*QUERIES, *ANSWERS)])
+    together = embedder.encode([*QUERIES, *ANSWERS])
+    alone = np.concatenate([embedder.encode([text]) for text in (*QUERIES, *ANSWERS)])
     assert np.einsum("ij,ij->i", together, alone).min() > 0.999
 
 
@@ -65,12 +66,6 @@ def test_no_two_models_share_an_id() -> None:
     names = {default_embedder().id, MiniLM().id, table_and_minilm().id}
     assert len(names) == 3
     assert all(name.startswith("wp_") and len(name) == 15 for name in names)
-
-
-@needs_the_extra
-def test_queries_are_encoded_like_documents(embedder: Embedder) -> None:
-    assert np.array_equal(embedder.encode(QUERIES), embedder.encode_documents(QUERIES))
-    assert not np.allclose(embedder.encode(QUERIES), default_embedder().encode(QUERIES))
 
 
 @needs_the_extra

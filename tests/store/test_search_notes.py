@@ -37,6 +37,16 @@ async def test_a_new_index_gets_a_note_for_every_service(store: Store) -> None:
     assert await _dirty(store) == [A, B]
 
 
+async def test_a_service_that_changes_only_where_no_index_looks_is_noted_for_its_date(store: Store) -> None:
+    await crawl(store, {A: adp_site(A), B: adp_site(B)})
+    await _register(store, "one")
+    async with store.begin() as uow:
+        await uow.search.done("one", await uow.search.dirty("one", limit=10))
+    async with store.engine.begin() as connection:
+        await connection.exec_driver_sql(f"UPDATE services SET updated_at = now() WHERE host = '{B}'")
+    assert await _dirty(store) == [B]
+
+
 async def test_deleting_and_hiding_are_noted_other_updates_are_not(store: Store) -> None:
     await crawl(store, {A: adp_site(A), B: adp_site(B)})
     await _register(store, "one")

@@ -5,7 +5,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from registry.core.ranking import CandidateSet, Record
+from registry.core.model.listing import Listing
+from registry.core.ranking import (
+    CandidateSet,
+    CorpusStats,
+    Embedder,
+    ParsedQuery,
+    Ranking,
+    Record,
+    make_record,
+    parse_query,
+    rank,
+    texts_of,
+)
 from registry.core.ranking.copies import CopyStanding, Standings
 
 UNIQUE = CopyStanding(0, 0, 0, 0)
@@ -44,3 +56,17 @@ def side_by_side(candidates: Iterable[Candidate], model: str = "") -> CandidateS
         standings=Standings.of([candidate.standing for candidate in candidate_list]),
         capabilities=lambda index: records[index].capabilities,
     )
+
+
+def record_of(listed: Listing, embedder: Embedder | None = None) -> Record:
+    if embedder is None:
+        return make_record(listed)
+    return make_record(listed, embedder.encode(texts_of(listed)), embedder.id)
+
+
+def ranking_of(question: ParsedQuery | str, *listings: Listing, embedder: Embedder | None = None) -> Ranking:
+    """Return the ranking of the listings, which are the whole collection."""
+    candidates = [Candidate(listed.host, listed.score, record_of(listed, embedder)) for listed in listings]
+    parsed = parse_query(question, embedder) if isinstance(question, str) else question
+    stats = CorpusStats.of(candidate.record for candidate in candidates)
+    return rank(parsed, side_by_side(candidates, embedder.id if embedder else ""), stats)

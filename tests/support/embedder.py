@@ -29,9 +29,6 @@ class WordEmbedder:
     def knows(self, word: str) -> bool:
         return word in _SAME
 
-    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self.encode(texts)
-
     def _direction(self, word: str) -> NDArray[np.float32]:
         seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "little")
         return np.random.default_rng(seed).standard_normal(self.dims).astype(np.float32)

@@ -28,7 +28,7 @@ from registry.actions.queries.entries import (
 )
 from registry.actions.queries.inspect import QueueState, queue_state
 from registry.core.format_support.artifact_types import artifact_formats
-from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor, TrustLevel
+from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor
 from registry.core.names.domains import registrable_domain
 from registry.core.names.impersonation import asked_for
 from registry.core.ranking import (
@@ -46,6 +46,7 @@ from registry.core.ranking import (
 )
 from registry.core.ranking.naming import addressed
 from registry.core.ranking.spelling import Suggestions, corrected, corrections, suggest
+from registry.core.search_filters import make_check
 from registry.search.backend import Backend, Pool
 from registry.store.cards import Card
 
@@ -223,20 +224,6 @@ def is_confident(ranking: Ranking) -> bool:
 
 def _standing_for(hit: Hit, others: Sequence[str]) -> Hit:
     return hit._replace(alike=(*others, *hit.alike), alike_total=hit.alike_total + len(others))
-
-
-def _passes(card: Card, filters: Filters, levels: Collection[TrustLevel]) -> bool:
-    """Return whether the card passes the filters, because the index may lag behind. `levels`: empty means all."""
-    return (
-        (not levels or card.trust_level in levels)
-        and (not filters.formats or not set(filters.formats).isdisjoint(card.formats))
-        and (not filters.protocols or not set(filters.protocols).isdisjoint(card.protocols))
-        and (not filters.auth_types or card.auth_type in filters.auth_types)
-        and (not filters.pricing_types or card.pricing_type in filters.pricing_types)
-        and (not filters.categories or card.category in filters.categories)
-        and (filters.min_score is None or card.score >= filters.min_score)
-        and (filters.max_score is None or card.score <= filters.max_score)
-    )
 
 
 def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[FoundCapability, ...]:
@@ -447,7 +434,7 @@ class SearchActions(SearchIndex):
             hits = [_standing_for(hit, stands_for.get(hit.host, ())) for hit in hits]
         folded = [host for hit in hits for host in hit.alike[:ALIKE]]
         visible = await self._store.cards.seen(_keys(folded)) if folded else {}
-        levels = filters.shown_levels
+        passes = make_check(filters)  # the index may lag behind
         return [
             SearchResult(
                 card,
@@ -456,7 +443,7 @@ class SearchActions(SearchIndex):
                 tuple(host for host in hit.alike[:ALIKE] if host in visible),
             )
             if (card := cards.get(hit.host))
-            and _passes(card, filters, levels)
+            and passes(card)
             and (allowed is None or hit.host in allowed)
             else None
             for hit in hits

@@ -68,7 +68,8 @@ class Listing:
     `keywords` as in ListedCapability, of the service as a whole.
     `trust_reasons` are codes of `merging.trust`: why the level is not higher. Empty, as `resembles`, in older listings.
     `listed_since`: when the host was first listed. `offered_since`: since when its offer is unchanged, by the
-    fingerprint of wording/fields.py; a changed offer sets it again. None: not recorded.
+    fingerprint of wording/fields.py; a changed offer sets it again. `updated_at`: of the last change of anything shown.
+    None: not recorded.
     """
 
     domain: str
@@ -90,6 +91,7 @@ class Listing:
     resembles: Resemblance | None = None
     listed_since: datetime | None = None
     offered_since: datetime | None = None
+    updated_at: datetime | None = None
 
     def content_hash(self) -> bytes:
         """Return the sha256 of the canonical JSON of all fields."""
@@ -100,7 +102,7 @@ class Listing:
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Conditions applied to the candidates inside the engine, never after ranking. A listing must have any of the
-    values of each filter that is set.
+    values of each filter that is set. core/search_filters.py describes each filter.
 
     `trust_levels` override `include_unverified`. `side_effects` and `semantic_types` also filter the capabilities
     shown: both must apply, by what the documents say; nothing inferred counts. `hosts` are exact names, `domains`
@@ -124,6 +126,7 @@ class Filters:
     languages: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     seen_since: date | None = None
+    updated_after: datetime | None = None
     unique: bool = True
 
     @property

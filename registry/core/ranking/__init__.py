@@ -2,14 +2,13 @@
 
 Engines only propose services. The order is decided here, from a record of each candidate that was made when it was
 indexed and from statistics of the whole collection, so that every engine returns the same answer. The files in reading
-order, for a service: record; for a query: parsed_query, naming, features, signals/, capabilities, rank, copies,
-collapsing, explain. The package `wording` reads the words of both.
+order, for a service: record; for a query: parsed_query, naming, features, signals, capabilities, rank, copies,
+collapsing. The package `wording` reads the words of both.
 """
 
 from registry.core.ranking.collapsing import collapse
-from registry.core.ranking.explain import explain
 from registry.core.ranking.parsed_query import Embedder, ParsedQuery, parse_query
-from registry.core.ranking.rank import Ranking, answers, browse, evidence, rank, with_named
+from registry.core.ranking.rank import Ranking, answers, browse, evidence, explain, rank, with_named
 from registry.core.ranking.record import (
     RANKER_VERSION,
     CandidateSet,

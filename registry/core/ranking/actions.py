@@ -30,7 +30,7 @@ _VERBS = {
     RequestedAction.SEND: "send deliver dispatch transmit",
     RequestedAction.SCHEDULE: "schedule book reserve plan",
 }
-_ACTION_OF = {verb: action for action, verbs in _VERBS.items() for verb in verbs.split()}
+ACTION_OF = {verb: action for action, verbs in _VERBS.items() for verb in verbs.split()}
 
 
 _BARE_WORDS = 4
@@ -38,11 +38,6 @@ _BARE_WORDS = 4
 _DETERMINERS = frozenset(
     ["a", "an", "the", "my", "our", "your", "his", "her", "their", "this", "that", "these", "those", "some", "any"]
 )
-
-
-def word_action(word: str) -> RequestedAction | None:
-    """Return the action of a word in lower case; None if it is no verb of APIs."""
-    return _ACTION_OF.get(word)
 
 
 def head_verb(text: str) -> str | None:
@@ -53,7 +48,7 @@ def head_verb(text: str) -> str | None:
     written = words(text)
     for word, following in pairwise(written):
         if word not in REQUEST_WORDS:
-            return word if word in _ACTION_OF or following in _DETERMINERS else None
+            return word if word in ACTION_OF or following in _DETERMINERS else None
     return None
 
 
@@ -61,8 +56,8 @@ def head_verb(text: str) -> str | None:
 def action_of_question(text: str) -> RequestedAction | None:
     """Return the action of the first verb, or None without one. Only request words may come before the verb."""
     for word in words(text):
-        if word in _ACTION_OF:
-            return _ACTION_OF[word]
+        if word in ACTION_OF:
+            return ACTION_OF[word]
         if word not in REQUEST_WORDS:
             return None
     return None
@@ -85,4 +80,4 @@ def likely_action(text: str) -> RequestedAction | None:
 def action_of_capability(name: str) -> RequestedAction | None:
     """Return the action of the first or last word of a name (`invoices_create`, `Create invoice`)."""
     parts = words(split_name(name))
-    return next((_ACTION_OF[part] for part in (parts[:1] + parts[-1:]) if part in _ACTION_OF), None)
+    return next((ACTION_OF[part] for part in (parts[:1] + parts[-1:]) if part in ACTION_OF), None)

@@ -12,11 +12,11 @@ import numpy as np
 
 from registry.core.model.listing import CapabilityMatch
 from registry.core.ranking.actions import (
+    ACTION_OF,
     RequestedAction,
     action_of_capability,
     action_of_question,
     likely_action,
-    word_action,
 )
 from registry.core.ranking.features import DECIMALS, CloseLook, Features, MatchedTerms
 from registry.core.ranking.parsed_query import ParsedQuery
@@ -160,7 +160,7 @@ def _terms_of(question: str) -> frozenset[str]:
 @lru_cache(maxsize=10_000)
 def _objects_of_name(name: str) -> frozenset[str]:
     """Return the stems of a name's words, without verbs of APIs."""
-    return frozenset(stem_words([word for word in words(split_name(name)) if word_action(word) is None]))
+    return frozenset(stem_words([word for word in words(split_name(name)) if word not in ACTION_OF]))
 
 
 def _matched_words(look: CloseLook, capability: int, terms: MatchedTerms) -> tuple[str, ...]:

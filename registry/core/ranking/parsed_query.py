@@ -30,13 +30,10 @@ class Embedder(Protocol):
     def dims(self) -> int: ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return (n, dims) for queries: rows of length 1; a zero row for a text without any known token."""
+        """Return (n, dims): rows of length 1; a zero row for a text without any known token."""
 
     def knows(self, word: str) -> bool:
         """Return whether a word in lower case is in the model's vocabulary, so that it is not misspelt."""
-
-    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return (n, dims) for documents, likewise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

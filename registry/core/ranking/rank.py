@@ -7,15 +7,16 @@ cannot tell an answer: the best candidate for nonsense has a high one. The geome
 and of the cosines can; neither suffices alone, because users choose other words and vectors are often near.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from registry.core.ranking.capabilities import close_look, says_the_reverse
-from registry.core.ranking.copies import FoldedHosts
+from registry.core.model.listing import Hit
+from registry.core.ranking.capabilities import MAX_SHOWN, close_look, matching_capabilities, says_the_reverse
+from registry.core.ranking.copies import SHOWN_COPIES, FoldedHosts
 from registry.core.ranking.features import Features, Numbers, extract_features
 from registry.core.ranking.naming import addressed
 from registry.core.ranking.parsed_query import ParsedQuery
@@ -197,3 +198,28 @@ def evidence(features: Features, candidate: int) -> MatchEvidence:
             confidence = cover  # the vector of a word that the model does not know says nothing
     is_confident = confidence >= threshold and not says_the_reverse(features, candidate)
     return MatchEvidence(cover, similarity, round(confidence, 6), is_confident)
+
+
+def explain(
+    ranking: Ranking, position: int, capabilities: int = MAX_SHOWN, allowed: Collection[str] | None = None
+) -> Hit:
+    """Return the hit at `position` of the order, 0 = best. `allowed` names, if given, limit the capabilities shown."""
+    candidate = ranking.order[position]
+    features = ranking.features
+    terms = features.matched_terms(candidate)
+    found = evidence(features, candidate)
+    alike = ranking.alike.get(candidate, FoldedHosts())
+    copies = features.candidates.copies(candidate)
+    return Hit(
+        host=features.candidates.hosts[candidate],
+        relevance=float(ranking.relevance[candidate]),
+        matched_terms=tuple([word for word, _ in terms.values()]),
+        capabilities=matching_capabilities(features, candidate, terms, capabilities, allowed),
+        parts={name: float(values[candidate]) for name, values in ranking.parts.items()},
+        alike=(*alike.hosts, *copies.hosts)[:SHOWN_COPIES] if alike.hosts else copies.hosts,
+        alike_total=alike.total + copies.total,
+        cover=found.cover,
+        similarity=found.similarity,
+        confident=found.is_confident,
+        confidence=found.confidence,
+    )

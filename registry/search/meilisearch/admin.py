@@ -76,15 +76,11 @@ class Admin:
         self._url = url
         self._keys = keys
         self._local = threading.local()
-        self._closing = threading.Event()
-
-    def close(self) -> None:
-        """End all waits in other threads."""
-        self._closing.set()
+        self.closing = threading.Event()  # ends all waits in other threads
 
     def version(self) -> str:
         """Return the engine's version, `<major>.<minor>.<patch>`."""
-        return str(self._call(lambda: self._tasks_client().get_version())["pkgVersion"])
+        return str(self._call(lambda: self._client("tasks").get_version())["pkgVersion"])
 
     def exists(self, index: str) -> bool:
         return index in self.indexes(index)
@@ -150,7 +146,7 @@ class Admin:
     def _pending(self, **conditions: str) -> int:
         query = "&".join(f"{name}={value}" for name, value in {**conditions, "limit": "1"}.items())
         path = f"tasks?statuses=enqueued,processing&{query}"
-        return int(self._call(lambda: self._tasks_client().http.get(path))["total"])
+        return int(self._call(lambda: self._client("tasks").http.get(path))["total"])
 
     def wait_idle(self, index: str, seconds: float = TASK_SECONDS) -> None:
         """Wait until no earlier task can still change the index. Raise SearchUnavailable after `seconds`."""
@@ -162,7 +158,7 @@ class Admin:
     def wait(self, task: int, seconds: float = TASK_SECONDS) -> None:
         """Wait until the task has succeeded. Raise TaskFailure, or SearchUnavailable after `seconds`."""
         for _ in self._polls(seconds):
-            state = self._call(lambda: self._tasks_client().http.get(f"tasks/{task}"))
+            state = self._call(lambda: self._client("tasks").http.get(f"tasks/{task}"))
             if state["status"] == "succeeded":
                 return
             if state["status"] not in ("enqueued", "processing"):
@@ -170,22 +166,18 @@ class Admin:
         raise SearchUnavailable("the search engine is behind with its tasks")
 
     def _polls(self, seconds: float) -> Iterator[None]:
-        """Yield at once, then after growing pauses, until the time is over or `close` is called."""
+        """Yield at once, then after growing pauses, until the time is over or `closing` is set."""
         end = time.monotonic() + seconds
         pause = _FIRST_LOOK
         while True:
             yield
-            if time.monotonic() + pause > end or self._closing.wait(pause):
+            if time.monotonic() + pause > end or self.closing.wait(pause):
                 return
             pause = min(_LONGEST_LOOK, pause * _SLOWER)
 
-    def _client(self) -> Client:
-        return self._of_this_thread("indexer", self._keys.indexer)
-
-    def _tasks_client(self) -> Client:
-        return self._of_this_thread("tasks", self._keys.tasks)
-
-    def _of_this_thread(self, role: str, key: str | None) -> Client:
+    def _client(self, role: str = "indexer") -> Client:
+        """Return this thread's client with the key of the role."""
+        key: str | None = getattr(self._keys, role)
         if key is None:
             raise KeyMissing(f"this process has no {role} key of the search engine")
         client: Client | None = getattr(self._local, role, None)

@@ -19,7 +19,7 @@ import structlog
 
 from registry.core.model.listing import Filters, SearchUnavailable
 from registry.core.ranking import CorpusStats, ParsedQuery
-from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, WriterBusy
+from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, ThreadedBuild, WriterBusy
 from registry.search.column_store import OutdatedIndex, read_stats
 from registry.search.meilisearch import hits, layout, queries
 from registry.search.meilisearch.admin import Admin, Keys, QueryResult
@@ -179,7 +179,7 @@ class MeiliBackend:
 
     async def close(self) -> None:
         self._feeder = None
-        self._admin.close()
+        self._admin.closing.set()
         await self._query_client.close()
 
     @asynccontextmanager
@@ -192,9 +192,10 @@ class MeiliBackend:
         try:
             await asyncio.to_thread(self._check_version)
             build_id = uuid.uuid4().hex[:12]
-            build = await asyncio.to_thread(IndexBuild, self._admin, self._index, build_id, self._model, self._dims)
+            make = partial(IndexBuild, self._admin, self._index, build_id, self._model, self._dims)
+            build = await asyncio.to_thread(make, self._forget_feeder)
             try:
-                yield _ThreadedBuild(build, self._forget_feeder)
+                yield ThreadedBuild(build)
             finally:
                 await asyncio.to_thread(build.drop)
         finally:
@@ -250,21 +251,6 @@ class MeiliBackend:
         if (major, minor) > TESTED:
             log.warning("meilisearch.newer_than_tested", version=version)
         self._version_checked = True
-
-
-class _ThreadedBuild:
-    """Implements `registry.search.backend.Build`."""
-
-    def __init__(self, build: IndexBuild, on_swap: Callable[[], None]) -> None:
-        self._build = build
-        self._on_swap = on_swap
-
-    async def add(self, documents: Sequence[SearchDocument]) -> None:
-        await asyncio.to_thread(self._build.add, documents)
-
-    async def swap(self) -> None:
-        await asyncio.to_thread(self._build.swap)
-        await asyncio.to_thread(self._on_swap)
 
 
 def _generation(result: QueryResult) -> str:

@@ -18,7 +18,7 @@ from registry.core.ranking.naming import MOST_NAMED
 from registry.core.ranking.record import Parts, parts
 from registry.search.backend import Pool
 from registry.search.meilisearch.admin import QueryResult, ResponseHit
-from registry.search.meilisearch.layout import standing_from
+from registry.search.meilisearch.layout import offer_and_level
 
 _NOT_COPIED: Final = FoldedHosts()
 
@@ -131,7 +131,7 @@ def _level(hit: ResponseHit) -> int:
 
 
 def _standing(hit: ResponseHit) -> CopyStanding:
-    return standing_from(hit.copy_key, hit.offered, hit.listed)
+    return CopyStanding(*offer_and_level(hit.copy_key), hit.offered, hit.listed)
 
 
 def read(hits: Iterable[ResponseHit], model: str = "") -> CandidateSet:

@@ -4,7 +4,7 @@ A bounded number of batches is sent before earlier tasks are done, so that the s
 """
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -29,9 +29,9 @@ _Lines = list[tuple[SearchDocument, bytes]]
 
 
 class IndexBuild:
-    """Implements `registry.search.backend.Build`, in one thread at a time."""
+    """Implements `registry.search.backend.BlockingBuild`, in one thread at a time. `on_swap` is called after a swap."""
 
-    def __init__(self, admin: Admin, live: str, build: str, model: str, dims: int) -> None:
+    def __init__(self, admin: Admin, live: str, build: str, model: str, dims: int, on_swap: Callable[[], None]) -> None:
         for left_over in admin.indexes(f"{live}_b"):
             admin.drop(left_over)
         self._admin = admin
@@ -39,6 +39,7 @@ class IndexBuild:
         self._new_index = f"{live}_b{build}"
         self._build = build
         self._model = model
+        self._on_swap = on_swap
         self._corpus_counts = CorpusCounts()
         self._offers: Counter[int] = Counter()
         self._batch: _Lines = []
@@ -79,6 +80,7 @@ class IndexBuild:
         replaced = self._admin.exists(self._live)
         self._admin.swap(self._new_index, self._live, first=not replaced)
         self._swapped = True
+        self._on_swap()
         if replaced:
             self._admin.drop(self._new_index)
 

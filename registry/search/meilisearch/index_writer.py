@@ -134,7 +134,7 @@ class IndexWriter:
             host_by_id[document["id"]]: _StoredService(
                 bytes.fromhex(document["h"]),
                 Record.decode(base64.b64decode(document["r"])),
-                layout.standing_from(document["copy"], 0, 0).offer,
+                layout.offer_and_level(document["copy"])[0],
             )
             for document in found
             if document["kind"] == layout.DocumentKind.SERVICE
@@ -168,7 +168,7 @@ class IndexWriter:
         if unknown:
             condition = queries.is_one_of("copy", queries.copy_keys(unknown))
             for document in self._admin.documents(self._index, ["copy"], filter=condition):
-                counts[layout.standing_from(document["copy"], 0, 0).offer] += 1
+                counts[layout.offer_and_level(document["copy"])[0]] += 1
         counts.update(after)
         counts.subtract(before)
         del counts[0]

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.ranking import RANKER_VERSION, Record
-from registry.core.ranking.copies import CopyStanding, standing_of
+from registry.core.ranking.copies import standing_of
+from registry.core.search_filters import FACETS, INDEX_FIELDS, NAMES, NUMBERS, numbers_of
 from registry.search.backend import SearchDocument
-from registry.search.facets import FACETS, NAMES, NUMBERS
 
-LAYOUT: Final = f"5:{RANKER_VERSION}"
+LAYOUT: Final = f"5:{RANKER_VERSION}:{INDEX_FIELDS}"
 """Version of an index's content; an index of another version is rebuilt."""
 
 PRIMARY_KEY: Final = "id"
@@ -101,10 +101,10 @@ def copy_key(offer: int, level: int) -> str:
     return f"{offer:016x}-{level}"
 
 
-def standing_from(copy: str | None, offered: int, listed: int) -> CopyStanding:
-    """Return the standing in a document. Raise ValueError for a `copy` not made by `copy_key`."""
-    offer, _, level = (copy or "").partition("-")
-    return CopyStanding(int(offer, 16), int(level), offered, listed) if copy else CopyStanding(0, 0, offered, listed)
+def offer_and_level(copy: str | None) -> tuple[int, int]:
+    """Return what `copy_key` joined; zeros for a service without a copy. Raise ValueError for another text."""
+    offer, _, level = (copy or "0-0").partition("-")
+    return int(offer, 16), int(level)
 
 
 def service_document(document: SearchDocument, model: str) -> Json:
@@ -121,8 +121,9 @@ def service_document(document: SearchDocument, model: str) -> Json:
         "copy": copy_key(standing.offer, standing.level) if standing.offer else None,
         "offered": standing.offered,
         "listed": standing.listed,
-        **{name: sorted(set(read(listing))) for name, read in (*FACETS.items(), *NAMES.items())},
-        **{name: read(listing) for name, read in NUMBERS.items()},
+        **{name: sorted(set(facet.read(listing))) for name, facet in FACETS.items()},
+        **{name: list(read(listing)) for name, read in NAMES.items()},
+        **dict(numbers_of(listing)),
         "host": listing.host,  # text, not a list like the other names, because it is read back
         **_vectors(model, _service_vector(record, model)),
     }

@@ -21,7 +21,7 @@ from registry.core.model.listing import Filters
 from registry.core.ranking import CorpusStats, ParsedQuery, term_ids
 from registry.core.ranking.copies import LEVELS, SHOWN_COPIES
 from registry.core.ranking.naming import MOST_NAMED, sought
-from registry.search.facets import FACETS, NAMES, NUMBERS, facet_filters, fields_of_name, ranges
+from registry.core.search_filters import FACETS, NAMES, NUMBERS, facet_filters, fields_of_name, ranges
 from registry.search.meilisearch.layout import DocumentKind, copy_key, words_of
 
 VECTOR_LIMIT: Final = 100
@@ -76,7 +76,7 @@ def statistics_query(index: str) -> Json:
 
 def best_scores_query(index: str, filters: Filters, limit: int) -> Json:
     """Return the query of a blank text: the services with the best score."""
-    condition = _all_of([f'kind = "{DocumentKind.SERVICE}"', *_clauses(filters)])
+    condition = " AND ".join([f'kind = "{DocumentKind.SERVICE}"', *_clauses(filters)])
     return {
         "indexUid": index, "filter": condition, "sort": ["score:desc"], "limit": limit,
         "attributesToRetrieve": _CARRIED,
@@ -172,7 +172,7 @@ def named_queries(index: str, question: ParsedQuery, filters: Filters, stats: Co
     if not named:
         return []
     any_of = " OR ".join(is_one_of(field, names) for field, names in named.items())
-    condition = _all_of([f"({any_of})", *_clauses(filters)])
+    condition = " AND ".join([f"({any_of})", *_clauses(filters)])
     return [{"indexUid": index, "filter": condition, "limit": _NAMED_LIMIT, "attributesToRetrieve": _CARRIED}]
 
 
@@ -204,7 +204,7 @@ def copy_keys(offers: Iterable[int]) -> list[str]:
 
 
 def _having(index: str, offers: Iterable[int], filters: Filters) -> Json:
-    condition = _all_of([is_one_of("copy", copy_keys(offers)), *_clauses(filters)])
+    condition = " AND ".join([is_one_of("copy", copy_keys(offers)), *_clauses(filters)])
     return {"indexUid": index, "filter": condition, "sort": _PRECEDENCE}
 
 
@@ -222,7 +222,7 @@ def _words(index: str, words: Sequence[str], limit: int, filters: Filters) -> Js
 def _filter(filters: Filters) -> Json:
     """Return the filter parameter; empty without filters."""
     clauses = _clauses(filters)
-    return {"filter": _all_of(clauses)} if clauses else {}
+    return {"filter": " AND ".join(clauses)} if clauses else {}
 
 
 def _clauses(filters: Filters) -> list[str]:
@@ -243,7 +243,3 @@ def between(name: str, minimum: int, maximum: int) -> str:
     if name not in NUMBERS:
         raise ValueError("not an attribute that can be compared")
     return f"{name} {int(minimum)} TO {int(maximum)}"
-
-
-def _all_of(clauses: Sequence[str]) -> str:
-    return " AND ".join(clauses)

@@ -2,21 +2,13 @@
 
 import pytest
 
-from registry.core.model.listing import Listing
-from registry.core.ranking import CorpusStats, Ranking, answers, explain, make_record, parse_query, rank
+from registry.core.ranking import answers, explain
 from registry.core.ranking.actions import RequestedAction, action_of_capability, action_of_question, head_verb
 from registry.core.ranking.capabilities import close_look
 from registry.core.ranking.rank import TOGETHER
 from registry.core.wording.text import directions, sentences
 from tests.search.listings import listing
-from tests.support.candidates import Candidate, side_by_side
-
-
-def ranked(text: str, *listings: Listing) -> Ranking:
-    candidates = [Candidate(listed.host, listed.score, make_record(listed)) for listed in listings]
-    return rank(
-        parse_query(text), side_by_side(candidates), CorpusStats.of(candidate.record for candidate in candidates)
-    )
+from tests.support.candidates import ranking_of as ranked
 
 
 def test_words_in_one_place_come_before_words_in_several() -> None:

@@ -3,19 +3,15 @@
 from collections.abc import Sequence
 
 from registry.core.model.listing import Listing
-from registry.core.ranking import CorpusStats, Ranking, collapse, explain, make_record, parse_query, rank
+from registry.core.ranking import Ranking, collapse, explain
 from tests.search.listings import listing
-from tests.support.candidates import Candidate, side_by_side
+from tests.support.candidates import ranking_of
 
 TEXT = "Weather: the forecast of rain and sun for the whole wide world, hour by hour"
 
 
 def collapsed(listings: Sequence[Listing], text: str = "weather forecast", **options: int) -> Ranking:
-    candidates = [Candidate(listed.host, listed.score, make_record(listed)) for listed in listings]
-    return collapse(
-        rank(parse_query(text), side_by_side(candidates), CorpusStats.of(candidate.record for candidate in candidates)),
-        **options,
-    )
+    return collapse(ranking_of(text, *listings), **options)
 
 
 def test_near_duplicates_of_one_domain_are_one_hit_that_names_the_others() -> None:

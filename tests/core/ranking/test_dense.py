@@ -14,7 +14,6 @@ from registry.core.ranking import (
     Ranking,
     Record,
     explain,
-    make_record,
     parse_query,
     rank,
     texts_of,
@@ -22,7 +21,7 @@ from registry.core.ranking import (
 from registry.core.ranking.rank import TOGETHER
 from registry.core.ranking.signals import SIGNALS, need
 from tests.search.listings import listing
-from tests.support.candidates import Candidate, side_by_side
+from tests.support.candidates import Candidate, ranking_of, record_of, side_by_side
 from tests.support.embedder import WordEmbedder
 
 WORDS = WordEmbedder()
@@ -32,16 +31,11 @@ BANK = listing("bank.example", "Bank: keeps money", ("pay", "Pays a bill"), ("sa
 
 
 def record(listed: Listing, embedder: WordEmbedder = WORDS) -> Record:
-    return make_record(listed, embedder.encode_documents(texts_of(listed)), embedder.id)
+    return record_of(listed, embedder)
 
 
-def ranked(text: str, *listings: Listing, embedder: WordEmbedder = WORDS) -> Ranking:
-    candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in listings]
-    return rank(
-        parse_query(text, embedder),
-        side_by_side(candidates, WORDS.id),
-        CorpusStats.of(candidate.record for candidate in candidates),
-    )
+def ranked(question: ParsedQuery | str, *listings: Listing) -> Ranking:
+    return ranking_of(question, *listings, embedder=WORDS)
 
 
 def test_the_rows_are_the_listing_its_texts_and_each_capability() -> None:
@@ -95,13 +89,10 @@ def test_every_sentence_of_a_query_is_a_need() -> None:
     )
     assert query.needs is not None
     assert len(query.needs) == 2
-    candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in (RAIN, BANK, POST)]
-    ranking = rank(
-        query, side_by_side(candidates, WORDS.id), CorpusStats.of(candidate.record for candidate in candidates)
-    )
+    ranking = ranked(query, RAIN, BANK, POST)
     assert set(ranking.hosts[:2]) == {"rain.example", "bank.example"}
     evidence = ranking.features
-    assert (need.signal(evidence)[:2] > evidence.parts.folded(evidence.whole, np.maximum)[:2]).all()
+    assert (need(evidence)[:2] > evidence.parts.folded(evidence.whole, np.maximum)[:2]).all()
 
 
 def test_the_topic_weighs_less_with_more_needs() -> None:
@@ -112,10 +103,7 @@ def test_the_topic_weighs_less_with_more_needs() -> None:
     )
     assert (topic.weight_for(once), topic.weight_for(twice)) == (topic.weight, topic.weight / 2)
     assert topic.weight_for(parse_query("weather")) == topic.weight
-    candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in (RAIN, BANK)]
-    ranking = rank(
-        twice, side_by_side(candidates, WORDS.id), CorpusStats.of(candidate.record for candidate in candidates)
-    )
+    ranking = ranked(twice, RAIN, BANK)
     shares = {signal.name: signal.weight_for(twice) for signal in SIGNALS}
     tops = {name: values.max() for name, values in ranking.parts.items() if name != TOGETHER}
     left = sum(tops.values())
@@ -132,24 +120,16 @@ def test_a_listing_of_unrelated_capabilities_does_not_rank_first_for_each() -> N
         "honest.example", "Garden: tulip bulbs", *[(f"tulip_{n}", "plants a tulip bulb") for n in range(9)]
     )
     few = listing("few.example", "x", *[(trade, f"{trade} {trade}") for trade in TRADES[:5]])
-    candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in (catalogue, honest, few)]
-    question = parse_query("tulip", WORDS)
-    evidence = rank(
-        question, side_by_side(candidates, WORDS.id), CorpusStats.of(candidate.record for candidate in candidates)
-    ).features
+    evidence = ranked("tulip", catalogue, honest, few).features
     nearest = evidence.parts.folded(evidence.needs, np.maximum)
-    ratio = need.signal(evidence) / nearest
+    ratio = need(evidence) / nearest
     assert ratio[1:].tolist() == [1.0, 1.0]
     assert ratio[0] < 0.5
 
 
 def test_capabilities_of_unknown_words_do_not_lower_the_rank() -> None:
     listed = listing("one.example", "zz: zz", ("tulip", "tulip"), *[(f"zz{n}", "zzz") for n in range(20)])
-    candidates = [Candidate(listed.host, listed.score, record(listed))]
-    evidence = rank(
-        parse_query("tulip", WORDS), side_by_side(candidates, WORDS.id), CorpusStats.of([candidates[0].record])
-    ).features
-    assert need.signal(evidence)[0] == pytest.approx(1.0, abs=0.01)
+    assert need(ranked("tulip", listed).features)[0] == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_single_sentence_is_its_only_need() -> None:
@@ -173,8 +153,8 @@ def test_invisible_characters_are_removed_from_a_query() -> None:
 
 def test_vectors_of_another_model_are_not_compared() -> None:
     other = WordEmbedder("wp_other")
-    assert ranked("mail", POST, RAIN, embedder=other).hosts == []
-    assert ranked("letter", POST, RAIN, embedder=other).hosts == ["post.example"]
+    assert ranked(parse_query("mail", other), POST, RAIN).hosts == []
+    assert ranked(parse_query("letter", other), POST, RAIN).hosts == ["post.example"]
     candidate_set = side_by_side(
         [Candidate("a.example", 1, record(POST, other)), Candidate("b.example", 1, record(POST))], WORDS.id
     )
@@ -251,10 +231,6 @@ def test_equal_texts_are_ordered_by_score_and_host(
 
 def test_a_question_without_words_is_ranked_by_vectors_alone() -> None:
     question = parse_query("mail", WORDS)
-    candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in (POST, RAIN)]
-    wordless = ParsedQuery("mail", {}, question.whole, question.needs, question.model)
-    ranking = rank(
-        wordless, side_by_side(candidates, WORDS.id), CorpusStats.of(candidate.record for candidate in candidates)
-    )
+    ranking = ranked(ParsedQuery("mail", {}, question.whole, question.needs, question.model), POST, RAIN)
     assert ranking.hosts[0] == "post.example"
     assert explain(ranking, 0).cover == 0.0

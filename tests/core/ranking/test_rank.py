@@ -92,7 +92,7 @@ def test_relevance_is_bm25f_over_the_weighted_whole() -> None:
         listing("a.example", "Weather: rain"), listing("b.example", "Parcels: ship and track anything anywhere")
     )
     ranking = ranked("weather", candidates, stats)
-    (relevance,) = words.signal(ranking.features)[list(ranking.order)]
+    (relevance,) = words(ranking.features)[list(ranking.order)]
     lengths = [3.0, 2.0 + 5.0]  # name 2, each other word 1
     idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     expected = idf * 2 * 2.0 / (2 + (0.25 + 0.75 * 3 / (sum(lengths) / 2)))

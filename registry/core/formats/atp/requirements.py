@@ -152,7 +152,7 @@ REQUIREMENTS: Final = requirements_of("atp", {
         ("privacy-url", LIMIT, "privacyUrl is a URI", rules.ADDRESS),
         ("conditions", LIMIT, "conditional training links its conditions", rules.TERMS),
         ("deny", MUST, "nothing is trained on data of a site that denies it",
-         ours("Nothing is fitted from documents, the weights in registry/core/ranking/signals/ are constants, the "
+         ours("Nothing is fitted from documents, the weights in registry/core/ranking/signals.py are constants, the "
               "sentence vectors come from openly licensed texts (registry/search/model/MODEL_CARD.md), and "
               "/api/services/{domain} shows the policy. A dump, when there is one, must leave these services out, and "
               "whoever fits anything from documents must honour policies.training first.")),
