@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from registry.core.assessing import rules as assessing_rules
 from registry.core.assessing.assess import assess_body
 from registry.core.assessing.drafts import UNKNOWN_HOST, judge_draft
@@ -42,30 +40,33 @@ def of_fixture(body: Path) -> tuple[Report, HeldDocument]:
     return report(draft.host or UNKNOWN_HOST, [document], {draft.url: raw}), document
 
 
-@pytest.mark.parametrize("body", BODIES, ids=lambda body: "/".join(body.parts[-3:-1]))
-def test_every_point_is_traced(body: Path) -> None:
-    result, document = of_fixture(body)
-    assert [line.document for line in result.lines if line.document not in (document.url, None)] == []
+def test_every_point_and_every_finding_of_every_fixture_is_traced() -> None:
+    for body in BODIES:
+        result, document = of_fixture(body)
+        _assert_points_are_traced(result, document, body)
+        _assert_findings_have_positions(result, document, body)
+
+
+def _assert_points_are_traced(result: Report, document: HeldDocument, body: Path) -> None:
+    assert [line.document for line in result.lines if line.document not in (document.url, None)] == [], body
     for line in result.lines:
-        assert (line.position is not None) is (line.document is not None)
+        assert (line.position is not None) is (line.document is not None), body
         if line.document is None:
-            assert line.rule.code.partition(".")[0] in FAMILIES
+            assert line.rule.code.partition(".")[0] in FAMILIES, body
     if result.score is not None:
         by_line = [(line.rule, line.points) for line in result.score.lines]
-        assert [(line.rule, line.points) for line in result.lines] == by_line
+        assert [(line.rule, line.points) for line in result.lines] == by_line, body
     priced = sorted(line.points for line in result.lines if line.points)
-    assert sorted(reported.points for reported in result.everything if reported.points) == priced
+    assert sorted(reported.points for reported in result.everything if reported.points) == priced, body
 
 
-@pytest.mark.parametrize("body", BODIES, ids=lambda body: "/".join(body.parts[-3:-1]))
-def test_every_finding_of_a_document_is_reported_once_with_its_position(body: Path) -> None:
-    result, document = of_fixture(body)
+def _assert_findings_have_positions(result: Report, document: HeldDocument, body: Path) -> None:
     about = result.about(document.url)
     own = [reported.finding for reported in about if not reported.rule.code.startswith("signature.")]  # added by merge
-    assert set(own) == set(document.assessment.findings)
-    assert len(own) == len(set(document.assessment.findings))
+    assert set(own) == set(document.assessment.findings), body
+    assert len(own) == len(set(document.assessment.findings)), body
     positions = [reported.position for reported in about]
-    assert None not in positions and positions == sorted(position for position in positions if position)
+    assert None not in positions and positions == sorted(position for position in positions if position), body
 
 
 def test_findings_come_in_the_order_of_documents_and_lines() -> None:

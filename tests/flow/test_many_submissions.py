@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow  # thousands of transactions
 
 HOST = "victim.example"
 SUBS = [f"s{number}.{HOST}" for number in range(25)]
-MANY = int(os.environ.get("WAYPOST_TEST_SUBMISSIONS", "2000"))
+MANY = int(os.environ.get("WAYPOST_TEST_SUBMISSIONS", "500"))
 NOTHING = Reply(b"nothing", 404)
 SPELLINGS = (HOST, HOST.upper(), "Victim.Example", f"{HOST}.", "VICTIM.example.", "vIcTiM.eXaMpLe")
 
