@@ -10,7 +10,7 @@ import random
 import signal
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -70,13 +70,18 @@ class Web(Sites):
 
 
 @asynccontextmanager
-async def at_work(folder: Path, database_url: str = "") -> AsyncIterator[tuple[Web, DataFolder]]:
-    """Yield the web and a registry in which all its hosts are due; nothing runs yet."""
-    async with Web() as web, asyncio.timeout(HANG_SECONDS):
+async def at_work(
+    folder: Path, database_url: str = "", hosts: Sequence[str] = HOSTS, seconds: float | None = HANG_SECONDS
+) -> AsyncIterator[tuple[Web, DataFolder]]:
+    """Yield the web and a registry in which these hosts are due; nothing runs yet. Raise TimeoutError after `seconds`.
+
+    Without the URL of a database, commands start one of their own, and `serve` a worker.
+    """
+    async with Web() as web, asyncio.timeout(seconds):
         with new_data_folder(folder / "data", web, web.write_authority(folder), database_url) as data_folder:
             async with data_folder.opened() as waypost:
-                report = await waypost.frontier.seed(HOSTS, source="test")
-                assert report.hosts == len(HOSTS)
+                report = await waypost.frontier.seed(hosts, source="test")
+                assert report.hosts == len(hosts)
             yield web, data_folder
 
 

@@ -23,7 +23,7 @@ from registry.core.model.documents import Outcome
 from registry.settings import Settings
 from registry.store.records import VisitRecord
 from registry.wiring import Waypost
-from tests.flow.test_many_submissions import opened
+from tests.flow.test_submission_floods import opened
 from tests.support.api import make_client
 from tests.support.builders import adp_manifest
 from tests.support.database import rows, until_true

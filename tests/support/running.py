@@ -162,6 +162,7 @@ def new_data_folder(data: Path, web: Sites, authority: Path, database_url: str =
         "WAYPOST_CONNECT_TO": ",".join(web.connect_to()),
         "SSL_CERT_FILE": str(authority),
     }
+    data.mkdir(parents=True, exist_ok=True)
     data_folder = DataFolder(data, environment)
     if not database_url:
         copy_cluster(data / "postgres")
