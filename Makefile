@@ -4,8 +4,8 @@
 
 PYTHON ?= python3
 PORT   ?= 8000
-# Tests wait more than they compute, for processes, servers and their time limits, so several share a core.
-WORKERS ?= 6
+# More than two cores have, because tests wait for processes and servers; each further one collects all tests once more.
+WORKERS ?= 4
 UV_VERSION := 0.13.8
 
 # A uv found on PATH may be older than the lock file's format: only the pinned one is trusted.
@@ -29,7 +29,7 @@ demo: .venv/.done        ## crawl the sample web over TLS, search it, serve the 
 
 PYTEST := .venv/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rs
 
-test: .venv/.done        ## everything that a change must pass (ten minutes on two cores; WORKERS=6)
+test: .venv/.done        ## everything that a change must pass (ten minutes on two cores; WORKERS=4)
 	$(PYTEST) -m "not long"
 
 test-fast: .venv/.done   ## without the tests marked slow (a minute and a half)

@@ -3,13 +3,7 @@
 import json
 from pathlib import Path
 
-from benchmarks.relevance.questions import (
-    Judged,
-    Outcome,
-    answerable,
-    asked,
-    figures,
-)
+from benchmarks.relevance.questions import Judged, Outcome, answerable, asked, figures
 from benchmarks.relevance.recorded import listings_of
 from registry.search.embedding import default_embedder
 
