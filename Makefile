@@ -1,9 +1,11 @@
 # Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance screenshots
+.PHONY: help demo test test-fast test-long check docs bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance screenshots
 
 PYTHON ?= python3
 PORT   ?= 8000
+# More than two cores have, because tests wait for processes and servers; each further one collects all tests once more.
+WORKERS ?= 4
 UV_VERSION := 0.13.8
 
 # A uv found on PATH may be older than the lock file's format: only the pinned one is trusted.
@@ -12,6 +14,8 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := copy
 # Six seconds once; every command then starts in half the time, also where Python may not write beside its sources.
 export UV_COMPILE_BYTECODE := 1
+# Without byte code every process that a test starts would compile the whole tree again.
+unexport PYTHONDONTWRITEBYTECODE
 # Authorities of this machine's own (a company's proxy) count where there are any; bare containers have none.
 ifneq (,$(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem))
 export UV_SYSTEM_CERTS := true
@@ -23,11 +27,16 @@ help:            ## what can be made
 demo: .venv/.done        ## crawl the sample web over TLS, search it, serve the API (PORT=8000)
 	.venv/bin/waypost demo --port $(PORT)
 
-test: .venv/.done        ## every test
-	.venv/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -rs
+PYTEST := .venv/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rs
 
-test-fast: .venv/.done   ## without the tests marked slow
-	.venv/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -rs -m "not slow"
+test: .venv/.done        ## everything that a change must pass (ten minutes on two cores; WORKERS=4)
+	$(PYTEST) -m "not long"
+
+test-fast: .venv/.done   ## without the tests marked slow (a minute and a half)
+	$(PYTEST) -m "not slow and not long"
+
+test-long: .venv/.done   ## floods, kills, torture, whole sweeps and all guards, each with a time limit of its own (hours)
+	.ci/long
 
 torture: .venv/.done     ## hostile servers, one by one and two hundred at once: outcomes, memory, honest hosts beside them
 	.venv/bin/python -m tests.crawler.torture

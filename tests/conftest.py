@@ -26,4 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run slow tests and tests/flow first: a long test that started last would delay the end of a parallel run."""
-    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, "/flow/" not in str(item.path)))
+    items.sort(key=lambda item: (not _is_slow(item), "/flow/" not in str(item.path)))
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) is not None for name in ("slow", "long"))

@@ -11,14 +11,12 @@ import orjson
 import pytest
 from lxml import html
 
-from registry.api.app import openapi_document as document
 from registry.api.reference import render
-from tests.api.test_openapi import OPERATIONS
+from tests.api.test_openapi import DOCUMENT, OPERATIONS
 from tests.support.api import PUBLIC_URL, Api
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-DOCUMENT: dict[str, Any] = orjson.loads(document())
 PAGE = html.fromstring(render(DOCUMENT, PUBLIC_URL))
 
 

@@ -3,8 +3,6 @@
 import asyncio
 import select
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ from registry.cli.interfaces import interfaces_of
 from registry.edge.interfaces import compose
 from tests.support.api import _opened
 from tests.support.hang import HANG_SECONDS
+from tests.support.serving import assert_as_described
 
 STATUS = {b"GET //api/discover?q=parcel HTTP/1.1": 200, b"GET /api/discover?q=%ff%fe HTTP/1.1": 200,
           b"GET /api/services/%2e%2e%2f HTTP/1.1": 404, b"GET /api/services/%zz HTTP/1.1": 404,
@@ -106,24 +105,12 @@ def test_a_client_that_disconnects_causes_no_error(served: tuple[str, int]) -> N
     assert logged == []
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_generated_requests_match_the_document(served: tuple[str, int], tmp_path: Path) -> None:
-    """Schemathesis: generated, odd and wrong requests for every operation, with responses checked against the document.
-
-    One submission waits for eight seconds. The tool's default limit of ten is too short on a busy machine.
-    """
-    command = Path(sys.executable).with_name("schemathesis")
+@pytest.mark.parametrize(
+    ("examples", "quick"),
+    [pytest.param(3, True, marks=pytest.mark.slow), pytest.param(15, False, marks=pytest.mark.long)],
+)
+def test_generated_requests_match_the_document(
+    served: tuple[str, int], tmp_path: Path, examples: int, quick: bool
+) -> None:
     host, port = served
-    completed = subprocess.run(
-        [
-            command, "run", f"http://{host}:{port}/openapi.json", "--url", f"http://{host}:{port}",
-            "--phases", "examples,coverage,fuzzing", "--max-examples", "15", "--seed", "20261121",
-            "--checks", "all", "--exclude-checks", "positive_data_acceptance,negative_data_rejection,ignored_auth",
-            "--suppress-health-check", "all", "--no-color", "--request-timeout", "120",
-            "--max-response-time", "100",
-            "--exclude-path", "/api/feed/stream",  # it never ends; see test_feed_stream.py
-        ],
-        capture_output=True, text=True, timeout=570, cwd=tmp_path,
-    )  # fmt: skip
-    assert completed.returncode == 0, completed.stdout[-6_000:] + completed.stderr[-2_000:]
+    assert_as_described(f"http://{host}:{port}", "/openapi.json", tmp_path, examples=examples, quick=quick)

@@ -1,8 +1,6 @@
 """ARD through a real server: generated requests, paths that clients normalise, and the description itself."""
 
 import http.client
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from openapi_spec_validator import validate
 
 from registry.ard.app import make_routes
 from tests.support.hang import HANG_SECONDS
-from tests.support.serving import serving
+from tests.support.serving import assert_as_described, serving
 
 DOCUMENT: dict[str, Any] = orjson.loads(orjson.dumps(make_routes().openapi()))
 
@@ -92,15 +90,4 @@ def test_the_identifier_is_read_as_it_was_sent(base: str, path: str, status: int
 
 @pytest.mark.slow
 def test_generated_requests_match_the_description(base: str, tmp_path: Path) -> None:
-    """Schemathesis, as for the API: generated, odd and wrong requests, answers checked against the description."""
-    command = Path(sys.executable).with_name("schemathesis")
-    completed = subprocess.run(
-        [
-            command, "run", f"{base}/ard/openapi.json", "--url", base, "--phases", "examples,coverage,fuzzing",
-            "--max-examples", "15", "--seed", "20261121", "--checks", "all", "--exclude-checks",
-            "positive_data_acceptance,negative_data_rejection,ignored_auth", "--suppress-health-check", "all",
-            "--no-color", "--request-timeout", "120",
-        ],
-        capture_output=True, text=True, timeout=HANG_SECONDS, cwd=tmp_path,
-    )  # fmt: skip
-    assert completed.returncode == 0, completed.stdout[-6_000:] + completed.stderr[-2_000:]
+    assert_as_described(base, "/ard/openapi.json", tmp_path, examples=15)

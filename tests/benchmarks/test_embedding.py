@@ -2,16 +2,14 @@
 
 import hashlib
 import json
-import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.embedding import inputs
-from benchmarks.embedding.packages import PER_FAMILY, chosen
-from benchmarks.embedding.sources import SOURCES, Source, read
-from benchmarks.embedding.texts import all_texts, candidates, digest, key
+from benchmarks.embedding.sources import SOURCES
+from benchmarks.embedding.texts import all_texts, candidates, digest
 from registry.search.embedding import MODEL, TOKENIZER_SHA256
 from tests.support.shared import shared
 
@@ -53,23 +51,6 @@ def texts(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_lines_about_the_world_come_before_those_about_software(texts: Path) -> None:
-    names = [name.removesuffix("-copy") for name, _ in chosen([texts / "packages" / "index.tsv"], 10)]
-    assert sorted(names[:2]) == ["parcel-tracker", "weather-map"]
-    assert names[2:] == ["eslint-rules"]
-
-
-def test_packages_of_one_family_are_limited(tmp_path: Path) -> None:
-    words = random.Random(1)
-    rows = ["name\tsummary"]
-    rows += [f"big-{n}\t{words.random()} words of weather for the {words.random()} world" for n in range(200)]
-    rows += [f"own{n}\tWeather for the city number {words.random()}" for n in range(200)]
-    (tmp_path / "index.tsv").write_text("\n".join(rows) + "\n")
-    names = [name for name, _ in chosen([tmp_path / "index.tsv"], 1_000)]
-    assert sum(name.startswith("big-") for name in names) == PER_FAMILY
-    assert sum(name.startswith("own") for name in names) == PER_FAMILY  # all begin with the same three words
-
-
 def test_every_source_gives_its_requests_and_descriptions(texts: Path) -> None:
     found = {source: text for source, text, _ in candidates(texts, 10) if source != "packages"}
     assert set(found) == {source.folder for source in SOURCES}
@@ -84,22 +65,6 @@ def test_every_source_gives_its_requests_and_descriptions(texts: Path) -> None:
         "Tides: When the sea is where",
         "High tide?",
     } <= found_texts
-
-
-def test_keys_that_are_not_asked_for_are_not_read(tmp_path: Path) -> None:
-    (tmp_path / "s").mkdir()
-    (tmp_path / "s" / "a.json").write_text(
-        '{"answer": "no", "query": ["one", 2, {"query": "two"}], "name": "x", "what": 1}'
-    )
-    requests, described = read(tmp_path, Source("s", requests=frozenset({"query"}), described=(("name", "what"),)))
-    assert (requests, described) == (["one", "two"], [])
-
-
-def test_texts_are_distinct_and_come_in_the_same_order(texts: Path) -> None:
-    once, counts = all_texts(texts, frozenset(), 10)
-    again, _ = all_texts(texts, frozenset(), 10)
-    assert once == again
-    assert len({key(text) for text in once}) == len(once) == sum(counts.values())
 
 
 def test_texts_of_evaluation_sets_are_left_out(texts: Path) -> None:

@@ -3,32 +3,9 @@
 import json
 from pathlib import Path
 
-from benchmarks.relevance.questions import (
-    NO_ANSWER,
-    QUESTIONS,
-    TUNED_ON,
-    UNSEEN,
-    Judged,
-    Outcome,
-    answerable,
-    asked,
-    figures,
-    read_questions,
-)
+from benchmarks.relevance.questions import Judged, Outcome, answerable, asked, figures
 from benchmarks.relevance.recorded import listings_of
 from registry.search.embedding import default_embedder
-
-
-def test_the_questions_are_many_of_every_kind_and_in_two_halves() -> None:
-    questions = read_questions(QUESTIONS)
-    texts = [judged.text for judged in questions]
-    assert len(texts) == len(set(texts)) >= 150
-    assert {judged.kind for judged in questions} == {
-        "short", "sentence", "long", "typo", "language", "name", "place", "none"
-    }  # fmt: skip
-    assert all(bool(judged.hosts) is (judged.kind != NO_ANSWER) for judged in questions)
-    halves = [judged.half for judged in questions]
-    assert min(halves.count(TUNED_ON), halves.count(UNSEEN)) > len(questions) / 3
 
 
 async def test_recorded_sites_are_asked(tmp_path: Path) -> None:

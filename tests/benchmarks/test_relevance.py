@@ -1,7 +1,6 @@
 """The benchmark of relevance: its measures, its data, its variants, its adversaries."""
 
 import json
-import random
 from math import log2
 from pathlib import Path
 
@@ -10,10 +9,8 @@ import pytest
 
 from benchmarks.relevance import __main__ as command
 from benchmarks.relevance import spam, systems
-from benchmarks.relevance.collection import Collection, Unreadable, read, shared_folders
+from benchmarks.relevance.collection import Collection, Unreadable, read
 from benchmarks.relevance.measures import Interval, differences, means, score
-from benchmarks.relevance.odd import DISTURBED
-from benchmarks.relevance.plain import PlainBM25
 from benchmarks.relevance.unanswerable import ANSWERED, NONSENSE, Evidence, auroc, auroc_interval, evaluate, outside
 from registry.core.model.listing import Listing
 from registry.core.names.domains import registrable_domain
@@ -61,11 +58,6 @@ def test_measures_have_their_standard_definitions() -> None:
     assert score(["x"], {}) == (0.0, 0.0, 0.0, 0.0)
 
 
-def test_the_ideal_is_cut_at_ten() -> None:
-    labels = {f"h{number}": 1 for number in range(30)}
-    assert score(list(labels)[:10], labels)[2] == pytest.approx(1.0)
-
-
 def test_intervals_hold_the_mean_and_are_the_same_every_time() -> None:
     scores = np.random.default_rng(1).random((200, 4))
     first, again = means(scores), means(scores)
@@ -75,25 +67,6 @@ def test_intervals_hold_the_mean_and_are_the_same_every_time() -> None:
     narrow, wide = differences(scores, scores - 0.1)[0], means(scores)[0]
     assert narrow.mean == pytest.approx(10)
     assert narrow.high - narrow.low < 1e-6 < wide.high - wide.low  # paired, so common variation cancels out
-
-
-def test_a_folder_is_read_unchanged(folder: Path) -> None:
-    collection = read(folder)
-    assert [service.name for service in collection.listings] == ["PigeonPost", "Cloud Nine", "Babel"]
-    assert [service.description for service in collection.listings] == [
-        "Sends parcels.",
-        "",
-        "Translates \u2028 documents",
-    ]
-    assert [query.kind for query in collection.queries] == ["short", "short", "long"]
-    hosts = [service.host for service in collection.listings]
-    assert [dict(query.grades) for query in collection.queries] == [
-        {hosts[0]: 1},
-        {hosts[1]: 2, hosts[2]: 1},
-        {hosts[2]: 1},
-    ]
-    assert [registrable_domain(host) for host in hosts] == hosts
-    assert not any(part in host for host in hosts for part in ("pigeon", "cloud", "babel"))
 
 
 @pytest.mark.parametrize(
@@ -138,17 +111,6 @@ def test_each_variant_is_measured_and_the_product_restored(folder: Path) -> None
     assert systems.text.REQUEST_WORDS
 
 
-def test_plain_bm25_matches_stems_only() -> None:
-    services = [
-        listing("a.example", "One: rain rain"),
-        listing("b.example", "Two: rain and snow"),
-        listing("c.example", "Sun"),
-    ]
-    assert PlainBM25(services).ranked("snow or raining", 10) == ["b.example", "a.example"]
-    assert PlainBM25(services).ranked("the and", 10) == ["b.example"]  # no stop list
-    assert PlainBM25(services).ranked("xyz", 10) == []
-
-
 def own_collection() -> Collection:
     return Collection(
         "own", [listing(f"s{n}.example", f"Name{n}: rain forecast {n}", (f"do{n}", "x")) for n in range(30)], []
@@ -185,23 +147,3 @@ def test_auroc_and_the_halves() -> None:
         {ANSWERED: 100.0, NONSENSE: 0.0},
         {ANSWERED: 100.0, NONSENSE: 0.0},
     )
-
-
-def test_disturbances_change_the_query() -> None:
-    text = "please translate several documents for my grandmother"
-    changed = {name: change(text, random.Random(1)) for name, change in DISTURBED.items()}
-    assert changed.pop("as it is") == changed.pop("no punctuation") == text
-    assert all(variant != text for variant in changed.values())
-    assert len(changed["300 words"].split()) > 250
-
-
-def test_data_beside_the_clone_is_found_where_the_environment_says(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "shared" / "relevance").mkdir(parents=True)
-    monkeypatch.setenv("WAYPOST_SHARED", str(tmp_path / "shared"))
-    assert shared_folders() == []
-    folder_of_data = tmp_path / "shared" / "relevance" / "own"
-    folder_of_data.mkdir()
-    (folder_of_data / "queries.jsonl").touch()
-    assert shared_folders() == [folder_of_data]

@@ -17,7 +17,7 @@ from registry.api.app import create_app
 from registry.cli.clean import visible
 from registry.cli.inspection import show_account
 from registry.cli.terminal import CleanConsole
-from tests.flow.test_many_submissions import opened
+from tests.flow.test_submission_floods import opened
 from tests.support.builders import awp_manifest
 from tests.support.sites import Exchange, Reply, Site, moved
 

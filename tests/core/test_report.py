@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from registry.core.assessing import rules as assessing_rules
 from registry.core.assessing.assess import assess_body
 from registry.core.assessing.drafts import UNKNOWN_HOST, judge_draft
@@ -47,14 +45,14 @@ def test_every_point_and_finding_is_traced_and_reported_once(body: Path) -> None
         assert line.document is not None or line.rule.code.partition(".")[0] in FAMILIES
     if result.score is not None:
         by_line = [(line.rule, line.points) for line in result.score.lines]
-        assert [(line.rule, line.points) for line in result.lines] == by_line
+        assert [(line.rule, line.points) for line in result.lines] == by_line, body
     priced = sorted(line.points for line in result.lines if line.points)
     assert sorted(reported.points for reported in result.everything if reported.points) == priced
     about = result.about(document.url)
     own = [reported.finding for reported in about if not reported.rule.code.startswith("signature.")]  # added by merge
     assert len(own) == len(set(own)) and set(own) == set(document.assessment.findings)
     positions = [reported.position for reported in about]
-    assert None not in positions and positions == sorted(position for position in positions if position)
+    assert None not in positions and positions == sorted(position for position in positions if position), body
 
 
 def test_findings_come_in_the_order_of_documents_and_lines() -> None:

@@ -16,19 +16,18 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import httpx2
 
-from registry.wiring import Waypost
-from tests.flow.test_kill import HOSTS, Web
+from tests.flow.test_kill import HOSTS, Web, at_work
 from tests.support.consistency import faults
 from tests.support.hang import HANG_SECONDS
-from tests.support.running import Command, DataFolder, new_data_folder, until
+from tests.support.running import Command, DataFolder, until
 
 WORKERS: Final = 2
 """In addition to the one that `serve` supervises."""
@@ -36,7 +35,13 @@ WORKERS: Final = 2
 SUBMITTED: Final = HOSTS[-20:]
 LISTED: Final = HOSTS[:-20]
 
-MOST_REQUESTS: Final = 900
+OFTEN: Final = {
+    "WAYPOST_LEASE_BATCH": "5", "WAYPOST_HOSTS_IN_FLIGHT": "10", "WAYPOST_SUBMIT_RATE": "100000",
+    "WAYPOST_DOMAIN_DAILY_BUDGET": "10000", "WAYPOST_BLOCK_DAILY_BUDGET": "10000000",
+}  # fmt: skip
+"""Settings with which the same few hosts are visited again and again, from one address."""
+
+MAX_REQUESTS: Final = 900
 """Most requests between two kills, as the web counts them: from less than a second of work to several seconds."""
 
 QUIET_SECONDS: Final = 90.0
@@ -180,13 +185,14 @@ def kill(group: ProcessGroup, rng: random.Random) -> str:
 async def torture(folder: Path, kills: int, seed: int, log: Callable[[str], None]) -> Report:
     """Kill one registry this many times; return the report."""
     rng, report = random.Random(seed), Report()
-    async with at_work(folder) as (web, data_folder):
+    async with at_work(folder, hosts=LISTED, seconds=None) as (web, data_folder):
+        data_folder.environment |= OFTEN
         group = ProcessGroup(data_folder, report)
         group.start()
         submitting = asyncio.create_task(submit_all(group, report))
         await asyncio.wait_for(web.asked(1), HANG_SECONDS)
         for number in range(kills):
-            await until_requested(web, rng.randrange(1, MOST_REQUESTS))
+            await until_requested(web, rng.randrange(1, MAX_REQUESTS))
             await asyncio.sleep(rng.uniform(0, 0.3))  # between two responses, or while they are recorded
             kind = kill(group, rng)
             report.kills[kind] += 1
@@ -205,22 +211,6 @@ async def torture(folder: Path, kills: int, seed: int, log: Callable[[str], None
     return report
 
 
-@asynccontextmanager
-async def at_work(folder: Path) -> AsyncIterator[tuple[Web, DataFolder]]:
-    async with Web() as web:
-        with new_data_folder(folder / "data", web, web.write_authority(folder)) as data_folder:
-            data_folder.environment |= {"WAYPOST_LEASE_BATCH": "5", "WAYPOST_HOSTS_IN_FLIGHT": "10"}
-            # The same few hosts are visited again and again, from one address.
-            data_folder.environment |= {
-                "WAYPOST_DOMAIN_DAILY_BUDGET": "10000",
-                "WAYPOST_BLOCK_DAILY_BUDGET": "10000000",
-            }
-            data_folder.environment |= {"WAYPOST_SUBMIT_RATE": "100000"}
-            async with data_folder.opened() as waypost:
-                await waypost.frontier.seed(LISTED, source="test")
-            yield web, data_folder
-
-
 async def until_requested(web: Web, requests: int) -> None:
     """Wait until the web has had this many more requests, or none for QUIET_SECONDS."""
     target = len(web.seen) + requests
@@ -231,17 +221,10 @@ async def until_requested(web: Web, requests: int) -> None:
 
 async def next_round(data_folder: DataFolder, report: Report) -> None:
     """Make everything due again as soon as a third was visited, so that every kill interrupts work."""
-    async with opened(data_folder) as waypost:
+    async with data_folder.opened() as waypost:
         if await waypost.frontier.waiting(waypost.frontier.hosts_of(HOSTS)) < len(HOSTS) * 2 // 3:
             await waypost.frontier.make_due(LISTED)
             report.rounds += 1
-
-
-@asynccontextmanager
-async def opened(data_folder: DataFolder) -> AsyncIterator[Waypost]:
-    """Open the registry here for a moment; it counts as a user of the database, and starts it where it is down."""
-    async with data_folder.opened() as waypost:
-        yield waypost
 
 
 async def submit_all(group: ProcessGroup, report: Report) -> None:

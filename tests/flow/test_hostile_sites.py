@@ -134,10 +134,10 @@ LISTED = {"names.example", "steering.example", "markup.example", "pointers.examp
 
 
 @asynccontextmanager
-async def crawled(folder: Path) -> AsyncIterator[tuple[DataFolder, str]]:
+async def crawled(folder: Path, database_url: str) -> AsyncIterator[tuple[DataFolder, str]]:
     """Visit every site with `waypost crawl`; yield the data folder and the output."""
     async with Sites(SITES) as web, asyncio.timeout(HANG_SECONDS):
-        with new_data_folder(folder / "data", web, web.write_authority(folder)) as data_folder:
+        with new_data_folder(folder / "data", web, web.write_authority(folder), database_url) as data_folder:
             command = data_folder.start("crawl", *SITES)
             assert await command.exit_code() == 0, command.output
             yield data_folder, command.output
@@ -153,8 +153,8 @@ def assert_harmless(text: str) -> None:
     assert not harmful
 
 
-async def test_hostile_content_is_crawled_stored_and_shown_safely(tmp_path: Path) -> None:
-    async with crawled(tmp_path) as (data_folder, output):
+async def test_hostile_content_is_crawled_stored_and_shown_safely(tmp_path: Path, database_url: str) -> None:
+    async with crawled(tmp_path, database_url) as (data_folder, output):
         assert "Traceback" not in output
         assert "crashed" not in output and "failed" not in output and "impossible" not in output, output
         assert_harmless(output)
@@ -207,9 +207,9 @@ async def assert_api_responses(client: httpx2.AsyncClient, host: str, is_listed:
             assert body["type"] == "/api/problems/no-detail", (host, name)
 
 
-async def test_check_shows_hostile_content_safely(tmp_path: Path) -> None:
+async def test_check_shows_hostile_content_safely(tmp_path: Path, database_url: str) -> None:
     async with Sites(SITES) as web, asyncio.timeout(HANG_SECONDS):
-        with new_data_folder(tmp_path / "data", web, web.write_authority(tmp_path)) as data_folder:
+        with new_data_folder(tmp_path / "data", web, web.write_authority(tmp_path), database_url) as data_folder:
             for arguments in (("check", *SITES), ("check", "--json", *SITES)):
                 command = data_folder.start(*arguments)
                 assert await command.exit_code() == 1, command.output

@@ -10,7 +10,7 @@ import random
 import signal
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -70,13 +70,18 @@ class Web(Sites):
 
 
 @asynccontextmanager
-async def at_work(folder: Path) -> AsyncIterator[tuple[Web, DataFolder]]:
-    """Yield the web and a registry in which all its hosts are due; nothing runs yet."""
-    async with Web() as web, asyncio.timeout(HANG_SECONDS):
-        with new_data_folder(folder / "data", web, web.write_authority(folder)) as data_folder:
+async def at_work(
+    folder: Path, database_url: str = "", hosts: Sequence[str] = HOSTS, seconds: float | None = HANG_SECONDS
+) -> AsyncIterator[tuple[Web, DataFolder]]:
+    """Yield the web and a registry in which these hosts are due; nothing runs yet. Raise TimeoutError after `seconds`.
+
+    Without the URL of a database, commands start one of their own, and `serve` a worker.
+    """
+    async with Web() as web, asyncio.timeout(seconds):
+        with new_data_folder(folder / "data", web, web.write_authority(folder), database_url) as data_folder:
             async with data_folder.opened() as waypost:
-                report = await waypost.frontier.seed(HOSTS, source="test")
-                assert report.hosts == len(HOSTS)
+                report = await waypost.frontier.seed(hosts, source="test")
+                assert report.hosts == len(hosts)
             yield web, data_folder
 
 
@@ -189,9 +194,9 @@ async def test_nothing_is_lost_when_all_processes_are_killed_at_once(tmp_path: P
         await assert_complete(data_folder, web)
 
 
-async def test_a_killed_crawl_does_not_keep_the_next_one_waiting(tmp_path: Path) -> None:
+async def test_a_killed_crawl_does_not_keep_the_next_one_waiting(tmp_path: Path, database_url: str) -> None:
     """The next crawl does not wait for the half hour for which the killed crawl's leases would be valid."""
-    async with at_work(tmp_path) as (web, data_folder):
+    async with at_work(tmp_path, database_url) as (web, data_folder):
         first = data_folder.start("crawl", *HOSTS)
         await requests(web, 300)
         first.send_signal(signal.SIGKILL)
@@ -201,6 +206,7 @@ async def test_a_killed_crawl_does_not_keep_the_next_one_waiting(tmp_path: Path)
         await assert_complete(data_folder, web)
 
 
+@pytest.mark.long
 async def test_workers_on_one_queue_never_visit_a_domain_at_the_same_time(tmp_path: Path) -> None:
     """Also while one worker is killed and others take over, and while the database restarts."""
     rng = random.Random(8)
@@ -221,6 +227,7 @@ async def test_workers_on_one_queue_never_visit_a_domain_at_the_same_time(tmp_pa
         await assert_complete(data_folder, web)
 
 
+@pytest.mark.long
 async def test_the_demo_completes_after_earlier_runs_were_killed(tmp_path: Path) -> None:
     rng, sites = random.Random(9), tmp_path / "sites"
     for host in HOSTS:

@@ -12,14 +12,14 @@ from tests.support.database import rows, until_true
 from tests.support.hang import HANG_SECONDS
 from tests.support.sites import Exchange
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long  # test_kill.py kills each kind of process once
 
 
 async def test_random_kills_lose_nothing(tmp_path: Path) -> None:
     lines: list[str] = []
-    report = await torture(tmp_path, kills=4, seed=11, log=lines.append)
+    report = await torture(tmp_path, kills=8, seed=11, log=lines.append)
     assert report.faults == {}, lines
-    assert report.kills.total() == 4
+    assert report.kills.total() == 8
     assert report.visits >= len(HOSTS)
 
 

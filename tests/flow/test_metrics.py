@@ -38,8 +38,8 @@ async def port_of(worker: Command) -> int:
     return event["port"]
 
 
-async def test_metrics_count_a_worker_s_visits_and_the_queue(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (web, data_folder):
+async def test_metrics_count_a_worker_s_visits_and_the_queue(tmp_path: Path, database_url: str) -> None:
+    async with at_work(tmp_path, database_url) as (web, data_folder):
         worker = data_folder.start("worker", "--metrics", "127.0.0.1:0")
         port = await port_of(worker)
         await all_visited(data_folder)
@@ -95,8 +95,8 @@ def _visit(url: str) -> None:
         urllib.request.urlopen(url, timeout=HANG_SECONDS).close()
 
 
-async def test_an_invalid_metrics_address_is_a_usage_error(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (_, data_folder):
+async def test_an_invalid_metrics_address_is_a_usage_error(tmp_path: Path, database_url: str) -> None:
+    async with at_work(tmp_path, database_url) as (_, data_folder):
         worker = data_folder.start("worker", "--metrics", "9464")
         assert await worker.exit_code() == 2
         assert re.search("'9464' is not HOST:PORT", worker.output)

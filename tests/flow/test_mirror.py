@@ -1,11 +1,8 @@
 """A registry and its mirror, in two databases and two processes: equal in the end, whatever happens on the way."""
 
 import asyncio
-import os
 import random
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
@@ -32,8 +29,8 @@ from tests.actions.ownership.test_ownership import owner_of
 from tests.actions.test_dumps import same
 from tests.support.builders import ADP, HOLDER, NOW, Page, Site, adp_site, awp_manifest, finish, on, record
 from tests.support.database import MigratedDatabases, rows, until_true
-from tests.support.hang import HANG_SECONDS, NETWORK_ENVIRONMENT
-from tests.support.shared import ROOT
+from tests.support.hang import HANG_SECONDS
+from tests.support.running import new_data_folder
 from tests.support.sites import Exchange, Reply, Sites
 
 pytestmark = [pytest.mark.slow]
@@ -43,9 +40,7 @@ HOSTS: Final = tuple(f"{prefix}site{number:02}.example" for number in range(20) 
 NOWHERE: Final = tuple(f"{host}:443:127.0.0.1:1" for host in HOSTS)
 """Entries of the connect-to table, which make these names valid."""
 
-CHANGES: Final = 1_000
 AT_ONCE: Final = 12
-KILLS: Final = 3
 
 GONE: Final[Site] = {ADP: Page(status=410), "/agent.json": Page(status=410)}
 OPTS_OUT: Final[Site] = {"/robots.txt": Page("User-agent: WaypostBot\nDisallow: /\n", media_type="text/plain")}
@@ -143,85 +138,55 @@ async def served(store: Store, folder: Path) -> AsyncIterator[tuple[Waypost, Sit
                 yield waypost, sites
 
 
-class Process:
-    """`waypost mirror`, as a process that can be killed and started again."""
-
-    def __init__(self, folder: Path, url: str, sites: Sites) -> None:
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("WAYPOST_", "SSL_CERT"))}
-        self._environment = inherited | NETWORK_ENVIRONMENT | {
-            "DATABASE_URL": url,
-            "WAYPOST_DATA": str(folder),
-            "WAYPOST_RESOLVE": "table",
-            "WAYPOST_CONNECT_TO": ",".join([*sites.connect_to(), *NOWHERE]),
-            "SSL_CERT_FILE": str(sites.write_authority(folder)),
-        }  # fmt: skip
-        self._log = folder / "mirror.log"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        with self._log.open("ab") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "registry.cli", "mirror", f"https://{HOST}"],
-                env=self._environment, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            )  # fmt: skip
-
-    @property
-    def is_running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
-
-    def kill(self) -> None:
-        assert self._process is not None
-        with suppress(ProcessLookupError):
-            self._process.kill()
-        self._process.wait()
-
-    async def stop(self) -> int:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
-        return await asyncio.to_thread(self._process.wait, HANG_SECONDS)
-
-    @property
-    def output(self) -> str:
-        return self._log.read_text(errors="replace")
-
-
-async def test_a_mirror_equals_its_origin_after_a_thousand_changes_and_kills(
-    store: Store, migrated_databases: MigratedDatabases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("changes", "kills"), [(120, 1), pytest.param(1_000, 3, marks=pytest.mark.long)])
+async def test_a_mirror_equals_its_origin_after_changes_and_kills(
+    store: Store,
+    migrated_databases: MigratedDatabases,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    changes: int,
+    kills: int,
 ) -> None:
     rng = random.Random(14)
     monkeypatch.setattr("tests.actions.test_dumps.EXEMPT", frozenset(HOSTS))
     changing = Changing(store, rng)
-    for folder in ("origin", "copy"):
-        (tmp_path / folder).mkdir()
-    async with asyncio.timeout(HANG_SECONDS), served(store, tmp_path / "origin") as (waypost, sites):
-        with migrated_databases.borrowed() as url:
+    kill_at = [changes * (number + 1) // (kills + 1) for number in range(kills)]
+    (tmp_path / "origin").mkdir()
+    async with (
+        asyncio.timeout(HANG_SECONDS if changes < 1_000 else 2 * HANG_SECONDS),
+        served(store, tmp_path / "origin") as (waypost, sites),
+    ):
+        with (
+            migrated_databases.borrowed() as url,
+            new_data_folder(tmp_path / "copy", sites, sites.write_authority(tmp_path), url) as folder,
+        ):
+            folder.environment["WAYPOST_CONNECT_TO"] = ",".join([*sites.connect_to(), *NOWHERE])
             copy = Store(make_engine(url, pool_size=3))
             await changing.visit({host: adp_site(host) for host in HOSTS[::2]})
             await waypost.dumps.export()
-            process = Process(tmp_path / "copy", url, sites)
-            process.start()
-            kills = {CHANGES * (number + 1) // (KILLS + 1) for number in range(KILLS)}
+            mirror = folder.start("mirror", f"https://{HOST}")
             try:
-                while changing.done < CHANGES:
+                while changing.done < changes:
                     await changing.change(rng.sample(HOSTS, AT_ONCE))
-                    if any(kill <= changing.done for kill in kills):
-                        kills = {kill for kill in kills if kill > changing.done}
-                        process.kill()
-                        process.start()
+                    if kill_at and kill_at[0] <= changing.done:
+                        del kill_at[0]
+                        mirror.process.kill()
+                        await mirror.exit_code()
+                        mirror = folder.start("mirror", f"https://{HOST}")
 
                 async def is_current() -> bool:
-                    assert process.is_running, process.output
-                    mirror = await on(copy).mirror.progress()
-                    return mirror is not None and mirror.cursor == (await on(store).feed.latest()).cursor
+                    assert mirror.process.poll() is None, mirror.output
+                    state = await on(copy).mirror.progress()
+                    return state is not None and state.cursor == (await on(store).feed.latest()).cursor
 
                 await until_true(is_current)
                 await same(store, copy, tmp_path)
-                assert await process.stop() == 0, process.output
-                assert "Traceback" not in process.output, process.output
+                mirror.send_signal(signal.SIGTERM)
+                assert await mirror.exit_code() == 0, mirror.output
+                assert not any("Traceback" in command.output for command in folder.commands)
                 assert await rows(copy, "SELECT host FROM mirrored WHERE state = 'refused'") == []
                 await assert_answers(copy, tmp_path / "copy")
             finally:
-                process.kill()
                 await copy.close()
 
 

@@ -3,10 +3,7 @@
 import json
 import os
 import re
-import signal
-import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.demo import forget_database, forget_remains
+from tests.support.demo import served_demo
 from tests.support.hang import HANG_SECONDS, NETWORK_ENVIRONMENT
 from tests.support.shared import ROOT
 
@@ -78,29 +75,8 @@ def operator(tmp_path: Path) -> Iterator[Operator]:
     site = tmp_path / "sites" / HOST
     site.mkdir(parents=True)
     (site / "agent.json").write_text(json.dumps(BROKEN))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    data, log = tmp_path / "demo", tmp_path / "demo.log"
-    forget_remains(data / "postgres")
-    prefixes = ("WAYPOST_", "DATABASE_", "MEILI_", "XDG_", "SSL_CERT")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
-    arguments = ["demo", "--sites", str(site.parent), "--port", str(port), "--data", str(data)]
-    with log.open("wb") as output:
-        demo = subprocess.Popen(
-            [sys.executable, "-m", "registry.cli", *arguments], cwd=ROOT, env=environment | NETWORK_ENVIRONMENT,
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
-        )  # fmt: skip
-    try:
-        deadline = time.monotonic() + HANG_SECONDS
-        while "api/discover?q=" not in log.read_text(errors="replace"):
-            assert demo.poll() is None and time.monotonic() < deadline, log.read_text(errors="replace")
-            time.sleep(0.2)
-        yield Operator(site, f"http://127.0.0.1:{port}", {})
-    finally:
-        os.killpg(demo.pid, signal.SIGINT)
-        demo.wait(HANG_SECONDS)
-        forget_database(data)
+    with served_demo(tmp_path, site.parent) as base:
+        yield Operator(site, base, {})
 
 
 def test_the_page_has_the_commands_that_are_followed() -> None:

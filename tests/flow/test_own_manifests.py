@@ -1,6 +1,6 @@
 """A registry lists itself: submitted to itself, crawled like any other host, and called as its own record says.
 
-`waypost serve` answers behind a proxy that speaks TLS, as in production, and its own worker visits it.
+`waypost serve` answers behind a proxy that speaks TLS, as in production, and a worker visits it.
 """
 
 import ssl
@@ -17,7 +17,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.builders import adp_site
-from tests.support.database import until_true
+from tests.support.database import MigratedDatabases, until_true
 from tests.support.hang import HANG_SECONDS
 from tests.support.running import DataFolder, new_data_folder
 from tests.support.sites import LOOPBACK, Exchange, Reply, Site, Sites
@@ -90,14 +90,15 @@ def forwarding(inside: httpx2.AsyncClient) -> Any:
 
 
 @asynccontextmanager
-async def self_listed(folder: Path) -> AsyncIterator[OwnRegistry]:
+async def self_listed(folder: Path, database_url: str) -> AsyncIterator[OwnRegistry]:
     """Yield a registry that was submitted to itself and is visited."""
     inside = httpx2.AsyncClient(timeout=HANG_SECONDS)
     async with inside, Sites({HOST: forwarding(inside), **dict(map(pigeons, SUBMITTED))}) as web:
         authority = web.write_authority(folder)
-        with new_data_folder(folder / "data", web, authority) as data_folder:
+        with new_data_folder(folder / "data", web, authority, database_url) as data_folder:
             data_folder.environment |= {"WAYPOST_PUBLIC_URL": PUBLIC_URL, "WAYPOST_SUBMIT_WAIT": "20"}
             serving = data_folder.start("serve", "--port", "0")
+            data_folder.start("worker")
             line = await serving.line_with("the API answers at")
             inside.base_url = httpx2.URL(line.split()[4])
             context = ssl.create_default_context(cafile=str(authority))
@@ -122,9 +123,12 @@ async def until_listed(data_folder: DataFolder) -> None:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def own(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[OwnRegistry]:
-    async with self_listed(tmp_path_factory.mktemp("own")) as registry:
-        yield registry
+async def own(
+    tmp_path_factory: pytest.TempPathFactory, migrated_databases: MigratedDatabases
+) -> AsyncIterator[OwnRegistry]:
+    with migrated_databases.borrowed() as url:
+        async with self_listed(tmp_path_factory.mktemp("own"), url) as registry:
+            yield registry
 
 
 async def test_every_format_is_found_and_nothing_is_to_be_mended(own: OwnRegistry) -> None:

@@ -1,4 +1,4 @@
-"""An owner's webhook, from the claim to the signed message: `waypost serve` with its worker, a site and a receiver."""
+"""An owner's webhook, from the claim to the signed message: `waypost serve`, a worker, a site and a receiver."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -39,10 +39,13 @@ def site() -> dict[str, Answer]:
 
 
 @pytest.fixture
-async def api(tmp_path: Path, receiver: Receiver, site: dict[str, Answer]) -> AsyncIterator[httpx2.AsyncClient]:
+async def api(
+    tmp_path: Path, database_url: str, receiver: Receiver, site: dict[str, Answer]
+) -> AsyncIterator[httpx2.AsyncClient]:
     async with Sites({HOST: receiver, SHOP: site}) as web:
-        with new_data_folder(tmp_path / "data", web, web.write_authority(tmp_path)) as data_folder:
+        with new_data_folder(tmp_path / "data", web, web.write_authority(tmp_path), database_url) as data_folder:
             serving = data_folder.start("serve", "--port", "0")
+            data_folder.start("worker")
             base = (await serving.line_with("the API answers at")).split()[4]
             async with httpx2.AsyncClient(base_url=base, timeout=HANG_SECONDS) as client:
                 yield client

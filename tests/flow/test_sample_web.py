@@ -114,6 +114,7 @@ async def test_a_redirect_inside_the_domain_makes_the_host_an_alias(demo_run: De
     assert final.state == "listed"
 
 
+@pytest.mark.long
 def test_a_second_run_has_the_same_outcomes(demo_run: DemoRun) -> None:
     second_run = run_demo(demo_run.data)
     assert {host: host_report["outcome"] for host, host_report in second_run.report["hosts"].items()} == {

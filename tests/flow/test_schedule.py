@@ -42,10 +42,10 @@ class Web(Publishers):
 
 
 @asynccontextmanager
-async def registry(folder: Path, **intervals: int) -> AsyncIterator[tuple[Web, DataFolder]]:
+async def registry(folder: Path, database_url: str, **intervals: int) -> AsyncIterator[tuple[Web, DataFolder]]:
     """Yield a web and a registry in which jobs that are not named never run by themselves."""
     async with Web() as web, asyncio.timeout(HANG_SECONDS):
-        with new_data_folder(folder / "data", web, web.write_authority(folder)) as data_folder:
+        with new_data_folder(folder / "data", web, web.write_authority(folder), database_url) as data_folder:
             for job in ("recrawl", "rescore", "reindex", "prune", "refresh"):
                 data_folder.environment[f"WAYPOST_{job.upper()}_INTERVAL"] = str(intervals.get(job, 0))
             data_folder.environment |= {
@@ -53,8 +53,7 @@ async def registry(folder: Path, **intervals: int) -> AsyncIterator[tuple[Web, D
                 "WAYPOST_IPV4_REGISTRY_URL": f"https://{IANA}/v4.csv",
                 "WAYPOST_IPV6_REGISTRY_URL": f"https://{IANA}/v6.csv",
             }
-            async with data_folder.opened():  # start the database before any command needs it
-                yield web, data_folder
+            yield web, data_folder
             await data_folder.until_unused()
 
 
@@ -86,8 +85,8 @@ def leaders(commands: list[Command]) -> list[Command]:
     return [command for command in commands if command.process.poll() is None and '"leader.elected"' in command.output]
 
 
-async def test_a_killed_leader_is_replaced_and_no_job_runs_twice_at_a_time(tmp_path: Path) -> None:
-    async with registry(tmp_path, recrawl=1, prune=1) as (_, data_folder):
+async def test_a_killed_leader_is_replaced_and_no_job_runs_twice_at_a_time(tmp_path: Path, database_url: str) -> None:
+    async with registry(tmp_path, database_url, recrawl=1, prune=1) as (_, data_folder):
         commands = [data_folder.start("schedule"), data_folder.start("schedule")]
         await until(lambda: leaders(commands), HANG_SECONDS, lambda: str([command.output for command in commands]))
         await until(
@@ -126,9 +125,9 @@ async def overlapping(waypost: Waypost) -> list[Any]:
         return [tuple(row) for row in await connection.execute(text(statement))]
 
 
-async def test_jobs_alone_keep_a_registry_without_workers_current(tmp_path: Path) -> None:
+async def test_jobs_alone_keep_a_registry_without_workers_current(tmp_path: Path, database_url: str) -> None:
     """Seed, crawl once, refresh reference data that makes tenants into own domains; search stays complete."""
-    async with registry(tmp_path) as (web, data_folder):
+    async with registry(tmp_path, database_url) as (web, data_folder):
         async with data_folder.opened() as waypost:
             await waypost.frontier.seed(HOSTS, source="test")
         code, printed_runs = await once(data_folder, "recrawl")
@@ -161,8 +160,8 @@ async def domains(data_folder: DataFolder) -> dict[str, str]:
         return dict(tuple(row) for row in result)
 
 
-async def test_bad_reference_data_fails_the_job_and_nothing_else(tmp_path: Path) -> None:
-    async with registry(tmp_path) as (web, data_folder):
+async def test_bad_reference_data_fails_the_job_and_nothing_else(tmp_path: Path, database_url: str) -> None:
+    async with registry(tmp_path, database_url) as (web, data_folder):
         web.pages["/list.dat"] = Reply(b"<!doctype html><p>Welcome", type="text/html")
         code, printed_runs = await once(data_folder, "refresh")
         assert (code, printed_runs[0]["outcome"]) == (1, "failed")

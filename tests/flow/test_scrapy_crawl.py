@@ -26,8 +26,8 @@ def crawl(data_folder: DataFolder, *arguments: str) -> Command:
     return data_folder.commands[-1]
 
 
-async def test_named_domains_are_visited_recorded_and_indexed(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (web, data_folder):
+async def test_named_domains_are_visited_recorded_and_indexed(tmp_path: Path, database_url: str) -> None:
+    async with at_work(tmp_path, database_url) as (web, data_folder):
         command = crawl(data_folder, "-a", f"only={HOSTS[0]},{HOSTS[1]}", "-s", "WAYPOST_LEASE_BATCH=1")
         assert await command.exit_code() == 0, command.output
         assert {exchange.host for exchange in web.seen} == set(HOSTS[:2])
@@ -39,8 +39,8 @@ async def test_named_domains_are_visited_recorded_and_indexed(tmp_path: Path) ->
             assert (await waypost.queries.overview()).services == 2
 
 
-async def test_a_signal_stops_the_crawl_and_releases_its_leases(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (web, data_folder):
+async def test_a_signal_stops_the_crawl_and_releases_its_leases(tmp_path: Path, database_url: str) -> None:
+    async with at_work(tmp_path, database_url) as (web, data_folder):
         command = crawl(data_folder)
         await requests(web, 100)
         command.send_signal(signal.SIGTERM)
@@ -50,8 +50,8 @@ async def test_a_signal_stops_the_crawl_and_releases_its_leases(tmp_path: Path) 
             assert (await waypost.search.queue()).domains["leased"] == 0
 
 
-async def test_the_crawl_fails_without_a_database(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (web, data_folder):
+async def test_the_crawl_fails_without_a_database(tmp_path: Path, database_url: str) -> None:
+    async with at_work(tmp_path, database_url) as (web, data_folder):
         command = crawl(data_folder, "-s", "DATABASE_URL=postgresql://nobody@127.0.0.1:1/nothing")
         assert await command.exit_code() == 1
         assert web.seen == []

@@ -19,7 +19,7 @@ OPEN_FILES = 700
 """A limit of open files that the unfinished requests alone would exhaust."""
 
 
-@pytest.mark.parametrize("addresses", [1, 24], ids=["one address", "24 addresses"])
+@pytest.mark.parametrize("addresses", [pytest.param(1, marks=pytest.mark.long), 24])
 async def test_unfinished_requests_keep_nobody_out(tmp_path: Path, addresses: int) -> None:
     async with Sites({"site.example": b""}) as web:
         with new_data_folder(tmp_path / "data", web, web.write_authority(tmp_path)) as data_folder:

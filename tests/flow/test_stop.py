@@ -50,16 +50,16 @@ async def _rows(waypost: Waypost, statement: str) -> list[str]:
         return sorted((await connection.execute(text(statement))).scalars())
 
 
-async def test_a_stopped_worker_releases_its_leases(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (web, data_folder):
+async def test_a_stopped_worker_releases_its_leases(tmp_path: Path, database_url: str) -> None:
+    async with at_work(tmp_path, database_url) as (web, data_folder):
         worker = data_folder.start("worker")
         await requests(web, 300)
         assert await stop(data_folder, worker, TERM) == 0
         assert await assert_released(data_folder)
 
 
-async def test_an_interrupted_crawl_exits_with_130(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (web, data_folder):
+async def test_an_interrupted_crawl_exits_with_130(tmp_path: Path, database_url: str) -> None:
+    async with at_work(tmp_path, database_url) as (web, data_folder):
         crawling = data_folder.start("crawl", *HOSTS)
         await requests(web, 300)
         assert await stop(data_folder, crawling, INT) == 130
@@ -76,6 +76,7 @@ async def test_a_second_interrupt_stops_without_releasing_leases(tmp_path: Path)
         assert await crawling.exit_code() == 0, crawling.output
 
 
+@pytest.mark.long
 async def test_ctrl_c_reaches_parent_and_child_at_once(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (web, data_folder):
         serving = data_folder.start("serve", "--port", "0")
@@ -155,12 +156,10 @@ def stopped_database(data_folder: DataFolder) -> Iterator[None]:
                 os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.long
 async def test_the_demo_can_be_interrupted_at_any_point(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (_, data_folder):
-        for words, number, code in (
-            ("schema current", INT, 130),
-            ("the API answers at", INT, 0),
-        ):
+        for words, number, code in (("schema current", INT, 130), ("the API answers at", INT, 0)):
             demo = data_folder.start("demo", "--port", "0", "--data", str(data_folder.data))
             await demo.line_with(words)
             assert await stop(data_folder, demo, number) == code, demo.output

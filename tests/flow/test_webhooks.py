@@ -1,4 +1,4 @@
-"""Webhooks as an operator uses them: commands, a worker that crawls and delivers, and a receiver over TLS."""
+"""Webhooks as an operator uses them: commands, a worker process that crawls and delivers, a receiver over TLS."""
 
 import asyncio
 import json
@@ -9,7 +9,9 @@ from typing import Any
 
 import orjson
 import pytest
+from typer.testing import CliRunner
 
+from registry.cli import app
 from registry.cli.common import DONE, NO, USAGE
 from tests.support.builders import adp_manifest
 from tests.support.receivers import HOST, URL, Receiver
@@ -31,29 +33,33 @@ def receiver() -> Receiver:
 
 
 @pytest.fixture
-async def folder(tmp_path: Path, receiver: Receiver) -> AsyncIterator[DataFolder]:
+async def folder(
+    tmp_path: Path, database_url: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[DataFolder]:
     manifest = {"/.well-known/agent": Reply(orjson.dumps(adp_manifest(SHOP, "create_parcel")))}
     async with Sites({HOST: receiver, SHOP: manifest}) as web:
-        with new_data_folder(tmp_path / "data", web, web.write_authority(tmp_path)) as data_folder:
+        with new_data_folder(tmp_path / "data", web, web.write_authority(tmp_path), database_url) as data_folder:
+            for name, value in data_folder.environment.items():
+                monkeypatch.setenv(name, value)
             yield data_folder
 
 
-async def waypost(folder: DataFolder, *arguments: str, code: int = DONE) -> list[Any]:
-    """Run a command and return its lines of JSON."""
-    command = folder.start("webhooks", *arguments, "--json")
-    assert await command.exit_code() == code, command.output
-    return [
-        json.loads(line) for line in command.output.splitlines() if line.startswith('{"') and '"event":' not in line
-    ]
+async def webhooks(*arguments: str, code: int = DONE) -> list[Any]:
+    """Run a command in a thread of this process and return its lines of JSON."""
+    result = await asyncio.to_thread(
+        CliRunner().invoke, app, ["webhooks", *arguments, "--json"], catch_exceptions=False
+    )
+    assert result.exit_code == code, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 async def test_a_killed_worker_delivers_the_same_message_again(folder: DataFolder, receiver: Receiver) -> None:
-    [added] = await waypost(folder, "add", URL, "--types", "service.*", "--domain", SHOP)
+    [added] = await webhooks("add", URL, "--types", "service.*", "--domain", SHOP)
     receiver.secret = added["secret"]
-    [sent] = await waypost(folder, "verify", added["id"])
+    [sent] = await webhooks("verify", added["id"])
     assert sent["reason"] == "" and receiver.challenges == 1
-    submitted = folder.start("submit", SHOP)
-    assert await submitted.exit_code() == DONE, submitted.output
+    async with folder.opened() as waypost:
+        await waypost.frontier.submit(SHOP)
     worker = folder.start("worker")
     [(first, content)] = await receiver.received(1)
     worker.send_signal(signal.SIGKILL)  # it has sent the message and waits for the answer
@@ -63,33 +69,34 @@ async def test_a_killed_worker_delivers_the_same_message_again(folder: DataFolde
     assert content["data"]["events"] == 1
     attempts: list[Any] = []
     while len(attempts) < 2:
-        attempts = await waypost(folder, "deliveries", added["id"])
+        attempts = await webhooks("deliveries", added["id"])
     assert [(one["purpose"], one["status"], one["reason"]) for one in attempts] == [
         ("events", 204, ""), ("challenge", 200, ""),
     ]  # fmt: skip
-    await waypost(folder, "redeliver", added["id"], first)
+    await webhooks("redeliver", added["id"], first)
     assert receiver.messages[2] == (first, content)
 
 
-async def test_an_operator_manages_receivers(folder: DataFolder, receiver: Receiver) -> None:
+@pytest.mark.usefixtures("folder")
+async def test_an_operator_manages_receivers(receiver: Receiver) -> None:
     receiver.answers = [Reply(status=410)]
-    [added] = await waypost(folder, "add", URL)
-    [listed] = await waypost(folder, "list")
+    [added] = await webhooks("add", URL)
+    [listed] = await webhooks("list")
     assert listed["state"] == "unverified" and "secret" not in listed
-    await waypost(folder, "verify", added["id"])
-    [rotated] = await waypost(folder, "rotate", added["id"], "--overlap", "1")
+    await webhooks("verify", added["id"])
+    [rotated] = await webhooks("rotate", added["id"], "--overlap", "1")
     for receiver.secret in (added["secret"], rotated["secret"]):
-        [sent] = await waypost(folder, "test", added["id"], code=DONE if receiver.messages else NO)
+        [sent] = await webhooks("test", added["id"], code=DONE if receiver.messages else NO)
         assert sent["reason"] == ("" if len(receiver.messages) == 2 else "http_410")
-    [listed] = await waypost(folder, "list")
+    [listed] = await webhooks("list")
     assert listed["state"] == "active", "a test disables nothing"
-    [enabled] = await waypost(folder, "enable", added["id"])
+    [enabled] = await webhooks("enable", added["id"])
     assert enabled["state"] == "unverified"
-    removed = folder.start("webhooks", "remove", added["id"])
-    assert await removed.exit_code() == DONE
-    assert await waypost(folder, "list") == []
+    removed = await asyncio.to_thread(CliRunner().invoke, app, ["webhooks", "remove", added["id"]])
+    assert removed.exit_code == DONE
+    assert await webhooks("list") == []
     for command in ("verify", "test", "rotate", "enable", "deliveries"):
-        assert await waypost(folder, command, added["id"], code=NO) == []
+        assert await webhooks(command, added["id"], code=NO) == []
 
 
 @pytest.mark.parametrize(
@@ -97,6 +104,6 @@ async def test_an_operator_manages_receivers(folder: DataFolder, receiver: Recei
                   (URL, "--types", "service.exploded"), (URL, "--domain", "not a name")]
 )  # fmt: skip
 async def test_what_cannot_be_added_is_refused_in_one_line(folder: DataFolder, arguments: tuple[str, ...]) -> None:
-    command = folder.start("webhooks", "add", *arguments)
-    assert await command.exit_code() == USAGE
-    assert len(command.output.strip().splitlines()) == 1 and "Traceback" not in command.output
+    result = await asyncio.to_thread(CliRunner().invoke, app, ["webhooks", "add", *arguments])
+    assert result.exit_code == USAGE
+    assert len(result.output.strip().splitlines()) == 1 and "Traceback" not in result.output

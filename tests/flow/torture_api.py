@@ -6,8 +6,7 @@ with addresses of their own. First honest clients alone (`--calm` seconds), then
 prints a table and exits with 1 when a bound is broken.
 
 Reads are timed in a process of their own. That of the attackers has the lowest priority, because in life they run on
-other machines. Longer than other modules, because the web, the clients, the attacks and the table belong to this one
-run.
+other machines.
 """
 
 import argparse
@@ -240,10 +239,7 @@ class Attack:
 
         async def hold() -> None:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0))
-            half = random.choice(
-                [b"GET /api/disc", b"POST /api/validate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"]
-            )
-            writer.write(half)
+            writer.write(random.choice(HALF_REQUESTS))
             answer = await reader.read(12)
             self.statuses.setdefault("unfinished requests", Counter())[answer[9:].decode() or "closed"] += 1
             writer.close()
@@ -344,18 +340,8 @@ async def _for(seconds: float, *work: Coroutine[Any, Any, None]) -> None:
 
 async def _part(part: str, base: str, seconds: float) -> dict[str, Any]:
     """Do one part in a process of its own and return its figures."""
-    command = [
-        sys.executable,
-        "-m",
-        "tests.flow.torture_api",
-        "--part",
-        part,
-        "--base",
-        base,
-        "--seconds",
-        str(seconds),
-    ]
-    process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=subprocess.PIPE)
+    command = [sys.executable, "-m", "tests.flow.torture_api", "--part", part, "--base", base, "--seconds"]
+    process = await asyncio.create_subprocess_exec(*command, str(seconds), cwd=ROOT, stdout=subprocess.PIPE)
     output, _ = await process.communicate()
     figures: dict[str, Any] = json.loads(output)
     return figures

@@ -77,19 +77,11 @@ def raise_version(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_following_the_page_adds_a_format_that_passes_the_tests(tree_copy: Path) -> None:
-    house = pytest_in(
-        tree_copy, *(f"tests/house/{name}" for name in ("test_formats.py", "test_rubric.py", "test_core.py"))
-    )
-    assert house.returncode == 0, house.stdout
-    formats = pytest_in(
-        tree_copy,
-        "tests/formats/test_fixtures.py",
-        "tests/core/test_recognise.py",
-        "tests/core/test_properties.py",
-        "-k",
-        "tally or test_recognise",
-    )
-    assert formats.returncode == 0, formats.stdout
+    house = ("house/test_formats.py", "house/test_rubric.py", "house/test_core.py")
+    about_formats = ("formats/test_fixtures.py", "core/test_recognise.py", "core/test_properties.py")
+    for files, chosen in ((house, "test"), (about_formats, "tally or test_recognise")):
+        process = pytest_in(tree_copy, *(f"tests/{file}" for file in files), "-k", chosen)
+        assert process.returncode == 0, process.stdout
     assert make_docs(tree_copy, "--check").returncode == 0
     assert "`tally.task`" in (tree_copy / "docs" / "formats.md").read_text()
 
@@ -113,8 +105,12 @@ FORGOTTEN = {
 """For each test that names a missing part: the fixture case to remove, or the file, the text and its replacement."""
 
 
+LONG = pytest.mark.long
+QUICK = [test for test in FORGOTTEN if test.startswith("test_formats")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("test", FORGOTTEN)
+@pytest.mark.parametrize("test", [test if test in QUICK else pytest.param(test, marks=LONG) for test in FORGOTTEN])
 def test_a_forgotten_step_fails_the_test_that_the_page_names(tree_copy: Path, test: str) -> None:
     place, text, replacement = FORGOTTEN[test]
     path = tree_copy / place if text else tree_copy / "tests" / "formats" / "tally" / place

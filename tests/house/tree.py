@@ -11,7 +11,7 @@ from tests.support.shared import ROOT
 
 _NOT_OURS = frozenset({"__pycache__", "dist", "build", "node_modules"})
 _HIDDEN_BUT_OURS = frozenset({".ci", ".github"})
-_MADE = frozenset({"uv.lock"})  # by a tool, from pyproject.toml
+_MADE = frozenset({"uv.lock", ".git"})  # by tools, from pyproject.toml and for a work tree of git
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from registry.api.app import make_routes
 from registry.core.model.services import is_semantic_type
 from registry.self_description.capabilities import CAPABILITIES, CapabilityParameter, OwnCapability
 from registry.self_description.service import limit_of, output_of
 from registry.settings import Settings
+from tests.api.test_openapi import DOCUMENT
 
-DOCUMENT = make_routes().openapi()
 IDS = [capability.name for capability in CAPABILITIES]
 
 

@@ -105,7 +105,8 @@ def served_demo(folder: Path, sites: Path) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "registry.cli", "demo", "--sites", sites, "--port", str(port), "--data", data]
-    environment = os.environ | NETWORK_ENVIRONMENT | {"WAYPOST_READ_RATE": "100000"}
+    environment = os.environ | NETWORK_ENVIRONMENT
+    environment |= {"WAYPOST_READ_RATE": "100000", "WAYPOST_SUBMIT_RATE": "100000"}
     forget_remains(data / "postgres")
     with log.open("wb") as output:
         demo = subprocess.Popen(

@@ -20,7 +20,7 @@ SLOW_SECONDS: Final = 300
 """The limit of a test that is marked `slow`, unless it declares its own. The limit of all others: pyproject.toml."""
 
 MAX_SECONDS: Final = 600
-"""The longest limit that a test may declare."""
+"""The limit of a test that is marked `long`, and the longest that a test may declare."""
 
 REPEAT: Final = 0.25
 HARD_EXIT: Final = 1.5
@@ -39,6 +39,8 @@ def limit_of(item: pytest.Item) -> float:
         return float(own.args[0])
     if item.config.getoption("timeout") is not None:
         return float(item.config.getoption("timeout"))
+    if item.get_closest_marker("long"):
+        return MAX_SECONDS
     return SLOW_SECONDS if item.get_closest_marker("slow") else float(item.config.getini("timeout"))
 
 

@@ -65,7 +65,7 @@ class DataFolder:
     def settings(self) -> Settings:
         return Settings(
             data=self.data,
-            database_url=None,
+            database_url=self.environment["DATABASE_URL"] or None,
             resolve="table",
             request_delay=0,
             connect_to=self.environment["WAYPOST_CONNECT_TO"],  # type: ignore[arg-type]  # read as from the environment
@@ -146,11 +146,14 @@ class DataFolder:
 
 
 @contextmanager
-def new_data_folder(data: Path, web: Sites, authority: Path) -> Iterator[DataFolder]:
-    """Yield a data folder that reaches `web`. Kill what a test left running there."""
+def new_data_folder(data: Path, web: Sites, authority: Path, database_url: str = "") -> Iterator[DataFolder]:
+    """Yield a data folder that reaches `web`. Kill what a test left running there.
+
+    Without the URL of a database it has a PostgreSQL of its own, which takes seconds to start and to stop.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "SSL_CERT"))}
     environment |= {
-        "DATABASE_URL": "",
+        "DATABASE_URL": database_url,
         "WAYPOST_DATA": str(data),
         "WAYPOST_RESOLVE": "table",
         "WAYPOST_REQUEST_DELAY": "0",
@@ -159,8 +162,10 @@ def new_data_folder(data: Path, web: Sites, authority: Path) -> Iterator[DataFol
         "WAYPOST_CONNECT_TO": ",".join(web.connect_to()),
         "SSL_CERT_FILE": str(authority),
     }
+    data.mkdir(parents=True, exist_ok=True)
     data_folder = DataFolder(data, environment)
-    copy_cluster(data / "postgres")
+    if not database_url:
+        copy_cluster(data / "postgres")
     try:
         yield data_folder
     finally:

@@ -59,6 +59,22 @@ PAGES: Final = (
 )
 """Paths that answer 200."""
 
+SAMPLE: Final = frozenset(
+    {
+        "/",
+        "/rubric",
+        "/status",
+        "/search?q=send+a+parcel",
+        LINKS.service(sites.PIGEON),
+        LINKS.capability(sites.PIGEON, "create_parcel"),
+        "/check",
+        "/submit",
+        LINKS.to("/s/{host}/evidence", host=sites.PIGEON),
+        "/no-such-page",
+    }
+)
+"""The paths that `make test` opens in a browser; `make test-long` opens all."""
+
 ERRORS: Final = (
     "/formats/no-such-format",
     "/problems/none",

@@ -1,15 +1,22 @@
 """Every page in a real browser: accessible, quiet, self-contained, and no wider than the window."""
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import Browser
 
 from tests.web.looking import THEMES, WIDTHS, looking
-from tests.web.paths import ERRORS, PAGES
+from tests.web.paths import ERRORS, PAGES, SAMPLE
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("path", [*PAGES, *ERRORS])
+def swept(*paths: str) -> list[Any]:
+    """Return the paths as parameters: those outside the sample are opened by `make test-long`."""
+    return [path if path in SAMPLE else pytest.param(path, marks=pytest.mark.long) for path in paths]
+
+
+@pytest.mark.parametrize("path", swept(*PAGES, *ERRORS))
 def test_a_page_is_accessible(browser: Browser, pages_url: str, path: str) -> None:
     with looking(browser, pages_url) as look:
         look.open(path)
@@ -25,7 +32,7 @@ def test_a_page_is_accessible(browser: Browser, pages_url: str, path: str) -> No
             assert (look.status, look.complaints) == (200, [])
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", swept(*PAGES))
 def test_a_page_works_without_script(browser: Browser, pages_url: str, path: str) -> None:
     with looking(browser, pages_url, script=False) as look:
         assert look.open(path).status == 200
@@ -34,7 +41,7 @@ def test_a_page_works_without_script(browser: Browser, pages_url: str, path: str
         assert look.page.locator("button.copy:visible").count() == 0  # a button that would do nothing
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", swept(*PAGES))
 def test_the_keyboard_reaches_the_content_first(browser: Browser, pages_url: str, path: str) -> None:
     with looking(browser, pages_url) as look:
         look.open(path)

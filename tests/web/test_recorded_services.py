@@ -22,7 +22,7 @@ from tests.support.shared import shared
 from tests.web.looking import THEMES, WIDTHS, Look, Theme, chromium, launched, looking
 from tests.web.paths import LINKS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long  # tests/web/test_in_browser.py and test_hostile_texts.py open sample pages
 
 HOSTS_OF_A_FORMAT = 2
 MAX_BYTES = 50_000

@@ -23,10 +23,7 @@ PACKAGE: Final = "github.com/modelcontextprotocol/registry/cmd/registry"
 VERSION: Final = "v1.8.8"
 START_SECONDS: Final = 120
 _PLACES: Final = "postgresql/*/bin"
-_EXTENSIONS: Final = (
-    "postgresql/*/extension/uuid-ossp.control",
-    "pgsql/extension/uuid-ossp.control",
-)
+_EXTENSIONS: Final = ("postgresql/*/extension/uuid-ossp.control", "pgsql/extension/uuid-ossp.control")
 
 
 @contextlib.contextmanager
