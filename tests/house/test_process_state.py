@@ -91,7 +91,7 @@ def _is_changing_call(call: ast.Call, imported: dict[str, str]) -> bool:
 
 
 def _is_module(name: str) -> bool:
-    """True for a module of the standard library, also as another module knows it: `crawler.sender.time`."""
+    """True for a module of the standard library, also as another module knows it: `crawler.session.time`."""
     last = name.rpartition(".")[2]
     return last in MODULES or name in ("datetime.datetime", "datetime.date")
 
@@ -122,7 +122,7 @@ def test_no_test_changes_what_its_process_shares() -> None:
         "monkeypatch.setattr(time, 'time', lambda: 0.0)",
         "monkeypatch.setattr('time.monotonic', lambda: 0.0)",
         "monkeypatch.setattr(sender.time, 'monotonic', lambda: 0.0)",
-        "monkeypatch.setattr('crawler.sender.time.monotonic', lambda: 0.0)",
+        "monkeypatch.setattr('crawler.session.time.monotonic', lambda: 0.0)",
         "monkeypatch.setattr(datetime, 'datetime', Frozen)",
         "mock.patch('time.time')",
         "mock.patch.object(time, 'time')",
@@ -154,7 +154,7 @@ def test_a_change_is_found(planted: str) -> None:
 @pytest.mark.parametrize(
     "allowed",
     [
-        "monkeypatch.setattr('crawler.sender.time', clock)",
+        "monkeypatch.setattr('crawler.session.time', clock)",
         "monkeypatch.setattr(sender, 'time', clock)",
         "process.send_signal(signal.SIGINT)",
         "os.kill(pid, signal.SIGSTOP)",
