@@ -1,9 +1,24 @@
-"""Process settings for a crawl: a batch job with thousands of concurrent visits and no interactive user."""
+"""Process settings for a crawl, a batch job with thousands of concurrent visits: scheduling, garbage, open files."""
 
 import contextlib
 import gc
 import os
 from collections.abc import AsyncIterator
+from typing import Final
+
+import structlog
+
+from crawler import claims, opt_out, webhooks
+from registry.wiring.embedded_database import raise_open_files
+
+PER_HOST: Final = 2
+"""Connections of one domain in flight: to the current host, and to one it redirected from or visited before."""
+
+SPARE: Final = 256 + (opt_out.MAX_AT_ONCE + claims.MAX_AT_ONCE + webhooks.MAX_AT_ONCE) * PER_HOST
+"""File descriptors for the database, the resolvers, the index, open files, and a worker's checks of opt-outs and claims
+and its webhooks."""
+
+log = structlog.get_logger(__name__)
 
 
 @contextlib.asynccontextmanager
@@ -39,3 +54,17 @@ def _set_policy(policy: int) -> int | None:
         os.sched_setscheduler(0, policy, os.sched_param(0))
         return previous
     return None
+
+
+def hosts_that_fit(requested: int) -> int:
+    """Return how many of the requested hosts may be in flight. Raise the soft limit of open files as far as allowed.
+
+    Without free descriptors, connections fail as if the hosts had refused them.
+    """
+    needed = requested * PER_HOST + SPARE
+    available = raise_open_files(needed)
+    if available >= needed:
+        return requested
+    fitting = max(1, (available - SPARE) // PER_HOST)
+    log.warning("fd_limit.low", open_files=available, hosts_in_flight=fitting, wanted=requested)
+    return fitting

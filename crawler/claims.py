@@ -6,13 +6,13 @@ file counts only if the host itself, or its `www.`, serves it: a redirect to ano
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from crawler.guards import ResolutionError
-from crawler.opt_out import POLL_SECONDS, OptOutChecks
+from crawler.opt_out import OptOutChecks, is_conclusive, run_checks
 from registry.actions.ownership.claiming import ClaimCheck
 from registry.core.access.claims import Answer, is_published, lines_of, place
 from registry.core.model.documents import Probe, Purpose
@@ -58,7 +58,7 @@ async def _read_file(checks: OptOutChecks, check: ClaimCheck) -> Answer:
     probe = Probe(place(check.host, "file"), Purpose.POINTER, "S0", "text/plain, */*;q=0.1", _CAP)
     async with checks.session() as session:
         answer = await session.fetch(probe)
-    if answer.status is None or answer.status >= 500 or answer.status == 429:
+    if not is_conclusive(answer):
         return "unanswered"
     if not is_own_answer(check.host, (*answer.hops, answer.final_url)):  # guard: claim-redirect
         return "missing"
@@ -67,39 +67,23 @@ async def _read_file(checks: OptOutChecks, check: ClaimCheck) -> Answer:
 
 @contextlib.asynccontextmanager
 async def checking_claims(waypost: "Waypost", settings: Settings) -> AsyncIterator[None]:
-    """Check claims while the block runs. Raise guards.BadSetup. Interrupted checks are made again."""
-    async with OptOutChecks(settings) as checks, running_beside(_check_continuously(waypost, checks)):
+    """Check claims while the block runs. Raise guards.BadSetup."""
+
+    async def check(due: ClaimCheck) -> None:
+        answer: Answer
+        try:
+            answer = await read_claim(checks, due)
+        except Exception as error:  # a bug: without an answer the claim would be checked again and again
+            log.error("claim.crashed", host=due.host, error=type(error).__name__)
+            answer = "unanswered"
+        try:
+            await waypost.claims.settle(due.claim, answer)
+            log.info("claim.checked", host=due.host, method=due.method, answer=answer)
+        except Exception as error:
+            log.warning("claim.failed", error=type(error).__name__)
+
+    async with (
+        OptOutChecks(settings) as checks,
+        running_beside(run_checks(waypost.claims.take, check, MAX_AT_ONCE, failed="claim.failed")),
+    ):
         yield
-
-
-async def _check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
-    running: set[asyncio.Task[None]] = set()
-    async with asyncio.TaskGroup() as group:
-        while True:
-            for check in await _take(waypost, MAX_AT_ONCE - len(running)):
-                task = group.create_task(_check(waypost, checks, check))
-                running.add(task)
-                task.add_done_callback(running.discard)
-            await asyncio.sleep(POLL_SECONDS)
-
-
-async def _take(waypost: "Waypost", limit: int) -> Sequence[ClaimCheck]:
-    try:
-        return await waypost.claims.take(limit) if limit else ()
-    except Exception as error:  # the database is away
-        log.warning("claim.failed", error=type(error).__name__)
-        return ()
-
-
-async def _check(waypost: "Waypost", checks: OptOutChecks, check: ClaimCheck) -> None:
-    answer: Answer
-    try:
-        answer = await read_claim(checks, check)
-    except Exception as error:  # a bug: without an answer the claim would be checked again and again
-        log.error("claim.crashed", host=check.host, error=type(error).__name__)
-        answer = "unanswered"
-    try:
-        await waypost.claims.settle(check.claim, answer)
-        log.info("claim.checked", host=check.host, method=check.method, answer=answer)
-    except Exception as error:
-        log.warning("claim.failed", error=type(error).__name__)

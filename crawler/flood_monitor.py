@@ -20,8 +20,8 @@ from typing import Final, Self
 
 import structlog
 
-from crawler.body_memory import LARGEST_BODY, BodyMemoryBudget
 from crawler.guards import Pin
+from crawler.response_body import LARGEST_BODY, BodyMemoryBudget
 from crawler.transport import ClientPool
 
 WINDOW: Final = 1.0
@@ -82,7 +82,7 @@ class FloodMonitor:
         while not self._stop.wait(interval):
             now, cpu_seconds_before, cpu_seconds = time.monotonic(), cpu_seconds, time.process_time()
             is_busy = cpu_seconds - cpu_seconds_before > BUSY_SHARE * interval
-            if self._clients and (is_busy or now - scanned_at >= WINDOW):
+            if self._clients.in_use and (is_busy or now - scanned_at >= WINDOW):
                 began, scanned_at = time.thread_time(), now
                 self.scan()
                 interval = max(SCAN_INTERVAL, (time.thread_time() - began) / SCAN_TIME_SHARE)

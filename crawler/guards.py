@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from types import MappingProxyType
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import aiodns
 import pycares
@@ -82,7 +82,8 @@ _ENTRY = re.compile(r"(?P<host>[^:]*):(?P<port>[^:]*):(?P<address>\[[^\]]*\]|[^:
 
 @dataclass(frozen=True, slots=True)
 class ConnectTo:
-    """The connect-to table: names that are dialled at a given address and port. Immutable."""
+    """The connect-to table: names that are dialled at a given address and port. Immutable. The names may be special-use
+    names (`canonical_host(..., exempt=entries)`)."""
 
     entries: Mapping[str, tuple[str, int]]
 
@@ -101,11 +102,6 @@ class ConnectTo:
                     f"connect-to {text!r}: {host} is already sent to {entries[host][0]}:{entries[host][1]}"
                 )
         return cls(MappingProxyType(entries))
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Return the host names of the table; they may be special-use names (`canonical_host(..., exempt=names)`)."""
-        return frozenset(self.entries)
 
     def pin(self, host: str) -> Pin | None:
         """Return the table's pin of a host, or None. The limiter counts each name of the table as a separate
@@ -157,37 +153,28 @@ _NO_RECORD: Final = frozenset({"nxdomain", "no_address"})
 """Reasons that mean that the name definitely has no such record."""
 
 
-class _Dns(aiodns.DNSResolver):
-    """A resolver that clears its cache regularly. c-ares caches every answer until its TTL ends, up to an hour, at 2 KB
-    each and without a limit, and pycares lacks the option to disable it. A visit resolves a name once, so the cache is
-    useless."""
-
-    looked_up = 0
-
-    def count(self) -> None:
-        self.looked_up += 1
-        if self.looked_up % CACHE_RESET_EVERY == 0:  # guard: dns-cache-reset
-            self._channel.reinit()  # runs in its own thread; pending queries continue
-
-
-class Resolver:
+class Resolver(aiodns.DNSResolver):
     """Resolves names by the system's resolver configuration (resolv.conf, hosts file), without search domains.
 
-    Bound to the event loop that creates it.
+    Bound to the event loop that creates it. Clears its cache regularly: c-ares caches every answer until its TTL ends,
+    up to an hour, at 2 KB each and without a limit, and pycares lacks the option to disable it. A visit resolves a name
+    once, so the cache is useless.
     """
 
-    def __init__(self, timeout: float = 5.0) -> None:
-        self._timeout = timeout
-        self._slots = asyncio.Semaphore(MAX_LOOK_UPS)
+    def __init__(self, timeout: float = 5.0, **options: Any) -> None:
+        """Start without look-ups. `options`: of c-ares, in place of the defaults."""
         # NOSEARCH: `example.org` must never become `example.org.cluster.local` by a search domain of resolv.conf.
         flags = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOSEARCH  # guard: no-search-domains
-        self._dns = _Dns(timeout=timeout / 2, tries=2, flags=flags)
+        super().__init__(**{"timeout": timeout / 2, "tries": 2, "flags": flags} | options)
+        self._seconds = timeout
+        self._slots = asyncio.Semaphore(MAX_LOOK_UPS)
+        self._looked_up = 0
 
     async def addresses(self, host: str) -> tuple[str, ...]:
         """Return all addresses, IPv4 first. Raise ResolutionError."""
         # NOSORT: c-ares would otherwise connect a datagram socket to each address, including refused ones.
         answer = await self._query(
-            lambda: self._dns.getaddrinfo(host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=_AI_NOSORT)
+            lambda: self.getaddrinfo(host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=_AI_NOSORT)
         )
         nodes = sorted(answer.nodes, key=lambda node: node.family != socket.AF_INET)
         return tuple(dict.fromkeys(node.addr[0].decode("ascii") for node in nodes))
@@ -195,7 +182,7 @@ class Resolver:
     async def txt_records(self, name: str) -> tuple[bytes, ...]:
         """Return the TXT records of a name, empty if it has none. Raise ResolutionError if the look-up fails."""
         try:
-            answer = await self._query(lambda: self._dns.query_dns(name, "TXT"))
+            answer = await self._query(lambda: self.query_dns(name, "TXT"))
         except ResolutionError as error:
             if error.reason in _NO_RECORD:
                 return ()
@@ -205,16 +192,15 @@ class Resolver:
     async def _query(self, send_query: Callable[[], Awaitable[_T]]) -> _T:
         """Run a DNS query within the limits of concurrency and time, and return its answer. Raise ResolutionError."""
         try:
-            async with self._slots, asyncio.timeout(self._timeout):
-                self._dns.count()
+            async with self._slots, asyncio.timeout(self._seconds):
+                self._looked_up += 1
+                if self._looked_up % CACHE_RESET_EVERY == 0:  # guard: dns-cache-reset
+                    self._channel.reinit()  # runs in its own thread; pending queries continue
                 return await send_query()
         except TimeoutError:
             raise ResolutionError("dns_timeout") from None
         except dns.DNSError as error:
             raise ResolutionError(_REASONS.get(error.args[0], "dns_error")) from None
-
-    async def close(self) -> None:
-        await self._dns.close()
 
 
 class AddressGuard:

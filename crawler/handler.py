@@ -1,13 +1,9 @@
-"""The download handler of `probe://`, and downloads of reference data; both with the pinned transport.
-
-The handler visits the due hosts of one leased domain. `download` fetches a file that a publisher offers, with the same
-guard, caps and User-Agent, at a URL from the registry's settings (`waypost schedule`).
-"""
+"""The download handler of `probe://`: it visits the due hosts of one leased domain."""
 
 import asyncio
 import traceback
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Final
 from uuid import UUID
@@ -19,12 +15,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotSupported
 from scrapy.http import Response
 
-from crawler.deferrals import AddressBusy
+from crawler.politeness import AddressBusy
 from crawler.visit import Visitor
-from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
-from registry.core.names.domains import InvalidName, canonical_host, host_of, parse_https
 from registry.core.visiting.visits import DomainJob, FinishedDomain
-from registry.settings import Settings
 
 SCHEME: Final = "probe"
 """`probe://example.org`: the visit of one registrable domain."""
@@ -131,30 +124,3 @@ def describe(error: Exception) -> dict[str, str]:
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     location = " < ".join(f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
     return {"error": type(error).__name__, "place": location}
-
-
-_ONE_DOWNLOAD: Final = timedelta(minutes=5)
-
-
-async def download(
-    url: str, settings: Settings, *, cap: int, etag: str | None = None, last_modified: str | None = None
-) -> FetchResult:
-    """Return the answer, a 304 if the validators are still current, or a failure. `cap`: maximum decoded bytes.
-
-    Raise guards.BadSetup.
-    """
-    canonical = parse_https(url)
-    if canonical is None:
-        return _refused(url, "no https URL on port 443")
-    probe = Probe(canonical, Purpose.POINTER, "S5", "*/*", cap, None, etag, last_modified)
-    async with Visitor(settings) as visitor:
-        try:
-            canonical_host(host_of(canonical) or "", exempt=visitor.guard.connect_to.names)
-        except InvalidName as error:
-            return _refused(url, str(error))
-        async with visitor.session(datetime.now(UTC) + _ONE_DOWNLOAD) as session:
-            return await session.fetch(probe)
-
-
-def _refused(url: str, reason: str) -> FetchResult:
-    return FetchResult(url, url, datetime.now(UTC), failure=Outcome.REFUSED_ADDRESS, reason=reason)

@@ -20,32 +20,25 @@ from registry.settings import Settings
 from registry.wiring import NOT_READY, HeldLock, Waypost
 
 
-class InFlight:
-    """Domains from their lease until they are recorded or released."""
+class InFlight(dict[str, UUID]):
+    """The token of the lease by domain, from the lease until the domain is recorded or released."""
 
     def __init__(self) -> None:
-        self._tokens: dict[str, UUID] = {}
+        super().__init__()
         self._changed = asyncio.Event()
 
-    def __len__(self) -> int:
-        return len(self._tokens)
-
     def add(self, lease: Lease) -> None:
-        self._tokens |= dict.fromkeys((job.domain for job in lease.domains), lease.token)
-
-    def token(self, domain: str) -> UUID | None:
-        """Return the token of the lease, or None if the domain is not in flight."""
-        return self._tokens.get(domain)
+        self |= dict.fromkeys((job.domain for job in lease.domains), lease.token)
 
     def remove(self, domains: Iterable[str]) -> None:
         for domain in domains:
-            self._tokens.pop(domain, None)
+            self.pop(domain, None)
         self.wake()
 
     def by_lease(self) -> dict[UUID, list[str]]:
         """Return the domains in flight, by the token of their lease."""
         domains_by_token: dict[UUID, list[str]] = defaultdict(list)
-        for domain, token in self._tokens.items():
+        for domain, token in self.items():
             domains_by_token[token].append(domain)
         return domains_by_token
 
@@ -57,7 +50,7 @@ class InFlight:
 
     async def empty(self) -> None:
         """Wait until nothing is in flight."""
-        while self._tokens:
+        while self:
             await self.change()
 
     def wake(self) -> None:
@@ -211,5 +204,5 @@ class LeaseHolder:
                 log.warning("lost_leases.failed", error=type(error).__name__)
                 continue
             for domain in lost:
-                if self._in_flight.token(domain) in tokens:  # not leased after the query
+                if self._in_flight.get(domain) in tokens:  # not leased after the query
                     visitor.cancel_visit(domain)  # guard: lost-lease-ends-visit

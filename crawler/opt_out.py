@@ -12,14 +12,14 @@ and do not count against budgets. They are bounded by their deadline, MAX_AT_ONC
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import structlog
 
 from crawler.guards import ResolutionError
-from crawler.politeness import BlockBudgets, ConnectionSlot, RequestPacer
+from crawler.politeness import ConnectionSlot, NoBudgets, RequestPacer
 from crawler.resources import CrawlResources
 from crawler.session import FetchSession
 from registry.actions.maintenance.opt_out import Declaration, OptOutRequestRecord, Proof
@@ -52,6 +52,8 @@ _SETTLED_AT_ONCE: Final = 4
 _CAP: Final = 4 * 1024
 _LONGEST: Final = timedelta(minutes=5)
 
+_T = TypeVar("_T")
+
 log = structlog.get_logger(__name__)
 
 
@@ -67,26 +69,16 @@ class OptOutChecks(CrawlResources):
             "connect_timeout": min(settings.connect_timeout, self.seconds / 2),  # leaves time for another address
         }
         super().__init__(settings.model_copy(update=limits))
-        self.block_budgets = _NoBudgets(0)  # guard: opt-out-budgets
+        self.block_budgets = NoBudgets()  # guard: opt-out-budgets
         self.body_memory.left = MAX_AT_ONCE * ROBOTS_CAP
 
     async def acquire_slot(self, key: str) -> ConnectionSlot:
         """Return a slot without waiting: at a shared address, silent neighbours would make an honest site wait."""
-        return self.limiter.slot(key)  # guard: opt-out-slots
+        return ConnectionSlot(self.limiter, key)  # guard: opt-out-slots
 
     def session(self) -> FetchSession:
         """Return a session without pauses: its one or two requests use one connection."""
         return FetchSession(self, RequestPacer(0, DomainBudget(2)), datetime.now(UTC) + _LONGEST, ())
-
-
-class _NoBudgets(BlockBudgets):
-    """Neither refuses nor counts requests: a spent budget must not keep a site from opting out."""
-
-    def is_spent(self, key: str) -> bool:
-        return False
-
-    def record_request(self, key: str) -> None:
-        pass
 
 
 async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
@@ -111,11 +103,11 @@ async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
         async with checks.session() as session:
             if robots in sources:
                 answer = await session.fetch(robots_probe(host))
-                if _is_conclusive(answer):
+                if is_conclusive(answer):
                     rules = await asyncio.to_thread(Robots.from_answer, answer.status, answer.body)
                     opts_out[robots] = is_own(answer) and rules.opted_out
             answer = await session.fetch(Probe(file.evidence, Purpose.POINTER, "S0", "text/plain, */*;q=0.1", _CAP))
-            if _is_conclusive(answer):
+            if is_conclusive(answer):
                 opts_out[file] = is_own(answer) and answer.status == 200 and file_opts_out(answer.body)
 
     async def read_record() -> None:
@@ -135,52 +127,59 @@ async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
 
 @contextlib.asynccontextmanager
 async def checking_opt_outs(waypost: "Waypost", settings: Settings) -> AsyncIterator[None]:
-    """Check pending opt-out requests while the block runs. Raise guards.BadSetup.
-
-    Interrupted checks are claimed again when their claims expire.
-    """
+    """Check pending opt-out requests while the block runs. Raise guards.BadSetup."""
     async with OptOutChecks(settings) as checks, running_beside(check_continuously(waypost, checks)):
         yield
 
 
 async def check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
     """Claim and check requests, up to MAX_AT_ONCE at once, until cancelled."""
-    running: set[asyncio.Task[None]] = set()
     settling = asyncio.Semaphore(_SETTLED_AT_ONCE)
+
+    async def check(request: OptOutRequestRecord) -> None:
+        """Check one request. If its result cannot be stored, it is checked again after its claim."""
+        try:
+            proof = await read_proof(checks, request.host, request.wish)
+        except Exception as error:  # a bug: without a verdict the request would be checked again and again
+            log.error("optout.crashed", host=request.host, error=type(error).__name__)
+            proof = Proof((), (request.host,))
+        try:
+            async with settling:
+                verdict = await waypost.opt_outs.settle(request, proof)
+            log.info("optout.checked", host=request.host, wish=request.wish, verdict=verdict, elsewhere=proof.elsewhere)
+        except Exception as error:
+            log.warning("optout.failed", error=type(error).__name__)
+
+    await run_checks(waypost.opt_outs.claim, check, MAX_AT_ONCE, failed="optout.failed")
+
+
+async def run_checks(
+    take: Callable[[int], Awaitable[Sequence[_T]]],
+    check: Callable[[_T], Coroutine[Any, Any, None]],
+    at_once: int,
+    *,
+    failed: str,
+) -> None:
+    """Take due checks and make them, up to `at_once` at once, until cancelled. `failed`: log event of a failed `take`.
+
+    Interrupted checks are taken again when their claims expire.
+    """
+    running: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
         while True:
-            for request in await _claim(waypost, MAX_AT_ONCE - len(running)):
-                task = group.create_task(_check(waypost, checks, request, settling))
+            due: Sequence[_T] = ()
+            try:
+                if room := at_once - len(running):
+                    due = await take(room)
+            except Exception as error:  # the database is away
+                log.warning(failed, error=type(error).__name__)
+            for one in due:
+                task = group.create_task(check(one))
                 running.add(task)
                 task.add_done_callback(running.discard)
             await asyncio.sleep(POLL_SECONDS)
 
 
-async def _claim(waypost: "Waypost", limit: int) -> Sequence[OptOutRequestRecord]:
-    try:
-        return await waypost.opt_outs.claim(limit) if limit else ()
-    except Exception as error:  # the database is away
-        log.warning("optout.failed", error=type(error).__name__)
-        return ()
-
-
-async def _check(
-    waypost: "Waypost", checks: OptOutChecks, request: OptOutRequestRecord, settling: asyncio.Semaphore
-) -> None:
-    """Check one request. If its result cannot be stored, it is checked again after its claim."""
-    try:
-        proof = await read_proof(checks, request.host, request.wish)
-    except Exception as error:  # a bug: without a verdict the request would be checked again and again
-        log.error("optout.crashed", host=request.host, error=type(error).__name__)
-        proof = Proof((), (request.host,))
-    try:
-        async with settling:
-            verdict = await waypost.opt_outs.settle(request, proof)
-        log.info("optout.checked", host=request.host, wish=request.wish, verdict=verdict, elsewhere=proof.elsewhere)
-    except Exception as error:
-        log.warning("optout.failed", error=type(error).__name__)
-
-
-def _is_conclusive(fetched: FetchResult) -> bool:
+def is_conclusive(fetched: FetchResult) -> bool:
     """Return whether the answer is conclusive: a missing file is; a server error, a 429 or a failure is not."""
     return fetched.status is not None and fetched.status < 500 and fetched.status != 429

@@ -1,4 +1,4 @@
-"""Translates answers and failures of the transport into `FetchResult`. No other module knows both vocabularies.
+"""Translates failures of the transport into outcomes and reasons. No other module knows both vocabularies.
 
 pyreqwest describes its failures only in messages. Each is matched here by the words of rustls, hyper and the operating
 system, and covered by a test against a server with exactly that failure. An unknown message becomes the least specific
@@ -8,7 +8,6 @@ reason of its kind, never an exception. `registry.core.visiting.plan` ends a vis
 
 import errno
 import re
-from datetime import datetime
 from typing import Final, NamedTuple
 
 from pyreqwest.exceptions import (
@@ -20,10 +19,9 @@ from pyreqwest.exceptions import (
     RequestTimeoutError,
 )
 
-from crawler.guards import Pin, RefusedAddress, ResolutionError
+from crawler.guards import RefusedAddress, ResolutionError
 from crawler.response_body import UnusableAnswer
-from crawler.transport import RawAnswer
-from registry.core.model.documents import FetchResult, Outcome, Probe
+from registry.core.model.documents import Outcome, Probe
 
 
 class FetchFailure(NamedTuple):
@@ -155,46 +153,3 @@ def request_headers(probe: Probe) -> dict[str, str]:
 
 
 _FIELD_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,2000}[\x21-\x7e])?")
-
-
-def answered(
-    probe: Probe, raw_answer: RawAnswer, at: datetime, url: str, hops: tuple[str, ...], pin: Pin, elapsed_ms: int
-) -> FetchResult:
-    """Return the Fetched of an answer. Positional arguments take half the time of keywords."""
-    return FetchResult(
-        probe.url,
-        url,
-        at,
-        raw_answer.status,
-        raw_answer.headers,
-        raw_answer.body,
-        hops,
-        None,
-        "",
-        elapsed_ms,
-        pin.address,
-        raw_answer.truncated,
-    )
-
-
-def failed(
-    probe: Probe,
-    failure: FetchFailure,
-    *,
-    at: datetime,
-    url: str,
-    hops: tuple[str, ...] = (),
-    pin: Pin | None = None,
-    elapsed_ms: int = 0,
-) -> FetchResult:
-    """Return the Fetched of a failure."""
-    return FetchResult(
-        url=probe.url,
-        final_url=url,
-        at=at,
-        hops=hops,
-        failure=failure.outcome,
-        reason=failure.reason,
-        elapsed_ms=elapsed_ms,
-        address=pin.address if pin else None,
-    )

@@ -5,8 +5,7 @@ from typing import Self
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
-from crawler.items import VisitedDomain
-from crawler.recorder import RecordingError
+from crawler.recorder import RecordingError, VisitedDomain
 from crawler.spider import WaypostSpider
 
 
@@ -38,7 +37,7 @@ class RecordPipeline:
         spider = self._crawler.spider
         if isinstance(item, VisitedDomain) and isinstance(spider, WaypostSpider):
             try:
-                await spider.recorder.record(item)
+                await spider.recorder.add(item)
             except RecordingError as error:
                 raise DropItem(str(error)) from None
         return item

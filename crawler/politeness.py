@@ -1,17 +1,24 @@
 """Politeness limits: pauses between requests to one domain, concurrent connections to one address and one address
-block, and requests per block and day.
+block, requests per block and day, and the deferral of visits whose address is too busy.
 
 `registry.core.visiting.robots` reads robots.txt; the pacer here keeps its crawl delay. Connections are counted per
 process. Across processes, the lease ensures one visit per domain, and the database sums the requests per block.
+
+Thousands of sites may share one address that allows two connections. Waiting for it, they could occupy all concurrent
+visits and block all other sites. So while half of the concurrent visits wait, only a short queue is allowed per
+address, and a queue never outlasts the lease. Other visits are deferred, each later than the previous one: the domain
+is released and gets a time for the next attempt.
 """
 
 import asyncio
 import math
+import time
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final, TypeAlias
@@ -159,10 +166,7 @@ class ConnectionLimiter:
         """Start without limits. `per_block`: concurrent connections to all addresses of one block."""
         self._per_block = per_block
         self.waiting = 0  # for any address or block
-        self._limits: dict[str, _Limit] = {}
-
-    def __len__(self) -> int:
-        return len(self._limits)
+        self.limits: dict[str, _Limit] = {}  # by address or block
 
     def is_crowded(self, key: str, queue_factor: float) -> bool:
         """Return whether the address or its block has at least `queue_factor` times its allowed users."""
@@ -172,19 +176,15 @@ class ConnectionLimiter:
         )
 
     def _users(self, key: str) -> int:
-        limit = self._limits.get(key)
+        limit = self.limits.get(key)
         return 0 if limit is None else limit.users
 
-    def slot(self, key: str) -> "ConnectionSlot":
-        """Return a slot to hold while the connection is open. A task must not hold two, or two tasks may deadlock.
+    async def acquire(self, key: str) -> "tuple[_Limit, ...]":
+        """Wait for a slot at the address and one in its block. Return both limits, for `release`.
 
         The address is acquired before its block: a task that waits for an address must not occupy the block, and
         with one order for all no cycle of waiting tasks can form. Slots are granted first come, first served.
         """
-        return ConnectionSlot(self, key)
-
-    async def acquire(self, key: str) -> "tuple[_Limit, ...]":
-        """Wait for a slot at the address and one in its block. Return both limits, for `release`."""
         address = await self._acquire(key, max_connections(key))  # guard: address-connections
         block = block_of(key)
         if block is None:
@@ -201,7 +201,7 @@ class ConnectionLimiter:
             self._drop_user(limit)
 
     async def _acquire(self, key: str, size: int) -> _Limit:
-        limit = self._limits.get(key) or self._limits.setdefault(key, _Limit(key, asyncio.Semaphore(size)))
+        limit = self.limits.get(key) or self.limits.setdefault(key, _Limit(key, asyncio.Semaphore(size)))
         limit.users += 1
         self.waiting += 1
         try:
@@ -216,12 +216,14 @@ class ConnectionLimiter:
     def _drop_user(self, limit: _Limit) -> None:
         limit.users -= 1
         if not limit.users:
-            del self._limits[limit.key]
+            del self.limits[limit.key]
 
 
 class ConnectionSlot:
-    """One use of a connection slot, as a context. Not a generator, because each concurrent visit has one, and a
-    generator takes 2 KB."""
+    """One use of a connection slot, as a context. A task must not hold two, or two tasks may deadlock.
+
+    Not a generator, because each concurrent visit has one, and a generator takes 2 KB.
+    """
 
     __slots__ = ("_key", "_limiter", "_limits")
 
@@ -275,6 +277,19 @@ class BlockBudgets:
 
     def _total(self, block: str) -> int:
         return self._totals.get(block, 0) + self._unsynced.get(block, 0)
+
+
+class NoBudgets(BlockBudgets):
+    """Neither refuses nor counts requests: of a mirror, and of checks, which a spent budget must not prevent."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def is_spent(self, key: str) -> bool:
+        return False
+
+    def record_request(self, key: str) -> None:
+        pass
 
 
 @asynccontextmanager
@@ -332,3 +347,83 @@ class RequestPacer:
 
     def _update(self) -> None:
         self.next_at = self._last + max(self.min_delay, self._crawl_delay)  # guard: request-pause
+
+
+QUEUE_FACTOR: Final = 3
+"""Visits at an address, including waiting ones, are at most this many times the connections that it allows."""
+
+MIN_DELAY: Final = 300.0
+MAX_DELAY: Final = 86_400.0
+"""Seconds. Delays are rounded up to a multiple of MIN_DELAY, so that equal ones are released together."""
+
+MAX_TRACKED: Final = 10_000
+"""Number of addresses above which those with only past deferrals are deleted."""
+
+
+class AddressBusy(Exception):
+    """Too many visits wait for this address; the host itself is not at fault. `retry_after`: delay until a retry."""
+
+    def __init__(self, retry_after: timedelta) -> None:
+        super().__init__(retry_after)
+        self.retry_after = retry_after
+
+
+class Deferrals:
+    """The next free time at each busy address, as far as this process knows."""
+
+    def __init__(self, visit_seconds: float) -> None:
+        """Start with no deferrals. `visit_seconds`: approximate time that a visit occupies its address."""
+        self._visit_seconds = visit_seconds
+        self._free_at: dict[str, float] = {}
+
+    def defer(self, key: str, connections: int) -> timedelta:
+        """Return the delay until the next attempt at an address (its limiter key) that allows `connections`."""
+        now = time.monotonic()
+        if len(self._free_at) >= MAX_TRACKED:
+            self._free_at = {key: free_at for key, free_at in self._free_at.items() if free_at > now}
+        free_at = max(now + MIN_DELAY, self._free_at.get(key, 0.0)) + self._visit_seconds / connections
+        self._free_at[key] = min(free_at, now + MAX_DELAY)
+        delay = round(self._free_at[key] - now, 3)  # the sum of two clock readings is not exact: 86400.00000000001
+        return timedelta(seconds=math.ceil(delay / MIN_DELAY) * MIN_DELAY)
+
+
+TICK: Final = 0.01
+"""Seconds; pauses end at whole ticks."""
+
+
+class TimerWheel:
+    """The pauses of all visits of one crawler, which end early when the crawl stops. Bound to its event loop.
+
+    Thousands of concurrent visits spend nearly all their time in a pause. A timer of the event loop costs 0.5 KB and as
+    much CPU as the rest of a pause, so pauses that end in the same tick share one.
+    """
+
+    def __init__(self) -> None:
+        self._pauses: dict[int, list[asyncio.Future[None]]] = {}  # by the tick at which they end
+
+    def pause(self, seconds: float) -> "asyncio.Future[None]":
+        """Return a future that is done after `seconds` and at most one tick more, or earlier by `wake_all_on`."""
+        loop, now = asyncio.get_running_loop(), time.monotonic()
+        pause = loop.create_future()
+        tick = math.ceil((now + seconds) / TICK)
+        pauses = self._pauses.get(tick)
+        if pauses is None:
+            pauses = self._pauses[tick] = []
+            loop.call_later(tick * TICK - now, self._expire, tick)
+        pauses.append(pause)
+        return pause
+
+    async def wake_all_on(self, stop: asyncio.Event) -> None:
+        """Wait until `stop` is set, then end all running pauses."""
+        await stop.wait()
+        for pauses in self._pauses.values():
+            _finish(pauses)
+
+    def _expire(self, tick: int) -> None:
+        _finish(self._pauses.pop(tick))
+
+
+def _finish(pauses: "list[asyncio.Future[None]]") -> None:
+    for pause in pauses:
+        if not pause.done():
+            pause.set_result(None)

@@ -15,11 +15,10 @@ from uuid import UUID
 import structlog
 
 from crawler.handler import describe
-from crawler.items import VisitedDomain
 from crawler.lease_holder import InFlight
-from crawler.stats import CrawlStats
+from crawler.stats import CRASHED, RELEASED, CrawlStats
 from registry.core.scheduling.bisection import Bisection
-from registry.core.visiting.visits import Visit
+from registry.core.visiting.visits import FinishedDomain, Visit
 from registry.wiring import NOT_READY, Waypost
 
 if TYPE_CHECKING:
@@ -44,6 +43,15 @@ log = structlog.get_logger(__name__)
 
 class RecordingError(Exception):
     """The visits of a domain were not stored; the log says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class VisitedDomain:
+    """The item that the spider yields: a domain whose due hosts were visited, to record under the lease `token`."""
+
+    domain: str
+    token: UUID
+    finished: FinishedDomain
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +80,14 @@ class Recorder:
         self._write_lock = asyncio.Lock()
         self._flushes: set[asyncio.Task[None]] = set()
 
-    async def record(self, visited: VisitedDomain) -> None:
-        """Return once the visits are committed. Raise RecordingError if they are not."""
-        await self.add(visited)
-
     async def flush(self) -> None:
         """Write all waiting domains."""
         self._start_flush()
         await asyncio.gather(*self._flushes)
 
     def add(self, domain: VisitedDomain | UnfinishedDomain) -> "asyncio.Future[None]":
-        """Return a future that is done once the domain is recorded or released."""
+        """Return a future that is done once the domain is recorded or released. It raises RecordingError if visits are
+        not stored."""
         loop = asyncio.get_running_loop()
         written = loop.create_future()
         self._waiting.append((domain, written))
@@ -137,7 +142,7 @@ class Recorder:
             except NOT_READY as error:
                 # They cannot be released either: the leases expire, and the domains are visited again.
                 log.error("record.database_unavailable", domains=len(part), error=type(error).__name__)
-                self._stats.released(len(part))
+                self._stats.count({RELEASED: len(part)})
                 failed |= dict.fromkeys((domain.domain for domain in part), "database unavailable")
             except Exception as error:
                 # The store normally sets a failing domain aside; this handles errors of that as well.
@@ -161,10 +166,9 @@ class Recorder:
         failed = dict.fromkeys(recorded.lost, "lease lost") | recorded.failed
         visits = [visit for visited in batch if visited.domain not in failed for visit in visited.finished.visits]
         self._stats.recorded(len(batch) - len(failed), visits)
-        if recorded.lost:
-            self._stats.released(len(recorded.lost))
-        if recorded.failed:
-            self._stats.crashed(len(recorded.failed))
+        for key, domains in ((RELEASED, recorded.lost), (CRASHED, recorded.failed)):
+            if domains:
+                self._stats.count({key: len(domains)})
         if visits and self._on_recorded is not None:
             self._on_recorded(visits)
         return failed
@@ -190,7 +194,7 @@ class Recorder:
                 # The lease expires by itself; until then no other crawler can lease these domains.
                 log.error("release.failed", domains=len(domains), error=type(error).__name__)
             break
-        (self._stats.crashed if crashed else self._stats.released)(len(domains))
+        self._stats.count({CRASHED if crashed else RELEASED: len(domains)})
 
 
 def _finish_future(

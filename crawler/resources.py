@@ -1,21 +1,24 @@
-"""Resources shared by all visits of one crawler, its User-Agent, and the time limits of one visit.
-
-The shared resources are address guard, client pool, limits, memory budget and stop event.
-"""
+"""Resources shared by all visits of one crawler: address guard, client pool, limits, memory budget, stop event."""
 
 import asyncio
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Final, Self
 
-from crawler.body_memory import BodyMemoryBudget
-from crawler.deferrals import QUEUE_FACTOR, AddressBusy, Deferrals
 from crawler.flood_monitor import FloodMonitor
 from crawler.guards import AddressGuard, ConnectTo, Resolver
-from crawler.politeness import BlockBudgets, ConnectionLimiter, ConnectionSlot, max_connections
-from crawler.timer_wheel import TimerWheel
+from crawler.politeness import (
+    QUEUE_FACTOR,
+    AddressBusy,
+    BlockBudgets,
+    ConnectionLimiter,
+    ConnectionSlot,
+    Deferrals,
+    TimerWheel,
+    max_connections,
+)
+from crawler.response_body import BodyMemoryBudget
 from crawler.transport import ClientPool
 from registry.core.visiting.robots import PRODUCT
 from registry.settings import Settings
@@ -99,15 +102,6 @@ class CrawlResources:
         """Wait for a connection slot at an address; the caller exits it. Raise AddressBusy if the queue is too long."""
         if self.is_crowded(key):  # guard: crowded-address
             raise AddressBusy(self.deferrals.defer(key, max_connections(key)))
-        slot = self.limiter.slot(key)
+        slot = ConnectionSlot(self.limiter, key)
         await slot.__aenter__()
         return slot
-
-
-@dataclass(slots=True)
-class VisitDeadlines:
-    """`host_seconds`: seconds left for requests and look-ups; pauses do not count. `ends_at`: when the visit must end,
-    on the monotonic clock."""
-
-    host_seconds: float
-    ends_at: float

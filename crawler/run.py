@@ -1,4 +1,4 @@
-"""Runs the crawler: until stopped, until nothing is due, or for one host or URL without storing anything.
+"""Runs the crawler: until stopped, until nothing is due, or for one host, URL or file without storing anything.
 
 Everything happens on the caller's event loop (Scrapy without a Twisted reactor), so the crawl uses the caller's
 database engine unchanged.
@@ -15,6 +15,7 @@ import structlog
 from crawler.visit import Visitor
 from registry.core.assessing.assess import assess
 from registry.core.assessing.controls import Controls
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.names.domains import InvalidName, canonical_host, host_of, parse_https
 from registry.core.visiting.probes import pointer_probe
 from registry.core.visiting.visits import HostJob, ProbeResult, Visit
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from registry.wiring import Waypost
 
 _ONE_VISIT: Final = timedelta(hours=1)
+_ONE_DOWNLOAD: Final = timedelta(minutes=5)
 
 log = structlog.get_logger(__name__)
 
@@ -96,7 +98,7 @@ async def visit_host(name: str, settings: Settings) -> Visit:
     If it is an alias, visit and return its target host instead. Raise InvalidName and guards.BadSetup.
     """
     async with Visitor(settings) as visitor:
-        host = canonical_host(name, exempt=visitor.guard.connect_to.names).host
+        host = canonical_host(name, exempt=visitor.guard.connect_to.entries).host
         pacer, until = visitor.new_pacer(), datetime.now(UTC) + _ONE_VISIT
         visit = await visitor.visit_host(HostJob(host, whole_plan=True, named=True), pacer, until)
         if visit.alias_of is None:
@@ -113,8 +115,29 @@ async def fetch_url(url: str, settings: Settings) -> ProbeResult:
         canonical = parse_https(url)
         if canonical is None:
             raise InvalidName("has_scheme" if "://" in url else "bad_character")
-        canonical_host(host_of(canonical) or "", exempt=visitor.guard.connect_to.names)
+        canonical_host(host_of(canonical) or "", exempt=visitor.guard.connect_to.entries)
         probe = pointer_probe(canonical, None, None)
         async with visitor.session(datetime.now(UTC) + _ONE_VISIT) as session:
             fetched = await session.fetch(probe)
         return ProbeResult(probe, fetched, assess(probe, fetched, Controls()))
+
+
+async def download(
+    url: str, settings: Settings, *, cap: int, etag: str | None = None, last_modified: str | None = None
+) -> FetchResult:
+    """Fetch a file of reference data at a URL of the settings, with the guard, caps and User-Agent of visits.
+
+    Return the answer, a 304 if the validators are still current, or a failure. `cap`: maximum decoded bytes. Raise
+    guards.BadSetup.
+    """
+    async with Visitor(settings) as visitor:
+        try:
+            canonical = parse_https(url)
+            if canonical is None:
+                raise ValueError("no https URL on port 443")
+            canonical_host(host_of(canonical) or "", exempt=visitor.guard.connect_to.entries)
+        except ValueError as error:  # InvalidName is one
+            return FetchResult(url, url, datetime.now(UTC), failure=Outcome.REFUSED_ADDRESS, reason=str(error))
+        probe = Probe(canonical, Purpose.POINTER, "S5", "*/*", cap, None, etag, last_modified)
+        async with visitor.session(datetime.now(UTC) + _ONE_DOWNLOAD) as session:
+            return await session.fetch(probe)

@@ -1,62 +1,93 @@
-"""The fetches of one visit: follows redirects and retries failed connections within the visit's limits."""
+"""The fetches of one visit: look-ups, connections, redirects and retries, within every limit of the visit.
+
+A visit holds one connection slot at a time: two visits that each held a slot while waiting for the other's would
+deadlock.
+"""
 
 import time
 from collections.abc import Collection
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from crawler.dialer import Dialer
+from pyreqwest.client import Client
+
 from crawler.guards import Pin
 from crawler.outcomes import (
+    BLOCK_BUDGET,
+    CLOSED_BY_MONITOR,
     CLOSED_WHILE_IDLE,
     CUT_SHORT,
+    FLOOD,
+    HOST_DEADLINE,
     NO_CONNECTION,
+    OPTED_OUT,
     TWO_LOCATIONS,
     FetchFailure,
-    answered,
-    failed,
+    failure_of,
+    request_headers,
 )
-from crawler.politeness import RequestPacer
-from crawler.resources import CrawlResources, VisitDeadlines
-from crawler.sender import RequestSender
-from crawler.transport import RawAnswer
+from crawler.politeness import ConnectionSlot, RequestPacer
+from crawler.resources import CrawlResources
+from crawler.response_body import BodyMemoryReservation
+from crawler.transport import READ_AHEAD, RawAnswer, SharedClient, ask
 from registry.core.model.documents import FetchResult, Outcome, Probe
+from registry.core.names.domains import host_of
+from registry.core.names.opt_out import is_covered
 from registry.core.visiting.pointers import STATUSES, Follow, Stop, redirect
+from registry.core.visiting.probes import keeps_head
 
 RECORD_MARGIN: Final = timedelta(seconds=30)
 """Visits end this long before their lease does, so that their results can still be recorded under it."""
 
-
 SAME_METHOD: Final = frozenset({307, 308})
 """Redirects after which a POST stays a POST (RFC 9110 section 15.4)."""
 
+_NO_LATEST: Final[tuple[str, Pin | FetchFailure]] = ("no URL begins like this", HOST_DEADLINE)
+
+
+class InterruptedVisit(Exception):
+    """The visit ends before its plan is complete, because the crawler stops or the lease expires. The host is not at
+    fault."""
+
 
 class RedirectPolicy(Protocol):
-    """Decides on one redirect: the plan of a host, or `follow_within_site` when a single URL is fetched."""
+    """Decides on one redirect, as the plan of a host does."""
 
     def __call__(self, probe: Probe, from_url: str, location: str | None, hops: tuple[str, ...]) -> Follow | Stop: ...
 
 
-def follow_within_site(probe: Probe, from_url: str, location: str | None, hops: tuple[str, ...]) -> Follow | Stop:
-    """Decide by `redirects.redirect` alone, without a plan."""
-    return redirect(from_url, location, hops, probe.purpose)
-
-
 class FetchSession:
-    """Fetches probes one after another. An async context manager that releases the visit's resources."""
+    """Fetches probes one after another. An async context manager that releases the visit's resources.
+
+    Each host is resolved, checked and pinned once, and has one client. `memory`: of the bodies that the visit keeps.
+    `last`: whether the next request is the last, which closes its connection: idle ones take much memory.
+    `host_seconds`: seconds left for requests and look-ups; pauses do not count.
+    """
 
     def __init__(
         self, resources: CrawlResources, pacer: RequestPacer, until: datetime, opted_out: Collection[str]
     ) -> None:
         """Start without connections. `until`: end of the lease. `opted_out`: hosts whose address is never resolved."""
-        ends_at = time.monotonic() + (until - RECORD_MARGIN - _now()).total_seconds()
-        self._deadlines = VisitDeadlines(resources.settings.host_deadline, ends_at)
-        self._dialer = Dialer(resources.guard, resources.clients, self._deadlines, opted_out)
-        self._sender = RequestSender(resources, self._dialer, pacer, self._deadlines)
-        self._budget = resources.body_memory
+        self._resources = resources
+        self._pacer = pacer
+        self._opted_out = opted_out
         self._request_timeout = resources.settings.request_timeout
+        self._ends_at = time.monotonic() + (until - RECORD_MARGIN - datetime.now(UTC)).total_seconds()
+        self._pins: dict[str, Pin | FetchFailure] = {}
+        self._latest = _NO_LATEST  # URL prefix of the latest host, and its pin: nearly all requests go to it
+        self._clients: dict[str, Client] = {}
+        self._shared_clients: list[SharedClient] = []
         self._reached: set[str] = set()  # hosts that answered a request on their open connection
+        self._slot: ConnectionSlot | None = None
+        self._slot_key: str | None = None
+        self._read_ahead = READ_AHEAD
+        self._spent_seconds = 0.0  # of requests so far, including connecting, without pauses, slots and look-ups
+        self.memory = BodyMemoryReservation(resources.body_memory)
+        self.last = False
+        self.host_seconds = resources.settings.host_deadline
 
     async def __aenter__(self) -> Self:
         return self
@@ -64,48 +95,74 @@ class FetchSession:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._sender.close()
-        await self._dialer.close()
+        self.memory.keep(0)
+        async with AsyncExitStack() as stack:
+            for shared in self._shared_clients:
+                stack.push_async_callback(self._resources.clients.release, shared)
+            await self._release_slot()
 
-    def keep(self, size: int) -> None:
-        """Count `size` bytes of bodies that the visit keeps until it is recorded."""
-        self._sender.memory.keep(size)
-
-    def close_after_next(self, last: bool) -> None:
-        """Set whether the next request is the last, which closes its connection: idle ones take much memory."""
-        self._sender.last = last
-
-    async def fetch(self, probe: Probe, redirects: RedirectPolicy = follow_within_site) -> FetchResult:
+    async def fetch(self, probe: Probe, redirects: RedirectPolicy | None = None) -> FetchResult:
         """Return the answer to one probe after its redirects, or its failure. Raise InterruptedVisit or AddressBusy.
 
-        Nearly all requests reuse an open connection to the same host, so that path is kept short.
+        Without `redirects` they are followed within the site. Nearly all requests reuse an open connection to the same
+        host, so that path is kept short.
         """
-        at, before = _now(), self._sender.spent_seconds
-        self._budget.expect(probe.cap)
+        at, before = datetime.now(UTC), self._spent_seconds
+        self._resources.body_memory.expect(probe.cap)
         url: str = probe.url
         hops: tuple[str, ...] = ()
         while True:
-            pin = self._dialer.latest(url) or await self._dialer.pin(url)  # guard: one-look-up
+            prefix, pin = self._latest
+            pin = pin if url.startswith(prefix) else await self._pin(url)  # guard: one-look-up
             if isinstance(pin, FetchFailure):
-                return failed(probe, pin, at=at, url=url, hops=hops, elapsed_ms=self._elapsed_ms(before))
-            seconds_left = self._deadlines.host_seconds
-            answer = await self._sender.send(probe, pin, url, self._request_timeout)
+                return self._failed(probe, pin, at, url, hops, None, before)
+            seconds_left = self.host_seconds
+            answer = await self._send(probe, pin, url, self._request_timeout)
             if isinstance(answer, FetchFailure):
-                spent_seconds = seconds_left - self._deadlines.host_seconds
-                answer, pin = await self._retry(probe, pin, url, answer, spent_seconds)
+                answer, pin = await self._retry(probe, pin, url, answer, seconds_left - self.host_seconds)
             else:
                 self._reached.add(pin.host)
             step = answer if isinstance(answer, FetchFailure) else _step(probe, answer, url, hops, redirects)
             if isinstance(step, Follow):
                 url, hops = step.url, (*hops, url)
             elif isinstance(step, FetchFailure):
-                return failed(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=self._elapsed_ms(before))
-            else:
-                return answered(probe, step, at, url, hops, pin, self._elapsed_ms(before))
+                return self._failed(probe, step, at, url, hops, pin.address, before)
+            else:  # positional arguments take half the time of keywords
+                return FetchResult(
+                    probe.url, url, at, step.status, step.headers, step.body, hops, None, "",
+                    self._elapsed_ms(before), pin.address, step.truncated,
+                )  # fmt: skip
+
+    def _failed(
+        self, probe: Probe, failure: FetchFailure, at: datetime, url: str, hops: tuple[str, ...],
+        address: str | None, before: float,
+    ) -> FetchResult:  # fmt: skip
+        return FetchResult(
+            url=probe.url, final_url=url, at=at, hops=hops, failure=failure.outcome, reason=failure.reason,
+            elapsed_ms=self._elapsed_ms(before), address=address,
+        )  # fmt: skip
 
     def _elapsed_ms(self, before: float) -> int:
-        """Return the milliseconds that the site's answers took since the sender had spent `before`."""
-        return int((self._sender.spent_seconds - before) * 1000)
+        """Return the milliseconds that the site's answers took since the session had spent `before` seconds."""
+        return int((self._spent_seconds - before) * 1000)
+
+    async def _pin(self, url: str) -> Pin | FetchFailure:
+        """Return the pin of a canonical URL's host, or why it has no pin. A failed look-up is not repeated."""
+        host = host_of(url) or ""
+        if host not in self._pins:
+            # guard: opt-out-before-look-up
+            self._pins[host] = OPTED_OUT if is_covered(host, self._opted_out) else await self._resolve(host)
+        self._latest = f"https://{host}/", self._pins[host]
+        return self._pins[host]
+
+    async def _resolve(self, host: str) -> Pin | FetchFailure:
+        began = time.monotonic()
+        try:
+            return await self._resources.guard.pin(host)
+        except Exception as error:
+            return failure_of(error)
+        finally:
+            self.host_seconds -= time.monotonic() - began
 
     async def _retry(
         self, probe: Probe, pin: Pin, url: str, first_failure: FetchFailure, spent_seconds: float
@@ -115,37 +172,97 @@ class FetchSession:
         It can help if the server had closed the idle connection, a truncated body hid the status, or no connection
         could be made and the host has another address.
         """
-        cut_short = self._sender.read_ahead and first_failure.reason in CUT_SHORT
+        cut_short = self._read_ahead and first_failure.reason in CUT_SHORT
         if cut_short or (pin.host in self._reached and first_failure.reason in CLOSED_WHILE_IDLE):
             if cut_short:
                 # Without reading ahead the status is kept; the server may close such a connection carelessly.
-                self._sender.read_ahead, self._sender.last = 0, False
+                self._read_ahead, self.last = 0, False
             self._reached.discard(pin.host)
-            answer = await self._sender.send(probe, pin, url, self._request_timeout)
+            answer = await self._send(probe, pin, url, self._request_timeout)
             if not isinstance(answer, FetchFailure):
                 self._reached.add(pin.host)
             return answer, pin
-        alternative = pin.instead
-        if pin.host not in self._reached and alternative is not None and first_failure.reason in NO_CONNECTION:
-            return await self._retry_elsewhere(probe, pin, alternative, url, first_failure, spent_seconds)
-        return first_failure, pin
-
-    async def _retry_elsewhere(
-        self, probe: Probe, pin: Pin, alternative: Pin, url: str, first_failure: FetchFailure, spent_seconds: float
-    ) -> tuple[RawAnswer | FetchFailure, Pin]:
-        """Send the request to the other address in the remaining time. Return the first failure if that fails too."""
-        self._dialer.disconnect(pin.host)
-        answer = await self._sender.send(probe, alternative, url, max(0.0, self._request_timeout - spent_seconds))
-        if isinstance(answer, FetchFailure) and answer.reason in NO_CONNECTION:
-            self._dialer.drop_alternative(pin)
+        if pin.host in self._reached or pin.instead is None or first_failure.reason not in NO_CONNECTION:
             return first_failure, pin
-        self._dialer.use(alternative)
+        self._clients.pop(pin.host, None)
+        answer = await self._send(probe, pin.instead, url, max(0.0, self._request_timeout - spent_seconds))
+        self._latest = _NO_LATEST
+        if isinstance(answer, FetchFailure) and answer.reason in NO_CONNECTION:
+            self._clients.pop(pin.host, None)
+            self._pins[pin.host] = replace(pin, instead=None)
+            return first_failure, pin
+        self._pins[pin.host] = pin.instead
         self._reached.add(pin.host)
-        return answer, alternative
+        return answer, pin.instead
+
+    async def _send(self, probe: Probe, pin: Pin, url: str, seconds: float) -> RawAnswer | FetchFailure:
+        """Send one request as soon as the limits allow it. Raise InterruptedVisit or AddressBusy."""
+        resources = self._resources
+        if pin.limiter_key != self._slot_key:
+            if resources.block_budgets.is_spent(pin.limiter_key):  # guard: block-budget-check
+                return BLOCK_BUDGET
+            await self._change_slot(pin.limiter_key)  # guard: connection-slot
+        began = time.monotonic()
+        if self._pacer.next_at > began or began >= self._ends_at or resources.stop.is_set():
+            await self._pause()
+            began = time.monotonic()
+        if self.host_seconds <= 0:  # guard: host-deadline
+            return HOST_DEADLINE
+        client = self._clients.get(pin.host)
+        if client is None:
+            shared = await resources.clients.acquire(pin)
+            self._shared_clients.append(shared)
+            client = self._clients[pin.host] = shared.client
+            began = time.monotonic()
+        try:
+            return await ask(
+                client,
+                pin,
+                url,
+                request_headers(probe),
+                cap=probe.cap,
+                keep_head=keeps_head(probe),
+                seconds=min(seconds, self.host_seconds),
+                memory=self.memory,
+                ahead=0 if probe.post else self._read_ahead,  # a stream may pause after its reply
+                last=self.last,
+                post=probe.post,
+            )
+        except Exception as error:
+            self.memory.keep(self.memory.kept)
+            failure = failure_of(error)
+            was_flood = failure.reason in CLOSED_BY_MONITOR and resources.flood_monitor.shut_down_since(pin, began)
+            return FLOOD if was_flood else failure
+        finally:
+            ended = time.monotonic()
+            self.host_seconds -= ended - began
+            self._spent_seconds += ended - began
+            self._pacer.record_request(ended)
+            resources.block_budgets.record_request(pin.limiter_key)  # guard: block-budget-count
+
+    async def _pause(self) -> None:
+        """Wait for the pause between requests, which does not count as time of the host. Raise InterruptedVisit."""
+        now = time.monotonic()
+        if max(now, self._pacer.next_at) >= self._ends_at:  # guard: lease-deadline
+            raise InterruptedVisit
+        if self._pacer.next_at > now and not self._resources.stop.is_set():
+            await self._resources.timers.pause(self._pacer.next_at - now)
+        if self._resources.stop.is_set():
+            raise InterruptedVisit
+
+    async def _change_slot(self, key: str) -> None:
+        await self._release_slot()
+        self._slot = await self._resources.acquire_slot(key)
+        self._slot_key = key
+
+    async def _release_slot(self) -> None:
+        slot, self._slot, self._slot_key = self._slot, None, None
+        if slot is not None:
+            await slot.__aexit__(None, None, None)
 
 
 def _step(
-    probe: Probe, answer: RawAnswer, url: str, hops: tuple[str, ...], redirects: RedirectPolicy
+    probe: Probe, answer: RawAnswer, url: str, hops: tuple[str, ...], redirects: RedirectPolicy | None
 ) -> Follow | FetchFailure | RawAnswer:
     """Return where a redirect leads, why it is not followed, or the answer itself if it is not a redirect."""
     if answer.status not in STATUSES:
@@ -154,9 +271,6 @@ def _step(
         return FetchFailure(Outcome.SERVER_ERROR, "redirect_post")
     if "location" in answer.repeated:  # guard: one-location
         return TWO_LOCATIONS
-    decision = redirects(probe, url, answer.headers.get("location"), hops)
+    location = answer.headers.get("location")
+    decision = redirects(probe, url, location, hops) if redirects else redirect(url, location, hops, probe.purpose)
     return decision if isinstance(decision, Follow) else FetchFailure(decision.outcome, decision.reason)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -19,14 +19,13 @@ from scrapy.http import Response
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 from twisted.python.failure import Failure
 
-from crawler.descriptors import hosts_that_fit
+from crawler import stats
+from crawler.batch import hosts_that_fit
 from crawler.handler import LEASED, SCHEME, DeferredVisit, DomainResponse, LeasedDomain, VisitCut
-from crawler.items import VisitedDomain
 from crawler.job import CrawlJob, job_from, opened
 from crawler.lease_holder import InFlight, LeaseHolder
-from crawler.recorder import AFTER_CRASH, Recorder, UnfinishedDomain
+from crawler.recorder import AFTER_CRASH, Recorder, UnfinishedDomain, VisitedDomain
 from crawler.resources import user_agent
-from crawler.stats import CrawlStats
 from crawler.visit import Visitor
 from registry.core.visiting.visits import DomainJob, Lease
 from registry.wiring import Waypost
@@ -49,7 +48,7 @@ class WaypostSpider(Spider):
     name = "waypost"
 
     _waypost: Waypost
-    _stats: CrawlStats
+    _stats: stats.CrawlStats
     _holder: LeaseHolder
     recorder: Recorder
 
@@ -91,7 +90,7 @@ class WaypostSpider(Spider):
         self._waypost, self.job = await self._resources.enter_async_context(opened(self.job, self._names))
         if is_standalone:
             self._resources.callback(self._shorten_drain)
-        self._stats = CrawlStats(self.crawler.stats, self.job.on_progress)
+        self._stats = stats.CrawlStats(self.crawler.stats, self.job.on_progress)
         self.recorder = Recorder(self._waypost, self.in_flight, self._stats, self.job.on_recorded)
         settings = self.job.settings.model_copy(update={"hosts_in_flight": self.bound})
         is_worker = not self.job.until_idle
@@ -150,7 +149,7 @@ class WaypostSpider(Spider):
 
     async def release_dropped(self, item: object) -> None:
         """Release a domain whose item another pipeline dropped before it was recorded."""
-        if isinstance(item, VisitedDomain) and self.in_flight.token(item.domain) == item.token:
+        if isinstance(item, VisitedDomain) and self.in_flight.get(item.domain) == item.token:
             await self.recorder.add(UnfinishedDomain(item.token, item.domain, AFTER_CRASH))
 
     async def _stop_with_job(self) -> None:
@@ -207,7 +206,7 @@ class WaypostSpider(Spider):
     def _register(self, lease: Lease | None) -> None:
         if lease is not None:
             self.in_flight.add(lease)
-            self._stats.leased(len(lease.domains))
+            self._stats.count({stats.LEASED: len(lease.domains)})
 
     def _request(self, lease: Lease, job: DomainJob) -> Request:
         return Request(
@@ -251,31 +250,23 @@ class LeaseScheduler(BaseScheduler):
 _LOGGER = logging.getLogger("scrapy")
 
 
+def _about_domain(level: int, message: str) -> Any:
+    """Return a method of the formatter for a request or an item. It returns None, which is not logged, below the log
+    level, because the message would be built for every domain."""
+
+    def describe(self: LogFormatter, subject: Any, *_: Any) -> LogFormatterResult | None:
+        if not _LOGGER.isEnabledFor(level):
+            return None
+        domain = subject.url if isinstance(subject, Request) else getattr(subject, "domain", "?")
+        return {"level": level, "msg": message, "args": {"domain": domain}}
+
+    return describe
+
+
 class RedactingFormatter(LogFormatter):
     """Logs domains instead of items, because an item contains untrusted bodies."""
 
-    def crawled(self, request: Request, response: Response, spider: Spider) -> LogFormatterResult | None:  # type: ignore[override]  # None: not logged
-        return _domain(logging.DEBUG, "visited %(domain)s", request.url)
-
-    def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult | None:  # type: ignore[override]  # None: not logged
-        return _domain(logging.DEBUG, "recorded %(domain)s", item)
-
-    def dropped(
-        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
-    ) -> LogFormatterResult:
-        return _message(logging.WARNING, "dropped %(domain)s", item)
-
-    def item_error(
-        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
-    ) -> LogFormatterResult:
-        return _message(logging.ERROR, "item of %(domain)s", item)
-
-
-def _domain(level: int, message: str, source: Any) -> LogFormatterResult | None:
-    """Return the message, or None below the log level, because it would be built for every domain."""
-    return _message(level, message, source) if _LOGGER.isEnabledFor(level) else None
-
-
-def _message(level: int, message: str, source: Any) -> LogFormatterResult:
-    domain = source if isinstance(source, str) else getattr(source, "domain", "?")
-    return {"level": level, "msg": message, "args": {"domain": domain}}
+    crawled = _about_domain(logging.DEBUG, "visited %(domain)s")
+    scraped = _about_domain(logging.DEBUG, "recorded %(domain)s")
+    dropped = _about_domain(logging.WARNING, "dropped %(domain)s")
+    item_error = _about_domain(logging.ERROR, "item of %(domain)s")

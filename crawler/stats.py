@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 LEASED: Final = "waypost/domains/leased"
 RECORDED: Final = "waypost/domains/recorded"
-RELEASED: Final = "waypost/domains/released"
-CRASHED: Final = "waypost/domains/crashed"
+RELEASED: Final = "waypost/domains/released"  # without a recorded visit
+CRASHED: Final = "waypost/domains/crashed"  # whose visit or recording failed because of a bug
 HOSTS: Final = "waypost/hosts"
 HOSTS_PER_MINUTE: Final = "waypost/hosts_per_minute"
 REQUESTS: Final = "waypost/requests"
@@ -48,16 +48,7 @@ class CrawlCounts:
         return self.leased - self.recorded - self.released - self.crashed
 
     def __add__(self, other: "CrawlCounts") -> "CrawlCounts":
-        return CrawlCounts(
-            self.leased + other.leased,
-            self.recorded + other.recorded,
-            self.released + other.released,
-            self.crashed + other.crashed,
-            self.hosts + other.hosts,
-            self.requests + other.requests,
-            self.received + other.received,
-            self.outcomes + other.outcomes,
-        )
+        return CrawlCounts(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
 
 OnProgress: TypeAlias = Callable[[CrawlCounts], None]
@@ -70,9 +61,6 @@ class CrawlStats:
         self._stats = stats
         self._on_progress = on_progress
         self._began = time.monotonic()
-
-    def leased(self, domains: int) -> None:
-        self._add({LEASED: domains})
 
     def recorded(self, domains: int, visits: Iterable[Visit]) -> None:
         """Count domains whose visits were committed."""
@@ -88,20 +76,13 @@ class CrawlStats:
                     increments[f"{STATUS}{fetched.status // 100}xx"] += 1
                 if fetched.failure is not None:
                     increments[f"{ERROR}{fetched.failure.value}/{fetched.reason}"] += 1
-        self._add(increments)
+        self.count(increments)
         minutes = (time.monotonic() - self._began) / 60
         if minutes > 0:
             self._stats.set_value(HOSTS_PER_MINUTE, round(self._stats.get_value(HOSTS, 0) / minutes, 1))
 
-    def released(self, domains: int) -> None:
-        """Count domains released without a recorded visit."""
-        self._add({RELEASED: domains})
-
-    def crashed(self, domains: int) -> None:
-        """Count domains whose visit or recording failed because of a bug."""
-        self._add({CRASHED: domains})
-
-    def _add(self, increments: "dict[str, int]") -> None:
+    def count(self, increments: "dict[str, int]") -> None:
+        """Add to the figures of these keys, and report progress."""
         for key, number in increments.items():
             self._stats.inc_value(key, number)
         if self._on_progress is not None:

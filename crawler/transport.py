@@ -10,7 +10,7 @@ import asyncio
 import atexit
 import contextlib
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, cast
@@ -20,10 +20,8 @@ from pyreqwest.exceptions import BuilderError, ReadTimeoutError, RequestTimeoutE
 from pyreqwest.http import HeaderMap
 from pyreqwest.response import ResponseBodyReader
 
-from crawler.body_memory import BodyMemoryReservation
-from crawler.event_stream import ReplyWatch
 from crawler.guards import BadSetup, Pin
-from crawler.response_body import Body, UnusableAnswer, coding_of
+from crawler.response_body import Body, BodyMemoryReservation, ReplyWatch, UnusableAnswer, coding_of
 from registry.core.model.documents import Post
 
 HEADER_CAP: Final = 64 * 1024
@@ -77,7 +75,7 @@ class RawAnswer:
 
 
 @dataclass(slots=True)
-class _SharedClient:
+class SharedClient:
     """A client and the number of its users. Its pins are fixed when it is built, which is why pins are gathered."""
 
     client: Client
@@ -88,7 +86,7 @@ class _SharedClient:
 @dataclass(slots=True)
 class _PendingPin:
     pin: Pin
-    ready: asyncio.Future[_SharedClient] = field(repr=False)
+    ready: asyncio.Future[SharedClient] = field(repr=False)
 
 
 class ClientPool:
@@ -101,7 +99,7 @@ class ClientPool:
         self._gather_seconds = min(max(pause / 4, GATHER_SECONDS[0]), GATHER_SECONDS[1])
         self._keep_idle = timedelta(seconds=pause + IDLE_SECONDS)
         self._pending: list[_PendingPin] = []
-        self._in_use: dict[int, _SharedClient] = {}
+        self.in_use: dict[int, SharedClient] = {}
 
     async def check(self) -> None:
         """Raise NoTrustStore if no visit could succeed: once at the start instead of for each host."""
@@ -110,31 +108,36 @@ class ClientPool:
         except BuilderError as error:
             raise NoTrustStore("no certificate authority in SSL_CERT_FILE, SSL_CERT_DIR or the trust store") from error
 
-    def __len__(self) -> int:
-        """Return the number of clients in use."""
-        return len(self._in_use)
-
     def addresses(self) -> set[tuple[str, int]]:
         """Return the addresses and ports to which clients in use are pinned. Thread-safe."""
-        return {(pin.address, pin.port) for shared in list(self._in_use.values()) for pin in shared.pins.values()}
+        return {(pin.address, pin.port) for shared in list(self.in_use.values()) for pin in shared.pins.values()}
 
-    def pinned(self, pin: Pin) -> "PinnedClient":
-        """Return a context manager for a client that dials `pin.host` only at the pinned address."""
-        return PinnedClient(self, pin)
+    @contextlib.asynccontextmanager
+    async def pinned(self, pin: Pin) -> AsyncIterator[Client]:
+        """Yield a client that dials `pin.host` only at the pinned address."""
+        shared = await self.acquire(pin)
+        try:
+            yield shared.client
+        finally:
+            await self.release(shared)
 
-    async def shared(self, pin: Pin) -> _SharedClient:
-        """Return a client for the pin; the caller releases it with `release`."""
+    async def acquire(self, pin: Pin) -> SharedClient:
+        """Return a client that dials `pin.host` only at the pinned address; the caller releases it with `release`."""
         loop = asyncio.get_running_loop()
         pending = _PendingPin(pin, loop.create_future())
         if not self._pending:
             loop.call_later(self._gather_seconds, self._build_clients)
         self._pending.append(pending)
         try:
-            return await pending.ready
+            shared = await pending.ready
         except asyncio.CancelledError:
             if pending.ready.done() and not pending.ready.cancelled() and not pending.ready.exception():
                 await self.release(pending.ready.result())
             raise
+        if shared.pins.get(pin.host) != pin:
+            await self.release(shared)
+            raise AssertionError(f"{pin.host} is not pinned")
+        return shared
 
     def _build_clients(self) -> None:
         gathered, self._pending = self._pending, []
@@ -154,19 +157,19 @@ class ClientPool:
         if not gathered:
             return
         try:
-            shared = _SharedClient(self._client(pins.values()), pins, len(gathered))
+            shared = SharedClient(self._client(pins.values()), pins, len(gathered))
         except Exception as error:
             for pending in gathered:
                 pending.ready.set_exception(error)
             return
-        self._in_use[id(shared)] = shared
+        self.in_use[id(shared)] = shared
         for pending in gathered:
             pending.ready.set_result(shared)
 
-    async def release(self, shared: _SharedClient) -> None:
+    async def release(self, shared: SharedClient) -> None:
         shared.users -= 1
         if not shared.users:
-            self._in_use.pop(id(shared), None)
+            self.in_use.pop(id(shared), None)
             await shared.client.close()
 
     def _client(self, pins: Iterable[Pin]) -> Client:
@@ -189,29 +192,6 @@ class ClientPool:
         for pin in pins:
             builder = builder.resolve(pin.host, pin.address, pin.port)  # guard: pinned-address
         return builder.build()
-
-
-class PinnedClient:
-    """One use of a client for one pin. Not a generator, because every host in flight has one, and a generator takes 1
-    KB."""
-
-    __slots__ = ("_clients", "_pin", "_shared")
-
-    def __init__(self, clients: ClientPool, pin: Pin) -> None:
-        self._clients, self._pin = clients, pin
-        self._shared: _SharedClient | None = None
-
-    async def __aenter__(self) -> Client:
-        self._shared = shared = await self._clients.shared(self._pin)
-        if shared.pins.get(self._pin.host) != self._pin:
-            await self.__aexit__()
-            raise AssertionError(f"{self._pin.host} is not pinned")
-        return shared.client
-
-    async def __aexit__(self, *failure: object) -> None:
-        shared, self._shared = self._shared, None
-        if shared is not None:
-            await self._clients.release(shared)
 
 
 async def ask(

@@ -11,12 +11,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from crawler.deferrals import AddressBusy
 from crawler.outcomes import BLOCK_BUDGET
-from crawler.politeness import RequestPacer
+from crawler.politeness import AddressBusy, RequestPacer
 from crawler.resources import CrawlResources
-from crawler.sender import InterruptedVisit
-from crawler.session import FetchSession
+from crawler.session import FetchSession, InterruptedVisit
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.shares import DOMAIN_BUDGET, LOOK_UP_BUDGET, SHARE_BUDGET, DomainBudget, Standing
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Visit, skipped
@@ -74,7 +72,7 @@ class Visitor(CrawlResources):
         robots = None
         async with self.session(until, pacer, job.closed) as session:
             while (probe := plan.next()) is not None:
-                session.close_after_next(plan.is_last)
+                session.last = plan.is_last
                 fetched = await session.fetch(probe, plan.redirect)
                 size = len(fetched.body)
                 if size > OFF_LOOP_BYTES:  # guard: large-body-off-loop
@@ -83,7 +81,7 @@ class Visitor(CrawlResources):
                     plan.take(probe, fetched)
                 del fetched  # otherwise its body and headers would stay in memory during the pause
                 if size > UNCOUNTED_BYTES:
-                    session.keep(plan.held)  # guard: kept-body-memory
+                    session.memory.keep(plan.held)  # guard: kept-body-memory
                 if plan.robots is not robots:
                     robots = plan.robots
                     pacer.set_crawl_delay(robots.crawl_delay if robots else None)

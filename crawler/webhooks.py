@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from crawler.body_memory import BodyMemoryBudget
 from crawler.guards import Pin
 from crawler.outcomes import NO_CONNECTION, failure_of
 from crawler.resources import CrawlResources
+from crawler.response_body import BodyMemoryBudget, BodyMemoryReservation
 from crawler.transport import RawAnswer, ask
 from registry.actions.webhooks import DELIVER, Outgoing
 from registry.core.assessing.verdicts import retry_after
@@ -97,7 +97,7 @@ class WebhookSender(CrawlResources):
                 cap=ANSWER_CAP,
                 keep_head=True,
                 seconds=self.seconds,
-                memory=self._memory.reservation(),
+                memory=BodyMemoryReservation(self._memory),
                 ahead=0,
                 last=True,
                 post=Post("", body.encode(), (), None),

@@ -26,8 +26,7 @@ ACTIONS: Final = "actions: due, record"
 ROOMS: Final = (
     ("transport, our side of it", ("/crawler/transport.py", "/crawler/outcomes.py", "/pyreqwest/")),
     ("visit: sessions, politeness, guards", (
-        "/crawler/visit.py", "/crawler/session.py", "/crawler/sender.py", "/crawler/dialer.py",
-        "/crawler/politeness.py", "/crawler/guards.py",
+        "/crawler/visit.py", "/crawler/session.py", "/crawler/politeness.py", "/crawler/guards.py",
     )),
     ("resolver, our side of it", ("/aiodns/", "/pycares/")),
     ("lease to pipeline: spider, handler, recorder", ("/crawler/",)),

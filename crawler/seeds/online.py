@@ -4,7 +4,7 @@ robots.txt of each host is fetched first, opt-outs apply before a name is resolv
 stay inside the registrable domain and are checked hop by hop. A site's answers raise only ReadError.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -108,7 +108,7 @@ class Reader:
             raise ReadError(robots.reason or "robots.txt does not allow it")
 
 
-def readable(url: str, exempt: frozenset[str] = frozenset()) -> str:
+def readable(url: str, exempt: Collection[str] = ()) -> str:
     """Return the canonical form of a URL to read. Raise BadSource if it must not be read."""
     canonical = parse_https(url)
     if canonical is None:
@@ -128,7 +128,7 @@ async def reading(url: str, waypost: "Waypost", settings: Settings) -> AsyncIter
         Visitor(settings.model_copy(update=timeouts)) as visitor,
         sync_block_budgets(visitor.block_budgets, waypost.crawl.spend),
     ):
-        canonical = readable(url, visitor.guard.connect_to.names)
+        canonical = readable(url, visitor.guard.connect_to.entries)
         domain = registrable_domain(host_of(canonical) or "")
         pacer = visitor.new_pacer()
         opted_out = await waypost.opt_outs.hosts(domain)

@@ -8,8 +8,7 @@ from pathlib import Path
 import structlog
 from rich.console import Console
 
-from crawler.mirror.follow import Mirror
-from crawler.mirror.origin import MirrorOrigin
+from crawler.mirror import Mirror, MirrorOrigin
 from crawler.seeds.online import ReadError
 from registry.actions.dumps import BadDump, DumpError
 from registry.actions.mirroring.apply import NotAMirror

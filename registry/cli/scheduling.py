@@ -10,8 +10,7 @@ import structlog
 from rich.console import Console
 from rich.table import Table
 
-from crawler.handler import download
-from crawler.run import crawl
+from crawler.run import crawl, download
 from registry.cli.clean import members, print_json
 from registry.cli.common import DONE, INTERRUPTED, NO
 from registry.cli.shutdown import stop_on_signals

@@ -8,52 +8,49 @@ from uuid import UUID
 
 from sqlalchemy import RowMapping, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.access.audit import AuditEvent
 from registry.core.access.tokens import ApiKey
 from registry.store.engine import decode
+from registry.store.repository import Repository, selected
 from registry.store.tables import ApiKeyRow, AuditRow
 from registry.store.values import clean, clean_json, ordered_id
 
 
-class ApiKeys:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class ApiKeys(Repository):
     async def add(self, key: ApiKey) -> None:
         row = asdict(key) | {"name": clean(key.name), "scopes": list(key.scopes)}
-        await self._connection.execute(insert(ApiKeyRow).values(row))
+        await self._execute(insert(ApiKeyRow).values(row))
 
     async def get(self, key: str) -> ApiKey | None:
-        rows = await self._connection.execute(select(*_COLUMNS).where(ApiKeyRow.id == key))
+        rows = await self._execute(select(*_COLUMNS).where(ApiKeyRow.id == key))
         row = rows.mappings().first()
         return None if row is None else _key(row)
 
     async def all(self) -> Sequence[ApiKey]:
         """Return all keys, also revoked ones, the oldest first."""
-        rows = await self._connection.execute(select(*_COLUMNS).order_by(ApiKeyRow.created_at, ApiKeyRow.id))
+        rows = await self._execute(select(*_COLUMNS).order_by(ApiKeyRow.created_at, ApiKeyRow.id))
         return [_key(row) for row in rows.mappings()]
 
     async def revoke(self, key: str, *, now: datetime) -> ApiKey | None:
         """Revoke a key and return it; None if it is unknown or already revoked."""
         row = ApiKeyRow
         statement = update(row).where(row.id == key, row.revoked_at.is_(None)).values(revoked_at=now)
-        found = (await self._connection.execute(statement.returning(*_COLUMNS))).mappings().first()
+        found = (await self._execute(statement.returning(*_COLUMNS))).mappings().first()
         return None if found is None else _key(found)
 
     async def used(self, key: str, *, today: date) -> None:
         """Note the day of the last use, so a row is written once a day at most."""
         row = ApiKeyRow
         is_news = or_(row.last_used_on.is_(None), row.last_used_on < today)
-        await self._connection.execute(update(row).where(row.id == key, is_news).values(last_used_on=today))
+        await self._execute(update(row).where(row.id == key, is_news).values(last_used_on=today))
 
 
 def _key(row: RowMapping) -> ApiKey:
     return ApiKey(**{**row, "scopes": tuple(row["scopes"])})
 
 
-_COLUMNS: Final = tuple(getattr(ApiKeyRow, name) for name in ApiKey.__dataclass_fields__)
+_COLUMNS: Final = selected(ApiKeyRow, ApiKey)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +67,8 @@ class AuditRecord:
     detail: dict[str, Any]
 
 
-class Audit:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self._added = 0
+class Audit(Repository):
+    _added = 0
 
     async def add(self, entry: AuditEvent, *, now: datetime) -> None:
         """Add an entry to the log, in the transaction of the logged change."""
@@ -82,13 +77,13 @@ class Audit:
             "domain": entry.domain, "host": entry.host, "reason": clean(entry.reason),
             "detail": clean_json(entry.detail),
         }  # fmt: skip
-        await self._connection.execute(insert(AuditRow).values(row))
+        await self._execute(insert(AuditRow).values(row))
         self._added += 1  # entries of one transaction have the same time
 
     async def last(self, host: str, action: str) -> datetime | None:
         """Return when this was last done to exactly this host, or None."""
         statement = select(func.max(AuditRow.at)).where(AuditRow.host == host, AuditRow.action == action)
-        return (await self._connection.execute(statement)).scalar_one()
+        return (await self._execute(statement)).scalar_one()
 
     async def latest(
         self,
@@ -110,8 +105,8 @@ class Audit:
             statement = statement.where(AuditRow.host.in_(list(hosts)))
         if subjects is not None:
             statement = statement.where(func.split_part(AuditRow.action, ".", 1).in_(list(subjects)))
-        rows = (await self._connection.execute(statement)).mappings()
+        rows = (await self._execute(statement)).mappings()
         return [AuditRecord(**{**row, "detail": decode(row["detail"])}) for row in rows]
 
 
-_AUDIT_COLUMNS: Final = tuple(getattr(AuditRow, name) for name in AuditRecord.__dataclass_fields__)
+_AUDIT_COLUMNS: Final = selected(AuditRow, AuditRecord)

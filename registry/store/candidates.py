@@ -9,10 +9,10 @@ from sqlalchemy import delete, func, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.store.bulk import many
-from registry.store.engine import Driver, StoreUnavailable, listed
+from registry.store.engine import StoreUnavailable, listed
 from registry.store.opt_out_file import OptOutFile, OptOutLine
 from registry.store.records import CandidateRecord, OptOutRecord
+from registry.store.repository import Repository, many
 from registry.store.tables import CandidateRow, OptOutRow
 from registry.store.values import clean
 
@@ -21,10 +21,7 @@ MAX_REL_CHARS = 60
 _FOLD = text("UPDATE candidates SET folded_at = :now, verdict = :verdict WHERE domain = :domain AND host = :host")
 
 
-class Candidates:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Candidates(Repository):
     async def add(self, candidates: Iterable[CandidateRecord]) -> int:
         """Insert candidates and return the number of new ones. Repeated mentions by a host count once."""
         ordered = sorted(
@@ -45,7 +42,7 @@ class Candidates:
             .limit(limit)
             .with_for_update(skip_locked=True)
         )
-        return [CandidateRecord(*row) for row in await self._connection.execute(statement)]
+        return await self._list(CandidateRecord, statement)
 
     async def fold(self, verdicts: Sequence[tuple[CandidateRecord, str | None]], *, now: datetime) -> None:
         """Record the results of folding. `verdict`: None for a new host, else why the candidate did not become a
@@ -58,7 +55,7 @@ class Candidates:
 
     async def waiting(self) -> int:
         statement = select(func.count()).where(CandidateRow.folded_at.is_(None))
-        return (await self._connection.execute(statement)).scalar_one()
+        return await self._number(statement)
 
 
 REPORTED = ("origin", "origin_block")
@@ -67,11 +64,11 @@ REPORTED = ("origin", "origin_block")
 _OPTED_OUT = "SELECT domain, host FROM opt_outs WHERE domain = ANY(string_to_array(%(domains)s, ' '))"
 
 
-class OptOuts:
+class OptOuts(Repository):
     """Reads and writes opt-outs. `file`: where opt-outs of this registry and their ends are written first, or None."""
 
     def __init__(self, connection: AsyncConnection, file: OptOutFile | None = None) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._file = file
 
     async def add(self, opt_outs: Iterable[OptOutRecord]) -> None:
@@ -96,13 +93,12 @@ class OptOuts:
     async def rows(self, domain: str) -> list[OptOutRecord]:
         """Return all opt-outs of a domain, with how and where they were declared."""
         columns = (getattr(OptOutRow, name) for name in OptOutRecord.__dataclass_fields__)
-        rows = await self._connection.execute(select(*columns).where(OptOutRow.domain == domain))
-        return [OptOutRecord(*row) for row in rows]
+        return await self._list(OptOutRecord, select(*columns).where(OptOutRow.domain == domain))
 
     async def remove(self, domain: str, host: str, *, how: str, now: datetime) -> None:
         """Delete the opt-out of exactly this host. Raise StoreUnavailable if the file cannot be written."""
         await self._write([OptOutLine("in", host, how, "", now)] if how not in REPORTED else [])
-        await self._connection.execute(delete(OptOutRow).where(OptOutRow.domain == domain, OptOutRow.host == host))
+        await self._execute(delete(OptOutRow).where(OptOutRow.domain == domain, OptOutRow.host == host))
 
     async def _write(self, lines: Sequence[OptOutLine]) -> None:
         """Write to the file before the commit: an opt-out that is not in the file must not take effect."""
@@ -116,6 +112,6 @@ class OptOuts:
     async def of(self, domains: Collection[str]) -> dict[str, frozenset[str]]:
         """Return the hosts that opted out, by domain; see `is_covered`."""
         found: dict[str, set[str]] = {}
-        for domain, host in await Driver(self._connection).rows(_OPTED_OUT, {"domains": listed(domains)}):
+        for domain, host in await self._driver.rows(_OPTED_OUT, {"domains": listed(domains)}):
             found.setdefault(domain, set()).add(host)
         return {domain: frozenset(hosts) for domain, hosts in found.items()}

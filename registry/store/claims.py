@@ -6,8 +6,6 @@ from datetime import datetime
 from typing import Final
 
 from sqlalchemy import delete, func, or_, select, text, update
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.access.claims import (
     Answer,
@@ -21,6 +19,7 @@ from registry.core.access.claims import (
     in_effect,
 )
 from registry.core.names.opt_out import is_covered
+from registry.store.repository import Repository, selected
 from registry.store.tables import ClaimRow, MirrorRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import clean
 
@@ -119,15 +118,11 @@ class OwnerSettingRecord:
         return not self.note and self.canonical is None and self.pinned is None and self.webhook is None
 
 
-class Claims:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Claims(Repository):
     async def get(self, claim: str, *, lock: bool = False) -> ClaimRecord | None:
         """Return a claim by the id in its tokens. `lock`: until the transaction ends."""
         statement = select(*_COLUMNS).where(ClaimRow.id == claim).limit(1)
-        found = (await self._connection.execute(statement.with_for_update() if lock else statement)).first()
-        return None if found is None else ClaimRecord(*found)
+        return await self._first(ClaimRecord, statement.with_for_update() if lock else statement)
 
     async def owners(self, domain: str, *, lock: bool = False) -> list[ClaimRecord]:
         """Return the ownerships of a domain that have not ended, the oldest first. `lock`: until the transaction
@@ -135,32 +130,28 @@ class Claims:
         row = ClaimRow
         statement = select(*_COLUMNS).where(row.domain == domain, row.proven_at.is_not(None), row.ended_at.is_(None))
         statement = statement.order_by(row.host, row.id)
-        rows = await self._connection.execute(statement.with_for_update() if lock else statement)
+        rows = await self._execute(statement.with_for_update() if lock else statement)
         return sorted((ClaimRecord(*found) for found in rows), key=lambda claim: claim.created_at)
 
     async def serialize(self, name: str) -> None:
         """Wait until no other transaction holds this name: a domain, or a network of clients."""
-        await self._connection.execute(_SERIALIZE, {"name": f"claims {name}"})
+        await self._execute(_SERIALIZE, {"name": f"claims {name}"})
 
     async def put(self, claim: ClaimRecord) -> None:
         """Insert a claim, or replace the locked claim with its key."""
         values = asdict(claim)
-        statement = insert(ClaimRow).values(values)
-        await self._connection.execute(
-            statement.on_conflict_do_update(index_elements=["domain", "host", "id"], set_=values)
-        )
+        await self._replace(ClaimRow, values)
 
     async def remove(self, claim: ClaimRecord) -> None:
         row = ClaimRow
         key = (row.domain == claim.domain, row.host == claim.host, row.id == claim.id)
-        await self._connection.execute(delete(row).where(*key))
+        await self._execute(delete(row).where(*key))
 
     async def open_of(self, network: str, *, now: datetime) -> list[ClaimRecord]:
         """Return the claims of a network's clients that can still be proven, the oldest first."""
         row = ClaimRow
         is_open = (row.network == network, row.proven_at.is_(None), row.expires_at > now)
-        rows = await self._connection.execute(select(*_COLUMNS).where(*is_open).order_by(row.created_at, row.id))
-        return [ClaimRecord(*found) for found in rows]
+        return await self._list(ClaimRecord, select(*_COLUMNS).where(*is_open).order_by(row.created_at, row.id))
 
     async def checks_by_file(self, domain: str, *, since: datetime) -> dict[str, int]:
         """Return by network how many checks by file were requested for open claims of a domain, in hours that began
@@ -169,26 +160,23 @@ class Claims:
         network = func.coalesce(row.network, row.client, row.id)
         is_counted = (row.domain == domain, row.method == "file", row.proven_at.is_(None), row.hour_at > since)
         statement = select(network, func.sum(row.used)).where(*is_counted).group_by(network)
-        return {name: int(used) for name, used in await self._connection.execute(statement)}
+        return {name: int(used) for name, used in await self._execute(statement)}
 
     async def remove_expired(self, network: str, *, now: datetime, since: datetime) -> None:
         """Delete the expired claims of a network, except those whose checks still count."""
         row = ClaimRow
         is_over = (row.network == network, row.proven_at.is_(None), row.expires_at <= now)
         counts_no_more = or_(row.hour_at.is_(None), row.hour_at <= since)
-        await self._connection.execute(delete(row).where(*is_over, counts_no_more))
+        await self._execute(delete(row).where(*is_over, counts_no_more))
 
     async def take(self, *, limit: int, per_network: int, now: datetime, until: datetime) -> list[ClaimRecord]:
         """Take at most `limit` due claims for the caller until then; return them in no particular order. At most
         `per_network` claims of a network are taken at once, over all workers."""
         bound = {"limit": limit, "per_network": per_network, "now": now, "until": until}
-        ids = list((await self._connection.execute(_TAKE, bound)).scalars())
+        ids = await self._scalars(_TAKE, bound)
         if not ids:
             return []
-        return [
-            ClaimRecord(*found)
-            for found in await self._connection.execute(select(*_COLUMNS).where(ClaimRow.id.in_(ids)))
-        ]
+        return [ClaimRecord(*found) for found in await self._execute(select(*_COLUMNS).where(ClaimRow.id.in_(ids)))]
 
     async def ownership(self, domain: str, host: str) -> Ownership:
         """Return the public owner of a host: the proof of the host itself, else of its domain, the latest of
@@ -196,10 +184,10 @@ class Claims:
         row = ClaimRow
         is_near = or_(row.host == host, row.host == domain)
         statement = select(*_COLUMNS).where(row.domain == domain, is_near, row.proven_at.is_not(None))
-        claims = [ClaimRecord(*found) for found in await self._connection.execute(statement)]
+        claims = await self._list(ClaimRecord, statement)
         claims = [claim for claim in claims if claim.covers(host)]
         if not claims:
-            is_mirror = (await self._connection.execute(select(MirrorRow.id))).first() is not None
+            is_mirror = (await self._execute(select(MirrorRow.id))).first() is not None
             return Ownership("at_origin" if is_mirror else "none")
         shown = max(claims, key=lambda claim: (claim.is_owner, claim.host == host, claim.proven_at))
         return Ownership(
@@ -211,7 +199,7 @@ class Claims:
         """Erase the clients of claims made before then; return the number of claims."""
         old = (ClaimRow.client.is_not(None), ClaimRow.created_at < before)
         statement = update(ClaimRow).where(*old).values(client=None, network=None)
-        return (await self._connection.execute(statement)).rowcount
+        return await self._touched(statement)
 
     async def prune(self, *, expired: datetime, ended: datetime, most: int) -> int:
         """Delete claims that expired unproven before `expired`, and ownerships that ended before `ended`; return their
@@ -220,34 +208,29 @@ class Claims:
         is_old = or_((row.proven_at.is_(None)) & (row.expires_at < expired), row.ended_at < ended)
         old = select(row.domain, row.host, row.id).where(is_old).limit(most).subquery()
         same = (row.domain == old.c.domain, row.host == old.c.host, row.id == old.c.id)
-        return (await self._connection.execute(delete(row).where(*same))).rowcount
+        return await self._touched(delete(row).where(*same))
 
 
-class OwnerSettings:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class OwnerSettings(Repository):
     async def get(self, domain: str, host: str) -> OwnerSettingRecord | None:
         row = OwnerSettingRow
         statement = select(*_SETTING_COLUMNS).where(row.domain == domain, row.host == host)
-        found = (await self._connection.execute(statement)).first()
-        return None if found is None else OwnerSettingRecord(*found)
+        return await self._first(OwnerSettingRecord, statement)
 
     async def of(self, domain: str) -> Sequence[OwnerSettingRecord]:
-        rows = await self._connection.execute(
-            select(*_SETTING_COLUMNS).where(OwnerSettingRow.domain == domain).order_by(OwnerSettingRow.host)
+        return await self._list(
+            OwnerSettingRecord,
+            select(*_SETTING_COLUMNS).where(OwnerSettingRow.domain == domain).order_by(OwnerSettingRow.host),
         )
-        return [OwnerSettingRecord(*found) for found in rows]
 
     async def put(self, setting: OwnerSettingRecord) -> None:
         """Store an owner's settings in place of the old ones; delete them if empty."""
         if setting.is_empty:
             row = OwnerSettingRow
-            await self._connection.execute(delete(row).where(row.domain == setting.domain, row.host == setting.host))
+            await self._execute(delete(row).where(row.domain == setting.domain, row.host == setting.host))
             return
         values = asdict(setting) | {"note": clean(setting.note)}
-        statement = insert(OwnerSettingRow).values(values)
-        await self._connection.execute(statement.on_conflict_do_update(index_elements=["domain", "host"], set_=values))
+        await self._replace(OwnerSettingRow, values)
 
     async def settle_pins(self, domain: str, *, now: datetime, gone: str | None = None) -> list[str]:
         """Enable or disable the pins of a domain according to its ownerships; return the hosts that changed.
@@ -281,17 +264,17 @@ class OwnerSettings:
         """End the consents to pins of other owners that were given with the token of an ownership."""
         row = OwnerSettingRow
         given = (row.domain == claim.domain, row.consent == claim.id, row.claim != claim.id)
-        await self._connection.execute(update(row).where(*given).values(consent=None))
+        await self._execute(update(row).where(*given).values(consent=None))
 
     async def remove_of(self, claim: str, domain: str) -> None:
         """Delete all settings of the owner of a claim, with the webhooks."""
         row = OwnerSettingRow
         own = select(row.webhook).where(row.domain == domain, row.claim == claim, row.webhook.is_not(None))
-        ids = list((await self._connection.execute(own)).scalars())
-        await self._connection.execute(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook.in_(ids)))
-        await self._connection.execute(delete(WebhookRow).where(WebhookRow.id.in_(ids)))
-        await self._connection.execute(delete(row).where(row.domain == domain, row.claim == claim))
+        ids = await self._scalars(own)
+        await self._execute(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook.in_(ids)))
+        await self._execute(delete(WebhookRow).where(WebhookRow.id.in_(ids)))
+        await self._execute(delete(row).where(row.domain == domain, row.claim == claim))
 
 
-_COLUMNS: Final = tuple(getattr(ClaimRow, name) for name in ClaimRecord.__dataclass_fields__)
-_SETTING_COLUMNS: Final = tuple(getattr(OwnerSettingRow, name) for name in OwnerSettingRecord.__dataclass_fields__)
+_COLUMNS: Final = selected(ClaimRow, ClaimRecord)
+_SETTING_COLUMNS: Final = selected(OwnerSettingRow, OwnerSettingRecord)

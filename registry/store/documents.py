@@ -8,16 +8,13 @@ from typing import Any, Final, LiteralString
 import orjson
 from sqlalchemy import ColumnElement, func, or_, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.documents import Outcome, Via
-from registry.store.bulk import columns_of, many, put_all
-from registry.store.engine import Driver, Row, decode, listed
+from registry.store.engine import Row, decode, listed
 from registry.store.records import DocumentRecord
+from registry.store.repository import Key, Repository, columns_of, many
 from registry.store.tables import BodyRow, DocumentHistoryRow, DocumentRow, ServiceRow
 from registry.store.values import REASON_CHARS, clean, clean_json, clean_or_none, url_hash
-
-Key = tuple[str, str]
 
 _log = logging.getLogger(__name__)
 
@@ -37,11 +34,7 @@ _STAMP = text(
 )
 
 
-class Documents:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self._driver = Driver(connection)
-
+class Documents(Repository):
     async def of(self, domains: Collection[str], *, strict: bool = False) -> list[DocumentRecord]:
         """Return every current document of the domains, without its body; per host, the least recently seen first.
 
@@ -65,14 +58,14 @@ class Documents:
         statement = select(BodyRow.domain, BodyRow.sha256, BodyRow.body).where(
             tuple_(BodyRow.domain, BodyRow.sha256).in_(sorted(keys))
         )
-        return {(domain, sha): body for domain, sha, body in await self._connection.execute(statement)}
+        return {(domain, sha): body for domain, sha, body in await self._execute(statement)}
 
     async def add_bodies(self, bodies: dict[tuple[str, bytes], bytes]) -> None:
         rows = [{"domain": domain, "sha256": sha, "body": body} for (domain, sha), body in sorted(bodies.items())]
         await many(self._connection, insert(BodyRow).on_conflict_do_nothing(), rows)
 
     async def put(self, documents: Sequence[DocumentRecord]) -> None:
-        await put_all(self._connection, DocumentRow, [_row(document) for document in documents], overwrite=_OVERWRITTEN)
+        await self._put_all(DocumentRow, [_row(document) for document in documents], overwrite=_OVERWRITTEN)
 
     async def stamp(self, documents: Iterable[DocumentRecord]) -> None:
         """Update only the times seen and missed, and the validators."""
@@ -93,7 +86,7 @@ class Documents:
     async def add_history(self, documents: Iterable[DocumentRecord]) -> None:
         """Add one row per document: its state from its `changed_at` on."""
         rows = [{key: value for key, value in _row(document).items() if key in _HISTORY} for document in documents]
-        await put_all(self._connection, DocumentHistoryRow, rows, overwrite=())
+        await self._put_all(DocumentHistoryRow, rows, overwrite=())
 
     async def history(self, domain: str, host: str, url: str) -> list[tuple[Any, ...]]:
         """Return (changed_at, outcome, sha256) of one URL, newest first."""
@@ -103,18 +96,18 @@ class Documents:
             .where(row.domain == domain, row.host == host, row.url_hash == url_hash(url))
             .order_by(row.changed_at.desc())
         )
-        return [tuple(version) for version in await self._connection.execute(statement)]
+        return [tuple(version) for version in await self._execute(statement)]
 
     async def hosts(self, after: Key, *, limit: int, but_version: str | None = None) -> list[Key]:
         """Return hosts with documents after `after`, ordered by (domain, host). `but_version`: see `_outdated`."""
         key = (DocumentRow.domain, DocumentRow.host)
         statement = select(*key).where(tuple_(*key) > after, *_outdated(but_version))
         statement = statement.distinct().order_by(*key).limit(limit)
-        return [(domain, host) for domain, host in await self._connection.execute(statement)]
+        return await self._keys(statement)
 
     async def count_hosts(self, *, but_version: str | None = None) -> int:
         key = select(DocumentRow.domain, DocumentRow.host).where(*_outdated(but_version)).distinct().subquery()
-        return (await self._connection.execute(select(func.count()).select_from(key))).scalar_one()
+        return await self._number(select(func.count()).select_from(key))
 
 
 def _outdated(but_version: str | None) -> tuple[ColumnElement[bool], ...]:

@@ -7,11 +7,10 @@ from uuid import UUID
 
 from sqlalchemy import func, select, text
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.store.bulk import many
-from registry.store.engine import Driver, listed
+from registry.store.engine import listed
 from registry.store.records import DomainRecord
+from registry.store.repository import Repository, many
 from registry.store.tables import DomainRow
 
 MAX_ATTEMPTS: Final = 3
@@ -102,12 +101,8 @@ ORDER BY domain FOR UPDATE SKIP LOCKED
 """)
 
 
-class Domains:
+class Domains(Repository):
     """Domains and their leases: see `take`, `lock_leased`, `end_lease` and `set_aside`."""
-
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self._driver = Driver(connection)
 
     async def add(self, domains: Collection[str], *, source: str, now: datetime, due: datetime | None) -> int:
         """Insert new domains and return their number. `due`: None leaves them unscheduled.
@@ -122,7 +117,7 @@ class Domains:
     async def lock(self, domains: Collection[str]) -> None:
         """Lock domains against other writers. Every writer locks in the order of names."""
         statement = select(DomainRow.domain).where(DomainRow.domain.in_(list(domains)))
-        await self._connection.execute(statement.order_by(DomainRow.domain).with_for_update())
+        await self._execute(statement.order_by(DomainRow.domain).with_for_update())
 
     async def take(
         self,
@@ -148,11 +143,11 @@ class Domains:
     async def due_by(self, domains: Collection[str], *, due: datetime, now: datetime) -> None:
         """Make domains due at `due` at the latest. Running leases and domains set aside are left unchanged."""
         bound = {"domains": list(domains), "due": due, "now": now, "most": MAX_ATTEMPTS}
-        await self._connection.execute(_SOONER, bound)
+        await self._execute(_SOONER, bound)
 
     async def due_with_hosts(self, domains: Collection[str], *, now: datetime) -> None:
         """Make domains due no later than their earliest host; leave running leases and domains set aside unchanged."""
-        await self._connection.execute(_FROM_HOSTS, {"domains": list(domains), "now": now, "most": MAX_ATTEMPTS})
+        await self._execute(_FROM_HOSTS, {"domains": list(domains), "now": now, "most": MAX_ATTEMPTS})
 
     async def lock_leased(self, leased: Collection[tuple[UUID, str]]) -> dict[str, UUID]:
         """Lock the domains whose lease still has its token; return these tokens. A missing domain lost its lease."""
@@ -165,8 +160,7 @@ class Domains:
         return [domain for (domain,) in rows]
 
     async def leased(self, token: UUID) -> list[str]:
-        rows = await self._connection.execute(select(DomainRow.domain).where(DomainRow.lease_token == token))
-        return list(rows.scalars())
+        return await self._scalars(select(DomainRow.domain).where(DomainRow.lease_token == token))
 
     async def end_lease(
         self, domains: Collection[str], *, forgiven: int = 1_000, not_before: datetime | None = None
@@ -182,43 +176,43 @@ class Domains:
     async def reset_attempts(self, domains: Collection[str]) -> None:
         """Reset the attempts of domains, so that those set aside count as new, because an operator requested a
         visit."""
-        await self._connection.execute(_FORGIVE, {"domains": list(domains)})
+        await self._execute(_FORGIVE, {"domains": list(domains)})
 
     async def set_aside(self, domains: Collection[str], *, now: datetime, step: timedelta) -> None:
         """End the lease of locked domains. They wait `step`, doubled per attempt above MAX_ATTEMPTS, halved per attempt
         below."""
         bound = {"domains": list(domains), "now": now, "most": MAX_ATTEMPTS, "step": step}
-        await self._connection.execute(_SET_ASIDE, bound)
+        await self._execute(_SET_ASIDE, bound)
 
     async def orphans(self) -> list[tuple[str, int]]:
         """Lock and return (domain, attempts) of leases whose holder's advisory lock, and so its process, has gone."""
-        rows = await self._connection.execute(_ORPHANS, {"locks": LEASE_LOCKS})
+        rows = await self._execute(_ORPHANS, {"locks": LEASE_LOCKS})
         return [(domain, attempts) for domain, attempts in rows]
 
     async def next_due(self) -> datetime | None:
         """Return when the next unleased domain is due."""
         statement = select(func.min(DomainRow.next_visit_at)).where(DomainRow.lease_token.is_(None))
-        return (await self._connection.execute(statement)).scalar()
+        return (await self._execute(statement)).scalar()
 
     async def get(self, domain: str) -> DomainRecord | None:
         row = DomainRow
         is_leased = row.lease_token.is_not(None)
         statement = select(row.domain, row.source, row.created_at, row.next_visit_at, is_leased, row.attempts)
-        values = (await self._connection.execute(statement.where(row.domain == domain))).one_or_none()
+        values = (await self._execute(statement.where(row.domain == domain))).one_or_none()
         return None if values is None else DomainRecord(*values)
 
     async def earliest(self, *, after: datetime, until: datetime) -> datetime | None:
         """Return the earliest time after `after` and up to `until` at which an unleased domain is due."""
         due, row = func.min(DomainRow.next_visit_at), DomainRow
         statement = select(due).where(row.next_visit_at > after, row.next_visit_at <= until, row.lease_token.is_(None))
-        return (await self._connection.execute(statement)).scalar()
+        return (await self._execute(statement)).scalar()
 
     async def counts(self, now: datetime) -> dict[str, int]:
         """Return the number of domains by state: "due", "leased", "waiting", "never"."""
         running = DomainRow.lease_token.is_not(None) & (DomainRow.next_visit_at > now)
         waiting = DomainRow.lease_token.is_(None) & (DomainRow.next_visit_at > now)
         row = (
-            await self._connection.execute(
+            await self._execute(
                 select(
                     func.count().filter(DomainRow.next_visit_at <= now),
                     func.count().filter(running),

@@ -166,6 +166,12 @@ class Driver:
             for row in rows:
                 await copying.write_row(row)
 
+    async def copy_text(self, table: LiteralString, lines: str) -> None:
+        """Insert rows in the text format of COPY, all columns in order."""
+        cursor = (await self._psycopg()).cursor()
+        async with cursor.copy(psycopg.sql.SQL("COPY {} FROM STDIN").format(psycopg.sql.Identifier(table))) as copying:
+            await copying.write(lines)
+
     async def _psycopg(self) -> "psycopg.AsyncConnection[Row]":
         raw = await self._connection.get_raw_connection()
         return cast("psycopg.AsyncConnection[Row]", raw.driver_connection)

@@ -12,7 +12,6 @@ from functools import reduce
 from typing import Any, Final, Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, DateTime, Text, any_, case, func, literal, select, tuple_, type_coerce
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.listing import Filters
 from registry.store.cards import Card, Key, cards
@@ -20,6 +19,7 @@ from registry.store.catalogue import CARD_COLUMNS
 from registry.store.engine import decode
 from registry.store.facets import FACET_COLUMNS, service_conditions
 from registry.store.lane import QueryPool, texts
+from registry.store.repository import Repository
 from registry.store.tables import ServiceRow
 
 EntryOrder = Literal["host", "name", "updated"]
@@ -78,10 +78,7 @@ class ListConditions:
     created_after: datetime | None = None
 
 
-class Entries:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Entries(Repository):
     async def page(
         self,
         filters: Filters,
@@ -112,11 +109,11 @@ class Entries:
             .order_by(*((key.desc() if is_descending else key.asc()) for key in keys))
             .limit(limit)
         )
-        found = list(cards(await self._connection.execute(statement)))
+        found = list(cards(await self._execute(statement)))
         if at is not None:
             return found, None
         total = select(func.coalesce(func.sum(_entries(slugs)), 0)).where(*matching)
-        return found, int((await self._connection.execute(total)).scalar_one())
+        return found, await self._number(total)
 
     async def counts(
         self, filters: Filters, slugs: Sequence[str], facet: str, keys: Collection[Key] | None, *, most: int
@@ -144,7 +141,7 @@ class Entries:
             .order_by(number.desc(), each.c.value)
             .limit(most)
         )
-        found = (await self._connection.execute(statement)).all()
+        found = (await self._execute(statement)).all()
         counts = {str(name): int(count) for name, count, _ in found}
         return counts, int(found[0][2]) - sum(counts.values()) if found else 0
 

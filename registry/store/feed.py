@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import RowMapping, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.engine import decode
 from registry.store.holds import withheld
+from registry.store.repository import Repository
 
 SEQUENCED_AT_ONCE: Final = 1_000
 """Maximum number of events that one transaction gives a place."""
@@ -191,29 +191,26 @@ class Stretch:
     ends: Ends
 
 
-class Feed:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Feed(Repository):
     async def sequence(self) -> int:
         """Give at most SEQUENCED_AT_ONCE committed events their place; return their number.
 
         Return 0 if another transaction is doing it. Call this in a separate transaction and commit at once: until then
         no other process can number events.
         """
-        if not (await self._connection.execute(_LOCK, {"lock": FEED_LOCK})).scalar_one():  # guard: feed-one-sequencer
+        if not (await self._execute(_LOCK, {"lock": FEED_LOCK})).scalar_one():  # guard: feed-one-sequencer
             return 0
-        await self._connection.execute(_SHORT)
+        await self._execute(_SHORT)
         bound = {"most": SEQUENCED_AT_ONCE}
         # Separate statement: its snapshot must be newer than the commit of the lock's previous holder.
-        numbered = (await self._connection.execute(_SEQUENCE, bound)).scalar()
-        if numbered is None and (await self._connection.execute(_BEGIN, {"nil": _NIL})).rowcount:
-            numbered = (await self._connection.execute(_SEQUENCE, bound)).scalar()
+        numbered = (await self._execute(_SEQUENCE, bound)).scalar()
+        if numbered is None and await self._touched(_BEGIN, {"nil": _NIL}):
+            numbered = (await self._execute(_SEQUENCE, bound)).scalar()
         return numbered or 0
 
     async def pulse(self) -> tuple[int, bool]:
         """Return the latest place, and whether events wait for one."""
-        latest, has_unsequenced = (await self._connection.execute(_PULSE)).one()
+        latest, has_unsequenced = (await self._execute(_PULSE)).one()
         return latest, has_unsequenced
 
     async def after(self, seq: int | None, kinds: Collection[str] | None, *, limit: int) -> Stretch:
@@ -226,7 +223,7 @@ class Feed:
             "window": WINDOW,
             "most_bytes": MAX_BYTES,
         }
-        rows = (await self._connection.execute(_PAGE, bound)).mappings().all()
+        rows = (await self._execute(_PAGE, bound)).mappings().all()
         if not rows:
             return Stretch((), BEGINNING if seq is None else Place(seq, _NIL), BEGINNING, Ends())
         head, ends = rows[0], _ends(rows[0])
@@ -242,7 +239,7 @@ class Feed:
         return Stretch(events, after, end, ends)
 
     async def state(self) -> FeedState:
-        row = (await self._connection.execute(_STATE)).mappings().one()
+        row = (await self._execute(_STATE)).mappings().one()
         ends = Ends() if row["latest_seq"] is None else _ends(row)
         return FeedState(ends, row["oldest_at"], row["waiting"], row["oldest_waiting"])
 
@@ -251,7 +248,7 @@ class Feed:
 
         Events without a place stay: call `sequence` first.
         """
-        return (await self._connection.execute(_PRUNE, {"before": before, "most": most})).rowcount
+        return await self._touched(_PRUNE, {"before": before, "most": most})
 
     async def redact(self, domain: str, host: str, *, below: bool = True) -> int:
         """Delete the data of events of the host and of all hosts below it, or of the whole domain; keep the events as
@@ -259,7 +256,7 @@ class Feed:
 
         The caller has locked the domain. Return the number of events.
         """
-        return (await self._connection.execute(_REDACT, {"domain": domain, "host": host, "below": below})).rowcount
+        return await self._touched(_REDACT, {"domain": domain, "host": host, "below": below})
 
 
 def _ends(row: RowMapping) -> Ends:

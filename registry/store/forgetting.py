@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Executable, delete, or_, select, text, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import ColumnElement, delete, or_, select, text, update
 
+from registry.store.repository import Repository
 from registry.store.tables import (
     Base,
     CandidateRow,
@@ -50,17 +50,14 @@ DELETE FROM bodies b WHERE domain = :domain
 _FENCE = text("UPDATE domains SET lease_token = gen_random_uuid() WHERE domain = :domain AND lease_token IS NOT NULL")
 
 
-class Forgetting:
+class Forgetting(Repository):
     """Deletes forgotten rows. `host` covers itself and every host below it; the domain itself covers all. The caller
     has locked the domain."""
-
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
 
     async def shown(self, domain: str, host: str) -> list[str]:
         """Return the hosts whose services are shown."""
         statement = select(ServiceRow.host).where(_covered(ServiceRow, domain, host), ~ServiceRow.hidden)
-        return sorted((await self._connection.execute(statement)).scalars())
+        return sorted(await self._scalars(statement))
 
     async def rows(self, domain: str, host: str, *, today: datetime) -> dict[str, int]:
         """Delete everything except candidates; return the number of rows by table.
@@ -70,35 +67,35 @@ class Forgetting:
         """
         webhooks = await self._webhooks_of_owners(domain, host)
         deleted = {
-            table.__tablename__: await self._run(delete(table).where(_covered(table, domain, host)))
+            table.__tablename__: await self._touched(delete(table).where(_covered(table, domain, host)))
             for table in _OF_A_HOST
         }
         # The owner's decisions end with the host; the decisions of this registry's operators stay.
         holds = delete(ListingHoldRow).where(_covered(ListingHoldRow, domain, host), ListingHoldRow.kind == "hidden")
-        deleted["listing_holds"] = await self._run(holds)
+        deleted["listing_holds"] = await self._touched(holds)
         deleted["webhooks"] = webhooks
-        deleted["bodies"] = await self._run(_UNUSED_BODIES, domain=domain)
+        deleted["bodies"] = await self._touched(_UNUSED_BODIES, {"domain": domain})
         visits = _covered(VisitRow, domain, host)
-        deleted["visits"] = await self._run(delete(VisitRow).where(visits, VisitRow.started_at < today))
-        deleted["visits"] += await self._run(update(VisitRow).where(visits).values(vector=b"[]", address=None))
+        deleted["visits"] = await self._touched(delete(VisitRow).where(visits, VisitRow.started_at < today))
+        deleted["visits"] += await self._touched(update(VisitRow).where(visits).values(vector=b"[]", address=None))
         return deleted
 
     async def _webhooks_of_owners(self, domain: str, host: str) -> int:
         row = OwnerSettingRow
         own = select(row.webhook).where(_covered(row, domain, host), row.webhook.is_not(None)).scalar_subquery()
-        await self._run(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook.in_(own)))
-        return await self._run(delete(WebhookRow).where(WebhookRow.id.in_(own)))
+        await self._touched(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook.in_(own)))
+        return await self._touched(delete(WebhookRow).where(WebhookRow.id.in_(own)))
 
     async def fence(self, domain: str) -> None:
         """Invalidate the result of a running visit, and make its worker end it."""
-        await self._run(_FENCE, domain=domain)  # guard: opt-out-fence
+        await self._execute(_FENCE, {"domain": domain})  # guard: opt-out-fence
 
     async def domain(self, domain: str) -> None:
         """Fence off a running visit; delete the domain if it has neither a lease nor hosts."""
         await self.fence(domain)
         has_host = select(HostRow.host).where(HostRow.domain == domain).exists()
         unleased = DomainRow.lease_token.is_(None)
-        await self._run(delete(DomainRow).where(DomainRow.domain == domain, unleased, ~has_host))
+        await self._touched(delete(DomainRow).where(DomainRow.domain == domain, unleased, ~has_host))
 
     async def candidates(self, domain: str, host: str) -> int:
         """Delete the candidates that are these hosts or were named by them; return their number.
@@ -107,10 +104,7 @@ class Forgetting:
         while they hold such locks.
         """
         covered = _covered(CandidateRow, domain, host)
-        return await self._run(delete(CandidateRow).where(or_(covered, _is_or_below(CandidateRow.referrer, host))))
-
-    async def _run(self, statement: Executable, **bound: Any) -> int:
-        return (await self._connection.execute(statement, bound)).rowcount
+        return await self._touched(delete(CandidateRow).where(or_(covered, _is_or_below(CandidateRow.referrer, host))))
 
 
 def _covered(table: Any, domain: str, host: str) -> ColumnElement[bool]:

@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Final, LiteralString
 
 from sqlalchemy import RowMapping, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.documents import Outcome
-from registry.store.engine import Driver, Row, decode
+from registry.store.engine import Row, decode
 from registry.store.feed import FeedRow
 from registry.store.records import ScoreRecord
+from registry.store.repository import Repository
 from registry.store.tables import ScoreRow
 
 _COLUMNS: Final = "url_hash, changed_at, url, outcome, reason, format, dialect, status, size, sha256"
@@ -63,11 +63,7 @@ class EarlierVersion:
     sha256: bytes
 
 
-class History:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self._driver = Driver(connection)
-
+class History(Repository):
     async def page(
         self, domain: str, host: str, *, before: tuple[datetime, bytes] | None, limit: int
     ) -> list[tuple[VersionRecord, EarlierVersion | None]]:
@@ -96,7 +92,7 @@ class History:
             .order_by(ScoreRow.scored_at.desc())
             .limit(1)
         )
-        row = (await self._connection.execute(statement)).first()
+        row = (await self._execute(statement)).first()
         return None if row is None else ScoreRecord(domain, host, row[0], row[1], row[2], decode(row[3]))
 
 
@@ -137,14 +133,11 @@ SELECT {_EVENTS} FROM latest JOIN changes USING (seq) ORDER BY seq DESC
 """)  # noqa: S608  (only our own text)
 
 
-class RecentEvents:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class RecentEvents(Repository):
     async def of_all(self, before: int, kinds: Collection[str] | None, *, limit: int) -> list[FeedRow]:
         """Return the events before a place, the latest first. Examine at most WINDOW places."""
         bound = {"before": before, "window": WINDOW, "kinds": _listed(kinds), "limit": limit}
-        return [_event(row) for row in (await self._connection.execute(_OF_ALL, bound)).mappings()]
+        return [_event(row) for row in (await self._execute(_OF_ALL, bound)).mappings()]
 
     async def of_hosts(
         self,
@@ -162,7 +155,7 @@ class RecentEvents:
             "before": before, "kinds": _listed(kinds), "domains": list(domains), "hosts": list(hosts), "below": below,
             "limit": limit,
         }  # fmt: skip
-        return [_event(row) for row in (await self._connection.execute(_OF_HOSTS, bound)).mappings()]
+        return [_event(row) for row in (await self._execute(_OF_HOSTS, bound)).mappings()]
 
 
 def _listed(kinds: Collection[str] | None) -> list[str] | None:

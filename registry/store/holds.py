@@ -7,14 +7,12 @@ from typing import Final, LiteralString, cast
 
 from sqlalchemy import delete, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.access.holds import UNLIMITED, Hold, HoldKind, Limits
-from registry.store.engine import Driver, listed
+from registry.store.engine import listed
+from registry.store.repository import AT_ONCE, Key, Repository, selected
 from registry.store.tables import BlockDayRow, ListingHoldRow
 from registry.store.values import clean
-
-Key = tuple[str, str]
 
 _OPT_OUT: Final = "opt_out"
 _OF: Final[LiteralString] = f"""
@@ -38,15 +36,12 @@ def withheld(row: LiteralString) -> LiteralString:
     )
 
 
-class Holds:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Holds(Repository):
     async def limits(self, domains: Collection[str]) -> dict[str, Limits]:
         """Return the limits on the hosts of each of these domains."""
         opted_out: dict[str, dict[str, str]] = {}
         holds: dict[str, list[Hold]] = {}
-        for domain, host, kind, below, actor, reason, since in await Driver(self._connection).rows(
+        for domain, host, kind, below, actor, reason, since in await self._driver.rows(
             _OF, {"domains": listed(domains)}
         ):
             if kind == _OPT_OUT:
@@ -64,14 +59,13 @@ class Holds:
         """Store a hold; return whether it is new. An existing hold keeps its first actor and reason."""
         row = asdict(hold) | {"actor": clean(hold.actor), "reason": clean(hold.reason)}
         statement = insert(ListingHoldRow).values(row).on_conflict_do_nothing().returning(ListingHoldRow.host)
-        return (await self._connection.execute(statement)).first() is not None
+        return (await self._execute(statement)).first() is not None
 
     async def remove(self, domain: str, host: str, kind: HoldKind) -> Hold | None:
         """Delete the hold of exactly this host; return it, or None."""
         row = ListingHoldRow
         statement = delete(row).where(row.domain == domain, row.host == host, row.kind == kind).returning(*_COLUMNS)
-        found = (await self._connection.execute(statement)).first()
-        return None if found is None else Hold(*found)
+        return await self._first(Hold, statement)
 
     async def page(self, after: tuple[str, str, str], kinds: Collection[HoldKind], *, limit: int) -> Sequence[Hold]:
         """Return holds of these kinds after `after`, ordered by domain, host and kind."""
@@ -82,7 +76,7 @@ class Holds:
             .order_by(row.domain, row.host, row.kind)
             .limit(limit)
         )
-        return [Hold(*found) for found in await self._connection.execute(statement)]
+        return await self._list(Hold, statement)
 
     async def keys(self, after: Key, *, limit: int) -> list[Key]:
         """Return the hosts with holds after `after`, ordered by (domain, host)."""
@@ -94,13 +88,11 @@ class Holds:
             .order_by(row.domain, row.host)
             .limit(limit)
         )
-        return [cast(Key, tuple(found)) for found in await self._connection.execute(statement)]
+        return [cast(Key, tuple(found)) for found in await self._execute(statement)]
 
 
-_COLUMNS: Final = tuple(getattr(ListingHoldRow, name) for name in Hold.__dataclass_fields__)
+_COLUMNS: Final = selected(ListingHoldRow, Hold)
 
-
-_AT_ONCE: Final = 1_000
 
 # Every process locks rows in the order of their blocks, so that two of them cannot deadlock.
 _ADD = text("""
@@ -118,22 +110,19 @@ DELETE FROM block_days WHERE (day, block) IN (
 _ASYNC_COMMIT = text("SET LOCAL synchronous_commit = off")
 
 
-class BlockTable:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class BlockTable(Repository):
     async def add(self, day: date, requests: Mapping[str, int]) -> dict[str, int]:
         """Add requests by block; return the sums of these blocks. Must be alone in its transaction."""
-        await self._connection.execute(_ASYNC_COMMIT)
+        await self._execute(_ASYNC_COMMIT)
         bound = {"day": day, "blocks": list(requests), "requests": list(requests.values())}
-        return dict((await self._connection.execute(_ADD, bound)).all())
+        return dict((await self._execute(_ADD, bound)).all())
 
     async def of(self, day: date, blocks: Collection[str]) -> dict[str, int]:
         """Return the sums of these blocks; leave out blocks without requests."""
         row = BlockDayRow
         statement = select(row.block, row.requests).where(row.day == day, row.block.in_(list(blocks)))
-        return dict((await self._connection.execute(statement)).all())
+        return dict((await self._execute(statement)).all())
 
     async def forget(self, before: date) -> None:
         """Delete some rows of earlier days."""
-        await self._connection.execute(_FORGET, {"day": before, "most": _AT_ONCE})
+        await self._execute(_FORGET, {"day": before, "most": AT_ONCE})

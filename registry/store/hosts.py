@@ -7,13 +7,12 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import func, or_, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.documents import Outcome
 from registry.core.scheduling.policy import DueReason
-from registry.store.bulk import many
-from registry.store.engine import Driver, Row, decode, listed, recordset
+from registry.store.engine import Row, decode, listed, recordset
 from registry.store.records import HostRecord
+from registry.store.repository import Repository, many
 from registry.store.tables import HostRow
 from registry.store.values import REASON_CHARS, clean, clean_json
 
@@ -61,11 +60,7 @@ _DUE_AS_NEW = text(
 )
 
 
-class Hosts:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self._driver = Driver(connection)
-
+class Hosts(Repository):
     async def add(self, hosts: Iterable[HostRecord]) -> int:
         """Insert new hosts and return their number. They are sorted, so that two writers cannot deadlock."""
         rows = [_row(host) for host in sorted(hosts, key=lambda host: (host.domain, host.host))]
@@ -90,7 +85,7 @@ class Hosts:
     async def unschedule(self, domain: str, host: str, why: DueReason = DueReason.OPTED_OUT) -> None:
         """Unschedule the host and all hosts below it."""
         below = or_(HostRow.host == host, HostRow.host.endswith("." + host, autoescape=True))
-        await self._connection.execute(
+        await self._execute(
             update(HostRow).where(HostRow.domain == domain, below).values(next_visit_at=None, next_visit_why=why)
         )
 
@@ -101,16 +96,16 @@ class Hosts:
 
     async def waiting_submitted(self, domain: str) -> tuple[int, int]:
         """Return the number of submitted sub-hosts that were never visited, and the last turn among them."""
-        number, last_turn = (await self._connection.execute(_WAITING_SUBMITTED, {"domain": domain})).one()
+        number, last_turn = (await self._execute(_WAITING_SUBMITTED, {"domain": domain})).one()
         return number, last_turn
 
     async def drop_waiting(self, domain: str, *, but: int) -> None:
         """Delete submitted sub-hosts that were never visited, the last turns first, until `but` are left."""
-        await self._connection.execute(_DROP_WAITING, {"domain": domain, "but": but})
+        await self._execute(_DROP_WAITING, {"domain": domain, "but": but})
 
     async def waiting_named(self, domains: Collection[str]) -> dict[tuple[str, bool], int]:
         """Return the number of never visited hosts that were not submitted, by domain and whether others named them."""
-        rows = await self._connection.execute(_WAITING_NAMED, {"domains": list(domains)})
+        rows = await self._execute(_WAITING_NAMED, {"domains": list(domains)})
         return {(domain, by_others): number for domain, number, by_others in rows}
 
     async def count_due(self, keys: Collection[tuple[str, str]], *, now: datetime) -> int:
@@ -118,12 +113,12 @@ class Hosts:
         statement = select(func.count()).where(
             tuple_(HostRow.domain, HostRow.host).in_(list(keys)), HostRow.next_visit_at <= now
         )
-        return (await self._connection.execute(statement)).scalar_one()
+        return await self._number(statement)
 
     async def outcomes(self) -> dict[str, int]:
         """Return the number of visited hosts by the outcome of their last visit."""
         statement = select(HostRow.outcome, func.count()).where(HostRow.outcome.is_not(None)).group_by(HostRow.outcome)
-        return {outcome: number for outcome, number in await self._connection.execute(statement) if outcome}
+        return {outcome: number for outcome, number in await self._execute(statement) if outcome}
 
 
 def _row(host: HostRecord) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from sqlalchemy import select, text, update
 from sqlalchemy.dialects.postgresql import distinct_on, insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.scheduling.jobs import JobRun, RunOutcome
 from registry.store.domains import LEASE_LOCKS, MAX_ATTEMPTS
 from registry.store.engine import decode
+from registry.store.repository import Repository
 from registry.store.tables import JobRunRow
 from registry.store.values import REASON_CHARS, clean_json, clean_or_none
 
@@ -59,33 +59,30 @@ class RunRecord:
         return JobRun(self.started_at, self.finished_at, self.outcome)
 
 
-class Jobs:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Jobs(Repository):
     async def last(self, job: str, *, limit: int = LAST_RUNS) -> list[RunRecord]:
         """Return the latest runs of a job, newest first."""
         row = JobRunRow
         statement = select(row.__table__).where(row.job == job).order_by(row.started_at.desc()).limit(limit)
-        return [_run(values) for values in (await self._connection.execute(statement)).mappings()]
+        return [_run(values) for values in (await self._execute(statement)).mappings()]
 
     async def latest(self) -> list[RunRecord]:
         """Return the latest run of each job that ever ran, by name."""
         row = JobRunRow
         statement = select(row.__table__).ext(distinct_on(row.job)).order_by(row.job, row.started_at.desc())
-        return [_run(values) for values in (await self._connection.execute(statement)).mappings()]
+        return [_run(values) for values in (await self._execute(statement)).mappings()]
 
     async def begin(self, job: str, *, now: datetime) -> None:
         """Record the start of a run; `now` identifies it. Only for the holder of the job's lock."""
         row = {"job": job, "started_at": now, "outcome": RunOutcome.RUNNING.value, "figures": {}}
         statement = insert(JobRunRow).on_conflict_do_update(index_elements=["job", "started_at"], set_=row)
-        await self._connection.execute(statement, row)
+        await self._execute(statement, row)
 
     async def end(self, run: RunRecord) -> None:
         """Record how the run that began at `run.started_at` ended."""
         row = JobRunRow
         statement = update(row).where(row.job == run.job, row.started_at == run.started_at)
-        await self._connection.execute(
+        await self._execute(
             statement.values(
                 finished_at=run.finished_at,
                 outcome=run.outcome.value,
@@ -98,28 +95,27 @@ class Jobs:
         """Mark runs still recorded as running as lost; return their number. Only for the holder of the job's lock."""
         row = JobRunRow
         statement = update(row).where(row.job == job, row.outcome == RunOutcome.RUNNING.value)
-        result = await self._connection.execute(
+        result = await self._execute(
             statement.values(outcome=RunOutcome.LOST.value, finished_at=now).returning(row.started_at)
         )
         return len(result.all())
 
     async def crawlers(self) -> int:
         """Return the number of crawling processes, which hold a lease lock."""
-        return int((await self._connection.execute(_CRAWLERS, {"locks": LEASE_LOCKS})).scalar_one())
+        return await self._number(_CRAWLERS, {"locks": LEASE_LOCKS})
 
     async def domains(self, after: str, *, limit: int) -> list[str]:
         """Return the names of domains after `after`, in order; begin with "" as `after`."""
-        return list((await self._connection.execute(_PAGE, {"after": after, "limit": limit})).scalars())
+        return await self._scalars(_PAGE, {"after": after, "limit": limit})
 
     async def bring(self, domains: Collection[str], *, before: datetime, now: datetime) -> int:
         """Make domains due that are not due although a host was due before `before`; return their number."""
         bound = {"domains": list(domains), "before": before, "now": now, "most": MAX_ATTEMPTS}
-        return (await self._connection.execute(_OVERDUE, bound)).rowcount
+        return await self._touched(_OVERDUE, bound)
 
     async def opted_out_but_shown(self, *, limit: int) -> list[tuple[str, str]]:
         """Return (domain, host) of opt-outs over a service that is still shown, in rows restored from a backup."""
-        rows = await self._connection.execute(_SHOWN_ALL_THE_SAME, {"limit": limit})
-        return [(domain, host) for domain, host in rows]
+        return await self._keys(_SHOWN_ALL_THE_SAME, {"limit": limit})
 
 
 def _run(values: Mapping[Any, Any]) -> RunRecord:

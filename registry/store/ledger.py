@@ -7,16 +7,14 @@ from typing import Any
 
 from sqlalchemy import RowMapping, select, text
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.evidence import DOWN, NOT_MEASURED
 from registry.core.model.documents import Outcome
 from registry.core.visiting.shares import Spent, Standing
-from registry.store.bulk import many
-from registry.store.engine import Driver, decode, listed
+from registry.store.engine import decode, listed
 from registry.store.records import ChangeRecord, VisitRecord
-from registry.store.tables import ChangeRow, VisitRow
-from registry.store.tables.ledger import ARRIVALS
+from registry.store.repository import Repository, many
+from registry.store.tables import ARRIVALS, ChangeRow, VisitRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
 # Exact, and as cheap for a host with a thousand visits as for a new one: only hosts visited since then are looked up,
@@ -43,11 +41,7 @@ WHERE v.started_at >= :since AND v.outcome <> ALL(:not_measured) GROUP BY v.host
 """)
 
 
-class Ledger:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self._driver = Driver(connection)
-
+class Ledger(Repository):
     async def add_visits(self, visits: Collection[VisitRecord]) -> None:
         """Insert visits without a check for duplicates: the fencing token of a lease prevents a second write."""
         if visits:
@@ -61,7 +55,7 @@ class Ledger:
             .order_by(VisitRow.started_at.desc())
             .limit(limit)
         )
-        return [_record(row) for row in (await self._connection.execute(statement)).mappings()]
+        return [_record(row) for row in (await self._execute(statement)).mappings()]
 
     async def spent(self, domains: Collection[str], *, since: datetime) -> dict[str, dict[Standing, Spent]]:
         """Return the requests sent to each domain since then, over all its hosts; leave out domains without visits."""
@@ -78,7 +72,7 @@ class Ledger:
             "domains": [domain for domain, _ in keys], "hosts": [host for _, host in keys], "since": since,
             "down": [outcome.value for outcome in DOWN], "not_measured": [outcome.value for outcome in NOT_MEASURED],
         }  # fmt: skip
-        return {host: (made, down) for host, made, down in await self._connection.execute(_CHECKS, bound)}
+        return {host: (made, down) for host, made, down in await self._execute(_CHECKS, bound)}
 
     async def add_changes(self, changes: Iterable[ChangeRecord]) -> None:
         """Insert events; `feed.sequence` gives them their places after the commit. Events of one host must be inserted
@@ -96,7 +90,7 @@ class Ledger:
         )
         return [
             ChangeRecord(change_domain, change_host, kind, at, decode(data))
-            for change_domain, change_host, kind, at, data in await self._connection.execute(statement)
+            for change_domain, change_host, kind, at, data in await self._execute(statement)
         ]
 
     async def announce(self, hosts: Collection[str]) -> None:
@@ -106,7 +100,7 @@ class Ledger:
         """
         if not hosts:
             return
-        await self._connection.execute(_ANNOUNCE, {"channel": RECORDED, "hosts": sorted(hosts)})
+        await self._execute(_ANNOUNCE, {"channel": RECORDED, "hosts": sorted(hosts)})
 
 
 RECORDED = "waypost_recorded"

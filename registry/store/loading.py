@@ -7,19 +7,17 @@ for an insert holds no lock on an existing row; a writer that waits for a lock d
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-import psycopg
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.reading.plain_text import line
 from registry.store.domains import MAX_ATTEMPTS
+from registry.store.repository import Repository
 
 REFERRER_CHARS: Final = 500
 
 _CREATE = text("CREATE TEMPORARY TABLE loaded (domain text, host text, ordinal bigint, referrer text) ON COMMIT DROP")
-_COPY = "COPY loaded FROM STDIN"
 
 # Opt-outs come first: if a host is blocked too, the reason is the wish of its site.
 _OPTED_OUT = text("""
@@ -83,11 +81,8 @@ class LoadCounts(NamedTuple):
     closed: list[tuple[str, str | None, str]]
 
 
-class Loading:
+class Loading(Repository):
     """Bulk inserts into `domains` and `hosts`; one call per transaction."""
-
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
 
     async def load(self, entries: Iterable[NamedHost], *, source: str, now: datetime, due: datetime) -> LoadCounts:
         """Add new domains and hosts, due at `due` plus `ordinal` microseconds. No host may occur twice."""
@@ -96,32 +91,25 @@ class Loading:
         closed = [
             (host, referrer, why)
             for statement in (_OPTED_OUT, _BLOCKED)  # guard: hold-blocked-seeds
-            for host, referrer, why in await self._connection.execute(statement)
+            for host, referrer, why in await self._execute(statement)
         ]
-        remaining = rows - len(closed) - await self._execute(_KNOWN)
+        remaining = rows - len(closed) - await self._touched(_KNOWN)
         if not remaining:
             return LoadCounts(0, 0, rows - len(closed), closed)
-        domains = await self._execute(_DOMAINS, **bound)
-        has_known_domains = domains < (await self._connection.execute(_DISTINCT)).scalar_one()
+        domains = await self._touched(_DOMAINS, bound)
+        has_known_domains = domains < await self._number(_DISTINCT)
         if has_known_domains:
-            await self._connection.execute(_LOCK)
-        hosts = await self._execute(_HOSTS, **bound)
+            await self._execute(_LOCK)
+        hosts = await self._touched(_HOSTS, bound)
         if has_known_domains:
-            await self._connection.execute(_SOONER, {"due": due, "now": now, "most": MAX_ATTEMPTS})
+            await self._execute(_SOONER, {"due": due, "now": now, "most": MAX_ATTEMPTS})
         return LoadCounts(domains, hosts, rows - len(closed) - hosts, closed)
-
-    async def _execute(self, statement: Any, **bound: Any) -> int:
-        return int((await self._connection.execute(statement, bound)).rowcount)
 
     async def _copy(self, entries: Iterable[NamedHost]) -> int:
         """Copy the rows and return their number. They form one block: the caller has them in memory anyway."""
         lines = [f"{entry.domain}\t{entry.host}\t{entry.ordinal}\t{_field(entry.referrer)}\n" for entry in entries]
-        await self._connection.execute(_CREATE)
-        raw = await self._connection.get_raw_connection()
-        driver = raw.driver_connection
-        assert isinstance(driver, psycopg.AsyncConnection)  # noqa: S101  (make_engine uses no other driver)
-        async with driver.cursor() as cursor, cursor.copy(_COPY) as copying:
-            await copying.write("".join(lines))
+        await self._execute(_CREATE)
+        await self._driver.copy_text("loaded", "".join(lines))
         return len(lines)
 
 

@@ -6,16 +6,13 @@ from datetime import datetime
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.store.bulk import columns_of, put_all
 from registry.store.claims import CANONICAL, OWNED_SINCE
-from registry.store.engine import Driver, decode, listed
+from registry.store.engine import decode, listed
 from registry.store.records import ListedMcpServer, McpServerQuery, McpServerRecord
+from registry.store.repository import Key, Repository, columns_of
 from registry.store.tables import McpLeftOutRow, McpServerRow
 from registry.store.values import clean, clean_json
-
-Key = tuple[str, str]
 
 _FIELDS: Final = tuple(McpServerRecord.__dataclass_fields__)
 _OVERWRITTEN: Final = columns_of(McpServerRow, "domain", "host", "name", "version")
@@ -42,11 +39,7 @@ DELETE FROM mcp_servers WHERE (domain, host, name, version) IN (
 """)
 
 
-class McpServers:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self._driver = Driver(connection)
-
+class McpServers(Repository):
     async def of(self, domains: Collection[str]) -> tuple[dict[Key, list[McpServerRecord]], dict[Key, str]]:
         """Return the rows of these domains by (domain, host), also deleted ones, and why services have no record.
 
@@ -65,7 +58,7 @@ class McpServers:
         values = [
             {**asdict(row), "server": clean_json(row.server, 32_768), "notes": clean_json(row.notes)} for row in rows
         ]
-        await put_all(self._connection, McpServerRow, values, overwrite=_OVERWRITTEN)
+        await self._put_all(McpServerRow, values, overwrite=_OVERWRITTEN)
 
     async def put_left_out(self, reasons: Mapping[Key, str | None]) -> None:
         """Store why services have no record; None if they have one, or are not MCP servers."""
@@ -76,9 +69,9 @@ class McpServers:
                 " (SELECT * FROM unnest(CAST(:domains AS text[]), CAST(:hosts AS text[])))"
             )
             bound = {"domains": [domain for domain, _ in gone], "hosts": [host for _, host in gone]}
-            await self._connection.execute(statement, bound)
+            await self._execute(statement, bound)
         rows = [{"domain": key[0], "host": key[1], "reason": reason} for key, reason in reasons.items() if reason]
-        await put_all(self._connection, McpLeftOutRow, rows, overwrite=("reason",))
+        await self._put_all(McpLeftOutRow, rows, overwrite=("reason",))
 
     async def page(self, query: McpServerQuery) -> list[ListedMcpServer]:
         """Return the rows in the order of name and version, compared as bytes."""
@@ -115,7 +108,7 @@ class McpServers:
 
     async def prune(self, before: datetime, *, most: int) -> int:
         """Delete at most `most` rows that have been deleted since before then; return their number."""
-        return (await self._connection.execute(_PRUNE, {"before": before, "most": most})).rowcount
+        return await self._touched(_PRUNE, {"before": before, "most": most})
 
     async def _rows(self, statement: LiteralString, bound: dict[str, Any]) -> list[ListedMcpServer]:
         return [_listed(row) for row in await self._driver.rows(statement, bound)]

@@ -7,11 +7,10 @@ from typing import Any, Final, Literal
 
 from sqlalchemy import delete, func, or_, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.store.bulk import many
 from registry.store.candidates import REPORTED
 from registry.store.engine import decode
+from registry.store.repository import Key, Repository, many
 from registry.store.tables import (
     CapabilityRow,
     ClaimRow,
@@ -26,7 +25,6 @@ from registry.store.tables import (
 )
 from registry.store.values import clean
 
-Key = tuple[str, str]
 Phase = Literal["loading", "following"]
 
 ORIGIN, ORIGIN_BLOCK = REPORTED
@@ -67,41 +65,34 @@ class MirroredRecord:
     robots: str | None = field(default=None)
 
 
-class Mirroring:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Mirroring(Repository):
     async def lock(self) -> None:
         """Lock out other processes that apply records, until this transaction ends."""
-        await self._connection.execute(_LOCK)
+        await self._execute(_LOCK)
 
     async def get(self) -> MirrorRecord | None:
         """Return the progress of this mirror; None if the database is not a mirror."""
         columns = [getattr(MirrorRow, name) for name in MirrorRecord.__dataclass_fields__]
-        row = (await self._connection.execute(select(*columns))).mappings().first()
+        row = (await self._execute(select(*columns))).mappings().first()
         return None if row is None else MirrorRecord(**{**row, "manifest": decode(row["manifest"])})
 
     async def put(self, mirror: MirrorRecord) -> None:
         values = {**asdict(mirror), "id": 1}
-        statement = insert(MirrorRow).values(values)
-        await self._connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
+        await self._replace(MirrorRow, values)
 
     async def of(self, keys: Collection[Key]) -> dict[str, MirroredRecord]:
         """Return by host the origin's latest record."""
         columns = [getattr(MirroredRow, name) for name in MirroredRecord.__dataclass_fields__]
         key = tuple_(MirroredRow.domain, MirroredRow.host)
-        rows = await self._connection.execute(select(*columns).where(key.in_(list(keys))))
+        rows = await self._execute(select(*columns).where(key.in_(list(keys))))
         return {row.host: MirroredRecord(**row._mapping) for row in rows}
 
     async def note(self, records: Iterable[MirroredRecord]) -> None:
         rows = [asdict(record) | {"reason": clean(record.reason, 200)} for record in records]
         statement = insert(MirroredRow)
         overwritten = {name: statement.excluded[name] for name in ("state", "reason", "sequence", "snapshot", "robots")}
-        await many(
-            self._connection,
-            statement.on_conflict_do_update(index_elements=["domain", "host"], set_=overwritten),
-            sorted(rows, key=lambda row: (row["domain"], row["host"])),
-        )
+        statement = statement.on_conflict_do_update(index_elements=["domain", "host"], set_=overwritten)
+        await many(self._connection, statement, sorted(rows, key=lambda row: (row["domain"], row["host"])))
 
     async def outdated(self, *, snapshot: str, until: int, limit: int) -> list[Key]:
         """Return hosts that are missing from the dump `snapshot` and have no record newer than `until`."""
@@ -110,39 +101,32 @@ class Mirroring:
             .where(MirroredRow.snapshot != snapshot, MirroredRow.sequence <= until)
             .limit(limit)
         )
-        return [(domain, host) for domain, host in await self._connection.execute(statement)]
+        return await self._keys(statement)
 
     async def drop(self, keys: Sequence[Key]) -> None:
         """Delete all stored rows of these hosts, also their mirror state and opt-outs reported by the origin."""
         await self.clear(keys)
         await self.end_opt_outs(keys)
-        key = tuple_(MirroredRow.domain, MirroredRow.host)
-        await self._connection.execute(delete(MirroredRow).where(key.in_(list(keys))))
+        await self._delete((MirroredRow,), keys)
 
     async def clear(self, keys: Sequence[Key]) -> None:
         """Delete the services of these hosts with everything that belongs to them."""
-        for table in _OF_A_HOST if keys else ():
-            await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(list(keys))))
+        await self._delete(_OF_A_HOST, keys)
 
     async def clear_details(self, keys: Sequence[Key]) -> None:
         """Delete scores and documents of these hosts, which are going to be written again."""
-        for table in (ScoreRow, DocumentRow) if keys else ():
-            await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(list(keys))))
+        await self._delete((ScoreRow, DocumentRow), keys)
 
     async def below(self, domain: str, host: str) -> list[str]:
         """Return the hosts with services that are `host` or below it."""
         is_below = (ServiceRow.host == host) | ServiceRow.host.endswith("." + host, autoescape=True)
-        return list(
-            (
-                await self._connection.execute(select(ServiceRow.host).where(ServiceRow.domain == domain, is_below))
-            ).scalars()
-        )
+        return await self._scalars(select(ServiceRow.host).where(ServiceRow.domain == domain, is_below))
 
     async def end_opt_outs(self, keys: Sequence[Key]) -> None:
         """Delete the opt-outs of exactly these hosts that the origin reported."""
         if keys:
             key = tuple_(OptOutRow.domain, OptOutRow.host)
-            await self._connection.execute(delete(OptOutRow).where(key.in_(list(keys)), OptOutRow.how.in_(REPORTED)))
+            await self._execute(delete(OptOutRow).where(key.in_(list(keys)), OptOutRow.how.in_(REPORTED)))
 
     async def has_own_entries(self) -> bool:
         """Return whether there are services that no origin reported, or owners: a registry that crawls is not a
@@ -152,15 +136,15 @@ class Mirroring:
         )
         services = select(ServiceRow.host).where(~is_mirrored.exists())
         owners = select(ClaimRow.id).where(ClaimRow.proven_at.is_not(None), ClaimRow.ended_at.is_(None))
-        return bool((await self._connection.execute(select(or_(services.exists(), owners.exists())))).scalar_one())
+        return bool((await self._execute(select(or_(services.exists(), owners.exists())))).scalar_one())
 
     async def counts(self) -> dict[str, int]:
         """Return the number of hosts by state."""
         statement = select(MirroredRow.state, func.count()).group_by(MirroredRow.state)
-        return {row[0]: row[1] for row in await self._connection.execute(statement)}
+        return {row[0]: row[1] for row in await self._execute(statement)}
 
     async def refused(self, *, limit: int) -> list[MirroredRecord]:
         """Return hosts whose record was refused, with the reason."""
         columns = [getattr(MirroredRow, name) for name in MirroredRecord.__dataclass_fields__]
         statement = select(*columns).where(MirroredRow.state == "refused").order_by(MirroredRow.host).limit(limit)
-        return [MirroredRecord(**row._mapping) for row in await self._connection.execute(statement)]
+        return [MirroredRecord(**row._mapping) for row in await self._execute(statement)]

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from sqlalchemy import func, select, text
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.records import OptOutRequestRecord
+from registry.store.repository import Repository, selected
 from registry.store.tables import OptOutRequestRow
 
 OPERATOR: Final = "operator"
@@ -62,29 +62,25 @@ WHERE domain = :domain AND host = :host AND asked_at = :asked_at AND checked_at 
 _ERASE_CLIENTS = text("UPDATE opt_out_requests SET client = NULL WHERE client IS NOT NULL AND asked_at < :before")
 
 
-class OptOutRequests:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class OptOutRequests(Repository):
     async def get(self, domain: str, host: str) -> OptOutRequestRecord | None:
         """Return the latest request of the host."""
         statement = select(*_COLUMNS).where(OptOutRequestRow.domain == domain, OptOutRequestRow.host == host)
-        row = (await self._connection.execute(statement)).first()
-        return None if row is None else OptOutRequestRecord(*row)
+        return await self._first(OptOutRequestRecord, statement)
 
     async def invented(self, domain: str, *, but: str, since: datetime) -> int:
         """Return the number of hosts of the domain, other than `but`, with requests since then that may be invented.
 
         The apex, `www.` and visited hosts cannot be invented and are not counted.
         """
-        result = await self._connection.execute(_INVENTED, {"domain": domain, "but": but, "since": since})
+        result = await self._execute(_INVENTED, {"domain": domain, "but": but, "since": since})
         return int(result.scalar_one())
 
     async def open_of(self, client: str) -> int:
         """Return how many open requests a client has."""
         row = OptOutRequestRow
         statement = select(func.count()).where(row.client == client, row.checked_at.is_(None))
-        return (await self._connection.execute(statement)).scalar_one()
+        return await self._number(statement)
 
     async def add(self, request: OptOutRequestRecord, *, client: str) -> None:
         """Store a request; it replaces an earlier closed request of the host, never an open one."""
@@ -93,13 +89,12 @@ class OptOutRequests:
         settled = OptOutRequestRow.checked_at.is_not(None)
         # guard: opt-out-owner
         statement = statement.on_conflict_do_update(index_elements=["domain", "host"], set_=values, where=settled)
-        await self._connection.execute(statement)
+        await self._execute(statement)
 
     async def put_claimed(self, request: OptOutRequestRecord, *, until: datetime) -> None:
         """Store a request of an operator as claimed by the caller; it replaces any earlier one of the host."""
         values = await self._values(request, OPERATOR, until)
-        statement = insert(OptOutRequestRow).values(values)
-        await self._connection.execute(statement.on_conflict_do_update(index_elements=["domain", "host"], set_=values))
+        await self._replace(OptOutRequestRow, values)
 
     async def claim(self, *, limit: int, per_client: int, now: datetime, until: datetime) -> list[OptOutRequestRecord]:
         """Claim at most `limit` open requests until then and return them, in no particular order.
@@ -109,22 +104,22 @@ class OptOutRequests:
         unless their claim expired.
         """
         bound = {"limit": limit, "per_client": per_client, "now": now, "until": until, "operator": OPERATOR}
-        return [OptOutRequestRecord(*row) for row in await self._connection.execute(_CLAIM, bound)]
+        return await self._list(OptOutRequestRecord, _CLAIM, bound)
 
     async def settle(self, request: OptOutRequestRecord, verdict: str, *, now: datetime) -> None:
         """Record the verdict and erase the client, unless the request has a verdict or was replaced meanwhile."""
         bound = {"now": now, "verdict": verdict, "domain": request.domain, "host": request.host}
-        await self._connection.execute(_SETTLE, {**bound, "asked_at": request.asked_at})
+        await self._execute(_SETTLE, {**bound, "asked_at": request.asked_at})
 
     async def erase_clients(self, *, before: datetime) -> None:
         """Erase the clients of requests made before then."""
-        await self._connection.execute(_ERASE_CLIENTS, {"before": before})
+        await self._execute(_ERASE_CLIENTS, {"before": before})
 
     async def _values(
         self, request: OptOutRequestRecord, client: str, claimed_until: datetime | None
     ) -> dict[str, Any]:
-        queue_round = (await self._connection.execute(_ROUND, {"client": client})).scalar_one()
+        queue_round = (await self._execute(_ROUND, {"client": client})).scalar_one()
         return asdict(request) | {"client": client, "claimed_until": claimed_until, "round": queue_round}
 
 
-_COLUMNS = tuple(getattr(OptOutRequestRow, name) for name in OptOutRequestRecord.__dataclass_fields__)
+_COLUMNS = selected(OptOutRequestRow, OptOutRequestRecord)

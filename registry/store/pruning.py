@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import TextClause, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.scheduling.jobs import Horizon
+from registry.store.repository import Repository
 
 MAX_ROWS: Final = 5_000
 """Maximum number of rows that one statement deletes."""
@@ -126,20 +126,17 @@ WHERE r.job = old.job AND r.started_at = old.started_at
 """)
 
 
-class Pruning:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Pruning(Repository):
     async def old(self, table: str, domains: Collection[str], horizon: Horizon) -> int:
         """Delete at most MAX_ROWS rows of one table of OF_DOMAINS; return their number."""
-        return await self._run(OF_DOMAINS[table], _bound(domains, horizon))
+        return await self._touched(OF_DOMAINS[table], _bound(domains, horizon))
 
     async def with_orphans(self, domains: Collection[str], horizon: Horizon) -> dict[str, list[str]]:
         """Return by table the domains that seem to have orphaned rows. Check without a lock; `idle` checks again."""
         found = {}
         for table, (alias, _, condition) in _UNDER_LOCK.items():
             statement = text(f"SELECT DISTINCT {alias}.domain {condition} ORDER BY 1")
-            rows = await self._connection.execute(statement, _bound(domains, horizon))
+            rows = await self._execute(statement, _bound(domains, horizon))
             if orphaned := list(rows.scalars()):
                 found[table] = orphaned
         return found
@@ -149,13 +146,10 @@ class Pruning:
         alias, key, condition = _UNDER_LOCK[table]
         columns = ", ".join(f"{alias}.{column}" for column in key.split(", "))
         statement = text(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {columns} {condition} LIMIT {MAX_ROWS})")  # noqa: S608  (only our own names)
-        return await self._run(statement, _bound(domains, horizon))
+        return await self._touched(statement, _bound(domains, horizon))
 
     async def job_runs(self, before: datetime, *, keep: int) -> int:
-        return await self._run(_JOB_RUNS, {"before": before, "keep": keep, "most": MAX_ROWS})
-
-    async def _run(self, statement: TextClause, bound: Mapping[str, Any]) -> int:
-        return (await self._connection.execute(statement, dict(bound))).rowcount
+        return await self._touched(_JOB_RUNS, {"before": before, "keep": keep, "most": MAX_ROWS})
 
 
 def _bound(domains: Collection[str], horizon: Horizon) -> dict[str, Any]:

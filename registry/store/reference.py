@@ -5,8 +5,8 @@ from datetime import datetime
 
 from sqlalchemy import select, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.store.repository import Repository
 from registry.store.tables import ReferenceRow
 from registry.store.values import clean_or_none
 
@@ -25,27 +25,22 @@ class ReferenceRecord:
     checked_at: datetime
 
 
-class References:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class References(Repository):
     async def versions(self) -> dict[str, bytes]:
         """Return the sha256 of each stored body, by name."""
-        rows = await self._connection.execute(select(ReferenceRow.name, ReferenceRow.sha256))
+        rows = await self._execute(select(ReferenceRow.name, ReferenceRow.sha256))
         return dict(rows.all())
 
     async def get(self, name: str) -> ReferenceRecord | None:
         statement = select(ReferenceRow.__table__).where(ReferenceRow.name == name)
-        row = (await self._connection.execute(statement)).mappings().first()
+        row = (await self._execute(statement)).mappings().first()
         return ReferenceRecord(**row) if row else None
 
     async def put(self, record: ReferenceRecord) -> None:
         row = {name: getattr(record, name) for name in ReferenceRecord.__dataclass_fields__}
         row |= {"etag": clean_or_none(record.etag), "last_modified": clean_or_none(record.last_modified)}
-        await self._connection.execute(
-            insert(ReferenceRow).on_conflict_do_update(index_elements=["name"], set_=row), row
-        )
+        await self._execute(insert(ReferenceRow).on_conflict_do_update(index_elements=["name"], set_=row), row)
 
     async def checked(self, name: str, *, now: datetime) -> None:
         """Record that the publisher confirmed the stored body as current."""
-        await self._connection.execute(update(ReferenceRow).where(ReferenceRow.name == name).values(checked_at=now))
+        await self._execute(update(ReferenceRow).where(ReferenceRow.name == name).values(checked_at=now))

@@ -9,18 +9,16 @@ from typing import Final
 from uuid import UUID
 
 from sqlalchemy import select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.names.opt_out import is_covered
-from registry.store.bulk import columns_of
+from registry.store.repository import Key as Key
+from registry.store.repository import Repository, columns_of
 from registry.store.tables import (
     DomainRow,
     HostRow,
     ListingHoldRow,
     OptOutRow,
 )
-
-Key = tuple[str, str]
 
 MOVED: Final = {
     "hosts": ((), "last_visit_at"),
@@ -75,10 +73,7 @@ WHERE d.domain = :here AND NOT EXISTS (SELECT FROM hosts h WHERE h.domain = d.do
 """)
 
 
-class Rehoming:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Rehoming(Repository):
     async def hosts(self, after: Key, *, limit: int) -> list[Key]:
         """Return hosts after `after`, ordered by (domain, host); begin with ("", "") as `after`."""
         return await self._page(HostRow, after, limit)
@@ -92,7 +87,7 @@ class Rehoming:
         statement = select(row.domain, row.lease_token).where(
             row.domain.in_(list(domains)), row.lease_token.is_not(None)
         )
-        return {domain: token for domain, token in await self._connection.execute(statement) if token}
+        return {domain: token for domain, token in await self._execute(statement) if token}
 
     async def move(self, host: str, *, old_domain: str, new_domain: str) -> None:
         """Move all rows of the host. The service's listing names the old domain until it is recomputed."""
@@ -103,7 +98,7 @@ class Rehoming:
             for sql in _statements(table, key, freshness_column)
         ]
         for statement in (*moves, _BODIES, _CHANGES, _NOTES):
-            await self._connection.execute(statement, bound)
+            await self._execute(statement, bound)
 
     async def copy_opt_outs(self, host: str, *, old_domain: str, new_domain: str, opted_out: Collection[str]) -> None:
         """Copy opt-outs to the new domain: for hosts below it each, for the host itself any that covers it."""
@@ -121,7 +116,7 @@ class Rehoming:
 
     async def settle(self, old_domain: str) -> None:
         """Unschedule the domain if it has no hosts left; keep its row."""
-        await self._connection.execute(_UNSCHEDULE_EMPTY, {"here": old_domain})
+        await self._execute(_UNSCHEDULE_EMPTY, {"here": old_domain})
 
     async def _copy(
         self, table: str, columns: Sequence[str], covering: str, covered: str, old_domain: str, new_domain: str
@@ -131,15 +126,14 @@ class Rehoming:
             f" FROM {table} WHERE domain = :here AND host = :covering ON CONFLICT DO NOTHING"
         )
         bound = {"there": new_domain, "covered": covered, "here": old_domain, "covering": covering}
-        await self._connection.execute(text(statement), bound)
+        await self._execute(text(statement), bound)
 
     async def _page(self, table: type[HostRow] | type[OptOutRow], after: Key, limit: int) -> list[Key]:
         statement = text(
             f"SELECT domain, host FROM {table.__tablename__} WHERE (domain, host) > (:domain, :host)"  # noqa: S608  (only our own names)
             " ORDER BY domain, host LIMIT :limit"
         )
-        rows = await self._connection.execute(statement, {"domain": after[0], "host": after[1], "limit": limit})
-        return [(domain, host) for domain, host in rows]
+        return await self._keys(statement, {"domain": after[0], "host": after[1], "limit": limit})
 
 
 def _statements(table: str, key: tuple[str, ...], freshness_column: str | None) -> list[str]:

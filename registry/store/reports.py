@@ -8,9 +8,9 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.reports import ANSWER_CHARS, OPEN_STATES, REASON_CHARS
+from registry.store.repository import Repository
 from registry.store.submissions import SubmissionCount
 from registry.store.tables import FilingRow, ReportRow
 from registry.store.values import clean
@@ -53,24 +53,21 @@ UPDATE report_filings SET client = NULL WHERE client IS NOT NULL AND filed_at <=
 """)
 
 
-class ReportTable:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class ReportTable(Repository):
     async def add(self, report: ReportRecord) -> None:
         row = {name: getattr(report, name) for name in _FIELDS}
-        await self._connection.execute(insert(ReportRow).values({**row, "answer": clean(report.answer, ANSWER_CHARS)}))
+        await self._execute(insert(ReportRow).values({**row, "answer": clean(report.answer, ANSWER_CHARS)}))
 
     async def add_filing(self, filing: FilingRecord, *, client: str) -> None:
         row = {name: getattr(filing, name) for name in _FILING_FIELDS}
         values = {**row, "reason": clean(filing.reason, REASON_CHARS), "client": client}
-        await self._connection.execute(insert(FilingRow).values(values))
+        await self._execute(insert(FilingRow).values(values))
 
     async def count_filing(self, report: ReportRecord) -> None:
         """Increment the report count; do not store the filing."""
         row = ReportRow
         statement = update(row).where(row.domain == report.domain, row.host == report.host, row.id == report.id)
-        await self._connection.execute(statement.values(further_filings=row.further_filings + 1))
+        await self._execute(statement.values(further_filings=row.further_filings + 1))
 
     async def open_of(self, domain: str, host: str, code: str) -> ReportRecord | None:
         """Return the undecided report of the host for this reason."""
@@ -96,8 +93,7 @@ class ReportTable:
     async def filing(self, token: str) -> FilingRecord | None:
         """Return the filing whose token has this id."""
         statement = select(*_FILING_COLUMNS).where(FilingRow.id == token)
-        row = (await self._connection.execute(statement)).first()
-        return None if row is None else FilingRecord(*row)
+        return await self._first(FilingRecord, statement)
 
     async def texts(self, reports: Sequence[ReportRecord], *, most: int) -> dict[UUID, list[str]]:
         """Return the first `most` texts of each report, by its id."""
@@ -109,7 +105,7 @@ class ReportTable:
         )
         statement = select(numbered.c.report, numbered.c.reason).where(numbered.c.place <= most)
         found: dict[UUID, list[str]] = {report.id: [] for report in reports}
-        for report, reason in await self._connection.execute(statement.order_by(numbered.c.report, numbered.c.place)):
+        for report, reason in await self._execute(statement.order_by(numbered.c.report, numbered.c.place)):
             found[report].append(reason)
         return found
 
@@ -119,21 +115,21 @@ class ReportTable:
         statement = select(row.id).where(
             row.domain == report.domain, row.host == report.host, row.report == report.id, row.client == client
         )
-        return (await self._connection.execute(statement.limit(1))).first() is not None
+        return (await self._execute(statement.limit(1))).first() is not None
 
     async def resolve(self, report: ReportRecord, state: str, answer: str, *, now: datetime) -> None:
         row = ReportRow
         of_report = (row.domain == report.domain, row.host == report.host, row.id == report.id)
         values = {"state": state, "answer": clean(answer, ANSWER_CHARS), "updated_at": now}
-        await self._connection.execute(update(row).where(*of_report).values(values))
+        await self._execute(update(row).where(*of_report).values(values))
 
     async def of_client(self, client: str, *, since: datetime) -> SubmissionCount:
         """Count the client's filings since then."""
-        return SubmissionCount(*(await self._connection.execute(_OF_CLIENT, {"client": client, "since": since})).one())
+        return await self._one(SubmissionCount, _OF_CLIENT, {"client": client, "since": since})
 
     async def erase_clients(self, *, before: datetime) -> int:
         """Erase the clients of filings made before then."""
-        return (await self._connection.execute(_ERASE_CLIENTS, {"before": before})).rowcount
+        return await self._touched(_ERASE_CLIENTS, {"before": before})
 
     async def _select(self, *conditions: ColumnElement[bool], limit: int) -> list[ReportRecord]:
         row = ReportRow
@@ -148,7 +144,7 @@ class ReportTable:
             .order_by(row.id.desc())
             .limit(limit)
         )
-        return [ReportRecord(*tuple(values)) for values in await self._connection.execute(statement)]
+        return [ReportRecord(*tuple(values)) for values in await self._execute(statement)]
 
 
 _FIELDS: Final = tuple(name for name in ReportRecord.__dataclass_fields__ if name != "filings")

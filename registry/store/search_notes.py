@@ -17,11 +17,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.orm import aliased
 
 from registry.core.model.listing import Listing
-from registry.store.bulk import many
 from registry.store.engine import decode
 from registry.store.records import listing_from_json
-from registry.store.tables import OwnerSettingRow, SearchDirtyRow, SearchTargetRow, ServiceRow
-from registry.store.tables.services import DIRTY_VERSIONS
+from registry.store.repository import many
+from registry.store.tables import DIRTY_VERSIONS, OwnerSettingRow, SearchDirtyRow, SearchTargetRow, ServiceRow
 
 Key = tuple[str, str]
 

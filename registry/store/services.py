@@ -7,12 +7,10 @@ from typing import Any, Final, LiteralString, NamedTuple
 
 from sqlalchemy import RowMapping, bindparam, case, delete, or_, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.changes.versions import capability_fingerprint
 from registry.core.model.listing import Listing
-from registry.store.bulk import columns_of, many, put_all
-from registry.store.engine import Driver, decode, listed
+from registry.store.engine import decode, listed
 from registry.store.records import (
     CapabilityRecord,
     FindingRecord,
@@ -22,10 +20,9 @@ from registry.store.records import (
     listing_to_json,
     trust_to_json,
 )
+from registry.store.repository import Key, Repository, columns_of, many
 from registry.store.tables import CapabilityRow, FindingRow, ScoreRow, ServiceRow
 from registry.store.values import clean, clean_or_none, key_name
-
-Key = tuple[str, str]
 
 MAX_FINDINGS = 2_000
 
@@ -58,11 +55,7 @@ _STAMP = text(
 ).bindparams(bindparam("listing", type_=JSONB))
 
 
-class Services:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self._driver = Driver(connection)
-
+class Services(Repository):
     async def of(self, domains: Collection[str]) -> dict[str, ServiceRecord]:
         """Return services by host, also hidden ones. Leave out an undecodable row: it is about to be rewritten."""
         found = {}
@@ -75,12 +68,11 @@ class Services:
         return found
 
     async def put(self, services: Iterable[ServiceRecord]) -> None:
-        await put_all(self._connection, ServiceRow, [_row(service) for service in services], overwrite=_OVERWRITTEN)
+        await self._put_all(ServiceRow, [_row(service) for service in services], overwrite=_OVERWRITTEN)
 
     async def remove(self, keys: Sequence[Key]) -> None:
         """Delete services with their capabilities and findings. Their scores are kept as history."""
-        for table in (ServiceRow, CapabilityRow, FindingRow):
-            await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(list(keys))))
+        await self._delete((ServiceRow, CapabilityRow, FindingRow), keys)
 
     async def unseen(self, after: Key, *, before: datetime, limit: int) -> list[Key]:
         """Return shown services after `after`, last seen before `before` and without an event that they are stale;
@@ -98,18 +90,18 @@ class Services:
             .values(hidden=True)
             .returning(ServiceRow.host)
         )
-        return sorted((await self._connection.execute(statement)).scalars())
+        return sorted(await self._scalars(statement))
 
     async def hidden(self, domain: str) -> list[str]:
         """Return the hosts of the domain with hidden services."""
         statement = select(ServiceRow.host).where(ServiceRow.domain == domain, ServiceRow.hidden)
-        return sorted((await self._connection.execute(statement)).scalars())
+        return sorted(await self._scalars(statement))
 
     async def show(self, domain: str, hosts: Collection[str]) -> None:
         """Show hidden services as they are stored. The caller has checked that they are not covered by a hold or
         opt-out."""
         shown = update(ServiceRow).where(ServiceRow.domain == domain, ServiceRow.host.in_(list(hosts)))
-        await self._connection.execute(shown.values(hidden=False))
+        await self._execute(shown.values(hidden=False))
 
     async def capabilities(self, keys: Collection[Key]) -> dict[Key, dict[str, Any]]:
         """Return the capabilities of each service by name, in order, without details. Leave out undecodable ones, which
@@ -136,11 +128,11 @@ class Services:
             for (domain, host), host_capabilities in capabilities.items()
             for position, capability in enumerate(host_capabilities)
         ]
-        await put_all(self._connection, CapabilityRow, rows)
+        await self._put_all(CapabilityRow, rows)
 
     async def replace_findings(self, findings: Mapping[Key, Sequence[FindingRecord]]) -> None:
         """Replace all findings of each host, keeping at most MAX_FINDINGS: more would explain nothing new."""
-        await self._clear(FindingRow, findings)
+        await self._delete((FindingRow,), list(findings))
         rows = [
             {"domain": domain, "host": host, "ordinal": ordinal, "reason": finding.reason}
             | {
@@ -151,11 +143,11 @@ class Services:
             for (domain, host), host_findings in findings.items()
             for ordinal, finding in enumerate(host_findings[:MAX_FINDINGS])
         ]
-        await put_all(self._connection, FindingRow, rows)
+        await self._put_all(FindingRow, rows)
 
     async def add_scores(self, scores: Iterable[ScoreRecord]) -> None:
         rows = [{name: getattr(score, name) for name in _SCORE} for score in scores]
-        await put_all(self._connection, ScoreRow, rows, overwrite=("value", "rubric_version", "breakdown"))
+        await self._put_all(ScoreRow, rows, overwrite=("value", "rubric_version", "breakdown"))
 
     async def last_score(self, domain: str, host: str) -> ScoreRecord | None:
         statement = (
@@ -164,7 +156,7 @@ class Services:
             .order_by(ScoreRow.scored_at.desc())
             .limit(1)
         )
-        row = (await self._connection.execute(statement)).mappings().first()
+        row = (await self._execute(statement)).mappings().first()
         return ScoreRecord(**{**row, "breakdown": decode(row["breakdown"])}) if row else None
 
     async def stamp(self, services: Sequence[ServiceRecord]) -> None:
@@ -185,12 +177,8 @@ class Services:
         )
         return {
             (domain, host, name): _Dates(digest or _digest(data), first_seen_at, changed_at)
-            for domain, host, name, digest, first_seen_at, changed_at, data in await self._connection.execute(statement)
+            for domain, host, name, digest, first_seen_at, changed_at, data in await self._execute(statement)
         }
-
-    async def _clear(self, table: type[FindingRow], keys: Iterable[Key]) -> None:
-        if keys := list(keys):
-            await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(keys)))
 
 
 class _Dates(NamedTuple):

@@ -8,12 +8,10 @@ from uuid import UUID
 
 from sqlalchemy import delete, select, text, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.engine import decode
+from registry.store.repository import AT_ONCE, Repository
 from registry.store.tables import SubmissionListRow, SubmittedHostRow
-
-_AT_ONCE: Final = 1_000
 
 State = Literal["waiting", "visiting", "listed", "not_listed", "opted_out", "dropped"]
 
@@ -80,16 +78,13 @@ class HostState:
     state: State
 
 
-class SubmissionLists:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class SubmissionLists(Repository):
     async def get(self, list_id: UUID) -> SubmissionListRecord | None:
-        return await self._one(SubmissionListRow.id == list_id)
+        return await self._found(SubmissionListRow.id == list_id)
 
     async def of_key(self, client: str, key: str) -> SubmissionListRecord | None:
         """Return the list that the client submitted with this Idempotency-Key."""
-        return await self._one((SubmissionListRow.client == client) & (SubmissionListRow.key == key))
+        return await self._found((SubmissionListRow.client == client) & (SubmissionListRow.key == key))
 
     async def add(self, record: SubmissionListRecord, *, client: str | None, key: str | None) -> bool:
         """Store a list whose hosts are not queued yet. Return False if the client has used this key already."""
@@ -98,13 +93,13 @@ class SubmissionLists:
             "body_sha256": record.body_sha256, "refused": record.refused,
         }  # fmt: skip
         statement = insert(SubmissionListRow).values(row).on_conflict_do_nothing().returning(SubmissionListRow.id)
-        return (await self._connection.execute(statement)).first() is not None
+        return (await self._execute(statement)).first() is not None
 
     async def take_over(self, list_id: UUID, *, asked_before: datetime, now: datetime) -> bool:
         """Resume a list whose worker died. Return False if another process has resumed it."""
         row = SubmissionListRow
         statement = update(row).where(row.id == list_id, row.done_at.is_(None), row.asked_at <= asked_before)
-        return (await self._connection.execute(statement.values(asked_at=now))).rowcount == 1
+        return await self._touched(statement.values(asked_at=now)) == 1
 
     async def add_hosts(self, hosts: Sequence[SubmittedHostRecord]) -> None:
         if hosts:
@@ -112,38 +107,38 @@ class SubmissionLists:
                 {"domain": one.domain, "host": one.host, "list": one.list, "index": one.index, "state": one.state}
                 for one in hosts
             ]
-            await self._connection.execute(insert(SubmittedHostRow).on_conflict_do_nothing(), rows)
+            await self._execute(insert(SubmittedHostRow).on_conflict_do_nothing(), rows)
 
     async def finish(self, list_id: UUID, refused: Sequence[dict[str, Any]], *, now: datetime) -> None:
         row = SubmissionListRow
-        await self._connection.execute(update(row).where(row.id == list_id).values(refused=list(refused), done_at=now))
+        await self._execute(update(row).where(row.id == list_id).values(refused=list(refused), done_at=now))
 
     async def page(self, list_id: UUID, *, after: int, limit: int, now: datetime) -> list[HostState]:
         """Return hosts of the list from the place `after` on, in the list's order, with their states."""
         bound = {"list": list_id, "after": after, "limit": limit, "now": now}
-        return [HostState(*row) for row in await self._connection.execute(_PAGE, bound)]
+        return await self._list(HostState, _PAGE, bound)
 
     async def counts(self, list_id: UUID, *, now: datetime) -> dict[str, int]:
         """Return the number of hosts of the list by state."""
-        rows = (await self._connection.execute(_COUNTS, {"list": list_id, "now": now})).all()
+        rows = (await self._execute(_COUNTS, {"list": list_id, "now": now})).all()
         return {row[0]: row[1] for row in rows}
 
     async def erase_clients(self, *, before: datetime) -> int:
         """Erase the clients and keys of lists made before then."""
-        return (await self._connection.execute(_FORGET_CLIENTS, {"before": before})).rowcount
+        return await self._touched(_FORGET_CLIENTS, {"before": before})
 
     async def prune(self, *, before: datetime) -> int:
         """Delete a bounded number of lists made before then; return how many."""
-        ids = list((await self._connection.execute(_OLD, {"before": before, "most": _AT_ONCE})).scalars())
+        ids = await self._scalars(_OLD, {"before": before, "most": AT_ONCE})
         if ids:
-            await self._connection.execute(delete(SubmittedHostRow).where(SubmittedHostRow.list.in_(ids)))
-            await self._connection.execute(delete(SubmissionListRow).where(SubmissionListRow.id.in_(ids)))
+            await self._execute(delete(SubmittedHostRow).where(SubmittedHostRow.list.in_(ids)))
+            await self._execute(delete(SubmissionListRow).where(SubmissionListRow.id.in_(ids)))
         return len(ids)
 
-    async def _one(self, condition: Any) -> SubmissionListRecord | None:
+    async def _found(self, condition: Any) -> SubmissionListRecord | None:
         row = SubmissionListRow
         statement = select(row.id, row.asked_at, row.done_at, row.body_sha256, row.refused).where(condition)
-        found = (await self._connection.execute(statement)).first()
+        found = (await self._execute(statement)).first()
         return None if found is None else SubmissionListRecord(
             id=found.id, asked_at=found.asked_at, done_at=found.done_at, body_sha256=found.body_sha256,
             refused=decode(found.refused),

@@ -10,11 +10,9 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.store.repository import AT_ONCE, Repository
 from registry.store.tables import RecheckRow, SubmissionRow
-
-_AT_ONCE: Final = 1_000
 
 _OF_DOMAIN = text("""
 SELECT count(DISTINCT host), min(asked_at) FROM submissions
@@ -43,36 +41,31 @@ class SubmissionCount(NamedTuple):
     since: datetime | None
 
 
-class Submissions:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Submissions(Repository):
     async def add(self, client: str, domain: str, host: str, *, now: datetime) -> None:
         row = {"client": client, "domain": domain, "host": host, "asked_at": now}
-        await self._connection.execute(insert(SubmissionRow).values(row).on_conflict_do_nothing())
+        await self._execute(insert(SubmissionRow).values(row).on_conflict_do_nothing())
 
     async def hosts_of(self, client: str, domain: str, *, but: str, since: datetime) -> SubmissionCount:
         """Count the sub-hosts of the domain that the client submitted since then, except `but` and www."""
         bound = {"client": client, "domain": domain, "but": but, "since": since}
-        return SubmissionCount(*(await self._connection.execute(_OF_DOMAIN, bound)).one())
+        return await self._one(SubmissionCount, _OF_DOMAIN, bound)
 
     async def unresolved_of(self, client: str, *, since: datetime) -> SubmissionCount:
         """Count the client's submissions since then whose names certainly had no address."""
-        return SubmissionCount(*(await self._connection.execute(_UNRESOLVED, {"client": client, "since": since})).one())
+        return await self._one(SubmissionCount, _UNRESOLVED, {"client": client, "since": since})
 
     async def settle(self, resolved: Collection[tuple[str, str, bool]]) -> None:
         """Note for visited (domain, host) whether the name had an address, or may have one."""
         if resolved:
             domains, hosts, results = zip(*sorted(resolved), strict=True)
             bound = {"domains": list(domains), "hosts": list(hosts), "resolved": list(results)}
-            await self._connection.execute(_SETTLE, bound)
+            await self._execute(_SETTLE, bound)
 
     async def erase(self, *, before: datetime) -> int:
         """Delete a bounded number of submissions up to then, the oldest first; return how many."""
-        return (await self._connection.execute(_ERASE, {"before": before, "most": _AT_ONCE})).rowcount
+        return await self._touched(_ERASE, {"before": before, "most": AT_ONCE})
 
-
-_RECHECKS_AT_ONCE: Final = 1_000
 
 _RECHECKS_OF_DOMAIN = text("""
 SELECT count(*), min(asked_at) FROM rechecks WHERE domain = :domain AND client IS NOT NULL AND asked_at > :since
@@ -88,20 +81,15 @@ DELETE FROM rechecks WHERE (domain, host, asked_at) IN (
 """)
 
 
-class Rechecks:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Rechecks(Repository):
     async def add(self, domain: str, host: str, client: str | None, *, now: datetime) -> None:
         """Store a visit requested by a client, or by the host's owner (None)."""
         row = {"domain": domain, "host": host, "client": client, "asked_at": now}
-        await self._connection.execute(insert(RecheckRow).values(row).on_conflict_do_nothing())
+        await self._execute(insert(RecheckRow).values(row).on_conflict_do_nothing())
 
     async def of_domain(self, domain: str, *, since: datetime) -> SubmissionCount:
         """Count the visits that strangers requested since then on all hosts of the domain."""
-        return SubmissionCount(
-            *(await self._connection.execute(_RECHECKS_OF_DOMAIN, {"domain": domain, "since": since})).one()
-        )
+        return await self._one(SubmissionCount, _RECHECKS_OF_DOMAIN, {"domain": domain, "since": since})
 
     async def of_client(self, client: str, *, since: datetime, domain: str | None = None) -> SubmissionCount:
         """Count the visits that the client requested since then, on all domains or on one."""
@@ -109,17 +97,15 @@ class Rechecks:
         statement = _OF_CLIENT
         if domain is not None:
             statement, bound = _OF_BOTH, {**bound, "domain": domain}
-        return SubmissionCount(*(await self._connection.execute(statement, bound)).one())
+        return await self._one(SubmissionCount, statement, bound)
 
     async def erase(self, *, before: datetime) -> int:
         """Delete a bounded number of rows up to then, the oldest first; return how many."""
-        return (await self._connection.execute(_ERASE_RECHECKS, {"before": before, "most": _RECHECKS_AT_ONCE})).rowcount
+        return await self._touched(_ERASE_RECHECKS, {"before": before, "most": AT_ONCE})
 
 
 STEP: Final = timedelta(milliseconds=1)
 """Distance in the queue of two submissions of one client."""
-
-_TURNS_AT_ONCE: Final = 1_000
 
 # Start-time fair queueing (Goyal, Vin and Cheng, 1996) over `domains.next_visit_at`. The virtual time is the earliest
 # place of a waiting submission; domains being visited have a later one. A client's submission gets the virtual time, or
@@ -141,25 +127,22 @@ DELETE FROM turns WHERE client IN (
 """)
 
 
-class SubmissionTurns:
+class SubmissionTurns(Repository):
     """Places of submissions. `earliest`: the place if no other submission waits. `latest`: the last possible place."""
-
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
 
     async def peek(self, client: str | None, *, earliest: datetime, latest: datetime) -> datetime:
         """Return the place that the client's next submission gets. None: the operator or the owner, who has the next
         turn."""
         bound = {"client": client, "earliest": earliest, "latest": latest, "step": STEP}
-        due: datetime = (await self._connection.execute(_PEEK, bound)).scalar_one()
+        due: datetime = (await self._execute(_PEEK, bound)).scalar_one()
         return due
 
     async def take(self, client: str, *, earliest: datetime, latest: datetime, now: datetime) -> datetime:
         """Return the place of a submission of the client; its next submission gets a later one."""
         bound = {"client": client, "earliest": earliest, "latest": latest, "step": STEP, "now": now}
-        due: datetime = (await self._connection.execute(_TAKE, bound)).scalar_one()
+        due: datetime = (await self._execute(_TAKE, bound)).scalar_one()
         return due
 
     async def erase(self, *, before: datetime) -> int:
         """Delete the places of a bounded number of clients that submitted nothing since then; return how many."""
-        return (await self._connection.execute(_ERASE_TURNS, {"before": before, "most": _TURNS_AT_ONCE})).rowcount
+        return await self._touched(_ERASE_TURNS, {"before": before, "most": AT_ONCE})

@@ -8,11 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import delete, or_, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.store.repository import Key, Repository
 from registry.store.tables import ServiceRow, TrustCauseRow
-
-Key = tuple[str, str]
 
 
 class Cause(NamedTuple):
@@ -28,27 +26,24 @@ WHERE EXISTS (SELECT FROM services s WHERE s.domain = d AND NOT s.hidden)
 """)
 
 
-class Trust:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Trust(Repository):
     async def listed(self, domains: Collection[str], hosts: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the listed ones of the hosts, which are of these domains, with the hosts that they name."""
         row = ServiceRow
         statement = select(row.host, row.named_hosts).where(
             row.domain.in_(list(domains)), row.host.in_(list(hosts)), ~row.hidden
         )
-        return {host: tuple(named) for host, named in await self._connection.execute(statement)}
+        return {host: tuple(named) for host, named in await self._execute(statement)}
 
     async def listed_sites(self, domains: Collection[str]) -> frozenset[str]:
         """Return the domains with a listed host."""
-        found = await self._connection.execute(_LISTED_SITES, {"domains": list(domains)})
+        found = await self._execute(_LISTED_SITES, {"domains": list(domains)})
         return frozenset(found.scalars())
 
     async def causes(self, *, limit: int) -> list[Cause]:
         row = TrustCauseRow
         statement = select(row.id, row.names).order_by(row.id).limit(limit)
-        return [Cause(number, names) for number, names in await self._connection.execute(statement)]
+        return [Cause(number, names) for number, names in await self._execute(statement)]
 
     async def dependents(self, names: Collection[str], after: Key, *, limit: int) -> list[Key]:
         """Return services after `after` that depend on one of the names, or are one of them; by (domain, host)."""
@@ -62,8 +57,8 @@ class Trust:
             .order_by(row.domain, row.host)
             .limit(limit)
         )
-        return [(domain, host) for domain, host in await self._connection.execute(statement)]
+        return await self._keys(statement)
 
     async def settle(self, causes: Collection[Cause]) -> None:
         """Delete causes whose dependents were judged again."""
-        await self._connection.execute(delete(TrustCauseRow).where(TrustCauseRow.id.in_([one.id for one in causes])))
+        await self._execute(delete(TrustCauseRow).where(TrustCauseRow.id.in_([one.id for one in causes])))

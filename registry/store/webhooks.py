@@ -7,8 +7,8 @@ from typing import Final, Literal
 
 from sqlalchemy import delete, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.store.repository import Repository, selected
 from registry.store.tables import OwnerSettingRow, WebhookChallengeRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
@@ -124,26 +124,22 @@ class WebhookCounts:
     failing: int
 
 
-class Webhooks:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Webhooks(Repository):
     async def put(self, webhook: WebhookRecord) -> None:
         """Insert a webhook, or replace the locked one with its id."""
         values = asdict(webhook)
-        statement = insert(WebhookRow).values(values)
-        await self._connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
+        await self._replace(WebhookRow, values)
 
     async def locked(self, webhook: str) -> WebhookRecord | None:
         """Return a webhook and lock it until the end of the transaction."""
         statement = select(*_COLUMNS).where(WebhookRow.id == webhook).with_for_update()
-        row = (await self._connection.execute(statement)).first()
+        row = (await self._execute(statement)).first()
         return None if row is None else _record(row)
 
     async def all(self) -> list[WebhookRecord]:
         """Return all webhooks, the oldest first."""
         statement = select(*_COLUMNS).order_by(WebhookRow.created_at, WebhookRow.id)
-        return [_record(row) for row in await self._connection.execute(statement)]
+        return [_record(row) for row in await self._execute(statement)]
 
     async def due(self, latest: int, *, limit: int, busy: Collection[str], now: datetime) -> list[WebhookRecord]:
         """Return and lock webhooks that may have something to send, the longest due first. `latest`: place of the
@@ -161,44 +157,44 @@ class Webhooks:
             .limit(limit)
             .with_for_update(skip_locked=True)
         )
-        return [_record(found) for found in await self._connection.execute(statement)]
+        return [_record(found) for found in await self._execute(statement)]
 
     async def matching(self, after: int, until: int, kinds: Collection[str] | None, hosts: Collection[str]) -> int:
         """Return the number of events after one place, up to another, that pass a filter."""
         bound = {
             "after": after, "until": until, "kinds": None if kinds is None else sorted(kinds), "hosts": list(hosts),
         }  # fmt: skip
-        return int((await self._connection.execute(_MATCHING, bound)).scalar_one())
+        return await self._number(_MATCHING, bound)
 
     async def remove(self, webhook: str) -> bool:
         """Delete a webhook and its attempts; return whether it existed."""
-        await self._connection.execute(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook == webhook))
-        return (await self._connection.execute(delete(WebhookRow).where(WebhookRow.id == webhook))).rowcount > 0
+        await self._execute(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook == webhook))
+        return await self._touched(delete(WebhookRow).where(WebhookRow.id == webhook)) > 0
 
     async def owner(self, webhook: str) -> str | None:
         """Return the ownership that set a webhook; None if an operator set it. Also finds webhooks that an old program
         added."""
         row = OwnerSettingRow
-        return (await self._connection.execute(select(row.claim).where(row.webhook == webhook).limit(1))).scalar()
+        return (await self._execute(select(row.claim).where(row.webhook == webhook).limit(1))).scalar()
 
     async def challenges(self, domain: str, *, since: datetime) -> list[tuple[str, datetime]]:
         """Return host and time of the challenges to hosts of a registrable domain since then, the oldest first."""
         row = WebhookChallengeRow
         statement = select(row.host, row.at).where(row.domain == domain, row.at > since).order_by(row.at)
-        return [(host, at) for host, at in await self._connection.execute(statement)]
+        return [(host, at) for host, at in await self._execute(statement)]
 
     async def add_challenge(self, domain: str, host: str, *, now: datetime, before: datetime) -> None:
         """Store a challenge; delete all challenges sent before then."""
-        await self._connection.execute(delete(WebhookChallengeRow).where(WebhookChallengeRow.at <= before))
+        await self._execute(delete(WebhookChallengeRow).where(WebhookChallengeRow.at <= before))
         values = {"domain": domain, "host": host, "id": ordered_id(now), "at": now}
-        await self._connection.execute(insert(WebhookChallengeRow).values(values))
+        await self._execute(insert(WebhookChallengeRow).values(values))
 
     async def add_delivery(self, delivery: DeliveryRecord) -> None:
         """Store an attempt; delete the attempts of the webhook beyond its MAX_DELIVERIES latest."""
         values = asdict(delivery) | {"id": ordered_id(delivery.at), "reason": clean(delivery.reason, REASON_CHARS)}
-        await self._connection.execute(insert(WebhookDeliveryRow).values(values))
+        await self._execute(insert(WebhookDeliveryRow).values(values))
         # guard: webhook-deliveries-kept
-        await self._connection.execute(_FORGET_OLD, {"webhook": delivery.webhook, "most": MAX_DELIVERIES})
+        await self._execute(_FORGET_OLD, {"webhook": delivery.webhook, "most": MAX_DELIVERIES})
 
     async def deliveries(self, webhook: str, *, limit: int, message_id: str | None = None) -> Sequence[DeliveryRecord]:
         """Return attempts, the latest first; only those of one message if its id is given."""
@@ -206,10 +202,10 @@ class Webhooks:
         statement = select(*_DELIVERY_COLUMNS).where(row.webhook == webhook).order_by(row.id.desc()).limit(limit)
         if message_id is not None:
             statement = statement.where(row.message_id == message_id)
-        return [DeliveryRecord(*values) for values in await self._connection.execute(statement)]
+        return await self._list(DeliveryRecord, statement)
 
     async def counts(self) -> WebhookCounts:
-        return WebhookCounts(**(await self._connection.execute(_COUNTS)).mappings().one())
+        return WebhookCounts(**(await self._execute(_COUNTS)).mappings().one())
 
 
 def _record(row: Sequence[object]) -> WebhookRecord:
@@ -219,5 +215,5 @@ def _record(row: Sequence[object]) -> WebhookRecord:
     return WebhookRecord(**values)  # type: ignore[arg-type]
 
 
-_COLUMNS: Final = tuple(getattr(WebhookRow, name) for name in WebhookRecord.__dataclass_fields__)
-_DELIVERY_COLUMNS: Final = tuple(getattr(WebhookDeliveryRow, name) for name in DeliveryRecord.__dataclass_fields__)
+_COLUMNS: Final = selected(WebhookRow, WebhookRecord)
+_DELIVERY_COLUMNS: Final = selected(WebhookDeliveryRow, DeliveryRecord)

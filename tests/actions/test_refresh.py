@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from crawler.handler import download
+from crawler.run import download
 from registry.actions.maintenance.maintenance import CAPS, SUFFIXES, RefreshError, RefreshResult
 from registry.core.model.documents import FetchResult
 from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6, V4, V6, refusal, set_extra_refused

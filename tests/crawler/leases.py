@@ -12,8 +12,11 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
+from crawler import run
+from crawler.stats import CrawlCounts
 from registry.actions.recording.record import RecordCounts
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Lease
+from registry.settings import Settings
 
 
 class Leases:
@@ -88,3 +91,11 @@ class Leases:
         assert domains is not None and all(self.tokens[domain] == token for domain in domains)
         self.released += ((domain, later) for domain in domains)
         return len(domains)
+
+
+def names(number: int) -> list[str]:
+    return [f"site{n}.example" for n in range(number)]
+
+
+async def crawl(leases: Leases, config: Settings, **options: Any) -> CrawlCounts:
+    return await run.crawl(leases, config, **({"until_idle": True} | options))  # type: ignore[arg-type]  # leases from memory

@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import pytest
 from pyreqwest.client import Client
 
-from crawler import sender, transport
+from crawler import session, transport
 from crawler.guards import Pin
 from crawler.handler import LeasedDomain
 from crawler.handler import visit as visit_leased
@@ -21,9 +21,14 @@ from registry.core.model.documents import FetchResult, Probe, Purpose
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob
 from registry.settings import Settings
 from tests.support.hang import NETWORK_LIMITS
-from tests.support.sites import Site, Sites
+from tests.support.sites import Exchange, Reply, Sites
 
 JSON_CAP = 100_000
+NOTHING = Reply(b"nothing", 404)
+
+Visiting: TypeAlias = Callable[..., AbstractAsyncContextManager[tuple[Sites, Visitor]]]
+Web: TypeAlias = Callable[..., AbstractAsyncContextManager[tuple[Sites, Settings]]]
+"""Fixtures: see conftest.py."""
 
 
 def probe(url: str, purpose: Purpose = Purpose.MANIFEST, cap: int = JSON_CAP, **fields: Any) -> Probe:
@@ -41,22 +46,6 @@ def settings(*connect_to: str, **overrides: Any) -> Settings:
     return Settings(connect_to=connect_to, **(defaults | overrides))
 
 
-@asynccontextmanager
-async def visiting(
-    monkeypatch: pytest.MonkeyPatch,
-    folder: Path,
-    sites: Mapping[str, Site],
-    certificates: Mapping[str, str] | None = None,
-    **overrides: Any,
-) -> AsyncIterator[tuple[Sites, Visitor]]:
-    """Yield the sites, whose authority is the only trusted one, and a visitor with their connect-to table."""
-    async with Sites(sites, certificates) as served:
-        trust(monkeypatch, folder, served)
-        keep_connections(monkeypatch)
-        async with Visitor(settings(*served.connect_to(), **overrides)) as visitor:
-            yield served, visitor
-
-
 def trust(monkeypatch: pytest.MonkeyPatch, folder: Path, served: Sites) -> None:
     """Trust the authority of these sites only."""
     monkeypatch.setenv("SSL_CERT_FILE", str(served.write_authority(folder)))
@@ -70,13 +59,13 @@ def keep_connections(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def hasty(monkeypatch: pytest.MonkeyPatch, seconds: float, is_hasty: Callable[[str], bool]) -> None:
     """Give `seconds` to requests whose URL is hasty; all others keep the time that a busy machine needs."""
-    original_ask = sender.ask
+    original_ask = session.ask
 
     async def ask(client: Client, pin: Pin, url: str, headers: Mapping[str, str], **options: Any) -> RawAnswer:
         options["seconds"] = min(options["seconds"], seconds) if is_hasty(url) else options["seconds"]
         return await original_ask(client, pin, url, headers, **options)
 
-    monkeypatch.setattr(sender, "ask", ask)
+    monkeypatch.setattr(session, "ask", ask)
 
 
 async def fetch(visitor: Visitor, *probes: Probe) -> list[FetchResult]:
@@ -102,3 +91,13 @@ async def visit_all(visitor: Visitor, *domains: str) -> AsyncIterator[tuple[str,
 
     for visit_task in asyncio.as_completed([asyncio.create_task(visit_result(domain)) for domain in domains]):
         yield await visit_task
+
+
+async def silent(_: Exchange) -> None:
+    await asyncio.Event().wait()
+
+
+async def silent_txt(name: str) -> tuple[bytes, ...]:
+    """Stand in for a name server that does not answer."""
+    await asyncio.Event().wait()
+    return ()

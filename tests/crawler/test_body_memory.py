@@ -1,22 +1,22 @@
 """Large bodies of all visits share one memory budget: a visit that exceeds it is deferred, and nothing leaks."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
-from crawler import body_memory
-from crawler.body_memory import (
+from crawler import response_body
+from crawler.response_body import (
     BUDGET_PER_VISIT,
     FREE_PER_VISIT,
     LARGEST_BODY,
     MIN_BUDGET,
     BodyMemoryBudget,
-    NoBodyMemory,
+    BodyMemoryReservation,
+    UnusableAnswer,
 )
 from registry.core.model.documents import Outcome
 from registry.core.visiting.visits import HostJob
-from tests.crawler.support import far, fetch, probe, visiting
+from tests.crawler.support import Visiting, far, fetch, probe
 from tests.support.sites import Exchange, Reply
 
 LARGE = Reply('{"broken": "' + "x" * 90_000)  # malformed documents are kept
@@ -28,15 +28,15 @@ HALVES = {
 
 def test_reservations_take_from_the_budget_only_beyond_their_free_share() -> None:
     budget = BodyMemoryBudget(1)
-    first, second = budget.reservation(), budget.reservation()
+    first, second = BodyMemoryReservation(budget), BodyMemoryReservation(budget)
     first.grow_to(FREE_PER_VISIT)
     assert budget.left == MIN_BUDGET
     first.grow_to(FREE_PER_VISIT + MIN_BUDGET)
     assert budget.left == 0
-    with pytest.raises(NoBodyMemory):
+    with pytest.raises(UnusableAnswer, match="no_room"):
         second.grow_to(FREE_PER_VISIT + 1)
     second.grow_to(FREE_PER_VISIT)
-    first.discard()
+    first.keep(first.kept)
     second.grow_to(FREE_PER_VISIT + 1)
     second.keep(FREE_PER_VISIT + 5)
     assert budget.left == MIN_BUDGET - 5
@@ -56,16 +56,16 @@ def test_the_budget_grows_for_expected_larger_files() -> None:
     assert budget.left == MIN_BUDGET
     for _ in range(2):
         budget.expect(6 * MIN_BUDGET)
-    budget.reservation().grow_to(6 * MIN_BUDGET)
-    with pytest.raises(NoBodyMemory):
-        budget.reservation().grow_to(MIN_BUDGET)
+    BodyMemoryReservation(budget).grow_to(6 * MIN_BUDGET)
+    with pytest.raises(UnusableAnswer, match="no_room"):
+        BodyMemoryReservation(budget).grow_to(MIN_BUDGET)
 
 
 async def test_a_visit_without_memory_is_skipped_and_all_memory_is_freed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    visiting: Visiting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(body_memory, "MIN_BUDGET", 30_000)
-    monkeypatch.setattr(body_memory, "BUDGET_PER_VISIT", 0)
+    monkeypatch.setattr(response_body, "MIN_BUDGET", 30_000)
+    monkeypatch.setattr(response_body, "BUDGET_PER_VISIT", 0)
     first_has_read = asyncio.Event()
     release = asyncio.Event()
 
@@ -84,7 +84,7 @@ async def test_a_visit_without_memory_is_skipped_and_all_memory_is_freed(
         await exchange.send(LARGE.encode() if exchange.path == "/.well-known/ard.json" else Reply(b"", 404).encode())
 
     sites = {"a.example": serve_and_wait, "b.example": serve_large}
-    async with visiting(monkeypatch, tmp_path, sites, request_timeout=100) as (_, visitor):
+    async with visiting(sites, request_timeout=100) as (_, visitor):
         before = visitor.body_memory.left
         first = asyncio.create_task(visitor.visit_host(HostJob("a.example", True), visitor.new_pacer(), far()))
         await first_has_read.wait()
@@ -99,8 +99,8 @@ async def test_a_visit_without_memory_is_skipped_and_all_memory_is_freed(
     assert visitor.body_memory.left == before
 
 
-async def test_a_discarded_body_frees_its_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async with visiting(monkeypatch, tmp_path, {"a.example": LARGE}) as (_, visitor):
+async def test_a_discarded_body_frees_its_memory(visiting: Visiting) -> None:
+    async with visiting({"a.example": LARGE}) as (_, visitor):
         before = visitor.body_memory.left
         [too_large] = await fetch(visitor, probe("https://a.example/x", cap=80_000))
         assert visitor.body_memory.left == before

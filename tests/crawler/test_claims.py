@@ -1,13 +1,14 @@
 """Checking claims over real TLS: what proves a host, what does not, and what no definite answer is."""
 
-import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
-from crawler import claims, opt_out
+from crawler import opt_out
 from crawler.claims import checking_claims, read_claim
 from crawler.guards import AddressGuard, ResolutionError
 from crawler.opt_out import OptOutChecks
@@ -16,11 +17,11 @@ from registry.actions.ownership.owning import NotAnOwner
 from registry.core.access.claims import FILE_PATH, MAX_FAILURES, PATIENCE, challenge
 from registry.store.unit_of_work import Store
 from registry.wiring import open_waypost
-from tests.crawler.support import settings, trust
+from tests.crawler.support import Web, settings, silent, silent_txt
 from tests.support.builders import adp_site, crawl
 from tests.support.database import rows, until_true
 from tests.support.hang import HANG_SECONDS
-from tests.support.sites import Answer, Exchange, Reply, Site, Sites, moved
+from tests.support.sites import Answer, Reply, Site, moved
 
 pytestmark = pytest.mark.slow
 
@@ -40,25 +41,26 @@ class Names(AddressGuard):
         return self.records
 
 
-async def silent(exchange: Exchange) -> None:
-    await exchange.pour(b"", 0.05)
+Asking: TypeAlias = Callable[..., Awaitable[tuple[str, list[str]]]]
 
 
-async def answer_of(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, site: Site, check: ClaimCheck, records: tuple[bytes, ...] | None = ()
-) -> tuple[str, list[str]]:
+@pytest.fixture
+def answer_of(web: Web, monkeypatch: pytest.MonkeyPatch) -> Asking:
+    """Return a function that returns the answer of a check, and the paths that it requested."""
     monkeypatch.setattr(opt_out, "CHECK_SECONDS", HANG_SECONDS)
     published = {FILE_PATH: Reply(VALUE, type="text/plain")}
     bounce = {FILE_PATH: moved(f"https://{HOST}/users/claim")}
-    sites: dict[str, Site] = {HOST: site, OTHER: published, WWW: published, BOUNCE: bounce}
-    async with Sites(sites) as served:
-        trust(monkeypatch, folder, served)
-        async with OptOutChecks(settings(*served.connect_to())) as checks:
+
+    async def ask(site: Site, check: ClaimCheck, records: tuple[bytes, ...] | None = ()) -> tuple[str, list[str]]:
+        sites: dict[str, Site] = {HOST: site, OTHER: published, WWW: published, BOUNCE: bounce}
+        async with web(sites) as (served, config), OptOutChecks(config) as checks:
             checks.guard = names = Names(checks.guard.connect_to, None)
             names.records = records
             if site is silent:
                 checks.seconds = 0.1
             return await read_claim(checks, check), served.paths(HOST)
+
+    return ask
 
 
 @pytest.mark.parametrize(
@@ -77,10 +79,8 @@ async def answer_of(
         (silent, "unanswered"),
     ],
 )
-async def test_a_file_proves_the_host_that_serves_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site, answer: str
-) -> None:
-    assert (await answer_of(monkeypatch, tmp_path, site, CHECK))[0] == answer
+async def test_a_file_proves_the_host_that_serves_it(answer_of: Asking, site: Site, answer: str) -> None:
+    assert (await answer_of(site, CHECK))[0] == answer
 
 
 @pytest.mark.parametrize(
@@ -93,82 +93,75 @@ async def test_a_file_proves_the_host_that_serves_it(
     ],
 )
 async def test_a_record_proves_a_host_without_a_request(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, records: tuple[bytes, ...] | None, answer: str
+    answer_of: Asking, records: tuple[bytes, ...] | None, answer: str
 ) -> None:
     check = replace(CHECK, method="dns")
-    assert await answer_of(monkeypatch, tmp_path, {}, check, records) == (answer, [])
+    assert await answer_of({}, check, records) == (answer, [])
 
 
-async def test_a_host_that_may_not_be_visited_gets_no_request(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_host_that_may_not_be_visited_gets_no_request(answer_of: Asking) -> None:
     site = {FILE_PATH: Reply(VALUE, type="text/plain")}
-    assert await answer_of(monkeypatch, tmp_path, site, replace(CHECK, may_fetch=False)) == ("unanswered", [])
+    assert await answer_of(site, replace(CHECK, may_fetch=False)) == ("unanswered", [])
 
 
-class SilentNames(AddressGuard):
-    """A name server that does not answer."""
-
-    async def txt_records(self, name: str) -> tuple[bytes, ...]:
-        await asyncio.Event().wait()
-        return ()
-
-
-async def test_a_check_ends_though_the_name_server_does_not_answer() -> None:
+async def test_a_check_ends_though_the_name_server_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     async with OptOutChecks(settings()) as checks:
-        checks.guard = SilentNames(checks.guard.connect_to, None)
+        monkeypatch.setattr(checks.guard, "txt_records", silent_txt)
         checks.seconds = 0.1
         assert await read_claim(checks, replace(CHECK, method="dns")) == "unanswered"
 
 
 async def test_a_worker_verifies_an_ownership_every_day_until_three_failures_end_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
+    web: Web, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
 ) -> None:
     monkeypatch.setattr(opt_out, "CHECK_SECONDS", HANG_SECONDS)
-    monkeypatch.setattr(claims, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(opt_out, "POLL_SECONDS", 0.02)
     await crawl(store, {HOST: adp_site(HOST)})
     site: dict[str, Answer] = {}
-    async with Sites({HOST: site}) as served:
-        trust(monkeypatch, tmp_path, served)
-        config = settings(*served.connect_to(), database_url=database_url, data=tmp_path)
-        async with open_waypost(config) as waypost, checking_claims(waypost, config):
+    async with (
+        web({HOST: site}, database_url=database_url, data=tmp_path) as (served, config),
+        open_waypost(config) as waypost,
+        checking_claims(waypost, config),
+    ):
 
-            async def is_checked() -> bool:
-                return await rows(store, "SELECT FROM claims WHERE due_at <= now()") == []
+        async def is_checked() -> bool:
+            return await rows(store, "SELECT FROM claims WHERE due_at <= now()") == []
 
-            async def a_day_later(since: timedelta = timedelta()) -> tuple[int, str]:
-                """Let the next verification be due; return the failures in a row and the answer."""
-                async with store.engine.begin() as connection:
-                    moved_back = f"due_at = now(), unanswered_since = unanswered_since - interval '{since.days} days'"
-                    await connection.exec_driver_sql(f"UPDATE claims SET {moved_back}")
-                await until_true(is_checked)
-                [(failures, answer)] = await rows(store, "SELECT failures, answer FROM claims")
-                return failures, answer
+        async def a_day_later(since: timedelta = timedelta()) -> tuple[int, str]:
+            """Let the next verification be due; return the failures in a row and the answer."""
+            async with store.engine.begin() as connection:
+                moved_back = f"due_at = now(), unanswered_since = unanswered_since - interval '{since.days} days'"
+                await connection.exec_driver_sql(f"UPDATE claims SET {moved_back}")
+            await until_true(is_checked)
+            [(failures, answer)] = await rows(store, "SELECT failures, answer FROM claims")
+            return failures, answer
 
-            claimed, token = await waypost.claims.claim(HOST, "file", "host", client="203.0.113.7")
-            site[FILE_PATH] = published = Reply(claimed.publish, type="text/plain")
-            proven, owner = await waypost.claims.check_claim(token, seconds=HANG_SECONDS)
-            assert proven.state == "proven" and owner is not None
-            [(hours,)] = await rows(store, "SELECT extract(epoch FROM due_at - verified_at) / 3600 FROM claims")
-            assert hours == config.claim_recheck_hours == 24
-            await waypost.ownership.set_note(owner, HOST, "Closed on Sundays.")
+        claimed, token = await waypost.claims.claim(HOST, "file", "host", client="203.0.113.7")
+        site[FILE_PATH] = published = Reply(claimed.publish, type="text/plain")
+        proven, owner = await waypost.claims.check_claim(token, seconds=HANG_SECONDS)
+        assert proven.state == "proven" and owner is not None
+        [(hours,)] = await rows(store, "SELECT extract(epoch FROM due_at - verified_at) / 3600 FROM claims")
+        assert hours == config.claim_recheck_hours == 24
+        await waypost.ownership.set_note(owner, HOST, "Closed on Sundays.")
 
-            del site[FILE_PATH]
-            assert await a_day_later() == (1, "missing")
-            site[FILE_PATH] = published
-            assert await a_day_later() == (0, "published"), "failures count in a row"
-            site[FILE_PATH] = Reply("oops", 503)
-            assert await a_day_later() == (0, "unanswered")
-            assert await a_day_later(PATIENCE) == (1, "unanswered"), "an outage counts after three days"
-            del site[FILE_PATH]
-            assert [await a_day_later() for _ in range(2)] == [(2, "missing"), (MAX_FAILURES, "missing")]
+        del site[FILE_PATH]
+        assert await a_day_later() == (1, "missing")
+        site[FILE_PATH] = published
+        assert await a_day_later() == (0, "published"), "failures count in a row"
+        site[FILE_PATH] = Reply("oops", 503)
+        assert await a_day_later() == (0, "unanswered")
+        assert await a_day_later(PATIENCE) == (1, "unanswered"), "an outage counts after three days"
+        del site[FILE_PATH]
+        assert [await a_day_later() for _ in range(2)] == [(2, "missing"), (MAX_FAILURES, "missing")]
 
-            service = await waypost.queries.stored_service(HOST)
-            assert service is not None and service.setting is None
-            assert (service.ownership.state, service.ownership.end_reason) == ("ended", "no_longer_published")
-            with pytest.raises(NotAnOwner):
-                await waypost.ownership.overview(owner, HOST)
-            told = "SELECT kind, data ->> 'reason' FROM changes WHERE kind LIKE 'ownership.%%' ORDER BY arrival"
-            assert await rows(store, told) == [
-                ("ownership.proven", None), ("ownership.changed", None), ("ownership.ended", "no_longer_published"),
-            ]  # fmt: skip
-            assert await rows(store, "SELECT FROM claims WHERE due_at IS NOT NULL") == [], "never checked again"
+        service = await waypost.queries.stored_service(HOST)
+        assert service is not None and service.setting is None
+        assert (service.ownership.state, service.ownership.end_reason) == ("ended", "no_longer_published")
+        with pytest.raises(NotAnOwner):
+            await waypost.ownership.overview(owner, HOST)
+        told = "SELECT kind, data ->> 'reason' FROM changes WHERE kind LIKE 'ownership.%%' ORDER BY arrival"
+        assert await rows(store, told) == [
+            ("ownership.proven", None), ("ownership.changed", None), ("ownership.ended", "no_longer_published"),
+        ]  # fmt: skip
+        assert await rows(store, "SELECT FROM claims WHERE due_at IS NOT NULL") == [], "never checked again"
     assert served.paths(HOST) == [FILE_PATH] * 7, "one request a check"

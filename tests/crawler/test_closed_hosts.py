@@ -1,22 +1,20 @@
 """Hosts that opted out are never resolved, whatever leads to them."""
 
-from pathlib import Path
-
 import pytest
 
 from crawler.guards import Pin
 from registry.core.model.documents import Outcome
-from tests.crawler.support import far, probe, visiting
+from tests.crawler.support import Visiting, far, probe
 from tests.support.sites import Reply, moved
 
 SHOP, BLOG = "shop.example", "blog.shop.example"
 
 
 async def test_a_redirect_to_a_host_that_opted_out_resolves_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    visiting: Visiting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sites = {SHOP: moved(f"https://{BLOG}/x"), BLOG: Reply(b"{}")}
-    async with visiting(monkeypatch, tmp_path, sites) as (served, visitor):
+    async with visiting(sites) as (served, visitor):
         looked_up: list[str] = []
         original_pin = visitor.guard.pin
 

@@ -17,43 +17,15 @@ from crawler.stats import CrawlCounts
 from crawler.visit import Visitor
 from registry.core.model.documents import Outcome
 from registry.core.visiting.visits import FinishedDomain
-from registry.settings import Settings
 from registry.wiring import NOT_READY, StoreUnavailable
-from tests.crawler.leases import Leases
-from tests.crawler.support import keep_connections, settings, trust
-from tests.support.hang import HANG_SECONDS
-from tests.support.sites import Exchange, Reply, Site, Sites
-
-NOTHING = Reply(b"nothing", 404)
+from tests.crawler.leases import Leases, crawl, names
+from tests.crawler.support import NOTHING, Web, settings, silent
+from tests.support.sites import Exchange, Reply, Site
 
 
-@asynccontextmanager
-async def web(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, sites: Mapping[str, Site], **overrides: Any
-) -> AsyncIterator[tuple[Sites, Settings]]:
-    async with Sites(sites) as served, asyncio.timeout(HANG_SECONDS):
-        trust(monkeypatch, folder, served)
-        keep_connections(monkeypatch)
-        yield served, settings(*served.connect_to(), **overrides)
-
-
-def names(number: int) -> list[str]:
-    return [f"site{n}.example" for n in range(number)]
-
-
-async def crawl(leases: Leases, config: Settings, **options: Any) -> CrawlCounts:
-    return await run.crawl(leases, config, **({"until_idle": True} | options))  # type: ignore[arg-type]  # leases from memory
-
-
-async def silent(_: Exchange) -> None:
-    await asyncio.sleep(60)
-
-
-async def test_every_domain_is_recorded_once_and_the_counts_agree(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_every_domain_is_recorded_once_and_the_counts_agree(web: Web) -> None:
     leases, reports = Leases(*names(25)), list[CrawlCounts]()
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(25), NOTHING), lease_batch=10) as (sites, crawl_settings):
+    async with web(dict.fromkeys(names(25), NOTHING), lease_batch=10) as (sites, crawl_settings):
         counts = await crawl(leases, crawl_settings, progress=reports.append)
     assert sorted(finished.domain for finished in leases.recorded) == sorted(names(25))
     assert leases.released == [] and leases.out == 0
@@ -67,18 +39,16 @@ async def test_every_domain_is_recorded_once_and_the_counts_agree(
     assert max(leases.batches) > 1  # several domains share a transaction, to save commits
 
 
-async def test_two_crawls_may_follow_each_other_on_one_loop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_two_crawls_may_follow_each_other_on_one_loop(web: Web) -> None:
     leases = Leases("site0.example")
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(2), NOTHING)) as (_, crawl_settings):
+    async with web(dict.fromkeys(names(2), NOTHING)) as (_, crawl_settings):
         await crawl(leases, crawl_settings)
         leases.due_now = ["site1.example"]
         await crawl(leases, crawl_settings)
     assert [finished.domain for finished in leases.recorded] == names(2)
 
 
-async def test_slow_domain_does_not_hold_up_the_rest_of_its_lease(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_slow_domain_does_not_hold_up_the_rest_of_its_lease(web: Web) -> None:
     others_are_recorded = asyncio.Event()
 
     async def waits_for_the_others(exchange: Exchange) -> None:
@@ -88,15 +58,13 @@ async def test_slow_domain_does_not_hold_up_the_rest_of_its_lease(
     leases = Leases(*names(5))
     leases.on_record = lambda finished: others_are_recorded.set() if leases.out == 1 + len(finished) else None
     sites: Mapping[str, Site] = dict.fromkeys(names(5), NOTHING) | {"site0.example": waits_for_the_others}
-    async with web(monkeypatch, tmp_path, sites, request_timeout=100) as (_, crawl_settings):
+    async with web(sites, request_timeout=100) as (_, crawl_settings):
         await crawl(leases, crawl_settings)
     assert leases.recorded[-1].domain == "site0.example"
     assert leases.recorded[-1].visits[0].outcome is Outcome.ABSENT
 
 
-async def test_recorded_visits_are_freed_while_their_lease_still_runs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_recorded_visits_are_freed_while_their_lease_still_runs(web: Web) -> None:
     """The responses of a visit take twenty times the memory of the domain that still waits."""
     may_answer, others_are_recorded = asyncio.Event(), asyncio.Event()
     quick_names, recorded = names(6)[1:], list[str]()
@@ -114,7 +82,7 @@ async def test_recorded_visits_are_freed_while_their_lease_still_runs(
     leases = Leases(*names(6))
     leases.on_record = forget  # type: ignore[assignment]  # it takes the list that was made for it
     sites: Mapping[str, Site] = dict.fromkeys(quick_names, NOTHING) | {"site0.example": slow}
-    async with web(monkeypatch, tmp_path, sites, request_timeout=100) as (_, crawl_settings):
+    async with web(sites, request_timeout=100) as (_, crawl_settings):
         running = asyncio.create_task(crawl(leases, crawl_settings))
         await others_are_recorded.wait()
         while any(
@@ -129,16 +97,16 @@ async def test_recorded_visits_are_freed_while_their_lease_still_runs(
     assert sorted(recorded) == names(6)
 
 
-async def test_domains_in_flight_are_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_domains_in_flight_are_bounded(web: Web) -> None:
     leases = Leases(*names(30))
     sites = dict.fromkeys(names(30), NOTHING)
-    async with web(monkeypatch, tmp_path, sites, hosts_in_flight=8, lease_batch=4) as (_, crawl_settings):
+    async with web(sites, hosts_in_flight=8, lease_batch=4) as (_, crawl_settings):
         await crawl(leases, crawl_settings)
     assert len(leases.recorded) == 30
     assert leases.most_out <= 8
 
 
-async def test_a_crashed_visit_releases_only_its_domain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_crashed_visit_releases_only_its_domain(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     original_visit = Visitor.visit_domain
 
     async def visit_or_crash(self: Visitor, job: Any, until: Any) -> Any:
@@ -148,7 +116,7 @@ async def test_a_crashed_visit_releases_only_its_domain(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Visitor, "visit_domain", visit_or_crash)
     leases = Leases(*names(4))
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(4), NOTHING)) as (_, crawl_settings):
+    async with web(dict.fromkeys(names(4), NOTHING)) as (_, crawl_settings):
         with capture_logs() as logs:
             counts = await crawl(leases, crawl_settings)
     assert sorted(finished.domain for finished in leases.recorded) == [
@@ -161,9 +129,7 @@ async def test_a_crashed_visit_releases_only_its_domain(monkeypatch: pytest.Monk
     assert [log["domain"] for log in logs if log["event"] == "visit.crashed"] == ["site1.example"]
 
 
-async def test_a_domain_that_cannot_be_stored_is_released_alone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_a_domain_that_cannot_be_stored_is_released_alone(web: Web) -> None:
     leases = Leases(*names(7))
 
     def refuse_site3(finished: Any) -> None:
@@ -171,14 +137,14 @@ async def test_a_domain_that_cannot_be_stored_is_released_alone(
             raise ValueError("planted")
 
     leases.on_record = refuse_site3
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(7), NOTHING)) as (_, crawl_settings):
+    async with web(dict.fromkeys(names(7), NOTHING)) as (_, crawl_settings):
         counts = await crawl(leases, crawl_settings)
     assert len(leases.recorded) == 6
     assert leases.released == [("site3.example", AFTER_CRASH)]
     assert (counts.recorded, counts.crashed, counts.in_flight) == (6, 1, 0)
 
 
-async def test_a_restart_of_the_database_loses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_restart_of_the_database_loses_nothing(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler.recorder.RETRY_PAUSES", (0.01, 0.01))
     leases, errors = Leases(*names(3)), [StoreUnavailable("restarting"), StoreUnavailable("restarting")]
 
@@ -187,13 +153,13 @@ async def test_a_restart_of_the_database_loses_nothing(monkeypatch: pytest.Monke
             raise errors.pop()
 
     leases.on_record = fail_twice
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(3), NOTHING)) as (_, crawl_settings):
+    async with web(dict.fromkeys(names(3), NOTHING)) as (_, crawl_settings):
         counts = await crawl(leases, crawl_settings)
     assert len(leases.recorded) == 3 and leases.released == [] and counts.in_flight == 0
 
 
 async def test_losing_the_lease_holder_cancels_its_visits_at_once_and_the_crawl_goes_on(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Other workers may lease these domains then, so the grace period of a stop does not apply to them."""
     monkeypatch.setattr("crawler.recorder.RETRY_PAUSES", (0.01, 0.01))
@@ -215,7 +181,7 @@ async def test_losing_the_lease_holder_cancels_its_visits_at_once_and_the_crawl_
     monkeypatch.setattr(leases, "release", release)
     leases.on_record = lambda finished: stop.set()
     sites: Mapping[str, Site] = dict.fromkeys(names(2), silent) | {names(3)[2]: NOTHING}
-    async with web(monkeypatch, tmp_path, sites, request_timeout=60) as (served, crawl_settings):
+    async with web(sites, request_timeout=60) as (served, crawl_settings):
         running = asyncio.create_task(crawl(leases, crawl_settings, stop=stop, until_idle=False))
         await served.asked(2)
         leases.lost.set()
@@ -227,7 +193,7 @@ async def test_losing_the_lease_holder_cancels_its_visits_at_once_and_the_crawl_
 
 
 async def test_a_worker_waits_for_a_lease_holder_until_the_database_is_ready(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease_holder, "RETRY_SECONDS", 0.01)
     leases, stop, errors = (
@@ -246,7 +212,7 @@ async def test_a_worker_waits_for_a_lease_holder_until_the_database_is_ready(
 
     monkeypatch.setattr(leases, "hold", fail_then_hold)
     leases.on_record = lambda finished: stop.set()
-    async with web(monkeypatch, tmp_path, {"site0.example": NOTHING}) as (_, crawl_settings):
+    async with web({"site0.example": NOTHING}) as (_, crawl_settings):
         await crawl(leases, crawl_settings, until_idle=False, stop=stop)
         assert len(leases.recorded) == 1
         errors.append(StoreUnavailable("gone"))
@@ -266,7 +232,7 @@ async def test_a_single_crawl_fails_without_its_database(monkeypatch: pytest.Mon
 
 
 async def test_a_stop_releases_unfinished_domains_and_records_the_rest(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The stop comes when three are recorded and the others wait for their first response."""
     stop, settled_hosts = asyncio.Event(), set[str]()
@@ -284,7 +250,7 @@ async def test_a_stop_releases_unfinished_domains_and_records_the_rest(
 
     leases.on_record = lambda finished: settle(*(finished_domain.domain for finished_domain in finished))
     sites: Mapping[str, Site] = dict.fromkeys(names(3), NOTHING) | dict.fromkeys(names(6)[3:], settle_and_hang)
-    async with web(monkeypatch, tmp_path, sites, request_timeout=60, lease_batch=6) as (served, crawl_settings):
+    async with web(sites, request_timeout=60, lease_batch=6) as (served, crawl_settings):
         counts = await crawl(leases, crawl_settings, stop=stop, until_idle=False)
     assert {finished.domain for finished in leases.recorded} == set(names(3))
     assert sorted(leases.released) == [(name, None) for name in names(6)[3:]]
@@ -292,10 +258,10 @@ async def test_a_stop_releases_unfinished_domains_and_records_the_rest(
     assert all(served.paths(name) == ["/robots.txt"] for name in names(6)[3:])
 
 
-async def test_a_cancelled_crawl_releases_its_leases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_cancelled_crawl_releases_its_leases(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     leases = Leases(*names(2))
     monkeypatch.setattr(lease_holder, "GRACE", 0.1)
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(2), silent), request_timeout=60) as (
+    async with web(dict.fromkeys(names(2), silent), request_timeout=60) as (
         served,
         crawl_settings,
     ):
@@ -307,10 +273,10 @@ async def test_a_cancelled_crawl_releases_its_leases(monkeypatch: pytest.MonkeyP
     assert sorted(leases.released) == [(name, None) for name in names(2)]
 
 
-async def test_idle_worker_waits_for_work_until_it_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_idle_worker_waits_for_work_until_it_is_stopped(web: Web) -> None:
     leases, stop = Leases(), asyncio.Event()
     leases.on_record = lambda finished: stop.set()
-    async with web(monkeypatch, tmp_path, {"site0.example": NOTHING}) as (_, crawl_settings):
+    async with web({"site0.example": NOTHING}) as (_, crawl_settings):
         running = asyncio.create_task(crawl(leases, crawl_settings, until_idle=False, stop=stop))
         await asyncio.sleep(0.1)
         leases.due_now.append("site0.example")
@@ -318,15 +284,13 @@ async def test_idle_worker_waits_for_work_until_it_is_stopped(monkeypatch: pytes
     assert [finished.domain for finished in leases.recorded] == ["site0.example"]
 
 
-async def test_one_host_is_visited_and_one_url_fetched_without_a_lease(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_one_host_is_visited_and_one_url_fetched_without_a_lease(web: Web) -> None:
     apex, www = "shop.example", "www.shop.example"
 
     async def redirect_to_www(exchange: Exchange) -> None:
         await exchange.send(Reply(status=301, headers=(("Location", f"https://{www}{exchange.path}"),)).encode())
 
-    async with web(monkeypatch, tmp_path, {apex: redirect_to_www, www: NOTHING}) as (_, crawl_settings):
+    async with web({apex: redirect_to_www, www: NOTHING}) as (_, crawl_settings):
         visit = await run.visit_host("Shop.Example", crawl_settings)
         response = await run.fetch_url(f"https://{apex}/agent.json", crawl_settings)
     assert (visit.host, visit.outcome) == (www, Outcome.ABSENT)  # the apex is an alias of www

@@ -5,21 +5,19 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
 import pytest
 
-from crawler import deferrals
-from crawler.deferrals import MAX_DELAY, MIN_DELAY, QUEUE_FACTOR, Deferrals
+from crawler import politeness
 from crawler.guards import Pin
 from crawler.handler import DeferredVisit
-from crawler.politeness import PER_ADDRESS
+from crawler.politeness import MAX_DELAY, MIN_DELAY, PER_ADDRESS, QUEUE_FACTOR, ConnectionSlot, Deferrals
 from crawler.visit import Visitor
 from registry.core.visiting.visits import FinishedDomain
 from registry.settings import Settings
-from tests.crawler.support import visit_all, visiting
+from tests.crawler.support import Visiting, visit_all
 from tests.support.hang import HANG_SECONDS
 from tests.support.sites import Exchange, Reply
 
@@ -36,7 +34,7 @@ def test_each_deferral_is_longer_up_to_the_maximum(monkeypatch: pytest.MonkeyPat
     """The order holds for any clock reading, although adding floats loses their last bits."""
     readings = Random(5)
     for now in [readings.uniform(0, magnitude) for _ in range(100)]:
-        monkeypatch.setattr(deferrals, "time", clock_of(lambda now=now: now))
+        monkeypatch.setattr(politeness, "time", clock_of(lambda now=now: now))
         address_deferrals = Deferrals(visit_seconds=600)
         waits = [address_deferrals.defer("a", 2).total_seconds() for _ in range(400)]
         assert waits == sorted(waits) and waits[0] == 2 * MIN_DELAY and waits[-1] == MAX_DELAY
@@ -46,8 +44,8 @@ def test_each_deferral_is_longer_up_to_the_maximum(monkeypatch: pytest.MonkeyPat
 
 def test_limiter_keys_are_forgotten_when_their_deferrals_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(deferrals, "time", clock_of(lambda: clock[0]))
-    monkeypatch.setattr(deferrals, "MAX_TRACKED", 3)
+    monkeypatch.setattr(politeness, "time", clock_of(lambda: clock[0]))
+    monkeypatch.setattr(politeness, "MAX_TRACKED", 3)
     address_deferrals = Deferrals(visit_seconds=10)
     for limiter_key in "abc":
         address_deferrals.defer(limiter_key, 1)
@@ -56,7 +54,7 @@ def test_limiter_keys_are_forgotten_when_their_deferrals_are_over(monkeypatch: p
     assert len(address_deferrals._free_at) == 1
 
 
-async def test_sites_of_one_address_do_not_block_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_sites_of_one_address_do_not_block_others(visiting: Visiting, monkeypatch: pytest.MonkeyPatch) -> None:
     """With many sites at one address, two are visited, a few wait, and the others are deferred at once."""
     shared_hosts, other_hosts = [f"c{n}.example" for n in range(30)], [f"o{n}.example" for n in range(5)]
     may_answer = asyncio.Event()
@@ -66,7 +64,7 @@ async def test_sites_of_one_address_do_not_block_others(monkeypatch: pytest.Monk
         await exchange.send(Reply(b"", 403).encode())
 
     sites = dict.fromkeys(shared_hosts, wait_then_refuse) | dict.fromkeys(other_hosts, Reply(b"", 403))
-    async with visiting(monkeypatch, tmp_path, sites, request_timeout=100, hosts_in_flight=8) as (_, visitor):
+    async with visiting(sites, request_timeout=100, hosts_in_flight=8) as (_, visitor):
         original_pin = visitor.guard.pin
 
         async def pin_at_one_address(host: str) -> Pin:
@@ -83,14 +81,14 @@ async def test_sites_of_one_address_do_not_block_others(monkeypatch: pytest.Monk
     deferred = {domain: result for domain, result in results.items() if isinstance(result, Exception)}
     assert len(deferred) == len(shared_hosts) - QUEUE_FACTOR * PER_ADDRESS
     assert all(isinstance(result, DeferredVisit) and domain in shared_hosts for domain, result in deferred.items())
-    assert len(visitor.limiter) == 0
+    assert not visitor.limiter.limits
 
 
 async def test_sites_of_one_address_are_all_visited_if_the_flight_is_large_enough(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    visiting: Visiting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared_hosts = [f"c{n}.example" for n in range(30)]
-    async with visiting(monkeypatch, tmp_path, dict.fromkeys(shared_hosts, Reply(b"", 403)), hosts_in_flight=60) as (
+    async with visiting(dict.fromkeys(shared_hosts, Reply(b"", 403)), hosts_in_flight=60) as (
         _,
         visitor,
     ):
@@ -111,7 +109,7 @@ async def test_no_visit_waits_longer_than_its_lease_lasts() -> None:
     async with AsyncExitStack() as stack:
 
         def start_task() -> asyncio.Task[None]:
-            return asyncio.create_task(stack.enter_async_context(visitor.limiter.slot(SHARED)))
+            return asyncio.create_task(stack.enter_async_context(ConnectionSlot(visitor.limiter, SHARED)))
 
         tasks = [start_task() for _ in range(11)]
         await asyncio.sleep(0)
@@ -122,4 +120,4 @@ async def test_no_visit_waits_longer_than_its_lease_lasts() -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    assert len(visitor.limiter) == 0 and visitor.limiter.waiting == 0
+    assert not visitor.limiter.limits and visitor.limiter.waiting == 0

@@ -18,8 +18,8 @@ from crawler import lease_holder
 from crawler.recorder import AFTER_CRASH
 from crawler.stats import CrawlCounts, CrawlTotals
 from registry.core.model.documents import Outcome
-from tests.crawler.leases import Leases
-from tests.crawler.test_crawl import NOTHING, crawl, names, silent, web
+from tests.crawler.leases import Leases, crawl, names
+from tests.crawler.support import NOTHING, Web, silent
 from tests.support.hang import HANG_SECONDS
 from tests.support.sites import Site
 
@@ -107,13 +107,11 @@ def stats() -> Mapping[str, Any]:
     return Listener.crawler.stats.get_stats()
 
 
-async def test_scraped_means_recorded_and_the_statistics_count_domains(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, add_extension: Any
-) -> None:
+async def test_scraped_means_recorded_and_the_statistics_count_domains(web: Web, add_extension: Any) -> None:
     leases = Leases(*names(4))
     add_extension(leases)
     sites: Mapping[str, Site] = dict.fromkeys(names(3), NOTHING)
-    async with web(monkeypatch, tmp_path, sites) as (served, crawl_settings):
+    async with web(sites) as (served, crawl_settings):
         counts = await crawl(leases, crawl_settings)
     assert sorted(Listener.scraped) == names(4)
     crawl_stats = stats()
@@ -129,20 +127,16 @@ async def test_scraped_means_recorded_and_the_statistics_count_domains(
     assert crawl_stats["finish_reason"] == "finished"
 
 
-async def test_a_lease_is_scheduled_in_one_turn_of_the_event_loop(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, add_extension: Any
-) -> None:
+async def test_a_lease_is_scheduled_in_one_turn_of_the_event_loop(web: Web, add_extension: Any) -> None:
     """With a few turns for each domain, a busy crawler has few domains in flight, and each costs more."""
     leases = Leases(*names(6))
     add_extension(leases)
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(6), NOTHING), lease_batch=6) as (_, crawl_settings):
+    async with web(dict.fromkeys(names(6), NOTHING), lease_batch=6) as (_, crawl_settings):
         await crawl(leases, crawl_settings)
     assert [f"probe://{name}" for name in names(6)] in Listener.scheduled
 
 
-async def test_a_domain_that_cannot_be_recorded_is_dropped(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, add_extension: Any
-) -> None:
+async def test_a_domain_that_cannot_be_recorded_is_dropped(web: Web, add_extension: Any) -> None:
     leases = Leases(*names(3))
     add_extension(leases)
 
@@ -151,7 +145,7 @@ async def test_a_domain_that_cannot_be_recorded_is_dropped(
             raise ValueError("planted")
 
     leases.on_record = refuse_site1
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(3), NOTHING)) as (_, crawl_settings):
+    async with web(dict.fromkeys(names(3), NOTHING)) as (_, crawl_settings):
         await crawl(leases, crawl_settings)
     assert sorted(Listener.scraped) == ["site0.example", "site2.example"] and Listener.dropped == ["site1.example"]
     assert (stats()["item_scraped_count"], stats()["item_dropped_count"], stats()["waypost/domains/crashed"]) == (
@@ -168,13 +162,13 @@ async def test_a_domain_that_cannot_be_recorded_is_dropped(
      ({"MEMUSAGE_LIMIT_MB": 1, "MEMUSAGE_CHECK_INTERVAL_SECONDS": 0.1}, "memusage_exceeded")],
 )  # fmt: skip
 async def test_extensions_that_close_the_spider_end_running_visits(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, add_extension: Any, setting: dict[str, Any], reason: str
+    web: Web, add_extension: Any, setting: dict[str, Any], reason: str
 ) -> None:
     """All visits in flight hang, so that only the closing of the spider ends them."""
     leases = Leases(*names(9))
     add_extension(leases, **setting)
     sites: Mapping[str, Site] = dict.fromkeys(names(2), NOTHING) | dict.fromkeys(names(9)[2:], silent)
-    async with web(monkeypatch, tmp_path, sites, request_timeout=60, hosts_in_flight=4, lease_batch=2) as (
+    async with web(sites, request_timeout=60, hosts_in_flight=4, lease_batch=2) as (
         _,
         crawl_settings,
     ):
@@ -186,36 +180,32 @@ async def test_extensions_that_close_the_spider_end_running_visits(
 
 
 async def test_requests_that_scrapy_drops_at_the_end_are_released(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, add_extension: Any
+    web: Web, monkeypatch: pytest.MonkeyPatch, add_extension: Any
 ) -> None:
     """A paused engine downloads nothing; when its spider closes, it drops its requests without an errback."""
     monkeypatch.setattr(Listener, "pauses", True)
     leases = Leases(*names(5))
     add_extension(leases, CLOSESPIDER_TIMEOUT=0.5)
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(5), NOTHING), lease_batch=5) as (served, crawl_settings):
+    async with web(dict.fromkeys(names(5), NOTHING), lease_batch=5) as (served, crawl_settings):
         counts = await crawl(leases, crawl_settings)
     assert served.seen == [] and Listener.scraped == []
     assert sorted(leases.released) == [(name, None) for name in names(5)]
     assert (counts.leased, counts.released, counts.in_flight) == (5, 5, 0)
 
 
-async def test_concurrent_requests_also_limit_the_hosts_in_flight(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, add_extension: Any
-) -> None:
+async def test_concurrent_requests_also_limit_the_hosts_in_flight(web: Web, add_extension: Any) -> None:
     leases = Leases(*names(12))
     add_extension(leases, CONCURRENT_REQUESTS=3)
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(12), NOTHING), hosts_in_flight=8) as (_, crawl_settings):
+    async with web(dict.fromkeys(names(12), NOTHING), hosts_in_flight=8) as (_, crawl_settings):
         await crawl(leases, crawl_settings)
     assert len(leases.recorded) == 12 and leases.most_out <= 3
 
 
-async def test_user_middlewares_and_pipelines_can_drop_domains(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, add_extension: Any
-) -> None:
+async def test_user_middlewares_and_pipelines_can_drop_domains(web: Web, add_extension: Any) -> None:
     leases = Leases(*names(4))
     pipelines = {f"{HERE}.Dropping": 50, "crawler.pipelines.RecordPipeline": 100}
     add_extension(leases, DOWNLOADER_MIDDLEWARES={f"{HERE}.Refusing": 100}, ITEM_PIPELINES=pipelines)
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(4), NOTHING)) as (served, crawl_settings):
+    async with web(dict.fromkeys(names(4), NOTHING)) as (served, crawl_settings):
         counts = await crawl(leases, crawl_settings)
     assert sorted(finished.domain for finished in leases.recorded) == ["site0.example", "site3.example"]
     assert sorted(leases.released) == [("site1.example", AFTER_CRASH), ("site2.example", AFTER_CRASH)]
@@ -223,13 +213,11 @@ async def test_user_middlewares_and_pipelines_can_drop_domains(
     assert counts.in_flight == 0
 
 
-async def test_the_periodic_log_counts_domains(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, add_extension: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_the_periodic_log_counts_domains(web: Web, add_extension: Any, caplog: pytest.LogCaptureFixture) -> None:
     leases = Leases(*names(3))
     periodic = {"scrapy.extensions.periodic_log.PeriodicLog": 0}
     add_extension(leases, extensions=periodic, LOGSTATS_INTERVAL=0.2, PERIODIC_LOG_STATS={"PERIODIC_LOG_STATS": True})
-    async with web(monkeypatch, tmp_path, dict.fromkeys(names(3), NOTHING), lease_batch=3) as (_, crawl_settings):
+    async with web(dict.fromkeys(names(3), NOTHING), lease_batch=3) as (_, crawl_settings):
         stop = asyncio.Event()
         with caplog.at_level(logging.INFO, "scrapy"):
             running = asyncio.create_task(crawl(leases, crawl_settings, until_idle=False, stop=stop))

@@ -13,7 +13,7 @@ def test_the_table_maps_a_name_to_its_address_and_port() -> None:
     assert table.pin("shop.example") == Pin("shop.example", "127.0.0.1", 8443, "shop.example")
     assert table.pin("six.example") == Pin("six.example", "::1", 9000, "six.example")
     assert table.pin("www.shop.example") is None
-    assert table.names == {"shop.example", "six.example"}
+    assert set(table.entries) == {"shop.example", "six.example"}
 
 
 @pytest.mark.parametrize(

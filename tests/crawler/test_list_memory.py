@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from crawler.mirror import follow
+from crawler import mirror as follow
 from crawler.seeds import ard, lines, mcp_registry, pages, sitemap, tables, waypost
 from crawler.seeds.online import ReadError
 from crawler.seeds.opened import opened

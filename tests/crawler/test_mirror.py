@@ -2,19 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from crawler.mirror import follow, origin
-from crawler.mirror.follow import Mirror
-from crawler.mirror.origin import MirrorOrigin
+from crawler import mirror as mirroring
+from crawler.mirror import Mirror, MirrorOrigin
 from crawler.seeds.online import ReadError
 from crawler.seeds.source import BadSource
 from registry.settings import Settings
@@ -102,22 +101,41 @@ def fake(tmp_path: Path) -> Fake:
     return Fake(tmp_path / "origin", [service("a.example"), service("b.example"), service("c.example")])
 
 
-@asynccontextmanager
-async def mirror(
-    store: Store, fake: Fake, folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any
-) -> AsyncIterator[Mirror]:
-    """Yield a mirror of the fake origin."""
-    async with Sites({HOST: fake.answer}) as sites, asyncio.timeout(HANG_SECONDS):
-        monkeypatch.setenv("SSL_CERT_FILE", str(sites.write_authority(folder)))
-        names = tuple(f"{name}:443:127.0.0.1:1" for name in ("a.example", "b.example", "c.example"))
-        settings = Settings(data=folder, resolve="table", connect_to=(*sites.connect_to(), *names))
-        async with RecordedListener(store) as listener, MirrorOrigin(URL, settings) as source:
+Mirroring: TypeAlias = Callable[..., AbstractAsyncContextManager[Mirror]]
 
-            def no_search() -> Any:
-                raise AssertionError("a mirror does not search")
 
-            waypost = Waypost(settings, store, no_search, listener, Reference(store))
-            yield Mirror(waypost, source, folder / "parts", timedelta(hours=1), **options)
+@pytest.fixture
+def mirror(store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mirroring:
+    """Return a context that yields a mirror of the fake origin."""
+
+    def no_search() -> Any:
+        raise AssertionError("a mirror does not search")
+
+    @asynccontextmanager
+    async def mirror(**options: Any) -> AsyncIterator[Mirror]:
+        async with Sites({HOST: fake.answer}) as sites, asyncio.timeout(HANG_SECONDS):
+            monkeypatch.setenv("SSL_CERT_FILE", str(sites.write_authority(tmp_path)))
+            names = tuple(f"{name}:443:127.0.0.1:1" for name in ("a.example", "b.example", "c.example"))
+            settings = Settings(data=tmp_path, resolve="table", connect_to=(*sites.connect_to(), *names))
+            async with RecordedListener(store) as listener, MirrorOrigin(URL, settings) as source:
+                waypost = Waypost(settings, store, no_search, listener, Reference(store))
+                yield Mirror(waypost, source, tmp_path / "parts", timedelta(hours=1), **options)
+
+    return mirror
+
+
+Copying: TypeAlias = Callable[..., Awaitable[None]]
+
+
+@pytest.fixture
+def copy_once(mirror: Mirroring) -> Copying:
+    """Return a function that applies all current records of the origin."""
+
+    async def copy_once(**options: Any) -> None:
+        async with mirror(**options) as copying:
+            await copying.run(once=True)
+
+    return copy_once
 
 
 async def services(store: Store) -> list[tuple[str, str]]:
@@ -127,9 +145,7 @@ async def services(store: Store) -> list[tuple[str, str]]:
 ALL = [("a.example", "Post"), ("b.example", "Post"), ("c.example", "Post")]
 
 
-async def test_the_dump_then_the_feed(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_dump_then_the_feed(copy_once: Copying, store: Store, fake: Fake, tmp_path: Path) -> None:
     fake.dump()
     fake.feed["start"] = {
         "events": [event("a.example"), event("b.example"), event("a.example"), {"odd": 1}, 3, event("not a host")],
@@ -137,23 +153,22 @@ async def test_the_dump_then_the_feed(
         "has_more": True,
     }
     fake.records["a.example"] = service("a.example", "Renamed")
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        await copying.run(once=True)
+    await copy_once()
     assert await services(store) == [("a.example", "Renamed"), ("c.example", "Post")]
     assert await rows(store, "SELECT phase, cursor, sequence, behind_s FROM mirror") == [("following", "next", 10, 0)]
     assert not (tmp_path / "parts").exists()
 
 
 async def test_a_download_that_broke_off_goes_on_where_it_was(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mirror: Mirroring, store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "RANGE_BYTES", 100)
+    monkeypatch.setattr(mirroring, "RANGE_BYTES", 100)
     (part,) = fake.dump().parts
     path = f"/dumps/{part.name}"
     fake.broken[path] = lambda exchange: (
         Reply("{}", 503) if exchange.headers["range"].startswith("bytes=200-") else None
     )
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
+    async with mirror() as copying:
         with pytest.raises(ReadError):
             await copying.run(once=True)
         assert (tmp_path / "parts" / part.name).stat().st_size == 200
@@ -164,13 +179,11 @@ async def test_a_download_that_broke_off_goes_on_where_it_was(
     assert await services(store) == ALL
 
 
-async def test_a_part_with_another_hash_is_not_used(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_part_with_another_hash_is_not_used(mirror: Mirroring, store: Store, fake: Fake) -> None:
     (part,) = fake.dump().parts
     good = (fake.folder / part.name).read_bytes()
     (fake.folder / part.name).write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
+    async with mirror() as copying:
         with pytest.raises(BadDump):
             await copying.run(once=True)
         assert await services(store) == []
@@ -180,12 +193,11 @@ async def test_a_part_with_another_hash_is_not_used(
 
 
 async def test_bad_records_are_refused_one_by_one_and_the_reason_is_kept(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copy_once: Copying, store: Store, fake: Fake
 ) -> None:
     fake.lines[1:2] = [b"{", b"[]", service("b.example", listing={}), {"kind": "service", "host": "127.0.0.1"}]
     fake.dump()
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        await copying.run(once=True)
+    await copy_once()
     assert await services(store) == [ALL[0], ALL[2]]
     assert await rows(store, "SELECT host, reason FROM mirrored WHERE state = 'refused'") == [
         ("b.example", "bad_shape")
@@ -195,10 +207,10 @@ async def test_bad_records_are_refused_one_by_one_and_the_reason_is_kept(
 
 @pytest.mark.parametrize(("status", "cursor"), [(410, "old"), (400, "old")])
 async def test_a_cursor_that_expired_leads_to_a_new_dump(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, cursor: str
+    mirror: Mirroring, store: Store, fake: Fake, status: int, cursor: str
 ) -> None:
     fake.dump(cursor="old")
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
+    async with mirror() as copying:
         await copying.run(once=True)
         fake.lines = [service("a.example", "Later")]
         fake.dump(SECOND, sequence=7)
@@ -207,19 +219,14 @@ async def test_a_cursor_that_expired_leads_to_a_new_dump(
     assert await services(store) == [("a.example", "Later")]
 
 
-async def test_a_dump_older_than_the_feed_is_not_loaded_for_ever(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dump_older_than_the_feed_is_not_loaded_for_ever(copy_once: Copying, fake: Fake) -> None:
     fake.dump()
     fake.broken["/api/feed"] = lambda _: Reply("{}", 410)
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        with pytest.raises(ReadError, match="older than what the feed keeps"):
-            await copying.run(once=True)
+    with pytest.raises(ReadError, match="older than what the feed keeps"):
+        await copy_once()
 
 
-async def test_a_dump_that_is_gone_is_given_up_for_the_newest(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dump_that_is_gone_is_given_up_for_the_newest(copy_once: Copying, store: Store, fake: Fake) -> None:
     (part,) = fake.dump().parts
 
     def replaced(_: Exchange) -> Reply:
@@ -229,30 +236,22 @@ async def test_a_dump_that_is_gone_is_given_up_for_the_newest(
         return Reply("{}", 404)
 
     fake.broken[f"/dumps/{part.name}"] = replaced
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        await copying.run(once=True)
+    await copy_once()
     assert await services(store) == [("c.example", "Newest")]
 
 
-async def test_a_newer_dump_is_loaded_when_the_last_one_is_old(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_newer_dump_is_loaded_when_the_last_one_is_old(copy_once: Copying, store: Store, fake: Fake) -> None:
     fake.dump(created_at="2026-01-01T00:00:00+00:00")
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        await copying.run(once=True)
+    await copy_once()
     fake.lines = [service("b.example", seen_at="2026-11-24T00:00:00+00:00")]
     fake.dump(SECOND, created_at="2026-01-01T00:00:00+00:00")
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        await copying.run(once=True)
+    await copy_once()
     assert await rows(store, "SELECT host, seen_at::date::text FROM services") == [("b.example", "2026-11-24")]
 
 
-async def test_a_dump_can_be_read_from_a_folder(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dump_can_be_read_from_a_folder(copy_once: Copying, store: Store, fake: Fake) -> None:
     fake.dump()
-    async with mirror(store, fake, tmp_path, monkeypatch, source=fake.folder) as copying:
-        await copying.run(once=True)
+    await copy_once(source=fake.folder)
     assert await services(store) == ALL
     assert fake.ranges == [] and (fake.folder / "manifest.json").is_file()
 
@@ -275,14 +274,13 @@ async def test_a_dump_can_be_read_from_a_folder(
     ],
 )
 async def test_answers_that_make_no_sense_change_nothing(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, reply: Reply
+    copy_once: Copying, store: Store, fake: Fake, path: str, reply: Reply
 ) -> None:
     fake.dump()
     fake.feed["start"] = {"events": [event("a.example")], "cursor": "next", "has_more": False}
     fake.broken[path] = lambda _: reply
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        with pytest.raises((ReadError, BadDump)):
-            await copying.run(once=True)
+    with pytest.raises((ReadError, BadDump)):
+        await copy_once()
     assert await services(store) == (ALL if path.startswith("/api/") else [])
     assert await rows(store, "SELECT cursor FROM mirror") == [("start" if path.startswith("/api/") else None,)]
 
@@ -306,14 +304,14 @@ FEED = {
     ],
 )
 async def test_one_bad_record_of_an_answer_is_refused_by_itself(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: bytes, reason: str | None
+    mirror: Mirroring, store: Store, fake: Fake, record: bytes, reason: str | None
 ) -> None:
     fake.dump()
     fake.feed["start"] = FEED
     good = [json.dumps(service(host, "Renamed")).encode() for host in ("a.example", "c.example")]
     answer = b'{"sequence": 10, "records": [%s], "left": []}' % b",".join((good[0], record, good[1]))
     fake.broken["/api/records"] = lambda _: Reply(answer)
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
+    async with mirror() as copying:
         if reason is None:  # the whole answer has no end
             with pytest.raises(ReadError):
                 await copying.run(once=True)
@@ -327,15 +325,14 @@ async def test_one_bad_record_of_an_answer_is_refused_by_itself(
 
 
 async def test_a_record_that_is_too_large_is_refused_and_smaller_answers_are_asked_for(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copy_once: Copying, store: Store, fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "RECORDS_BYTES", 20_000)
+    monkeypatch.setattr(mirroring, "RECORDS_BYTES", 20_000)
     fake.dump()
     fake.feed["start"] = FEED
     fake.records = {host: service(host, "Renamed") for host in ("a.example", "c.example")}
     fake.records["b.example"] = service("b.example", odd="x" * 20_000)
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        await copying.run(once=True)
+    await copy_once()
     assert await services(store) == [("a.example", "Renamed"), ("c.example", "Renamed")]
     assert await rows(store, "SELECT host, reason FROM mirrored WHERE state = 'refused'") == [
         ("b.example", "too_large")
@@ -343,9 +340,9 @@ async def test_a_record_that_is_too_large_is_refused_and_smaller_answers_are_ask
 
 
 async def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copy_once: Copying, store: Store, fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "FEED_BYTES", 1_000)
+    monkeypatch.setattr(mirroring, "FEED_BYTES", 1_000)
     fake.dump()
     asked = []
 
@@ -358,62 +355,58 @@ async def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones(
 
     fake.broken["/api/feed"] = page
     fake.feed["start"] = {"events": [event("a.example")], "cursor": "next", "has_more": False}
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        await copying.run(once=True)
+    await copy_once()
     assert asked == ["200", "100", "50"]
     assert await rows(store, "SELECT cursor FROM mirror") == [("next",)]
 
 
 async def test_an_event_that_cannot_be_read_is_counted_and_the_others_apply(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copy_once: Copying, store: Store, fake: Fake
 ) -> None:
     fake.dump()
     events = [b"[" * 100 + b"]" * 100, b'{"a":1,"a":2}', json.dumps(event("a.example")).encode()]
     page = b'{"events": [%s], "cursor": "next", "has_more": false}' % b",".join(events)
     fake.broken["/api/feed"] = lambda exchange: Reply(page) if "cursor=start" in exchange.path else None
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        await copying.run(once=True)
+    await copy_once()
     assert await services(store) == ALL[1:]
     assert await rows(store, "SELECT cursor, refused FROM mirror") == [("next", 2)]
 
 
 def test_records_are_parsed_a_few_at_a_time() -> None:
-    dense = b"[" + b"0," * (follow.VALUES_AT_ONCE // 2)
-    large = b"x" * (follow.BYTES_AT_ONCE // 2)
-    for lines, count in (([dense] * 4, 2), ([large] * 4, 3), ([b"{}"] * 200, follow.LINES_AT_ONCE)):
-        batch, is_over = follow._next_batch(iter(lines))
+    dense = b"[" + b"0," * (mirroring.VALUES_AT_ONCE // 2)
+    large = b"x" * (mirroring.BYTES_AT_ONCE // 2)
+    for lines, count in (([dense] * 4, 2), ([large] * 4, 3), ([b"{}"] * 200, mirroring.LINES_AT_ONCE)):
+        batch, is_over = mirroring._next_batch(iter(lines))
         assert (len(batch), is_over) == (count, False)
 
 
 async def test_an_answer_that_is_too_large_is_not_read_to_its_end(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copy_once: Copying, fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "MANIFEST_BYTES", 1_000)
+    monkeypatch.setattr(mirroring, "MANIFEST_BYTES", 1_000)
     fake.dump()
     fake.broken["/dumps/manifest.json"] = lambda _: Reply(b" " * 1_000_000)
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        with pytest.raises(ReadError, match="too large"):
-            await copying.run(once=True)
+    with pytest.raises(ReadError, match="too large"):
+        await copy_once()
 
 
 @pytest.mark.parametrize("missing", [b"", b"x", b"x" * 10_000])
 async def test_a_range_must_be_the_one_that_was_asked_for(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: bytes
+    copy_once: Copying, store: Store, fake: Fake, missing: bytes
 ) -> None:
     (part,) = fake.dump().parts
     fake.broken[f"/dumps/{part.name}"] = lambda _: Reply(
         missing, 206, "application/zstd", (("Content-Range", f"bytes 0-{part.bytes - 1}/{part.bytes}"),)
     )
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
-        with pytest.raises(ReadError):
-            await copying.run(once=True)
+    with pytest.raises(ReadError):
+        await copy_once()
     assert await services(store) == []
 
 
 async def test_an_origin_that_fails_is_asked_again_later(
-    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mirror: Mirroring, store: Store, fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "AGAIN_SECONDS", (0.01, 0.02))
+    monkeypatch.setattr(mirroring, "AGAIN_SECONDS", (0.01, 0.02))
     fake.dump()
     failures = iter([503, 429, 500])
 
@@ -422,7 +415,7 @@ async def test_an_origin_that_fails_is_asked_again_later(
         return None if status is None else Reply("{}", status, headers=(("Retry-After", "0"),))
 
     fake.broken["/dumps/manifest.json"] = failing
-    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
+    async with mirror() as copying:
         running = asyncio.create_task(copying.run())
         await until_true(lambda: rows(store, "SELECT 1 FROM mirror WHERE phase = 'following'"))
         running.cancel()
@@ -439,5 +432,5 @@ def test_only_https_of_a_public_name_is_mirrored(tmp_path: Path, url: str) -> No
 
 
 def test_a_long_wait_is_bounded() -> None:
-    assert origin._seconds("99999999") == 3_600
-    assert [origin._seconds(text) for text in (None, "", "x", "-1", "٣")] == [None] * 5
+    assert mirroring._seconds("99999999") == 3_600
+    assert [mirroring._seconds(text) for text in (None, "", "x", "-1", "٣")] == [None] * 5

@@ -1,11 +1,10 @@
 """Checking a site for an opt-out, over real TLS: what counts, what does not, and how many requests it takes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -13,9 +12,9 @@ from crawler import opt_out
 from crawler.guards import AddressGuard, Pin, ResolutionError
 from crawler.opt_out import OptOutChecks, read_proof
 from registry.actions.maintenance.opt_out import Proof
-from tests.crawler.support import settings, trust
+from tests.crawler.support import Web, silent, silent_txt
 from tests.support.hang import HANG_SECONDS
-from tests.support.sites import Exchange, Reply, Site, Sites, moved
+from tests.support.sites import Reply, Site, Sites, moved
 
 pytestmark = pytest.mark.slow
 
@@ -37,99 +36,63 @@ class Names(AddressGuard):
         return self.records
 
 
-class SilentNames(AddressGuard):
-    """A name server that knows the address and does not answer other questions."""
-
-    async def txt_records(self, name: str) -> tuple[bytes, ...]:
-        await asyncio.Event().wait()
-        return ()
+Checking: TypeAlias = Callable[..., AbstractAsyncContextManager[tuple[Sites, OptOutChecks]]]
 
 
-@asynccontextmanager
-async def checking(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, sites: Mapping[str, Site], **overrides: Any
-) -> AsyncIterator[tuple[Sites, OptOutChecks]]:
-    """Yield the sites and what checks them, which waits for a site as long as a busy machine needs."""
+@pytest.fixture
+def checking(web: Web, monkeypatch: pytest.MonkeyPatch) -> Checking:
+    """Return a context that yields sites and what checks them, which waits as long as a busy machine needs."""
     monkeypatch.setattr(opt_out, "CHECK_SECONDS", HANG_SECONDS)
-    async with Sites(sites) as served:
-        trust(monkeypatch, folder, served)
-        async with OptOutChecks(settings(*served.connect_to(), **overrides)) as checks:
+
+    @asynccontextmanager
+    async def check(
+        sites: Mapping[str, Site], records: tuple[bytes, ...] | None = (), **overrides: Any
+    ) -> AsyncIterator[tuple[Sites, OptOutChecks]]:
+        async with web(sites, **overrides) as (served, config), OptOutChecks(config) as checks:
+            checks.guard = names = Names(checks.guard.connect_to, None)
+            names.records = records
             yield served, checks
 
-
-async def proof_of(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, site: Site, records: tuple[bytes, ...] | None, wish: str
-) -> tuple[Proof, list[str]]:
-    async with checking(monkeypatch, folder, {HOST: site}) as (served, checks):
-        checks.guard = names = Names(checks.guard.connect_to, None)
-        names.records = records
-        return await read_proof(checks, HOST, wish), served.paths(HOST)
-
-
-async def silent(exchange: Exchange) -> None:
-    await asyncio.Event().wait()
+    return check
 
 
 @pytest.mark.parametrize(
-    ("site", "records", "said", "unanswered"),
+    ("wish", "site", "records", "said", "unanswered"),
     [
-        ({}, (), [], 0),
-        ({FILE: Reply("opt-out\n", type="text/plain")}, (), ["file"], 0),
-        ({FILE: Reply("\ufeffOpt-Out. We mean it.", type="text/plain")}, (), ["file"], 0),
-        (ROBOTS | {FILE: Reply("opt-out", type="text/plain")}, (), ["file"], 0),
-        ({FILE: Reply("opt-out", 404)}, (), [], 0),
-        ({FILE: Reply("<!doctype html><p>opt-out", type="text/html")}, (), [], 0),
-        ({FILE: moved("https://elsewhere.example/")}, (), [], 1),
-        ({FILE: Reply("oops", 500)}, (), [], 1),
-        ({}, (b"v=spf1 -all", b"opt-out"), ["dns"], 0),
-        ({}, (b"we do not opt-out",), [], 0),
-        ({}, None, [], 1),
-        (OPTS_OUT, (), [], 0),
-        (Reply("oops", 503), (), [], 1),
+        ("out", {}, (), [], 0),
+        ("out", {FILE: Reply("opt-out\n", type="text/plain")}, (), ["file"], 0),
+        ("out", {FILE: Reply("\ufeffOpt-Out. We mean it.", type="text/plain")}, (), ["file"], 0),
+        ("out", ROBOTS | {FILE: Reply("opt-out", type="text/plain")}, (), ["file"], 0),
+        ("out", {FILE: Reply("opt-out", 404)}, (), [], 0),
+        ("out", {FILE: Reply("<!doctype html><p>opt-out", type="text/html")}, (), [], 0),
+        ("out", {FILE: moved("https://elsewhere.example/")}, (), [], 1),
+        ("out", {FILE: Reply("oops", 500)}, (), [], 1),
+        ("out", {}, (b"v=spf1 -all", b"opt-out"), ["dns"], 0),
+        ("out", {}, (b"we do not opt-out",), [], 0),
+        ("out", {}, None, [], 1),
+        ("out", OPTS_OUT, (), [], 0),
+        ("out", Reply("oops", 503), (), [], 1),
+        ("in", {}, (), [], 0),
+        ("in", ROBOTS | {FILE: Reply("opt-out", type="text/plain")}, (b"opt-out",), ["file", "dns"], 0),
+        ("in", OPTS_OUT, (), ["robots"], 0),
+        ("in", OPTS_OUT | {FILE: Reply("opt-out")}, None, ["robots", "file"], 1),
+        ("in", Reply("oops", 503), (), [], 2),
     ],
 )
-async def test_an_opt_out_is_read_from_file_or_dns(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    site: Site,
-    records: tuple[bytes, ...] | None,
-    said: list[str],
-    unanswered: int,
+async def test_an_opt_out_is_read_from_file_or_dns_and_ends_when_neither_these_nor_robots_txt_declare_it(
+    checking: Checking, wish: str, site: Site, records: tuple[bytes, ...] | None, said: list[str], unanswered: int
 ) -> None:
-    proof, paths = await proof_of(monkeypatch, tmp_path, site, records, "out")
+    async with checking() as (served, checks):
+        proof = await read_proof(checks, HOST, wish)
     assert [declaration.how for declaration in proof.declarations] == said
     assert len(proof.unanswered) == unanswered
-    assert paths == [FILE], "one request"
-
-
-@pytest.mark.parametrize(
-    ("site", "records", "said", "unanswered"),
-    [
-        ({}, (), [], 0),
-        (ROBOTS | {FILE: Reply("opt-out", type="text/plain")}, (b"opt-out",), ["file", "dns"], 0),
-        (OPTS_OUT, (), ["robots"], 0),
-        (OPTS_OUT | {FILE: Reply("opt-out")}, None, ["robots", "file"], 1),
-        (Reply("oops", 503), (), [], 2),
-    ],
-)
-async def test_an_opt_out_ends_when_neither_robots_txt_nor_file_nor_dns_declare_it(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    site: Site,
-    records: tuple[bytes, ...] | None,
-    said: list[str],
-    unanswered: int,
-) -> None:
-    proof, paths = await proof_of(monkeypatch, tmp_path, site, records, "in")
-    assert [declaration.how for declaration in proof.declarations] == said
-    assert len(proof.unanswered) == unanswered
-    assert paths == ["/robots.txt", FILE]
+    assert served.paths(HOST) == ([FILE] if wish == "out" else ["/robots.txt", FILE])
 
 
 @pytest.mark.parametrize("wish", ["out", "in"])
 @pytest.mark.parametrize(("other", "said"), [(f"www.{HOST}", True), (f"u1.{HOST}", False), (f"bounce.{HOST}", False)])
 async def test_a_host_behind_a_redirect_opts_nobody_else_out(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wish: str, other: str, said: bool
+    checking: Checking, wish: str, other: str, said: bool
 ) -> None:
     """Also when it leads back, to a file that one of its users may have uploaded."""
     texts = {"/robots.txt": OPTS_OUT["/robots.txt"], FILE: Reply("opt-out", type="text/plain")}
@@ -140,8 +103,7 @@ async def test_a_host_behind_a_redirect_opts_nobody_else_out(
         f"u1.{HOST}": texts,
         f"bounce.{HOST}": {path: moved(f"https://{HOST}/users{path}") for path in texts},
     }
-    async with checking(monkeypatch, tmp_path, sites) as (_, checks):
-        checks.guard = Names(checks.guard.connect_to, None)
+    async with checking(sites) as (_, checks):
         proof = await read_proof(checks, HOST, wish)
     sources = ["robots", "file"] if wish == "in" else ["file"]
     assert [declaration.how for declaration in proof.declarations] == (sources if said else [])
@@ -150,18 +112,16 @@ async def test_a_host_behind_a_redirect_opts_nobody_else_out(
 
 
 async def test_a_check_ends_though_neither_site_nor_name_server_answer(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    checking: Checking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with checking(monkeypatch, tmp_path, {HOST: silent}) as (_, checks):
-        checks.guard = SilentNames(checks.guard.connect_to, None)
+    async with checking({HOST: silent}) as (_, checks):
+        monkeypatch.setattr(checks.guard, "txt_records", silent_txt)
         checks.seconds = 0.1
         assert await read_proof(checks, HOST, "out") == Proof((), (f"https://{HOST}{FILE}", f"_waypost.{HOST}"))
 
 
-async def test_a_silent_site_can_opt_out_by_its_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async with checking(monkeypatch, tmp_path, {HOST: silent}) as (_, checks):
-        checks.guard = names = Names(checks.guard.connect_to, None)
-        names.records = (b"opt-out",)
+async def test_a_silent_site_can_opt_out_by_its_record(checking: Checking) -> None:
+    async with checking({HOST: silent}, (b"opt-out",)) as (_, checks):
         checks.seconds = 0.1
         proof = await read_proof(checks, HOST, "out")
     assert [declaration.how for declaration in proof.declarations] == ["dns"]
@@ -175,14 +135,12 @@ class AtOneAddress(AddressGuard):
         return replace(await super().pin(host), limiter_key="8.8.8.8")
 
 
-async def test_silent_neighbours_at_its_address_do_not_delay_a_site(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_silent_neighbours_at_its_address_do_not_delay_a_site(checking: Checking) -> None:
     """The first of them spends the budget of their block of addresses."""
     first, *neighbours = [f"n{number}.example" for number in range(9)]
     sites = {**dict.fromkeys(neighbours, silent), first: Reply("opt-out"), HOST: {FILE: Reply("opt-out")}}
     overrides = {"block_daily_budget": 1, "block_connections": 1}
-    async with checking(monkeypatch, tmp_path, sites, **overrides) as (served, checks):
+    async with checking(sites, **overrides) as (served, checks):
         checks.guard = AtOneAddress(checks.guard.connect_to, None)
         async with asyncio.timeout(HANG_SECONDS), asyncio.TaskGroup() as group:
             assert (await read_proof(checks, first, "out")).declarations

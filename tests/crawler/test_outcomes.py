@@ -5,13 +5,12 @@ The transport reports its failures as texts only. After an upgrade these tests s
 
 import asyncio
 import gzip
-from pathlib import Path
 
 import pytest
 
 from crawler.visit import Visitor
 from registry.core.model.documents import Outcome, Purpose
-from tests.crawler.support import JSON_CAP, fetch, probe, settings, visiting
+from tests.crawler.support import JSON_CAP, Visiting, fetch, probe, settings
 from tests.support.sites import LOOPBACK, Answer, Behaviour, Exchange, Reply, closed_port, moved, pours, raw_port
 
 pytestmark = pytest.mark.slow  # servers that keep silent until the deadline
@@ -129,12 +128,10 @@ DEADLINES = (1, 5, 25)
 
 
 @pytest.mark.parametrize("case", ANSWERS)
-async def test_a_failing_response_has_its_outcome_and_reason(
-    case: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_a_failing_response_has_its_outcome_and_reason(visiting: Visiting, case: str) -> None:
     answer, outcome, reason = ANSWERS[case]
     for patience in DEADLINES if reason.endswith("_timeout") else (100,):
-        async with visiting(monkeypatch, tmp_path, {HOST: answer}, request_timeout=patience) as (_, visitor):
+        async with visiting({HOST: answer}, request_timeout=patience) as (_, visitor):
             [fetched] = await fetch(visitor, probe(f"https://{HOST}/x"))
         if fetched.reason == reason:
             break
@@ -151,10 +148,8 @@ CERTIFICATES = {
 
 
 @pytest.mark.parametrize("kind", CERTIFICATES)
-async def test_a_bad_certificate_has_its_outcome_and_reason(
-    kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    async with visiting(monkeypatch, tmp_path, {HOST: Reply(b"{}")}, {HOST: kind}) as (sites, visitor):
+async def test_a_bad_certificate_has_its_outcome_and_reason(visiting: Visiting, kind: str) -> None:
+    async with visiting({HOST: Reply(b"{}")}, {HOST: kind}) as (sites, visitor):
         [fetched] = await fetch(visitor, probe(f"https://{HOST}/x"))
     assert (fetched.failure, fetched.reason) == (Outcome.TLS_ERROR, CERTIFICATES[kind])
     assert sites.seen == []  # no request is sent before the certificate is verified
@@ -216,52 +211,44 @@ async def test_a_name_that_does_not_resolve_is_unreachable() -> None:
 
 
 @pytest.mark.parametrize("status", [404, 403, 500])
-async def test_a_broken_error_page_keeps_its_status(
-    status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_a_broken_error_page_keeps_its_status(visiting: Visiting, status: int) -> None:
     """The status alone decides for such pages: a body that breaks off, is huge or oddly encoded changes nothing."""
     error_pages: dict[str, Answer] = {
         "/br": Reply(b"junk", status, headers=(("Content-Encoding", "br"),)),
         "/cut": sends(f"HTTP/1.1 {status} X\r\nContent-Length: 99\r\n\r\nshort".encode(), then_close=True),
         "/huge": Reply(b"x" * 1_000_000, status),
     }
-    async with visiting(monkeypatch, tmp_path, {HOST: error_pages}) as (_, visitor):
+    async with visiting({HOST: error_pages}) as (_, visitor):
         all_fetched = await fetch(visitor, *(probe(f"https://{HOST}{path}") for path in error_pages))
     assert [fetched.status for fetched in all_fetched] == [status] * 3
     assert all(fetched.truncated and fetched.failure is None for fetched in all_fetched)
     assert [len(fetched.body) for fetched in all_fetched] == [0, 5, 64 * 1024]
 
 
-async def test_an_endless_error_page_is_abandoned_with_its_status(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_an_endless_error_page_is_abandoned_with_its_status(visiting: Visiting) -> None:
     """The body is abandoned after 256 KiB; waiting for the deadline would lose the status."""
 
     async def page(exchange: Exchange) -> None:
         await exchange.send(b"HTTP/1.1 404 Not Found\r\n\r\n" + b"x" * 400_000)
         await silent(exchange)
 
-    async with visiting(monkeypatch, tmp_path, {HOST: page}) as (_, visitor):
+    async with visiting({HOST: page}) as (_, visitor):
         [fetched] = await fetch(visitor, probe(f"https://{HOST}/x"))
     assert (fetched.status, fetched.truncated) == (404, True)
 
 
-async def test_a_truncated_response_is_requested_again_once_per_host(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_a_truncated_response_is_requested_again_once_per_host(visiting: Visiting) -> None:
     """When a response breaks off, what was read along with its headers is lost, and the status with it."""
     cut_response = sends(b"HTTP/1.1 404 X\r\nContent-Length: 99\r\n\r\nshort", then_close=True)
-    async with visiting(monkeypatch, tmp_path, {HOST: {"/a": cut_response, "/b": cut_response}}) as (sites, visitor):
+    async with visiting({HOST: {"/a": cut_response, "/b": cut_response}}) as (sites, visitor):
         all_fetched = await fetch(visitor, *(probe(f"https://{HOST}{path}") for path in ("/a", "/b")))
     assert [fetched.status for fetched in all_fetched] == [404, 404]
     assert sites.paths(HOST) == ["/a", "/a", "/b"]
 
 
-async def test_a_text_over_its_cap_is_truncated_and_a_manifest_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_a_text_over_its_cap_is_truncated_and_a_manifest_refused(visiting: Visiting) -> None:
     long_text = "User-agent: *\nDisallow: /x\n" + "#" * 5_000
-    async with visiting(monkeypatch, tmp_path, {HOST: Reply(long_text, type="text/plain")}) as (_, visitor):
+    async with visiting({HOST: Reply(long_text, type="text/plain")}) as (_, visitor):
         robots, manifest = await fetch(
             visitor,
             probe(f"https://{HOST}/robots.txt", Purpose.ROBOTS, cap=1_000),
@@ -271,7 +258,7 @@ async def test_a_text_over_its_cap_is_truncated_and_a_manifest_refused(
     assert manifest.failure is Outcome.TOO_LARGE
 
 
-async def test_a_complete_response_is_returned_unchanged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_complete_response_is_returned_unchanged(visiting: Visiting) -> None:
     big = b'{"a": "%s"}' % (b"x" * (JSON_CAP - 9))
     raw_response = OK + b'Content-Length: 2\r\nX-Name: caf\xc3\xa9\r\nLink: </a>\r\nLink: </b>\r\nETag: "1"\r\n\r\n{}'
     site: dict[str, Answer] = {
@@ -281,7 +268,7 @@ async def test_a_complete_response_is_returned_unchanged(monkeypatch: pytest.Mon
         "/empty": Reply(b"", 204, headers=(("Content-Encoding", "gzip"),)),
         "/chunked": sends(OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n"),
     }
-    async with visiting(monkeypatch, tmp_path, {HOST: site}) as (_, visitor):
+    async with visiting({HOST: site}) as (_, visitor):
         zip_, fields, short, empty, chunked = await fetch(visitor, *(probe(f"https://{HOST}{path}") for path in site))
     assert len(big) == JSON_CAP and zip_.body == big and not zip_.truncated
     assert fields.headers["link"] == "</a>, </b>" and fields.headers["etag"] == '"1"'

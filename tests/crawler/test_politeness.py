@@ -14,7 +14,9 @@ from crawler.politeness import (
     SHARED_NETWORKS,
     BlockBudgets,
     ConnectionLimiter,
+    ConnectionSlot,
     RequestPacer,
+    TimerWheel,
     block_of,
     max_connections,
     sync_block_budgets,
@@ -44,7 +46,7 @@ async def _most_at_once(limiter: ConnectionLimiter, addresses: Collection[str], 
 
     async def hold_slot(address: str) -> None:
         nonlocal peak, current
-        async with limiter.slot(address):
+        async with ConnectionSlot(limiter, address):
             current += address.startswith(prefix)
             peak = max(peak, current)
             await asyncio.sleep(0.01)
@@ -58,7 +60,7 @@ async def _most_at_once(limiter: ConnectionLimiter, addresses: Collection[str], 
 async def test_connections_to_one_address_are_limited_and_others_unhindered() -> None:
     limiter = ConnectionLimiter(per_block=64)
     assert await _most_at_once(limiter, ["8.8.8.8"] * 9 + ["9.9.9.9"] * 2, "8.8.8.8") == PER_ADDRESS
-    assert len(limiter) == 0  # millions of addresses pass through one process, so none may be kept
+    assert not limiter.limits  # millions of addresses pass through one process, so none may be kept
 
 
 async def test_connections_to_one_block_are_limited() -> None:
@@ -71,7 +73,7 @@ async def test_connections_to_one_block_are_limited() -> None:
     assert await _most_at_once(limiter, shared_edge, "104.16.") == 40
     names = [f"shop{number}.example" for number in range(40)]
     assert await _most_at_once(limiter, names, "shop") == 40
-    assert len(limiter) == 0
+    assert not limiter.limits
 
 
 async def test_a_crowded_address_does_not_block_its_neighbours() -> None:
@@ -79,7 +81,7 @@ async def test_a_crowded_address_does_not_block_its_neighbours() -> None:
     limiter, order = ConnectionLimiter(per_block=3), list[str]()
 
     async def hold_slot(address: str, seconds: float) -> None:
-        async with limiter.slot(address):
+        async with ConnectionSlot(limiter, address):
             await asyncio.sleep(seconds)
             order.append(address)
 
@@ -98,7 +100,7 @@ async def test_the_limiter_serves_thousands_of_visits_without_a_deadlock() -> No
     async def visit() -> None:
         nonlocal finished_visits
         for _ in range(3):
-            async with limiter.slot(f"8.8.{rng.randrange(6)}.{rng.randrange(9)}"):
+            async with ConnectionSlot(limiter, f"8.8.{rng.randrange(6)}.{rng.randrange(9)}"):
                 await asyncio.sleep(0)
         finished_visits += 1
 
@@ -109,19 +111,19 @@ async def test_the_limiter_serves_thousands_of_visits_without_a_deadlock() -> No
     async with asyncio.timeout(HANG_SECONDS):
         await asyncio.gather(*tasks, return_exceptions=True)
     assert finished_visits == 2_700
-    assert len(limiter) == 0
+    assert not limiter.limits
 
 
 async def test_a_cancelled_waiter_leaves_nothing_behind() -> None:
     limiter = ConnectionLimiter(per_block=64)
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(PER_ADDRESS):
-            await stack.enter_async_context(limiter.slot("8.8.8.8"))
-        waiting = asyncio.create_task(limiter.slot("8.8.8.8").__aenter__())
+            await stack.enter_async_context(ConnectionSlot(limiter, "8.8.8.8"))
+        waiting = asyncio.create_task(ConnectionSlot(limiter, "8.8.8.8").__aenter__())
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-    assert len(limiter) == 0
+    assert not limiter.limits
 
 
 class Sums:
@@ -227,3 +229,35 @@ def test_a_crawl_delay_can_only_lengthen_the_pause() -> None:
     assert (pacer.sent, pacer.budget.requests_left(Standing.KEPT)) == (2, 38)
     pacer.set_crawl_delay(None)  # the next host of the domain has its own robots.txt
     assert pacer.next_at == 201.0
+
+
+def running(wheel: TimerWheel) -> int:
+    return sum(not pause.done() for pauses in wheel._pauses.values() for pause in pauses)
+
+
+async def test_a_pause_ends_after_its_time() -> None:
+    wheel, loop = TimerWheel(), asyncio.get_running_loop()
+    began = loop.time()
+    await wheel.pause(0.05)
+    assert loop.time() - began >= 0.05
+    assert running(wheel) == 0
+
+
+async def test_all_pauses_end_when_the_crawl_stops() -> None:
+    wheel, stop = TimerWheel(), asyncio.Event()
+    ending = asyncio.create_task(wheel.wake_all_on(stop))
+    waiting = [wheel.pause(3600) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert running(wheel) == 3
+    stop.set()
+    async with asyncio.timeout(HANG_SECONDS):
+        await asyncio.gather(*waiting, ending)
+    assert running(wheel) == 0
+
+
+async def test_a_cancelled_pause_is_forgotten() -> None:
+    wheel = TimerWheel()
+    waiting = wheel.pause(3600)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert running(wheel) == 0

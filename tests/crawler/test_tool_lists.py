@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from registry.core.model.documents import Outcome, Purpose
 from registry.core.model.services import Capability
 from registry.core.visiting import tool_lists
 from registry.core.visiting.visits import HostJob, ProbeResult, Visit
-from tests.crawler.support import far, hasty, visiting
+from tests.crawler.support import Visiting, far, hasty
 from tests.support.asgi import served_by
 from tests.support.sites import Answer, Behaviour, Exchange, Reply, Site, Sites, moved
 
@@ -106,7 +105,7 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def run(visiting: Visiting) -> Run:
     """Visit a host whose card names an endpoint; return the sites and the visit."""
 
     async def visit(
@@ -114,7 +113,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     ) -> tuple[Sites, Visit]:
         site: Site = {CARD_PATH: card(), "/mcp": endpoint, **(more or {})}
         sites = {HOST: site, ELSEWHERE: Reply(b"{}")}
-        async with visiting(monkeypatch, tmp_path, sites, **settings) as (served, visitor):
+        async with visiting(sites, **settings) as (served, visitor):
             return served, await visitor.visit_host(job, visitor.new_pacer(), far())
 
     return visit
@@ -204,9 +203,7 @@ async def test_robots_txt_is_obeyed(run: Run) -> None:
     assert sent_to(sites) == [] and verdict(done) == (Outcome.DISALLOWED, "robots")
 
 
-async def test_robots_txt_of_another_host_of_the_site_is_obeyed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_robots_txt_of_another_host_of_the_site_is_obeyed(visiting: Visiting) -> None:
     server = f"mcp.{HOST}"
     robots = Reply("User-agent: *\nDisallow: /closed\n", type="text/plain")
     for path, outcome in (("/open", Outcome.FOUND), ("/closed", Outcome.DISALLOWED)):
@@ -214,7 +211,7 @@ async def test_robots_txt_of_another_host_of_the_site_is_obeyed(
             HOST: {CARD_PATH: card(f"https://{server}{path}")},
             server: {"/robots.txt": robots, path: rpc()},
         }
-        async with visiting(monkeypatch, tmp_path, sites) as (served, visitor):
+        async with visiting(sites) as (served, visitor):
             done = await visitor.visit_host(NAMED, visitor.new_pacer(), far())
         assert verdict(done)[0] is outcome
         assert bool(sent_to(served, path)) is (outcome is Outcome.FOUND)

@@ -43,10 +43,8 @@ async def resolver(code: int, *texts: bytes) -> AsyncIterator[tuple[AddressGuard
     transport, server = await asyncio.get_running_loop().create_datagram_endpoint(
         lambda: NameServer(code, texts), local_addr=("127.0.0.1", 0)
     )
-    dns_resolver = Resolver()
-    await dns_resolver._dns.close()
     port = transport.get_extra_info("sockname")[1]
-    dns_resolver._dns = guards._Dns(nameservers=["127.0.0.1"], udp_port=port, timeout=60, tries=1)
+    dns_resolver = Resolver(120, nameservers=["127.0.0.1"], udp_port=port, tries=1)
     try:
         yield AddressGuard(ConnectTo.parse(()), dns_resolver), server
     finally:

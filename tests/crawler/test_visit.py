@@ -7,19 +7,18 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from crawler.guards import AddressGuard, Pin
 from crawler.politeness import max_connections
-from crawler.sender import InterruptedVisit
+from crawler.session import InterruptedVisit
 from crawler.visit import OFF_LOOP_BYTES, Visitor
 from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, Visit
-from tests.crawler.support import far, fetch, hasty, probe, visiting
+from tests.crawler.support import Visiting, far, fetch, hasty, probe
 from tests.support.sites import Answer, Exchange, Reply, closed_port, moved
 
 pytestmark = pytest.mark.slow  # pauses and deadlines
@@ -50,8 +49,8 @@ async def visit(visitor: Visitor, job: HostJob) -> Visit:
     return await visitor.visit_host(job, visitor.new_pacer(), far())
 
 
-async def test_a_visit_finds_the_document_over_one_connection(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async with visiting(monkeypatch, tmp_path, {HOST: SHOP}) as (sites, visitor):
+async def test_a_visit_finds_the_document_over_one_connection(visiting: Visiting) -> None:
+    async with visiting({HOST: SHOP}) as (sites, visitor):
         host_visit = await visit(visitor, HostJob(HOST, whole_plan=True))
     paths = sites.paths(HOST)
     assert host_visit.outcome is Outcome.FOUND
@@ -66,35 +65,31 @@ async def test_a_visit_finds_the_document_over_one_connection(monkeypatch: pytes
     assert headers["accept-encoding"] == "gzip" and "cookie" not in headers and "referer" not in headers
 
 
-async def test_the_last_request_to_a_host_without_documents_closes_the_connection(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_the_last_request_to_a_host_without_documents_closes_the_connection(visiting: Visiting) -> None:
     """With thousands of hosts in flight, an idle connection takes as much memory as the rest of a visit."""
-    async with visiting(monkeypatch, tmp_path, {HOST: {}}) as (sites, visitor):
+    async with visiting({HOST: {}}) as (sites, visitor):
         host_visit = await visit(visitor, HostJob(HOST, whole_plan=True))
     connection_headers = [exchange.headers.get("connection") for exchange in sites.seen]
     assert connection_headers == [None] * (len(connection_headers) - 1) + ["close"]
     assert sites.connections == 1 and host_visit.requests == len(connection_headers)
 
 
-async def test_nothing_is_requested_where_robots_disallows_everything(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_nothing_is_requested_where_robots_disallows_everything(visiting: Visiting) -> None:
     closed = SHOP | {"/robots.txt": Reply("User-agent: *\nDisallow: /\n", type="text/plain")}
-    async with visiting(monkeypatch, tmp_path, {HOST: closed}) as (sites, visitor):
+    async with visiting({HOST: closed}) as (sites, visitor):
         host_visit = await visit(visitor, HostJob(HOST, whole_plan=True))
     assert sites.paths(HOST) == ["/robots.txt"]
     assert host_visit.outcome is Outcome.DISALLOWED
 
 
-async def test_a_known_document_is_requested_conditionally(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_known_document_is_requested_conditionally(visiting: Visiting) -> None:
     async def card(exchange: Exchange) -> None:
         is_current = exchange.headers.get("if-none-match") == '"v1"'
         await exchange.send(Reply(status=304, type=None).encode() if is_current else Reply(CARD).encode())
 
     url = f"https://{HOST}{CARD_PATH}"
     known = KnownDocument(url, "a2a", Outcome.FOUND, b"", etag='"v1"')
-    async with visiting(monkeypatch, tmp_path, {HOST: SHOP | {CARD_PATH: card}}) as (sites, visitor):
+    async with visiting({HOST: SHOP | {CARD_PATH: card}}) as (sites, visitor):
         host_visit = await visit(visitor, HostJob(HOST, whole_plan=False, known=(known,)))
         [fetched_unconditionally] = await fetch(visitor, probe(url, etag='"v1"\r\nX-Evil: 1'))
     [answer] = [candidate for candidate in host_visit.answers if candidate.probe.url == url]
@@ -104,15 +99,15 @@ async def test_a_known_document_is_requested_conditionally(monkeypatch: pytest.M
     assert "x-evil" not in sites.seen[-1].headers
 
 
-async def test_cookies_are_not_sent_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_cookies_are_not_sent_back(visiting: Visiting) -> None:
     cookie_reply = Reply(b"{}", headers=(("Set-Cookie", "seen=1; Path=/"),))
-    async with visiting(monkeypatch, tmp_path, {HOST: cookie_reply}) as (sites, visitor):
+    async with visiting({HOST: cookie_reply}) as (sites, visitor):
         await fetch(visitor, probe(f"https://{HOST}/first"), probe(f"https://{HOST}/second"))
     assert sites.paths(HOST) == ["/first", "/second"]
     assert "cookie" not in sites.seen[-1].headers
 
 
-async def test_large_bodies_are_judged_in_a_thread(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_large_bodies_are_judged_in_a_thread(visiting: Visiting, monkeypatch: pytest.MonkeyPatch) -> None:
     """A megabyte of JSON takes tens of milliseconds, which would block the event loop."""
     on_the_loop: dict[str, bool] = {}
     original_take = HostPlan.take
@@ -123,21 +118,19 @@ async def test_large_bodies_are_judged_in_a_thread(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(HostPlan, "take", recording_take)
     large = json.dumps(json.loads(CARD) | {"more": "x" * OFF_LOOP_BYTES})
-    async with visiting(monkeypatch, tmp_path, {HOST: SHOP | {CARD_PATH: Reply(large)}}) as (_, visitor):
+    async with visiting({HOST: SHOP | {CARD_PATH: Reply(large)}}) as (_, visitor):
         host_visit = await visit(visitor, HostJob(HOST, whole_plan=True))
     assert host_visit.outcome is Outcome.FOUND
     assert [url for url, on_loop in on_the_loop.items() if not on_loop] == [f"https://{HOST}{CARD_PATH}"]
 
 
-async def test_redirects_inside_the_domain_are_followed_hop_by_hop(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_redirects_inside_the_domain_are_followed_hop_by_hop(visiting: Visiting) -> None:
     www = f"www.{HOST}"
     sites = {
         HOST: {"/a": moved("/b", 302), "/b": moved(f"https://{www}/c", 308)},
         www: {"/c": Reply(b"{}"), "/again": moved("/again2"), "/again2": moved("/again")},
     }
-    async with visiting(monkeypatch, tmp_path, sites) as (served, visitor):
+    async with visiting(sites) as (served, visitor):
         followed, looped = await fetch(visitor, probe(f"https://{HOST}/a"), probe(f"https://{www}/again"))
     assert followed.final_url == f"https://{www}/c"
     assert followed.hops == (f"https://{HOST}/a", f"https://{HOST}/b")
@@ -146,9 +139,7 @@ async def test_redirects_inside_the_domain_are_followed_hop_by_hop(
     assert served.paths(www) == ["/c", "/again", "/again2"]
 
 
-async def test_connection_closed_between_two_requests_is_made_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_connection_closed_between_two_requests_is_made_again(visiting: Visiting) -> None:
     """Servers may close idle connections at any time, also at the moment when one is used again."""
     dropped = 0
 
@@ -160,13 +151,13 @@ async def test_connection_closed_between_two_requests_is_made_again(
         else:
             await exchange.send(Reply(b"{}").encode())
 
-    async with visiting(monkeypatch, tmp_path, {HOST: resets_once}) as (sites, visitor):
+    async with visiting({HOST: resets_once}) as (sites, visitor):
         first, second = await fetch(visitor, probe(f"https://{HOST}/first"), probe(f"https://{HOST}/second"))
     assert (first.body, second.body) == (b"{}", b"{}")
     assert sites.paths(HOST) == ["/first", "/second", "/second"]
 
 
-async def test_a_slow_host_is_abandoned_at_its_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_slow_host_is_abandoned_at_its_deadline(visiting: Visiting, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each response takes ten minutes by the visitor's clock. The deadline is 59 minutes, after six of 18 requests."""
     waited = 0.0
 
@@ -176,15 +167,17 @@ async def test_a_slow_host_is_abandoned_at_its_deadline(monkeypatch: pytest.Monk
         await exchange.send(Reply(b"none", 404).encode())
 
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + waited)
-    async with visiting(monkeypatch, tmp_path, {HOST: answer_slowly}, host_deadline=3_540) as (sites, visitor):
-        monkeypatch.setattr("crawler.sender.time", clock)
+    async with visiting({HOST: answer_slowly}, host_deadline=3_540) as (sites, visitor):
+        monkeypatch.setattr("crawler.session.time", clock)
         lease_end = datetime.now(UTC) + timedelta(days=1)
         host_visit = await visitor.visit_host(HostJob(HOST, whole_plan=True), visitor.new_pacer(), lease_end)
     assert (host_visit.outcome, host_visit.reason) == (Outcome.SKIPPED, "host_deadline")
     assert len(sites.paths(HOST)) == 6
 
 
-async def test_a_silent_host_is_abandoned_after_a_few_timeouts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_silent_host_is_abandoned_after_a_few_timeouts(
+    visiting: Visiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def silent(exchange: Exchange) -> None:
         if exchange.path in ("/robots.txt", "/"):
             await exchange.send(Reply(b"").encode())
@@ -192,13 +185,13 @@ async def test_a_silent_host_is_abandoned_after_a_few_timeouts(monkeypatch: pyte
             await asyncio.sleep(60)
 
     hasty(monkeypatch, 0.3, lambda url: not url.endswith(("/robots.txt", f"{HOST}/")))
-    async with visiting(monkeypatch, tmp_path, {HOST: silent}) as (_, visitor):
+    async with visiting({HOST: silent}) as (_, visitor):
         host_visit = await visit(visitor, HostJob(HOST, whole_plan=True))
     assert (host_visit.outcome, host_visit.reason) == (Outcome.UNREACHABLE, "request_timeout")
     assert host_visit.requests == 2 + 5
 
 
-async def test_pauses_are_kept_across_all_hosts_of_a_domain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_pauses_are_kept_across_all_hosts_of_a_domain(visiting: Visiting) -> None:
     times: list[float] = []
 
     async def record_time(exchange: Exchange) -> None:
@@ -207,14 +200,14 @@ async def test_pauses_are_kept_across_all_hosts_of_a_domain(monkeypatch: pytest.
 
     hosts = (HOST, f"api.{HOST}")
     job = DomainJob(HOST, tuple(HostJob(host, whole_plan=True) for host in hosts))
-    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, record_time), request_delay=0.05) as (_, visitor):
+    async with visiting(dict.fromkeys(hosts, record_time), request_delay=0.05) as (_, visitor):
         finished = await visitor.visit_domain(job, far())
     assert finished is not None and [host_visit.host for host_visit in finished.visits] == list(hosts)
     assert len(times) > 10
     assert min(later - earlier for earlier, later in pairwise(times)) >= 0.05
 
 
-async def test_the_time_of_an_answer_is_the_sites_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_the_time_of_an_answer_is_the_sites_time(visiting: Visiting) -> None:
     """The pause between two requests, and the wait for a connection slot, say nothing about the site."""
     pause, site_seconds = 0.6, 0.2
 
@@ -224,7 +217,7 @@ async def test_the_time_of_an_answer_is_the_sites_time(monkeypatch: pytest.Monke
         await exchange.send((moved("/slow") if exchange.path == "/moved" else Reply(b"{}")).encode())
 
     urls = (f"https://{HOST}/{name}" for name in ("first", "quick", "slow", "moved"))
-    async with visiting(monkeypatch, tmp_path, {HOST: answer_after_a_moment}, request_delay=pause) as (_, visitor):
+    async with visiting({HOST: answer_after_a_moment}, request_delay=pause) as (_, visitor):
         key = (await visitor.guard.pin(HOST)).limiter_key
         taken = [await visitor.acquire_slot(key) for _ in range(max_connections(key))]
         fetching = asyncio.create_task(fetch(visitor, *map(probe, urls)))
@@ -244,13 +237,11 @@ class InOneBlock(AddressGuard):
         return replace(await super().pin(host), limiter_key=f"8.8.8.{len(host)}")
 
 
-async def test_the_budget_of_an_address_block_is_kept_across_its_hosts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_the_budget_of_an_address_block_is_kept_across_its_hosts(visiting: Visiting) -> None:
     hosts = ("a.example", "bb.example", "ccc.example")
     pending = (probe(f"https://{hosts[2]}/left.json"),)
     sites = dict.fromkeys(hosts, SHOP)
-    async with visiting(monkeypatch, tmp_path, sites, block_daily_budget=25) as (served, visitor):
+    async with visiting(sites, block_daily_budget=25) as (served, visitor):
         visitor.guard = InOneBlock(visitor.guard.connect_to, None)
         first, second = [await visit(visitor, HostJob(host, whole_plan=True)) for host in hosts[:2]]
         third = await visit(visitor, HostJob(hosts[2], whole_plan=True, pending=pending))
@@ -259,7 +250,7 @@ async def test_the_budget_of_an_address_block_is_kept_across_its_hosts(
     assert third.pending == pending and served.paths(hosts[2]) == []
 
 
-async def test_connections_to_a_block_of_addresses_are_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_connections_to_a_block_of_addresses_are_bounded(visiting: Visiting) -> None:
     """No response is sent until three requests are there; the others then wait for a slot."""
     hosts = [f"{'x' * number}.example" for number in range(1, 9)]
     current = peak = waited = 0
@@ -276,7 +267,7 @@ async def test_connections_to_a_block_of_addresses_are_bounded(monkeypatch: pyte
         current -= 1
         await exchange.send(Reply(b"no", 403).encode())
 
-    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, answer_slowly), block_connections=3) as (
+    async with visiting(dict.fromkeys(hosts, answer_slowly), block_connections=3) as (
         _,
         visitor,
     ):
@@ -285,8 +276,8 @@ async def test_connections_to_a_block_of_addresses_are_bounded(monkeypatch: pyte
     assert (peak, waited) == (3, 5)
 
 
-async def test_a_visit_is_interrupted_before_its_lease_expires(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async with visiting(monkeypatch, tmp_path, {HOST: SHOP}) as (sites, visitor):
+async def test_a_visit_is_interrupted_before_its_lease_expires(visiting: Visiting) -> None:
+    async with visiting({HOST: SHOP}) as (sites, visitor):
         with pytest.raises(InterruptedVisit):
             await visitor.visit_host(
                 HostJob(HOST, whole_plan=True), visitor.new_pacer(), datetime.now(UTC) + timedelta(seconds=20)
@@ -294,9 +285,7 @@ async def test_a_visit_is_interrupted_before_its_lease_expires(monkeypatch: pyte
     assert sites.seen == []
 
 
-async def test_a_stopped_visit_keeps_the_hosts_already_finished(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_a_stopped_visit_keeps_the_hosts_already_finished(visiting: Visiting) -> None:
     second_host = f"api.{HOST}"
 
     async def stop_and_answer(exchange: Exchange) -> None:
@@ -304,36 +293,35 @@ async def test_a_stopped_visit_keeps_the_hosts_already_finished(
         await exchange.send(Reply(b"").encode())
 
     job = DomainJob(HOST, (HostJob(HOST, whole_plan=True), HostJob(second_host, whole_plan=True)))
-    async with visiting(monkeypatch, tmp_path, {HOST: SHOP, second_host: stop_and_answer}) as (sites, visitor):
+    async with visiting({HOST: SHOP, second_host: stop_and_answer}) as (sites, visitor):
         finished = await visitor.visit_domain(job, far())
     assert finished is not None and [host_visit.host for host_visit in finished.visits] == [HOST]
     assert sites.paths(second_host) == ["/robots.txt"]
 
 
-async def test_a_visit_releases_its_slots_and_clients(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async with visiting(monkeypatch, tmp_path, {HOST: SHOP, "b.example": SHOP}) as (_, visitor):
+async def test_a_visit_releases_its_slots_and_clients(visiting: Visiting) -> None:
+    async with visiting({HOST: SHOP, "b.example": SHOP}) as (_, visitor):
         await asyncio.gather(*(visit(visitor, HostJob(host, whole_plan=True)) for host in (HOST, "b.example")))
-        assert len(visitor.limiter) == 0
-        assert len(visitor.clients) == 0
+        assert not visitor.limiter.limits and not visitor.clients.in_use
 
 
-async def test_hosts_that_are_visited_together_share_a_client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_hosts_that_are_visited_together_share_a_client(visiting: Visiting) -> None:
     """Building a client parses the trust store; one for each host would double the cost of a visit."""
     peak = 0
     hosts = [f"h{number}.example" for number in range(20)]
 
     async def answer(exchange: Exchange) -> None:
         nonlocal peak
-        peak = max(peak, len(visitor.clients))
+        peak = max(peak, len(visitor.clients.in_use))
         await exchange.send(Reply(b"", 404).encode())
 
-    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, answer)) as (_, visitor):
+    async with visiting(dict.fromkeys(hosts, answer)) as (_, visitor):
         await asyncio.gather(*(fetch(visitor, probe(f"https://{host}/x", Purpose.HOME)) for host in hosts))
     assert 1 <= peak <= 3
 
 
-async def test_a_client_is_shared_only_for_the_same_pin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async with visiting(monkeypatch, tmp_path, {HOST: SHOP}) as (_, visitor):
+async def test_a_client_is_shared_only_for_the_same_pin(visiting: Visiting) -> None:
+    async with visiting({HOST: SHOP}) as (_, visitor):
         first_pin = await visitor.guard.pin(HOST)
         async with (
             visitor.clients.pinned(first_pin) as first_client,
@@ -341,17 +329,15 @@ async def test_a_client_is_shared_only_for_the_same_pin(monkeypatch: pytest.Monk
         ):
             assert first_client is not second_client  # the pins of a client are fixed when it is built
         second_pin = replace(first_pin, port=1)
-        clients = await asyncio.gather(
-            *(visitor.clients.pinned(pin).__aenter__() for pin in (first_pin, first_pin, second_pin))
-        )
+        clients = await asyncio.gather(*(visitor.clients.acquire(pin) for pin in (first_pin, first_pin, second_pin)))
     assert clients[0] is clients[1] and clients[0] is not clients[2]
 
 
 async def test_the_alternative_address_is_tried_once_after_a_refused_connection(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    visiting: Visiting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     probes = [probe(f"https://{HOST}/{n}") for n in range(3)]
-    async with visiting(monkeypatch, tmp_path, {HOST: Reply(b"{}")}) as (sites, visitor):
+    async with visiting({HOST: Reply(b"{}")}) as (sites, visitor):
         working_pin = replace(await visitor.guard.pin(HOST), limiter_key="good")
         with closed_port() as port:
             dead_pin = replace(working_pin, address="127.0.0.2", port=port, limiter_key="dead")
@@ -368,4 +354,4 @@ async def test_the_alternative_address_is_tried_once_after_a_refused_connection(
                 fetched = await fetch(visitor, *probes)
                 assert [(response.status, response.address) for response in fetched] == expected
         assert sites.connections == 2
-        assert len(visitor.limiter) == len(visitor.clients) == 0
+        assert not visitor.limiter.limits and not visitor.clients.in_use

@@ -2,28 +2,27 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from standardwebhooks.webhooks import Webhook
 
 from crawler import webhooks
-from crawler.guards import AddressGuard, Pin
 from crawler.webhooks import WebhookSender, delivering_webhooks
 from registry.actions.webhooks import Outgoing
 from registry.core.changes.kinds import ALL
 from registry.core.webhooks import Attempt, Message, challenge_body, secret_of
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store
-from registry.store.webhooks import WebhookRecord
+from registry.store.webhooks import DeliveryRecord, WebhookRecord
 from registry.wiring import Waypost, open_waypost
 from tests.crawler.namespace import run_enclosed, why_not
-from tests.crawler.support import settings, trust
+from tests.crawler.support import Web, silent
 from tests.support.database import until_true
 from tests.support.hang import HANG_SECONDS
 from tests.support.receivers import HOST, URL, Receiver
@@ -37,22 +36,22 @@ MESSAGE = Message("msg_1", "events", '{"type":"feed.changed"}')
 CHALLENGE = Message("msg_2", "challenge", challenge_body(TOKEN, datetime.now(UTC)), TOKEN)
 
 
-@asynccontextmanager
-async def sending(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, site: Site, certificates: Mapping[str, str] | None = None
-) -> AsyncIterator[tuple[Sites, WebhookSender]]:
-    async with Sites({HOST: site, "elsewhere.example": Reply()}, certificates) as served:
-        trust(monkeypatch, folder, served)
-        async with WebhookSender(settings(*served.connect_to())) as sender:
+Sending: TypeAlias = Callable[..., AbstractAsyncContextManager[tuple[Sites, WebhookSender]]]
+
+
+@pytest.fixture
+def sending(web: Web) -> Sending:
+    @asynccontextmanager
+    async def send(site: Site, *certificates: Mapping[str, str]) -> AsyncIterator[tuple[Sites, WebhookSender]]:
+        sites = {HOST: site, "elsewhere.example": Reply()}
+        async with web(sites, *certificates) as (served, config), WebhookSender(config) as sender:
             yield served, sender
+
+    return send
 
 
 def to_receiver(message: Message = MESSAGE, url: str = URL) -> Outgoing:
     return Outgoing("wh_1", url, message, (SECRET,))
-
-
-async def silent(exchange: Exchange) -> None:
-    await asyncio.Event().wait()
 
 
 async def reset(exchange: Exchange) -> None:
@@ -82,10 +81,8 @@ async def breaks_off(exchange: Exchange) -> None:
         (pours(b"HTTP/1.1 200 OK\r\n", b"X-More: " + b"y" * 4_000 + b"\r\n"), Attempt(None, "headers")),
     ],
 )
-async def test_what_an_answer_means(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: Any, expected: Attempt
-) -> None:
-    async with sending(monkeypatch, tmp_path, answer) as (served, sender):
+async def test_what_an_answer_means(sending: Sending, answer: Any, expected: Attempt) -> None:
+    async with sending(answer) as (served, sender):
         attempt = await sender.send(to_receiver())
     assert replace(attempt, duration_ms=0) == expected
     assert [(seen.method, seen.host, seen.path) for seen in served.seen] == [("POST", HOST, "/hook")], "sent once"
@@ -106,47 +103,36 @@ async def test_what_an_answer_means(
         (Reply(TOKEN, status=404), "http_404"),
     ],
 )
-async def test_a_challenge_needs_the_token(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: Reply, reason: str
-) -> None:
-    async with sending(monkeypatch, tmp_path, answer) as (_, sender):
+async def test_a_challenge_needs_the_token(sending: Sending, answer: Reply, reason: str) -> None:
+    async with sending(answer) as (_, sender):
         assert (await sender.send(to_receiver(CHALLENGE))).reason == reason
 
 
 @pytest.mark.parametrize(
     "answer", [silent, pours(b"HTTP/1.1 200 OK\r\n\r\n", b"", 0.05)], ids=["no answer", "no end of the answer"]
 )
-async def test_a_receiver_that_takes_too_long_is_left(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: Site
-) -> None:
-    async with sending(monkeypatch, tmp_path, answer) as (_, sender):
+async def test_a_receiver_that_takes_too_long_is_left(sending: Sending, answer: Site) -> None:
+    async with sending(answer) as (_, sender):
         sender.seconds = 0.5
         assert (await sender.send(to_receiver())).reason == "request_timeout"
 
 
-class SilentNames(AddressGuard):
-    """A name server that does not answer."""
-
-    async def pin(self, host: str) -> Pin:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-
-async def test_the_time_of_a_look_up_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async with sending(monkeypatch, tmp_path, Reply()) as (_, sender):
-        sender.guard, sender.seconds = SilentNames(sender.guard.connect_to, None), 0.05
+async def test_the_time_of_a_look_up_counts(sending: Sending, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with sending(Reply()) as (_, sender):
+        monkeypatch.setattr(sender.guard, "pin", silent)
+        sender.seconds = 0.05
         async with asyncio.timeout(HANG_SECONDS):
             assert (await sender.send(to_receiver())).reason == "request_timeout"
 
 
-async def test_an_invalid_certificate_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async with sending(monkeypatch, tmp_path, Reply(), {HOST: "wrong_name"}) as (served, sender):
+async def test_an_invalid_certificate_is_refused(sending: Sending) -> None:
+    async with sending(Reply(), {HOST: "wrong_name"}) as (served, sender):
         assert (await sender.send(to_receiver())).reason == "certificate_wrong_name"
         assert served.seen == []
 
 
-async def test_a_name_without_an_address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async with sending(monkeypatch, tmp_path, Reply()) as (_, sender):
+async def test_a_name_without_an_address(sending: Sending) -> None:
+    async with sending(Reply()) as (_, sender):
         assert (await sender.send(to_receiver(url="https://nowhere.example/"))).reason == "nxdomain"
 
 
@@ -175,79 +161,82 @@ class Registry:
         async with self.store.begin() as uow:
             await uow.ledger.add_changes([ChangeRecord(host, host, "service.changed", now, {}) for host in hosts])
 
-    async def stored(self) -> WebhookRecord:
-        [webhook] = await self.waypost.webhooks.all()
-        return webhook
+    async def until(self, condition: Callable[[WebhookRecord], bool]) -> None:
+        """Wait until all webhooks meet the condition."""
+
+        async def is_met() -> bool:
+            return all(map(condition, await self.waypost.webhooks.all()))
+
+        await until_true(is_met)
+
+    async def attempts(self) -> Sequence[DeliveryRecord]:
+        return await self.waypost.webhooks.deliveries(self.webhook, limit=100)
 
 
-@asynccontextmanager
-async def delivering(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, store: Store, database_url: str, receiver: Receiver
-) -> AsyncIterator[Registry]:
-    """Yield a registry whose receiver has been verified. Retries and further messages follow at once."""
+Delivering: TypeAlias = Callable[[Receiver], AbstractAsyncContextManager[Registry]]
+
+
+@pytest.fixture
+def delivering(
+    web: Web, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
+) -> Delivering:
+    """Return a context that yields a registry whose receiver has been verified. Retries and further messages follow at
+    once."""
     monkeypatch.setattr("registry.core.webhooks.GATHER", timedelta())
     monkeypatch.setattr("registry.core.webhooks.DELAYS", (timedelta(),))
     monkeypatch.setattr(webhooks, "POLL_SECONDS", 0.02)
-    async with Sites({HOST: receiver, "elsewhere.example": Reply()}) as served:
-        trust(monkeypatch, folder, served)
-        config = settings(*served.connect_to(), database_url=database_url, data=folder)
-        async with open_waypost(config) as waypost:
+
+    @asynccontextmanager
+    async def deliver(receiver: Receiver) -> AsyncIterator[Registry]:
+        sites = {HOST: receiver, "elsewhere.example": Reply()}
+        async with (
+            web(sites, database_url=database_url, data=tmp_path) as (served, config),
+            open_waypost(config) as waypost,
+        ):
             webhook = await waypost.webhooks.add(URL, ALL, ())
             receiver.secret = webhook.secret
             registry = Registry(waypost, store, receiver, served, webhook.id)
             async with delivering_webhooks(waypost, config):
-                await until_true(lambda: _is_verified(registry))
+                await registry.until(lambda webhook: webhook.verified_at is not None)
                 yield registry
 
-
-async def _is_verified(registry: Registry) -> bool:
-    return (await registry.stored()).verified_at is not None
+    return deliver
 
 
-async def test_events_are_told_until_they_are_delivered(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
-) -> None:
+async def test_events_are_told_until_they_are_delivered(delivering: Delivering) -> None:
     receiver = Receiver([Reply(status=500), reset, moved("https://elsewhere.example/")])
-    async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
+    async with delivering(receiver) as registry:
         assert receiver.challenges == 1
         await registry.happen("a.example", "b.example")
         messages = await receiver.received(4)
         assert len({message_id for message_id, _ in messages}) == 1, "retries have the id of the first attempt"
         assert all(content == messages[0][1] for _, content in messages)
         assert messages[0][1]["data"]["events"] == 2
-        await until_true(lambda: _has_deliveries(registry, 5))
-        attempts = await registry.waypost.webhooks.deliveries(registry.webhook, limit=10)
-        assert [one.reason for one in attempts] == ["", "redirect", "reset", "http_500", ""]
+
+        async def are_recorded() -> bool:
+            return len(await registry.attempts()) >= 5
+
+        await until_true(are_recorded)
+        reasons = [one.reason for one in await registry.attempts()]
+        assert reasons == ["", "redirect", "reset", "http_500", ""]
         await registry.happen("c.example")
         assert (await receiver.received(5))[4][1]["data"]["events"] == 1
     assert {seen.host for seen in registry.served.seen} == {HOST}, "the redirect was not followed"
 
 
-async def _has_deliveries(registry: Registry, number: int) -> bool:
-    return len(await registry.waypost.webhooks.deliveries(registry.webhook, limit=100)) >= number
-
-
-async def test_410_disables_at_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
-) -> None:
+async def test_410_disables_at_once(delivering: Delivering) -> None:
     receiver = Receiver([Reply(status=410)])
-    async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
+    async with delivering(receiver) as registry:
         await registry.happen("a.example")
-        await until_true(lambda: _is_disabled(registry))
-        assert (await registry.stored()).disabled_reason == "gone"
+        await registry.until(lambda webhook: webhook.disabled_at is not None)
+        assert (await registry.waypost.webhooks.all())[0].disabled_reason == "gone"
         assert (await registry.waypost.webhooks.counts()).disabled == 1
         await registry.waypost.webhooks.enable(registry.webhook)
         first, second = await receiver.received(2)
         assert first == second and receiver.challenges == 2
 
 
-async def _is_disabled(registry: Registry) -> bool:
-    return (await registry.stored()).disabled_at is not None
-
-
-async def test_a_receiver_gets_one_message_at_a_time(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
-) -> None:
+async def test_a_receiver_gets_one_message_at_a_time(delivering: Delivering, monkeypatch: pytest.MonkeyPatch) -> None:
     release = asyncio.Event()
 
     async def slow(exchange: Exchange) -> None:
@@ -255,7 +244,7 @@ async def test_a_receiver_gets_one_message_at_a_time(
         await exchange.send(Reply().encode())
 
     receiver = Receiver([slow])
-    async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
+    async with delivering(receiver) as registry:
         await registry.happen("a.example")
         await receiver.received(1)
         await registry.happen("b.example")
@@ -279,9 +268,7 @@ async def test_a_receiver_gets_one_message_at_a_time(
         assert first != second and content["data"]["events"] == 1
 
 
-async def test_messages_to_many_receivers_are_bounded(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
-) -> None:
+async def test_messages_to_many_receivers_are_bounded(delivering: Delivering, monkeypatch: pytest.MonkeyPatch) -> None:
     active: list[int] = [0]
 
     async def slow(exchange: Exchange) -> None:
@@ -292,27 +279,23 @@ async def test_messages_to_many_receivers_are_bounded(
 
     monkeypatch.setattr(webhooks, "MAX_AT_ONCE", 1)
     receiver = Receiver([slow, slow, slow])
-    async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
+    async with delivering(receiver) as registry:
         receiver.secret = None  # each webhook has its own
         for _ in range(2):
             await registry.waypost.webhooks.add(URL, ALL, ())
-        await until_true(lambda: _all_verified(registry))
+        await registry.until(lambda webhook: webhook.verified_at is not None)
         await registry.happen("a.example")
         await receiver.received(3)
     assert max(active) == 1
 
 
-async def _all_verified(registry: Registry) -> bool:
-    return all(webhook.verified_at for webhook in await registry.waypost.webhooks.all())
-
-
 async def test_a_process_that_loses_the_right_to_deliver_stops(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
+    delivering: Delivering, monkeypatch: pytest.MonkeyPatch, store: Store
 ) -> None:
     """Its interrupted message is sent again, with the same id, by whoever has the right next."""
     monkeypatch.setattr(webhooks, "AGAIN_SECONDS", 0.02)
     receiver = Receiver([silent])
-    async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
+    async with delivering(receiver) as registry:
         await registry.happen("a.example")
         await receiver.received(1)
         async with store.engine.connect() as connection:

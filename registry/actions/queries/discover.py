@@ -442,9 +442,7 @@ class SearchActions(SearchIndex):
                 _capabilities(card, hit.capabilities),
                 tuple(host for host in hit.alike[:ALIKE] if host in visible),
             )
-            if (card := cards.get(hit.host))
-            and passes(card)
-            and (allowed is None or hit.host in allowed)
+            if (card := cards.get(hit.host)) and passes(card) and (allowed is None or hit.host in allowed)
             else None
             for hit in hits
         ]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from crawler.seeds.ard import PAGE_SIZE, QUESTIONS, base_of, catalogue_names, re
 from crawler.seeds.online import ReadError
 from crawler.seeds.source import BROKEN_OFF
 from registry.core.names.seeds import Refusal, Seed
-from tests.crawler.seeds.online import gathered, reader, registry
+from tests.crawler.seeds.gathering import Sources, gathered
 from tests.support.sites import Exchange, Reply, Site
 
 HOST = "registry.example"
@@ -37,14 +36,11 @@ TWO = entry("urn:ai:two.com:agent:y", data={"name": "y"})
 
 
 async def names_of(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, site: Site, start: str = ""
+    source: Sources, site: Site, start: str = ""
 ) -> tuple[list[str], list[tuple[str, str]], list[Exchange]]:
     """Return the names, the refusals, and the requests that the registry got."""
-    async with (
-        registry(monkeypatch, tmp_path, database_url, {HOST: site}) as (served, waypost),
-        reader(waypost, BASE) as (url, source),
-    ):
-        accepted, refused = await gathered(registry_names(url, source, start))
+    async with source(BASE, {HOST: site}) as (served, url, reader):
+        accepted, refused = await gathered(registry_names(url, reader, start))
         return [name for name, _ in accepted], refused, [one for one in served.seen if one.path != "/robots.txt"]
 
 
@@ -53,22 +49,20 @@ def test_the_base_is_found_in_what_somebody_gives(url: str) -> None:
     assert base_of(url) == BASE
 
 
-async def test_the_list_is_read_page_by_page(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
-) -> None:
+async def test_the_list_is_read_page_by_page(source: Sources) -> None:
     pages = {
         LIST: reply({"items": [ONE], "pageToken": "a+b/="}),
         f"{LIST}&pageToken=a%2Bb%2F%3D": reply({"items": [TWO, 7, entry("x"), entry(7, 7)]}),
     }
-    names, refused, requests = await names_of(monkeypatch, tmp_path, database_url, pages)
+    names, refused, requests = await names_of(source, pages)
     assert names == ["api.one.com", "one.com", "two.com"]
     assert [code for _, code in refused] == ["no_entry", "no_host", "no_host"]
     assert [one.path for one in requests] == list(pages)
 
 
-async def test_a_run_goes_on_at_its_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str) -> None:
+async def test_a_run_goes_on_at_its_page(source: Sources) -> None:
     pages = {f"{LIST}&pageToken=b": reply({"items": [TWO]})}
-    names, refused, _ = await names_of(monkeypatch, tmp_path, database_url, pages, "a:b")
+    names, refused, _ = await names_of(source, pages, "a:b")
     assert (names, refused) == (["two.com"], [])
 
 
@@ -93,11 +87,9 @@ def buckets(*values: Any, **members: Any) -> Reply:
     return reply({"resultType": "facets", "facets": {"publisher": facet}})
 
 
-async def test_without_a_list_the_publishers_are_counted(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
-) -> None:
+async def test_without_a_list_the_publishers_are_counted(source: Sources) -> None:
     site = Asked(buckets("one.com", 7, "two.com"))
-    names, refused, _ = await names_of(monkeypatch, tmp_path, database_url, site)
+    names, refused, _ = await names_of(source, site)
     assert (names, refused, len(site.questions)) == (["one.com", "two.com"], [], 1)
 
 
@@ -112,37 +104,29 @@ async def test_without_a_list_the_publishers_are_counted(
         buckets("one.com", otherCount=9),
     ],
 )
-async def test_without_counts_general_questions_are_asked(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, explore: Reply
-) -> None:
+async def test_without_counts_general_questions_are_asked(source: Sources, explore: Reply) -> None:
     site = Asked(explore, reply({"results": [ONE]}))
-    names, refused, _ = await names_of(monkeypatch, tmp_path, database_url, site)
+    names, refused, _ = await names_of(source, site)
     assert (set(names) - {"a.b"}, refused) == ({"api.one.com", "one.com"}, [])
     assert [question["query"]["text"] for question in site.questions[1:]] == list(QUESTIONS)
     assert all(question["federation"] == "none" for question in site.questions[1:])
 
 
-async def test_a_question_whose_pages_never_end_ends(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
-) -> None:
+async def test_a_question_whose_pages_never_end_ends(source: Sources) -> None:
     site = Asked(Reply("", 501), reply({"results": [ONE], "pageToken": "again"}))
-    _, refused, _ = await names_of(monkeypatch, tmp_path, database_url, site)
+    _, refused, _ = await names_of(source, site)
     assert refused == []
     assert len(site.questions) == 1 + len(QUESTIONS) * ard.PAGES_OF_QUESTION
 
 
 @pytest.mark.parametrize("failing", [Reply("", 500), Reply("", 429), Reply("{", 200), reply({"items": 7})])
-async def test_a_registry_that_fails_breaks_off(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, failing: Reply
-) -> None:
-    _, refused, requests = await names_of(monkeypatch, tmp_path, database_url, {LIST: failing})
+async def test_a_registry_that_fails_breaks_off(source: Sources, failing: Reply) -> None:
+    _, refused, requests = await names_of(source, {LIST: failing})
     assert [code for _, code in refused] == [BROKEN_OFF + "not_read"]
     assert len(requests) == 1, "nothing else is tried"
 
 
-async def test_a_catalogue_is_read_with_those_of_its_site(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
-) -> None:
+async def test_a_catalogue_is_read_with_those_of_its_site(source: Sources) -> None:
     inner = {"entries": [entry("urn:air:inner.com:x:y", "https://inner.com/")]}
     pages = {
         "/.well-known/ai-catalog.json": reply({
@@ -155,11 +139,8 @@ async def test_a_catalogue_is_read_with_those_of_its_site(
         }),
         "/more.json": reply({"entries": [TWO, entry("urn:air:one.com:a:b", f"https://{HOST}/more.json")]}),
     }  # fmt: skip
-    async with (
-        registry(monkeypatch, tmp_path, database_url, {HOST: pages}) as (served, waypost),
-        reader(waypost, f"https://{HOST}/") as source,
-    ):
-        accepted, refused = await gathered(catalogue_names(*source))
+    async with source(f"https://{HOST}/", {HOST: pages}) as (served, *found):
+        accepted, refused = await gathered(catalogue_names(*found))
     assert {name for name, _ in accepted} == {
         "api.one.com", "one.com", HOST, "x.registry.example", "y.com", "z.com", "inner.com", "two.com",
     }  # fmt: skip
@@ -169,14 +150,9 @@ async def test_a_catalogue_is_read_with_those_of_its_site(
     ]  # fmt: skip
 
 
-async def test_a_site_without_a_catalogue_breaks_off(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
-) -> None:
-    async with (
-        registry(monkeypatch, tmp_path, database_url, {HOST: {}}) as (_, waypost),
-        reader(waypost, f"https://{HOST}/") as source,
-    ):
-        accepted, refused = await gathered(catalogue_names(*source))
+async def test_a_site_without_a_catalogue_breaks_off(source: Sources) -> None:
+    async with source(f"https://{HOST}/", {HOST: {}}) as (_, *found):
+        accepted, refused = await gathered(catalogue_names(*found))
     assert (accepted, [code for _, code in refused]) == ([], [BROKEN_OFF + "not_read"])
 
 

@@ -13,7 +13,7 @@ from crawler.seeds.mcp_registry import QUERY, first_page, names, saved
 from crawler.seeds.opened import opened
 from crawler.seeds.source import BROKEN_OFF, BadSource
 from registry.core.names.seeds import Refusal, Seed
-from tests.crawler.seeds.online import gathered, reader, registry
+from tests.crawler.seeds.gathering import Sources, gathered
 from tests.support.sites import Reply
 
 BASE = "https://registry.example"
@@ -132,20 +132,15 @@ def json_reply(value: Any) -> Reply:
     return Reply(json.dumps(value))
 
 
-async def test_pages_are_followed_by_their_cursors(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
-) -> None:
+async def test_pages_are_followed_by_their_cursors(source: Sources) -> None:
     first_url = f"{ROUTE}?{QUERY}"
     pages = {
         first_url: json_reply(page(wrapped(ONE), cursor="com.one/x:1.0.0")),
         f"{first_url}&cursor=com.one%2Fx%3A1.0.0": json_reply(page(wrapped(TWO))),
     }
     sites = {"registry.example": pages}
-    async with (
-        registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost),
-        reader(waypost, first_page(BASE)) as source,
-    ):
-        accepted, refused = await gathered(names(*source))
+    async with source(first_page(BASE), sites) as (served, *found):
+        accepted, refused = await gathered(names(*found))
     assert (accepted, refused) == (HOSTS, [])
     assert served.paths("registry.example") == ["/robots.txt", *pages]
     assert served.connections == 1
@@ -161,17 +156,12 @@ async def test_pages_are_followed_by_their_cursors(
         (Reply('{"servers": ['), "not_read"),
     ],
 )
-async def test_a_list_that_breaks_off_keeps_the_pages_before(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, second: Reply, code: str
-) -> None:
+async def test_a_list_that_breaks_off_keeps_the_pages_before(source: Sources, second: Reply, code: str) -> None:
     first_url = f"{ROUTE}?{QUERY}"
     pages = {first_url: json_reply(page(ONE, cursor="again")), f"{first_url}&cursor=again": second}
     sites = {"registry.example": pages}
-    async with (
-        registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost),
-        reader(waypost, first_page(BASE)) as source,
-    ):
-        accepted, refused = await gathered(names(*source))
+    async with source(first_page(BASE), sites) as (served, *found):
+        accepted, refused = await gathered(names(*found))
     assert accepted[:2] == HOSTS[:2]
     assert [refusal_code for _, refusal_code in refused] == [BROKEN_OFF + code]
     assert len(served.paths("registry.example")) == 3

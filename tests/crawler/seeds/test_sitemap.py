@@ -4,7 +4,6 @@ import gzip
 import tracemalloc
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
@@ -15,8 +14,9 @@ from crawler.seeds import sitemap
 from crawler.seeds.sitemap import names, read
 from crawler.seeds.source import BROKEN_OFF, BadSource
 from registry.store.records import OptOutRecord
-from tests.crawler.seeds.online import gathered, reader, registry
-from tests.support.sites import Reply, moved
+from registry.store.unit_of_work import Store
+from tests.crawler.seeds.gathering import Sources, gathered
+from tests.support.sites import Exchange, Reply, moved
 
 MAP = "https://list.example/sitemap.xml"
 SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -108,9 +108,7 @@ def test_any_bytes_are_read(body: bytes) -> None:
     assert all(refusal.code and refusal.message for refusal in contents.refused)
 
 
-async def test_an_index_is_followed_inside_its_site_as_robots_txt_allows(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
-) -> None:
+async def test_an_index_is_followed_inside_its_site_as_robots_txt_allows(source: Sources) -> None:
     sites = {
         "list.example": {
             "/robots.txt": Reply("User-agent: *\nDisallow: /private/\n", type="text/plain"),
@@ -132,11 +130,8 @@ async def test_an_index_is_followed_inside_its_site_as_robots_txt_allows(
         },
         "elsewhere.example": {"/c.xml": Reply(urlset("https://never.com/"))},
     }  # fmt: skip
-    async with (
-        registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost),
-        reader(waypost, MAP) as source,
-    ):
-        accepted, refused = await gathered(names(*source))
+    async with source(MAP, sites) as (served, *found):
+        accepted, refused = await gathered(names(*found))
     packed_map, text_list = "https://list.example/a.xml.gz", "https://www.list.example/last.txt"
     assert accepted == [("one.com", packed_map), ("two.com", packed_map), ("three.com", text_list)]
     assert sorted(refused) == [
@@ -165,25 +160,20 @@ async def test_an_index_is_followed_inside_its_site_as_robots_txt_allows(
     ],
 )
 async def test_a_sitemap_that_cannot_be_fetched_is_reported(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, answer: Reply, robots: Reply
+    source: Sources, monkeypatch: pytest.MonkeyPatch, answer: Reply, robots: Reply
 ) -> None:
     monkeypatch.setattr(sitemap, "CAP", 1_000)
     sites = {"list.example": {"/sitemap.xml": answer, "/robots.txt": robots}}
-    async with registry(monkeypatch, tmp_path, database_url, sites) as (_, waypost), reader(waypost, MAP) as source:
-        accepted, refused = await gathered(names(*source))
+    async with source(MAP, sites) as (_, *found):
+        accepted, refused = await gathered(names(*found))
     assert (accepted, refused) == ([], [(MAP, BROKEN_OFF + "not_read")])
 
 
-async def test_a_site_that_opted_out_gets_no_request(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
-) -> None:
-    sites = {"list.example": {"/sitemap.xml": Reply(urlset("https://one.com/"))}}
-    async with registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost):
-        record = OptOutRecord("list.example", "list.example", "robots", "", datetime.now(UTC))
-        async with waypost._store.begin() as uow:
-            await uow.opt_outs.add([record])
-        async with reader(waypost, MAP) as source:
-            accepted, refused = await gathered(names(*source))
+async def test_a_site_that_opted_out_gets_no_request(source: Sources, store: Store) -> None:
+    async with store.begin() as uow:
+        await uow.opt_outs.add([OptOutRecord("list.example", "list.example", "robots", "", datetime.now(UTC))])
+    async with source(MAP, {"list.example": {"/sitemap.xml": Reply(urlset("https://one.com/"))}}) as (served, *found):
+        accepted, refused = await gathered(names(*found))
     assert (accepted, refused) == ([], [(MAP, BROKEN_OFF + "not_read")])
     assert served.connections == 0
 
@@ -192,26 +182,23 @@ async def test_a_site_that_opted_out_gets_no_request(
     "url", ["http://list.example/s.xml", "https://127.0.0.1/s.xml", "https://list.example:8443/s.xml",
             "https://u@list.example/s.xml", "ftp://list.example/", "list.example", "https://else.example/s.xml"]
 )  # fmt: skip
-async def test_other_urls_are_a_usage_error(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, url: str
-) -> None:
-    async with registry(monkeypatch, tmp_path, database_url, {"list.example": {}}) as (served, waypost):
-        with pytest.raises(BadSource):
-            async with reader(waypost, url):
-                pass
-    assert served.connections == 0
+async def test_other_urls_are_a_usage_error(source: Sources, url: str) -> None:
+    asked: list[str] = []
+
+    async def note(exchange: Exchange) -> None:
+        asked.append(exchange.path)
+
+    with pytest.raises(BadSource):
+        async with source(url, {"list.example": note}):
+            pass
+    assert asked == []
 
 
-async def test_a_long_chain_of_indexes_is_cut_off(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
-) -> None:
+async def test_a_long_chain_of_indexes_is_cut_off(source: Sources) -> None:
     chain = {f"/{n}.xml": Reply(index(f"https://list.example/{n + 1}.xml")) for n in range(9)}
     first_url = "https://list.example/0.xml"
     sites = {"list.example": chain}
-    async with (
-        registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost),
-        reader(waypost, first_url) as source,
-    ):
-        _, refused = await gathered(names(*source))
+    async with source(first_url, sites) as (served, *found):
+        _, refused = await gathered(names(*found))
     assert refused == [("https://list.example/4.xml", BROKEN_OFF + "too_many")]
     assert len(served.paths("list.example")) == 1 + sitemap.MAX_DEPTH + 1

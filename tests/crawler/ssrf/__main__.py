@@ -334,7 +334,7 @@ async def _redirected_and_rebound(settings: Settings, tried_urls: Sequence[str],
     async with Visitor(settings) as visitor:
         for purpose in (Purpose.MANIFEST, Purpose.ROBOTS):
             async with visitor.session(far()) as session:
-                session._deadlines.host_seconds = 600.0  # thousands of requests of one session
+                session.host_seconds = 600.0  # thousands of requests of one session
                 for number, url in enumerate(tried_urls):
                     fetched = await _fetch(session, f"https://{PUBLIC}/{number}", purpose)
                     relative = ada_url.URL(fetched.final_url).hostname == PUBLIC and fetched.status is not None

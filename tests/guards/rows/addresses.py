@@ -86,7 +86,7 @@ GUARDS: Final = (
     Guard(
         "one-look-up",
         "a name is looked up once in a visit",
-        Edit(r"= ([\w.]+)\.latest\(\w+\) or ([^#\n]*\))", r"= (\1._pins.clear(), \2)[1]"),
+        Edit(r"= \w+ if [^#\n]* else ([^#\n]*\))", r"= (self._pins.clear(), \1)[1]"),
         (f"{_CRAWLER}test_ssrf.py::test_a_name_that_changes_its_address_is_dialled_only_at_judged_addresses",),
     ),
     Guard(

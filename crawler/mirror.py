@@ -1,9 +1,9 @@
-"""The work of `waypost mirror`: load the origin's newest dump, then apply the hosts in its feed, until stopped.
+"""Copies another waypost, its origin (`waypost mirror`): loads its newest dump, then applies the hosts in its feed.
 
 Each step stores its progress with the applied records, so that a killed process continues where it was. If the feed no
 longer reaches back to the cursor (410), a new dump is loaded, which also removes hosts that the origin has dropped. A
 new dump is also loaded if the last one is older than `reload`: times of visits change without an event, and only a dump
-brings them.
+brings them (docs/adr/0032).
 """
 
 import asyncio
@@ -14,14 +14,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 import orjson
 import structlog
 
-from crawler.mirror.origin import RANGE_BYTES, WAIT_SECONDS, MirrorOrigin
-from crawler.seeds.online import ReadError
+from crawler.politeness import NoBudgets, RequestPacer
+from crawler.resources import CrawlResources
+from crawler.seeds.online import ReadError, readable
+from crawler.session import FetchSession, InterruptedVisit
 from registry.actions.dumps import (
     ANSWER_BYTES,
     LINE_BYTES,
@@ -35,9 +38,20 @@ from registry.actions.dumps import (
     verify,
 )
 from registry.actions.mirroring.apply import MirrorRecord, StaleProgress, Statement
+from registry.core.model.documents import FetchResult, Outcome, Post, Probe, Purpose
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.core.reading.foreign_lists import ENVELOPE_BYTES, RECORD_VALUES, ForeignList, count_values, read_entry
+from registry.core.reading.foreign_lists import (
+    ENVELOPE_BYTES,
+    RECORD_VALUES,
+    ForeignList,
+    count_values,
+    cut_list,
+    read_entry,
+    reason_of,
+)
 from registry.core.reading.reader import Unreadable
+from registry.core.visiting.shares import DomainBudget
+from registry.settings import Settings
 
 if TYPE_CHECKING:
     from registry.wiring import Waypost
@@ -63,7 +77,102 @@ CURSOR_CHARS: Final = 500
 LOOK_SECONDS: Final = 600.0
 """Minimum seconds between two looks for a newer dump."""
 
+RANGE_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of a part per request: lost if it breaks off, and held in memory."""
+
+REQUEST_SECONDS: Final = 90.0
+"""Seconds for one request, including a long poll."""
+
+WAIT_SECONDS: Final = 20
+_CONNECTION: Final = timedelta(minutes=10)
+_LONGEST_PAUSE: Final = 3_600.0
+
 log = structlog.get_logger(__name__)
+
+
+class MirrorOrigin(CrawlResources):
+    """The connection to the origin, renewed from time to time: the address guard, pins, caps and deadlines of visits.
+
+    The operator has named the origin and only its API is read, so there is no robots.txt, pause or budget. Redirects
+    stay inside its registrable domain. Its answers raise only ReadError.
+    """
+
+    def __init__(self, url: str, settings: Settings, stop: asyncio.Event | None = None) -> None:
+        """Open nothing yet. `url`: base URL of the registry. Raise BadSource if it must not be read,
+        guards.BadSetup."""
+        limits = {
+            "request_timeout": REQUEST_SECONDS,
+            "host_deadline": _CONNECTION.total_seconds(),
+            "request_delay": 0.0,
+        }
+        super().__init__(settings.model_copy(update=limits), stop)
+        self.block_budgets = NoBudgets()
+        self.url = readable(url.rstrip("/") + "/", self.guard.connect_to.entries).rstrip("/")
+        self._stack = contextlib.AsyncExitStack()
+        self._session: FetchSession | None = None
+        self._renew_at = datetime.now(UTC)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+        await super().__aexit__(kind, error, trace)
+
+    async def listed(
+        self, path: str, member: str, *, question: bytes | None = None, cap: int, max_entries: int
+    ) -> ForeignList:
+        """Return the answer to a GET, or to a POST of `question`, cut into the entries of its list. Raise ReadError."""
+        post = None
+        if question is not None:
+            post = Post("", question, (("Content-Type", "application/json"),))
+        probe = Probe(self.url + path, Purpose.POINTER, "S5", "application/json", cap, post=post)
+        body = (await self._answer(probe)).body
+        try:
+            return await asyncio.to_thread(cut_list, body, member, max_entries=max_entries)
+        except Unreadable as refusal:
+            raise ReadError(f"the answer cannot be read: {reason_of(refusal)}") from None
+
+    async def file(self, path: str, *, cap: int) -> bytes:
+        """Return the body of a GET. Raise ReadError."""
+        return (await self._answer(Probe(self.url + path, Purpose.POINTER, "S5", "*/*", cap))).body
+
+    async def span(self, path: str, start: int, end: int, etag: str) -> bytes:
+        """Return the bytes from `start` up to, not including, `end` of a file with this ETag. Raise ReadError."""
+        probe = Probe(self.url + path, Purpose.POINTER, "S5", "*/*", end - start, span=(start, end - 1, etag))
+        fetched = await self._answer(probe, 206)
+        stated = fetched.headers.get("content-range", "")
+        if not stated.startswith(f"bytes {start}-{end - 1}/") or len(fetched.body) != end - start:
+            raise ReadError("the answer is not the range that was asked for", 206)
+        return fetched.body
+
+    async def _answer(self, probe: Probe, status: int = 200) -> FetchResult:
+        try:
+            fetched = await (await self._connected()).fetch(probe)
+        except InterruptedVisit:
+            raise asyncio.CancelledError from None
+        if fetched.failure is not None:
+            await self._disconnect()
+            reason = " ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason)))
+            raise ReadError(reason, is_too_large=fetched.failure is Outcome.TOO_LARGE)
+        if fetched.status != status:
+            raise ReadError(
+                f"the answer was {fetched.status}", fetched.status, _seconds(fetched.headers.get("retry-after"))
+            )
+        return fetched
+
+    async def _connected(self) -> FetchSession:
+        now = datetime.now(UTC)
+        if self._session is None or now >= self._renew_at:
+            await self._disconnect()
+            self._renew_at = now + _CONNECTION / 2
+            pacer = RequestPacer(0, DomainBudget(1_000_000))
+            session = FetchSession(self, pacer, now + 3 * _CONNECTION, ())
+            self._session = await self._stack.enter_async_context(session)
+        return self._session
+
+    async def _disconnect(self) -> None:
+        self._session = None
+        await self._stack.aclose()
 
 
 class ExpiredFeed(Exception):
@@ -432,3 +541,10 @@ def _size(path: Path) -> int:
 def _append(path: Path, data: bytes) -> None:
     with path.open("ab") as file:
         file.write(data)
+
+
+def _seconds(field: str | None) -> float | None:
+    """Return a Retry-After in seconds (RFC 9110 section 10.2.3), at most an hour; None for a date or nonsense."""
+    return (
+        min(float(field), _LONGEST_PAUSE) if field and field.isascii() and field.isdigit() and len(field) < 10 else None
+    )
