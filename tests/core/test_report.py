@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from registry.core.assessing import rules as assessing_rules
 from registry.core.assessing.assess import assess_body
 from registry.core.assessing.drafts import UNKNOWN_HOST, judge_draft

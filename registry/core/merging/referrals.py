@@ -223,10 +223,10 @@ def _with_texts(holder: _Holder, entry: Capability) -> _Holder:
     added: dict[str, Any] = {}
     if holder.description is None and entry.description:
         added["description"] = entry.description
-    for name in ("tags", "examples"):
-        texts = tuple(dict.fromkeys((*getattr(holder, name), *getattr(entry, name))))[:MAX_TEXTS]
-        if texts != getattr(holder, name):
-            added[name] = texts
+    for member in ("tags", "examples"):
+        texts = tuple(dict.fromkeys((*getattr(holder, member), *getattr(entry, member))))[:MAX_TEXTS]
+        if texts != getattr(holder, member):
+            added[member] = texts
     return replace(holder, **added, provenance=_with_origin_of(holder.provenance, entry, added))
 
 
