@@ -223,11 +223,15 @@ def _with_texts(holder: _Holder, entry: Capability) -> _Holder:
     added: dict[str, Any] = {}
     if holder.description is None and entry.description:
         added["description"] = entry.description
-    for member in ("tags", "examples"):
-        texts = tuple(dict.fromkeys((*getattr(holder, member), *getattr(entry, member))))[:MAX_TEXTS]
-        if texts != getattr(holder, member):
-            added[member] = texts
+    if (tags := _joined(holder.tags, entry.tags)) != holder.tags:
+        added["tags"] = tags
+    if (examples := _joined(holder.examples, entry.examples)) != holder.examples:
+        added["examples"] = examples
     return replace(holder, **added, provenance=_with_origin_of(holder.provenance, entry, added))
+
+
+def _joined(texts: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*texts, *more)))[:MAX_TEXTS]
 
 
 def _with_origin_of(provenance: Mapping[str, Origin], entry: Capability, names: Iterable[str]) -> dict[str, Origin]:
