@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from registry.actions.frontier.submit import MOST_HOSTS
 from registry.web.asking import ask
 from registry.web.forms import as_written, name_written, pass_on, sent
 from registry.web.rendering import pages_of
@@ -34,6 +35,8 @@ async def submit(request: Request) -> Response:
     hosts = [name for name in _SEPARATORS.split(name_written(written)) if name]
     if not hosts:
         return _form(request, written, "Write the name of at least one host.")
+    if len(hosts) > MOST_HOSTS:
+        return _form(request, written, f"Write the names of 1 to {MOST_HOSTS} hosts.")
     status, content, _ = await pass_on(request, "/api/submissions", orjson.dumps({"hosts": hosts}))
     if status >= 400:
         return _form(request, written, content["detail"])
@@ -65,7 +68,7 @@ def _offset(request: Request) -> int:
 
 
 def _form(request: Request, written: str, fault: str | None = None) -> Response:
-    values = {"written": as_written(written), "fault": fault, "most": 1_000}
+    values = {"written": as_written(written), "fault": fault, "most": MOST_HOSTS}
     return pages_of(request).respond(request, "submit.html", values, status=400 if fault else 200)
 
 
