@@ -139,9 +139,8 @@ class _Answers:
         self._checked = checked
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        caller = Caller(context.request.scope if context.request is not None else None)
         try:
-            result = await self._tools.call(params.name, params.arguments or {}, caller)
+            result = await self._tools.call(params.name, params.arguments or {}, _caller(context))
             if self._checked and not _OUTPUTS[params.name].is_valid(result.content):
                 raise KeyError("shape")
         except UnknownTool as unknown:
@@ -167,9 +166,8 @@ class _Answers:
             name, arguments = "get_service", {"domain": host, "detail": "full", "max_bytes": MAX_BYTES}
         else:
             raise _no_resource()
-        caller = Caller(context.request.scope if context.request is not None else None)
         try:
-            result = await self._tools.call(name, arguments, caller)
+            result = await self._tools.call(name, arguments, _caller(context))
         except BadArguments:
             raise _no_resource() from None
         except ApiRefusal as refused:
@@ -234,6 +232,10 @@ def _one_page(
         return result
 
     return answer
+
+
+def _caller(context: Context) -> Caller:
+    return Caller(None if context.request is None else context.request.scope)
 
 
 def _no_resource() -> MCPError:

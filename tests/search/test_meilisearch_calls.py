@@ -17,7 +17,7 @@ from registry.search.meilisearch.admin import INDEXER_ACTIONS, Admin, Keys, Task
 from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.meilisearch.query_client import EmbedderMissing, IndexMissing, QueryClient
 from tests.search.capture import Answer, Call, Capture, captured
-from tests.search.contract import MAIL, MAPS, SHOP
+from tests.search.contract import MAIL, MAPS, SHOP, UPDATED
 from tests.search.openapi import Judge
 from tests.support.shared import shared
 
@@ -130,7 +130,12 @@ async def make_every_call(url: str) -> None:
     await backend.commit()
     question = ParsedQuery("send email", {"send": "send", "email": "email"}, np.full(4, 0.5, np.float32), None, MODEL)
     filters = Filters(
-        formats=("adp", "awp"), auth_types=("none",), pricing_types=("free",), protocols=("mcp",), min_score=3
+        formats=("adp", "awp"),
+        auth_types=("none",),
+        pricing_types=("free",),
+        protocols=("mcp",),
+        min_score=3,
+        updated_after=UPDATED,
     )
     for query in (question, parse_query(" "), parse_query("see mail.example")):
         await backend.candidates(query, filters, 200)
