@@ -1,7 +1,7 @@
-"""Switches each guard off in a copy of the tree and runs its tests: `python -m tests.guards [PART OF A NAME ...]`.
+"""Switch each guard off in a copy of the tree and run its tests: `python -m tests.guards [PART OF A NAME ...]`.
 
-Red with the edit, green without it; otherwise the exit code is 1. The working tree is never touched. A run that was
-interrupted goes on with `--from NAME`, the last name that it said.
+Red with the edit, green without it; otherwise the exit code is 1. The working tree is never touched. `--from NAME`
+resumes an interrupted run at the last name that it printed.
 """
 
 import os
@@ -63,36 +63,38 @@ def _write(path: Path, text: str) -> None:
     os.utime(path, (moment, moment))
 
 
-def passes(tree: Path, tests: Sequence[str], *, seconds: float | None = SECONDS, print_failures: bool = False) -> bool:
-    """Whether all of them pass. Raises Unproven where one was skipped or cannot be collected."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:randomly", "-rs", *tests]
+def run_tests(tree: Path, tests: Sequence[str], seconds: float | None = SECONDS) -> str | None:
+    """Return what pytest prints about the tests; None when they take too long. Raise Unproven where one was skipped or
+    cannot be collected."""
+    command = [sys.executable, "-m", "pytest", "-q", "-rsfE", *tests]
     # a third of the time is compiling, where the environment says not to keep what was compiled
-    cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tree / ".bytecode")}
-    limit = {"WAYPOST_TEST_HANG_SECONDS": "60"}
+    environment = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tree / ".bytecode")}
+    environment |= {"WAYPOST_TEST_HANG_SECONDS": "60"}
     try:
         process = subprocess.run(
-            command,
-            cwd=tree,
-            env=os.environ | cache | limit,
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-        )
+            command, cwd=tree, env=os.environ | environment, capture_output=True, text=True, timeout=seconds
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return False
-    if print_failures and process.returncode:
-        typer.echo(process.stdout[-3000:])
+        return None
     if process.returncode not in (0, 1) or re.search(r"^SKIPPED \[", process.stdout, re.MULTILINE):
         raise Unproven(f"{' '.join(tests)}\n{process.stdout[-2000:]}{process.stderr[-2000:]}")
-    return process.returncode == 0
+    return process.stdout
+
+
+def green(tree: Path, tests: Sequence[str], seconds: float | None = SECONDS) -> list[str]:
+    """Return the tests that pass in all their cases. Raise Unproven. Tests that take too long together run alone."""
+    output = run_tests(tree, tests, seconds)
+    if output is None:
+        return [passed for test in tests for passed in green(tree, [test])] if len(tests) > 1 else []
+    red = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+    return [t for t in tests if not any(name == t or name.startswith((f"{t}[", f"{t}::")) for name in red)]
 
 
 def problem_of(guard: Guard, tree: Path) -> str:
-    """What is wrong with its tests; empty when each of them turned red."""
+    """Return what is wrong with its tests; empty when each of them turned red."""
     with edited(guard, tree):
         try:
-            return ", ".join(test for test in guard.tests if passes(tree, [test]))
+            return ", ".join(green(tree, guard.tests))
         except Unproven as unproven:
             return f"nothing was proven: {unproven}"
 
@@ -112,8 +114,8 @@ def main(arguments: Sequence[str]) -> int:
     guards = chosen(arguments)
     with copy_of_the_tree() as tree:
         tests = sorted(set(chain.from_iterable(guard.tests for guard in guards)))
-        if not passes(tree, tests, seconds=None, print_failures=True):
-            typer.echo("tests fail with every guard in its place")
+        if red := set(tests) - set(green(tree, tests, None)):
+            typer.echo(f"tests fail with every guard in its place: {', '.join(sorted(red))}")
             return 1
         typer.echo(f"green  {len(tests)} tests with every guard in its place")
         not_missed = 0

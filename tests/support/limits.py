@@ -98,4 +98,5 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True, file=config.stash[_stderr])
+    if not hasattr(config, "workerinput"):  # a worker waits for the others, and xdist ends it
+        faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True, file=config.stash[_stderr])
