@@ -22,8 +22,7 @@ from registry.core.merging.merge import Usage, usage_of
 from registry.core.model.services import Policies, from_json
 from registry.core.names.domains import registrable_domain
 from registry.core.reading.foreign_lists import RECORD_VALUES, count_values
-from registry.store.dump_files import FRAME_BYTES, LINE_BYTES, PART_BYTES, DumpFileManifest
-from registry.store.dump_writer import DumpWriter
+from registry.store.dump_files import FRAME_BYTES, LINE_BYTES, PART_BYTES, DumpFileManifest, DumpWriter
 from registry.store.mirroring import ORIGIN_BLOCK
 from registry.store.public_records import PublicRecord
 from registry.store.unit_of_work import Store, UnitOfWork

@@ -10,13 +10,13 @@ from registry.store.dump_files import LINE_BYTES as LINE_BYTES
 from registry.store.dump_files import MANIFEST as MANIFEST
 from registry.store.dump_files import MANIFEST_BYTES as MANIFEST_BYTES
 from registry.store.dump_files import BadDump as BadDump
+from registry.store.dump_files import DumpError as DumpError  # the interfaces catch it
 from registry.store.dump_files import DumpFileManifest as DumpFileManifest
 from registry.store.dump_files import DumpFolder
 from registry.store.dump_files import Part as Part
 from registry.store.dump_files import lines as lines
 from registry.store.dump_files import read_manifest as read_manifest
 from registry.store.dump_files import verify as verify
-from registry.store.dump_writer import DumpError as DumpError  # the interfaces catch it
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
 
