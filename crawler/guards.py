@@ -104,8 +104,7 @@ class ConnectTo:
         return cls(MappingProxyType(entries))
 
     def pin(self, host: str) -> Pin | None:
-        """Return the table's pin of a host, or None. The limiter counts each name of the table as a separate
-        address."""
+        """Return the table's pin of a host, or None. The limiter counts each name as a separate address."""
         target = self.entries.get(host)
         return target and Pin(host, *target, limiter_key=host)
 
@@ -219,8 +218,7 @@ class AddressGuard:
             )
 
     async def pin(self, host: str) -> Pin:
-        """Return the pin of a canonical host (`host_of`; empty for IP literals). Raise ResolutionError or
-        RefusedAddress."""
+        """Return the pin of a canonical host (empty for IP literals). Raise ResolutionError or RefusedAddress."""
         if not host:  # guard: empty-host
             raise RefusedAddress("no host name", "")
         if pin := self.connect_to.pin(host):

@@ -98,8 +98,7 @@ class MirrorOrigin(CrawlResources):
     """
 
     def __init__(self, url: str, settings: Settings, stop: asyncio.Event | None = None) -> None:
-        """Open nothing yet. `url`: base URL of the registry. Raise BadSource if it must not be read,
-        guards.BadSetup."""
+        """Open nothing yet. `url`: of the registry. Raise BadSource if it must not be read, and guards.BadSetup."""
         limits = {
             "request_timeout": REQUEST_SECONDS,
             "host_deadline": _CONNECTION.total_seconds(),
@@ -268,8 +267,7 @@ class Mirror:
         return manifest
 
     async def _load(self, progress: MirrorRecord) -> MirrorRecord:
-        """Load the rest of a dump, then continue with the feed. Give up a dump that the origin has dropped
-        meanwhile."""
+        """Load the rest of a dump, then continue with the feed. Give up a dump that the origin has dropped."""
         if progress.manifest is None:
             progress = await self.waypost.mirror.start_dump(await self._manifest(use_source=True))
         manifest = read_manifest(orjson.dumps(progress.manifest))
@@ -450,10 +448,7 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The records of `hosts` as of a position of the feed. `left`: hosts that did not fit.
-
-    `refused`: why a host has no record in `entries`.
-    """
+    """The records of `hosts` at a position of the feed. `left`: did not fit. `refused`: why a host has no record."""
 
     sequence: int
     entries: Iterator[bytes]
@@ -464,10 +459,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page of the feed: the hosts of its events in order, and when the last event happened.
-
-    `refused`: events that cannot be read.
-    """
+    """A page of the feed: the hosts of its events in order, the time of the last one, and the unreadable events."""
 
     cursor: str
     has_more: bool

@@ -86,8 +86,7 @@ class Recorder:
         await asyncio.gather(*self._flushes)
 
     def add(self, domain: VisitedDomain | UnfinishedDomain) -> "asyncio.Future[None]":
-        """Return a future that is done once the domain is recorded or released. It raises RecordingError if visits are
-        not stored."""
+        """Return a future that is done once the domain is recorded or released, or raises RecordingError."""
         loop = asyncio.get_running_loop()
         written = loop.create_future()
         self._waiting.append((domain, written))

@@ -41,8 +41,7 @@ class CrawlResources:
     """The shared resources. An async context manager, bound to the event loop that enters it."""
 
     def __init__(self, settings: Settings, stop: asyncio.Event | None = None) -> None:
-        """Prepare the resources. `stop`: once set, visits end before their next request. Raise guards.BadConnectTo for
-        an invalid table."""
+        """Prepare the resources. `stop`: once set, visits end before their next request. Raise guards.BadConnectTo."""
         self.settings = settings
         self.stop = stop or asyncio.Event()
         self.guard = AddressGuard(

@@ -49,8 +49,7 @@ _NO_LATEST: Final[tuple[str, Pin | FetchFailure]] = ("no URL begins like this", 
 
 
 class InterruptedVisit(Exception):
-    """The visit ends before its plan is complete, because the crawler stops or the lease expires. The host is not at
-    fault."""
+    """The visit ends early, because the crawler stops or the lease expires. The host is not at fault."""
 
 
 class RedirectPolicy(Protocol):

@@ -49,10 +49,8 @@ class OpenList:
         self.name = name
         self._stream = stream
         self._raw = raw
-
-    def close(self) -> None:
-        """Close the list. A read in another thread, even a read that waits for standard input, then returns the end."""
-        self._raw.close()
+        self.close = raw.close
+        """Closes the list. A read in another thread, even one that waits for standard input, then returns the end."""
 
     def lines(self) -> Iterator[tuple[int, str] | Refusal]:
         """Yield (number from 1, stripped line) for all lines that are not blank.

@@ -211,6 +211,5 @@ class Progress:
         scratch.replace(self._path)
 
     def forget(self) -> None:
-        """Start the next run at the beginning, because the list was read to its end or must be read again. Raise
-        OSError."""
+        """Start the next run at the beginning. Raise OSError."""
         self._path.unlink(missing_ok=True)

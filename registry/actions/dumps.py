@@ -25,18 +25,21 @@ from registry.core.names.domains import registrable_domain
 from registry.core.reading.foreign_lists import RECORD_VALUES, count_values
 from registry.settings import Settings
 from registry.store.dump_files import (
+    FRAME_BYTES,
     LINE_BYTES,
     MANIFEST,
     MANIFEST_BYTES,
+    PART_BYTES,
     BadDump,
+    DumpError,
     DumpFileManifest,
     DumpFolder,
+    DumpWriter,
     Part,
     lines,
     read_manifest,
     verify,
 )
-from registry.store.dump_writer import DumpError, DumpWriter
 from registry.store.mirroring import ORIGIN_BLOCK
 from registry.store.public_records import PublicRecord
 from registry.store.unit_of_work import Store, UnitOfWork

@@ -94,8 +94,7 @@ class Audit(Repository):
         hosts: Collection[str] | None = None,
         subjects: Collection[str] | None = None,
     ) -> Sequence[AuditRecord]:
-        """Return entries, the latest first. Optional filters: before an entry, about a host, about any of `hosts`, with
-        an action on one of `subjects`."""
+        """Return entries, the latest first. `subjects`: first words of their actions."""
         statement = select(*_AUDIT_COLUMNS).order_by(AuditRow.id.desc()).limit(limit)
         if before is not None:
             statement = statement.where(AuditRow.id < before)

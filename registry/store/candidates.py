@@ -45,8 +45,7 @@ class Candidates(Repository):
         return await self._list(CandidateRecord, statement)
 
     async def fold(self, verdicts: Sequence[tuple[CandidateRecord, str | None]], *, now: datetime) -> None:
-        """Record the results of folding. `verdict`: None for a new host, else why the candidate did not become a
-        host."""
+        """Record the results of folding: None for a new host, else why the candidate did not become one."""
         rows = [
             {"now": now, "verdict": verdict, "domain": candidate.domain, "host": candidate.host}
             for candidate, verdict in sorted(verdicts, key=lambda pair: (pair[0].domain, pair[0].host))

@@ -125,8 +125,7 @@ class Claims(Repository):
         return await self._first(ClaimRecord, statement.with_for_update() if lock else statement)
 
     async def owners(self, domain: str, *, lock: bool = False) -> list[ClaimRecord]:
-        """Return the ownerships of a domain that have not ended, the oldest first. `lock`: until the transaction
-        ends."""
+        """Return the ownerships of a domain that have not ended, the oldest first. `lock`: as in `get`."""
         row = ClaimRow
         statement = select(*_COLUMNS).where(row.domain == domain, row.proven_at.is_not(None), row.ended_at.is_(None))
         statement = statement.order_by(row.host, row.id)
@@ -179,8 +178,7 @@ class Claims(Repository):
         return [ClaimRecord(*found) for found in await self._execute(select(*_COLUMNS).where(ClaimRow.id.in_(ids)))]
 
     async def ownership(self, domain: str, host: str) -> Ownership:
-        """Return the public owner of a host: the proof of the host itself, else of its domain, the latest of
-        several."""
+        """Return the public owner of a host: its own proof, else its domain's, the latest of several."""
         row = ClaimRow
         is_near = or_(row.host == host, row.host == domain)
         statement = select(*_COLUMNS).where(row.domain == domain, is_near, row.proven_at.is_not(None))
@@ -202,8 +200,7 @@ class Claims(Repository):
         return await self._touched(statement)
 
     async def prune(self, *, expired: datetime, ended: datetime, most: int) -> int:
-        """Delete claims that expired unproven before `expired`, and ownerships that ended before `ended`; return their
-        number."""
+        """Delete unproven claims and ownerships that ended before these times; return their number."""
         row = ClaimRow
         is_old = or_((row.proven_at.is_(None)) & (row.expires_at < expired), row.ended_at < ended)
         old = select(row.domain, row.host, row.id).where(is_old).limit(most).subquery()

@@ -174,13 +174,11 @@ class Domains(Repository):
             await self._driver.run(_GIVE_BACK, bound)
 
     async def reset_attempts(self, domains: Collection[str]) -> None:
-        """Reset the attempts of domains, so that those set aside count as new, because an operator requested a
-        visit."""
+        """Reset the attempts of domains, so that those set aside count as new."""
         await self._execute(_FORGIVE, {"domains": list(domains)})
 
     async def set_aside(self, domains: Collection[str], *, now: datetime, step: timedelta) -> None:
-        """End the lease of locked domains. They wait `step`, doubled per attempt above MAX_ATTEMPTS, halved per attempt
-        below."""
+        """End the lease of locked domains. They wait `step`, doubled per attempt above MAX_ATTEMPTS, else halved."""
         bound = {"domains": list(domains), "now": now, "most": MAX_ATTEMPTS, "step": step}
         await self._execute(_SET_ASIDE, bound)
 

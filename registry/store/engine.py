@@ -177,10 +177,8 @@ class Driver:
         return cast("psycopg.AsyncConnection[Row]", raw.driver_connection)
 
 
-def listed(names: Iterable[str]) -> str:
-    """Return names as one parameter for `string_to_array(%(names)s, ' ')`: psycopg dumps lists item by item, in
-    Python."""
-    return SEPARATOR.join(names)
+listed: Final = SEPARATOR.join
+"""Return names as one parameter for `string_to_array(%(names)s, ' ')`: psycopg dumps lists item by item, in Python."""
 
 
 def recordset(records: Sequence[Any]) -> str:

@@ -218,7 +218,7 @@ class Feed(Repository):
         all); fewer if they exceed MAX_BYTES. Examine at most WINDOW places."""
         bound = {
             "after": seq,
-            "kinds": None if kinds is None else sorted(kinds),
+            "kinds": _sorted(kinds),
             "limit": limit,
             "window": WINDOW,
             "most_bytes": MAX_BYTES,
@@ -267,3 +267,58 @@ def _ends(row: RowMapping) -> Ends:
 
 def _event(row: RowMapping) -> FeedRow:
     return FeedRow(row["seq"], row["event_id"], row["domain"], row["host"], row["kind"], row["at"], decode(row["data"]))
+
+
+RECENT_WINDOW: Final = 50_000
+"""Places examined for events of a kind, on any host, so that a rare kind costs little."""
+
+_EVENTS = "seq, event_id, domain, host, kind, at, data"
+_KINDS = "(CAST(:kinds AS text[]) IS NULL OR kind = ANY(CAST(:kinds AS text[])))"
+
+_OF_ALL = text(f"""
+SELECT {_EVENTS} FROM changes
+WHERE seq < :before AND seq >= :before - :window AND {_KINDS}
+ORDER BY seq DESC LIMIT :limit
+""")  # noqa: S608  (only our own text)
+
+# Use the index of hosts: without MATERIALIZED the planner may walk through the whole feed for a quiet host. Sort only
+# the places: a domain may have very many events, each with kilobytes of data.
+_OF_HOSTS = text(f"""
+WITH theirs AS MATERIALIZED (
+    SELECT seq FROM changes
+    WHERE domain = ANY(:domains) AND seq < :before AND {_KINDS}
+      AND EXISTS (
+        SELECT FROM unnest(CAST(:hosts AS text[])) AS named
+        WHERE host = named OR (:below AND right(host, length(named) + 1) = '.' || named))
+), latest AS MATERIALIZED (SELECT seq FROM theirs ORDER BY seq DESC LIMIT :limit)
+SELECT {_EVENTS} FROM latest JOIN changes USING (seq) ORDER BY seq DESC
+""")  # noqa: S608  (only our own text)
+
+
+class RecentEvents(Repository):
+    async def of_all(self, before: int, kinds: Collection[str] | None, *, limit: int) -> list[FeedRow]:
+        """Return the events before a place, the latest first. Examine at most RECENT_WINDOW places."""
+        bound = {"before": before, "window": RECENT_WINDOW, "kinds": _sorted(kinds), "limit": limit}
+        return [_event(row) for row in (await self._execute(_OF_ALL, bound)).mappings()]
+
+    async def of_hosts(
+        self,
+        before: int,
+        kinds: Collection[str] | None,
+        domains: Collection[str],
+        hosts: Collection[str],
+        *,
+        below: bool,
+        limit: int,
+    ) -> list[FeedRow]:
+        """Return the events of these hosts before a place, the latest first; with `below` also of all hosts below them.
+        `domains`: the registrable domains of the hosts."""
+        bound = {
+            "before": before, "kinds": _sorted(kinds), "domains": list(domains), "hosts": list(hosts), "below": below,
+            "limit": limit,
+        }  # fmt: skip
+        return [_event(row) for row in (await self._execute(_OF_HOSTS, bound)).mappings()]
+
+
+def _sorted(kinds: Collection[str] | None) -> list[str] | None:
+    return None if kinds is None else sorted(kinds)

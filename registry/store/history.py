@@ -1,15 +1,13 @@
-"""Repository of versions of documents and of other facts about a service at an earlier time; the feed, latest first."""
+"""Repository of versions of documents and of other facts about a service at an earlier time."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
 
-from sqlalchemy import RowMapping, select, text
+from sqlalchemy import select
 
 from registry.core.model.documents import Outcome
 from registry.store.engine import Row, decode
-from registry.store.feed import FeedRow
 from registry.store.records import ScoreRecord
 from registry.store.repository import Repository
 from registry.store.tables import ScoreRow
@@ -67,8 +65,7 @@ class History(Repository):
     async def page(
         self, domain: str, host: str, *, before: tuple[datetime, bytes] | None, limit: int
     ) -> list[tuple[VersionRecord, EarlierVersion | None]]:
-        """Return versions of the host's documents, the latest first, each with the version it replaced. `before`: time
-        and URL hash of the last version of the previous page."""
+        """Return versions of the host's documents, the latest first, each with its predecessor. `before`: a place."""
         moment, digest = before or (None, b"")
         bound = {"domain": domain, "host": host, "before": moment, "url_hash": digest, "limit": limit}
         rows = await self._driver.rows(_PAGE, bound)
@@ -105,62 +102,3 @@ def _version(row: Row) -> VersionRecord:
 def _earlier(values: Row) -> EarlierVersion | None:
     moment, outcome, reason, size, sha256 = values
     return None if moment is None else EarlierVersion(moment, Outcome(outcome), reason, size, sha256)
-
-
-WINDOW: Final = 50_000
-"""Places examined for events of a kind, on any host, so that a rare kind costs little."""
-
-_EVENTS = "seq, event_id, domain, host, kind, at, data"
-_KINDS = "(CAST(:kinds AS text[]) IS NULL OR kind = ANY(CAST(:kinds AS text[])))"
-
-_OF_ALL = text(f"""
-SELECT {_EVENTS} FROM changes
-WHERE seq < :before AND seq >= :before - :window AND {_KINDS}
-ORDER BY seq DESC LIMIT :limit
-""")  # noqa: S608  (only our own text)
-
-# Use the index of hosts: without MATERIALIZED the planner may walk through the whole feed for a quiet host. Sort only
-# the places: a domain may have very many events, each with kilobytes of data.
-_OF_HOSTS = text(f"""
-WITH theirs AS MATERIALIZED (
-    SELECT seq FROM changes
-    WHERE domain = ANY(:domains) AND seq < :before AND {_KINDS}
-      AND EXISTS (
-        SELECT FROM unnest(CAST(:hosts AS text[])) AS named
-        WHERE host = named OR (:below AND right(host, length(named) + 1) = '.' || named))
-), latest AS MATERIALIZED (SELECT seq FROM theirs ORDER BY seq DESC LIMIT :limit)
-SELECT {_EVENTS} FROM latest JOIN changes USING (seq) ORDER BY seq DESC
-""")  # noqa: S608  (only our own text)
-
-
-class RecentEvents(Repository):
-    async def of_all(self, before: int, kinds: Collection[str] | None, *, limit: int) -> list[FeedRow]:
-        """Return the events before a place, the latest first. Examine at most WINDOW places."""
-        bound = {"before": before, "window": WINDOW, "kinds": _listed(kinds), "limit": limit}
-        return [_event(row) for row in (await self._execute(_OF_ALL, bound)).mappings()]
-
-    async def of_hosts(
-        self,
-        before: int,
-        kinds: Collection[str] | None,
-        domains: Collection[str],
-        hosts: Collection[str],
-        *,
-        below: bool,
-        limit: int,
-    ) -> list[FeedRow]:
-        """Return the events of these hosts before a place, the latest first; with `below` also of all hosts below them.
-        `domains`: the registrable domains of the hosts."""
-        bound = {
-            "before": before, "kinds": _listed(kinds), "domains": list(domains), "hosts": list(hosts), "below": below,
-            "limit": limit,
-        }  # fmt: skip
-        return [_event(row) for row in (await self._execute(_OF_HOSTS, bound)).mappings()]
-
-
-def _listed(kinds: Collection[str] | None) -> list[str] | None:
-    return None if kinds is None else sorted(kinds)
-
-
-def _event(row: RowMapping) -> FeedRow:
-    return FeedRow(**{**row, "data": decode(row["data"])})

@@ -5,7 +5,8 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Final, LiteralString
+from functools import partial
+from typing import Final, LiteralString, TypeAlias
 
 import psycopg
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -20,13 +21,15 @@ LEAD: Final = "lead"
 
 STAND_BY_SECONDS: Final = 1.0
 
+_Connection: TypeAlias = "psycopg.AsyncConnection[tuple[object, ...]]"
+
 
 @dataclass(frozen=True, slots=True)
 class HeldLock:
     """An advisory lock and the connection that holds it. `id` is the second key of the lock."""
 
     id: int
-    _connection: "psycopg.AsyncConnection[tuple[object, ...]]"
+    _connection: _Connection
 
     async def is_alive(self) -> bool:
         """Return whether the lock is still held. Check it before anything that only its owner may do."""
@@ -52,52 +55,42 @@ async def hold_leases(engine: AsyncEngine) -> AsyncIterator[HeldLock]:
 
     A worker that loses it must stop its visits at once, before another begins the same ones. Raise StoreUnavailable.
     """
-    async with await _connect(engine) as connection:
-        number = _random_number()
-        while not await _try_lock(connection, LEASE_LOCKS, number):
-            number = _random_number()
-        try:
-            yield HeldLock(number, connection)
-        finally:
-            await _unlock(connection)
+    async with _session(engine) as connection:
+        number = 0
+        while not number or not await _try_lock(connection, LEASE_LOCKS, number):
+            number = secrets.randbelow(2**31 - 1) + 1
+        yield HeldLock(number, connection)
 
 
 @asynccontextmanager
-async def hold_target(engine: AsyncEngine, target: str) -> AsyncIterator[HeldLock | None]:
-    """Hold the right to drain a search target; yield None if another process has it. Raise StoreUnavailable."""
-    async with await _connect(engine) as connection:
-        number = await _lock_number(connection, target)
-        try:
-            yield HeldLock(number, connection) if await _try_lock(connection, TARGET_LOCKS, number) else None
-        finally:
-            await _unlock(connection)
-
-
-@asynccontextmanager
-async def hold_job(engine: AsyncEngine, job: str, *, patient: bool = False) -> AsyncIterator[HeldLock | None]:
+async def hold_job(
+    engine: AsyncEngine, job: str, *, patient: bool = False, locks: int = JOB_LOCKS
+) -> AsyncIterator[HeldLock | None]:
     """Hold the right to run a job, or LEAD; yield None if another process has it. `patient`: wait for it instead.
 
     Raise StoreUnavailable.
     """
-    async with await _connect(engine) as connection:
-        number = await _lock_number(connection, job)
-        try:
-            is_held = await _try_lock(connection, JOB_LOCKS, number)
-            while patient and not is_held:
-                await asyncio.sleep(STAND_BY_SECONDS)
-                is_held = await _try_lock(connection, JOB_LOCKS, number)
-            yield HeldLock(number, connection) if is_held else None
-        finally:
-            await _unlock(connection)
+    async with _session(engine) as connection:
+        number = int(str(await _fetch_value(connection, "SELECT hashtext(%s)", job)))
+        is_held = await _try_lock(connection, locks, number)
+        while patient and not is_held:
+            await asyncio.sleep(STAND_BY_SECONDS)
+            is_held = await _try_lock(connection, locks, number)
+        yield HeldLock(number, connection) if is_held else None
 
 
-async def _connect(engine: AsyncEngine) -> "psycopg.AsyncConnection[tuple[object, ...]]":
-    """Open a session outside the pool that lasts as long as the lock.
+hold_target: Final = partial(hold_job, locks=TARGET_LOCKS)
+"""Hold the right to drain a search target; yield None if another process has it. Raise StoreUnavailable."""
+
+
+@asynccontextmanager
+async def _session(engine: AsyncEngine) -> AsyncIterator[_Connection]:
+    """Open a session outside the pool, which lasts as long as the lock.
 
     If the network goes silent, the holder notices within 20 s; the server notices, and frees the lock, after 50 s.
     """
     try:
-        return await psycopg.AsyncConnection.connect(
+        connection = await psycopg.AsyncConnection.connect(
             libpq(engine.url),
             autocommit=True,
             connect_timeout=CONNECT_SECONDS,
@@ -110,32 +103,22 @@ async def _connect(engine: AsyncEngine) -> "psycopg.AsyncConnection[tuple[object
     except psycopg.Error as error:
         raise_cancellation(error)
         raise StoreUnavailable(f"no session for a lock: {type(error).__name__}") from error
+    async with connection:
+        try:
+            yield connection
+        finally:
+            with suppress(psycopg.Error):  # the end of the session would release it too late for the next process
+                await connection.execute("SELECT pg_advisory_unlock_all()")
 
 
-async def _lock_number(connection: "psycopg.AsyncConnection[tuple[object, ...]]", name: str) -> int:
-    return int(str(await _fetch_value(connection, "SELECT hashtext(%s)", name)))
-
-
-async def _try_lock(connection: "psycopg.AsyncConnection[tuple[object, ...]]", locks: int, number: int) -> bool:
+async def _try_lock(connection: _Connection, locks: int, number: int) -> bool:
     return await _fetch_value(connection, "SELECT pg_try_advisory_lock(%s::int, %s::int)", locks, number) is True
 
 
-async def _fetch_value(
-    connection: "psycopg.AsyncConnection[tuple[object, ...]]", statement: LiteralString, *values: object
-) -> object:
+async def _fetch_value(connection: _Connection, statement: LiteralString, *values: object) -> object:
     try:
         row = await (await connection.execute(statement, values)).fetchone()
     except psycopg.Error as error:
         raise_cancellation(error)
         raise StoreUnavailable(f"no lock: {type(error).__name__}") from error
     return row and row[0]
-
-
-async def _unlock(connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
-    """Release the lock now. The end of the session would also release it, but too late for the next process."""
-    with suppress(psycopg.Error):
-        await connection.execute("SELECT pg_advisory_unlock_all()")
-
-
-def _random_number() -> int:
-    return secrets.randbelow(2**31 - 1) + 1

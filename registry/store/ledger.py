@@ -75,8 +75,7 @@ class Ledger(Repository):
         return {host: (made, down) for host, made, down in await self._execute(_CHECKS, bound)}
 
     async def add_changes(self, changes: Iterable[ChangeRecord]) -> None:
-        """Insert events; `feed.sequence` gives them their places after the commit. Events of one host must be inserted
-        under the lock of its domain."""
+        """Insert events under the locks of their domains; `feed.sequence` gives them their places after the commit."""
         rows = [asdict(change) | {"id": ordered_id(change.at)} for change in changes]
         await many(self._connection, insert(ChangeRow).values(arrival=ARRIVALS.next_value()), rows)
 

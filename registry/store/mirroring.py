@@ -129,8 +129,7 @@ class Mirroring(Repository):
             await self._execute(delete(OptOutRow).where(key.in_(list(keys)), OptOutRow.how.in_(REPORTED)))
 
     async def has_own_entries(self) -> bool:
-        """Return whether there are services that no origin reported, or owners: a registry that crawls is not a
-        mirror."""
+        """Return whether there are services that no origin reported, or owners: then it is no mirror."""
         is_mirrored = select(MirroredRow.host).where(
             MirroredRow.domain == ServiceRow.domain, MirroredRow.host == ServiceRow.host
         )

@@ -60,7 +60,7 @@ class OptOutFile:
         finally:
             os.close(descriptor)
         if is_new:
-            _sync_folder(self.path.parent)
+            sync_folder(self.path.parent)
 
     def read(self) -> tuple[list[OptOutLine], int]:
         """Return the lines and the number of unreadable ones; empty if the file is missing. Raise OSError."""
@@ -125,7 +125,7 @@ def _is_torn(descriptor: int) -> bool:
     return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Sync a folder, so that the name of a new file is on the disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from pydantic import TypeAdapter
@@ -164,8 +164,7 @@ class CapabilityRecord:
 
 @dataclass(frozen=True, slots=True)
 class CapabilityDates:
-    """Fingerprint of a capability, when it was first seen in this service, and when it got this fingerprint. None if
-    unknown."""
+    """Fingerprint of a capability, when it was first seen, and when it got this fingerprint; None if unknown."""
 
     name: str
     fingerprint: str | None
@@ -327,13 +326,11 @@ def listing_to_json(listing: Listing) -> dict[str, Any]:
     return dumped
 
 
-def listing_from_json(value: Any) -> Listing:
-    """Return the listing that the JSON describes. Raise pydantic.ValidationError, a ValueError, for other values."""
-    return _LISTING.validate_python(value)
+listing_from_json: Final = _LISTING.validate_python
+"""Return the listing that the JSON describes. Raise pydantic.ValidationError, a ValueError, for other values."""
 
 
 def trust_to_json(listing: Listing) -> dict[str, Any]:
-    """Return the trust facts shown in lists beside the level: `reasons`, and `resembles` (listing.Resemblance) or
-    None."""
+    """Return the trust facts shown in lists beside the level: `reasons`, and the Resemblance or None."""
     resembles = asdict(listing.resembles) if listing.resembles else None
     return {"reasons": listing.trust_reasons, "resembles": resembles}

@@ -21,7 +21,7 @@ from registry.store.records import (
     trust_to_json,
 )
 from registry.store.repository import Key, Repository, columns_of, many
-from registry.store.tables import CapabilityRow, FindingRow, ScoreRow, ServiceRow
+from registry.store.tables import CapabilityRow, FindingRow, ScoreRow, ServiceRow, TrustCauseRow
 from registry.store.values import clean, clean_or_none, key_name
 
 MAX_FINDINGS = 2_000
@@ -98,14 +98,12 @@ class Services(Repository):
         return sorted(await self._scalars(statement))
 
     async def show(self, domain: str, hosts: Collection[str]) -> None:
-        """Show hidden services as they are stored. The caller has checked that they are not covered by a hold or
-        opt-out."""
+        """Show hidden services. The caller has checked that no hold or opt-out covers them."""
         shown = update(ServiceRow).where(ServiceRow.domain == domain, ServiceRow.host.in_(list(hosts)))
         await self._execute(shown.values(hidden=False))
 
     async def capabilities(self, keys: Collection[Key]) -> dict[Key, dict[str, Any]]:
-        """Return the capabilities of each service by name, in order, without details. Leave out undecodable ones, which
-        are about to be rewritten."""
+        """Return the capabilities of each service by name, in order, without details and undecodable ones."""
         found: dict[Key, dict[str, Any]] = {}
         if not keys:
             return found
@@ -236,3 +234,60 @@ def _row(service: ServiceRecord) -> dict[str, Any]:
         "listing": listing_to_json(service.listing),
         "listing_hash": service.listing.content_hash(),
     }
+
+
+class Cause(NamedTuple):
+    """A change: its number, and the names that it concerns."""
+
+    id: int
+    names: Sequence[str]
+
+
+_LISTED_SITES = text("""
+SELECT d FROM unnest(CAST(:domains AS text[])) d
+WHERE EXISTS (SELECT FROM services s WHERE s.domain = d AND NOT s.hidden)
+""")
+
+
+class TrustFacts(Repository):
+    """Facts outside a service's documents on which its trust depends: listings, names and owners elsewhere.
+
+    Triggers note every change of these in `trust_causes`, by the names that `speaking.depends_on` uses. Each cause is a
+    separate row and is written without a look-up, so that writers never wait for each other.
+    """
+
+    async def listed(self, domains: Collection[str], hosts: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Return the listed ones of the hosts, which are of these domains, with the hosts that they name."""
+        row = ServiceRow
+        statement = select(row.host, row.named_hosts).where(
+            row.domain.in_(list(domains)), row.host.in_(list(hosts)), ~row.hidden
+        )
+        return {host: tuple(named) for host, named in await self._execute(statement)}
+
+    async def listed_sites(self, domains: Collection[str]) -> frozenset[str]:
+        """Return the domains with a listed host."""
+        found = await self._execute(_LISTED_SITES, {"domains": list(domains)})
+        return frozenset(found.scalars())
+
+    async def causes(self, *, limit: int) -> list[Cause]:
+        row = TrustCauseRow
+        statement = select(row.id, row.names).order_by(row.id).limit(limit)
+        return [Cause(number, names) for number, names in await self._execute(statement)]
+
+    async def dependents(self, names: Collection[str], after: Key, *, limit: int) -> list[Key]:
+        """Return services after `after` that depend on one of the names, or are one of them; by (domain, host)."""
+        row = ServiceRow
+        statement = (
+            select(row.domain, row.host)
+            .where(
+                row.trust_depends_on.overlap(list(names)),
+                or_(row.domain > after[0], (row.domain == after[0]) & (row.host > after[1])),
+            )
+            .order_by(row.domain, row.host)
+            .limit(limit)
+        )
+        return await self._keys(statement)
+
+    async def settle(self, causes: Collection[Cause]) -> None:
+        """Delete causes whose dependents were judged again."""
+        await self._execute(delete(TrustCauseRow).where(TrustCauseRow.id.in_([one.id for one in causes])))

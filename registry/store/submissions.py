@@ -131,8 +131,7 @@ class SubmissionTurns(Repository):
     """Places of submissions. `earliest`: the place if no other submission waits. `latest`: the last possible place."""
 
     async def peek(self, client: str | None, *, earliest: datetime, latest: datetime) -> datetime:
-        """Return the place that the client's next submission gets. None: the operator or the owner, who has the next
-        turn."""
+        """Return the place of the client's next submission. None: the operator or the owner, who is next."""
         bound = {"client": client, "earliest": earliest, "latest": latest, "step": STEP}
         due: datetime = (await self._execute(_PEEK, bound)).scalar_one()
         return due

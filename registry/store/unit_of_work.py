@@ -18,9 +18,9 @@ from registry.store.domains import Domains
 from registry.store.engine import libpq, translated
 from registry.store.entries import Entries, EntryReads
 from registry.store.facets import FacetQueries
-from registry.store.feed import Feed
+from registry.store.feed import Feed, RecentEvents
 from registry.store.forgetting import Forgetting
-from registry.store.history import History, RecentEvents
+from registry.store.history import History
 from registry.store.holds import BlockTable, Holds
 from registry.store.hosts import Hosts
 from registry.store.jobs import Jobs
@@ -37,11 +37,10 @@ from registry.store.reference import References
 from registry.store.rehoming import Rehoming
 from registry.store.reports import ReportTable
 from registry.store.search_notes import SearchNotes
-from registry.store.services import Services
+from registry.store.services import Services, TrustFacts
 from registry.store.statistics import StatisticsQueries, WorkloadCounts
 from registry.store.submission_lists import SubmissionLists
 from registry.store.submissions import Rechecks, Submissions, SubmissionTurns
-from registry.store.trust import Trust
 from registry.store.webhooks import Webhooks
 
 T = TypeVar("T")
@@ -68,7 +67,7 @@ class UnitOfWork:
     documents = _repository(Documents)
     history = _repository(History)
     services = _repository(Services)
-    trust = _repository(Trust)
+    trust = _repository(TrustFacts)
     claims = _repository(Claims)
     owner_settings = _repository(OwnerSettings)
     catalogue = _repository(Catalogue)

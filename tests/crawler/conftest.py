@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from crawler.stats import CrawlCounts
 from crawler.visit import Visitor
 from registry.settings import Settings
-from tests.crawler.support import Visiting, Web, keep_connections, settings, trust
+from tests.crawler.leases import Leases, crawl
+from tests.crawler.support import Crawled, Visiting, Web, keep_connections, settings, trust
 from tests.support.hang import HANG_SECONDS
 from tests.support.sites import Site, Sites
 
@@ -42,3 +44,15 @@ def visiting(web: Web) -> Visiting:
             yield served, visitor
 
     return serve
+
+
+@pytest.fixture
+def crawled(web: Web) -> Crawled:
+    """Return a function that crawls the leased domains of a web, and returns the sites and the figures."""
+
+    async def crawl_all(leases: Leases, *sites: Any, **overrides: Any) -> tuple[Sites, CrawlCounts]:
+        options = {name: overrides.pop(name) for name in ("until_idle", "stop", "progress") if name in overrides}
+        async with web(*sites, **overrides) as (served, config):
+            return served, await crawl(leases, config, **options)
+
+    return crawl_all

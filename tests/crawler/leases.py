@@ -33,11 +33,7 @@ class Leases:
         self.lost = asyncio.Event()
         self.spent: Counter[str] = Counter()  # requests by address block
         self.on_record: Callable[[Sequence[FinishedDomain]], Any] = lambda finished: None
-
-    @property
-    def crawl(self) -> "Leases":
-        """This object also stands in for the actions of a `Waypost` that a crawl uses."""
-        return self
+        self.crawl = self.opt_outs = self.ownership = self  # the actions of a `Waypost` that a crawl uses
 
     @property
     def out(self) -> int:
@@ -71,12 +67,10 @@ class Leases:
         self.recorded += finished_domains
         return RecordCounts([visit.host for finished_domain in finished_domains for visit in finished_domain.visits])
 
-    @property
-    def opt_outs(self) -> "Leases":
-        return self
-
     async def claim(self, limit: int) -> Sequence[Any]:
         return ()
+
+    take = claim
 
     async def lost_leases(self, holder: int, tokens: Collection[UUID]) -> Sequence[str]:
         return ()

@@ -1,8 +1,10 @@
 """Visits of sites that a test serves on loopback: the real guard with its connect-to table, the real transport."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+import os
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,11 +17,15 @@ from crawler import session, transport
 from crawler.guards import Pin
 from crawler.handler import LeasedDomain
 from crawler.handler import visit as visit_leased
+from crawler.stats import CrawlCounts
 from crawler.transport import RawAnswer
 from crawler.visit import Visitor
 from registry.core.model.documents import FetchResult, Probe, Purpose
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob
 from registry.settings import Settings
+from registry.store.embedded_postgres import server as embedded
+from registry.store.migrate import upgrade
+from tests.support.database import new_database, on
 from tests.support.hang import NETWORK_LIMITS
 from tests.support.sites import Exchange, Reply, Sites
 
@@ -28,6 +34,7 @@ NOTHING = Reply(b"nothing", 404)
 
 Visiting: TypeAlias = Callable[..., AbstractAsyncContextManager[tuple[Sites, Visitor]]]
 Web: TypeAlias = Callable[..., AbstractAsyncContextManager[tuple[Sites, Settings]]]
+Crawled: TypeAlias = Callable[..., Awaitable[tuple[Sites, CrawlCounts]]]
 """Fixtures: see conftest.py."""
 
 
@@ -101,3 +108,15 @@ async def silent_txt(name: str) -> tuple[bytes, ...]:
     """Stand in for a name server that does not answer."""
     await asyncio.Event().wait()
     return ()
+
+
+@contextmanager
+def new_registry(purpose: str) -> Iterator[str]:
+    """Yield a database of the embedded server, whose socket in the file system a network namespace does not hide."""
+    server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-tests-{os.geteuid()}")
+    try:
+        with new_database(server.dsn, purpose) as name:
+            upgrade(on(server.dsn, name))
+            yield on(server.dsn, name)
+    finally:
+        server.release()

@@ -19,14 +19,13 @@ from registry.core.model.documents import Outcome
 from registry.core.visiting.visits import FinishedDomain
 from registry.wiring import NOT_READY, StoreUnavailable
 from tests.crawler.leases import Leases, crawl, names
-from tests.crawler.support import NOTHING, Web, settings, silent
+from tests.crawler.support import NOTHING, Crawled, Web, settings, silent
 from tests.support.sites import Exchange, Reply, Site
 
 
-async def test_every_domain_is_recorded_once_and_the_counts_agree(web: Web) -> None:
+async def test_every_domain_is_recorded_once_and_the_counts_agree(crawled: Crawled, web: Web) -> None:
     leases, reports = Leases(*names(25)), list[CrawlCounts]()
-    async with web(dict.fromkeys(names(25), NOTHING), lease_batch=10) as (sites, crawl_settings):
-        counts = await crawl(leases, crawl_settings, progress=reports.append)
+    sites, counts = await crawled(leases, dict.fromkeys(names(25), NOTHING), lease_batch=10, progress=reports.append)
     assert sorted(finished.domain for finished in leases.recorded) == sorted(names(25))
     assert leases.released == [] and leases.out == 0
     assert (counts.leased, counts.recorded, counts.in_flight, counts.hosts) == (25, 25, 0, 25)
@@ -48,7 +47,7 @@ async def test_two_crawls_may_follow_each_other_on_one_loop(web: Web) -> None:
     assert [finished.domain for finished in leases.recorded] == names(2)
 
 
-async def test_slow_domain_does_not_hold_up_the_rest_of_its_lease(web: Web) -> None:
+async def test_slow_domain_does_not_hold_up_the_rest_of_its_lease(crawled: Crawled, web: Web) -> None:
     others_are_recorded = asyncio.Event()
 
     async def waits_for_the_others(exchange: Exchange) -> None:
@@ -58,8 +57,7 @@ async def test_slow_domain_does_not_hold_up_the_rest_of_its_lease(web: Web) -> N
     leases = Leases(*names(5))
     leases.on_record = lambda finished: others_are_recorded.set() if leases.out == 1 + len(finished) else None
     sites: Mapping[str, Site] = dict.fromkeys(names(5), NOTHING) | {"site0.example": waits_for_the_others}
-    async with web(sites, request_timeout=100) as (_, crawl_settings):
-        await crawl(leases, crawl_settings)
+    await crawled(leases, sites, request_timeout=100)
     assert leases.recorded[-1].domain == "site0.example"
     assert leases.recorded[-1].visits[0].outcome is Outcome.ABSENT
 
@@ -97,11 +95,10 @@ async def test_recorded_visits_are_freed_while_their_lease_still_runs(web: Web) 
     assert sorted(recorded) == names(6)
 
 
-async def test_domains_in_flight_are_bounded(web: Web) -> None:
+async def test_domains_in_flight_are_bounded(crawled: Crawled, web: Web) -> None:
     leases = Leases(*names(30))
     sites = dict.fromkeys(names(30), NOTHING)
-    async with web(sites, hosts_in_flight=8, lease_batch=4) as (_, crawl_settings):
-        await crawl(leases, crawl_settings)
+    await crawled(leases, sites, hosts_in_flight=8, lease_batch=4)
     assert len(leases.recorded) == 30
     assert leases.most_out <= 8
 
@@ -129,22 +126,7 @@ async def test_a_crashed_visit_releases_only_its_domain(web: Web, monkeypatch: p
     assert [log["domain"] for log in logs if log["event"] == "visit.crashed"] == ["site1.example"]
 
 
-async def test_a_domain_that_cannot_be_stored_is_released_alone(web: Web) -> None:
-    leases = Leases(*names(7))
-
-    def refuse_site3(finished: Any) -> None:
-        if "site3.example" in {finished_domain.domain for finished_domain in finished}:
-            raise ValueError("planted")
-
-    leases.on_record = refuse_site3
-    async with web(dict.fromkeys(names(7), NOTHING)) as (_, crawl_settings):
-        counts = await crawl(leases, crawl_settings)
-    assert len(leases.recorded) == 6
-    assert leases.released == [("site3.example", AFTER_CRASH)]
-    assert (counts.recorded, counts.crashed, counts.in_flight) == (6, 1, 0)
-
-
-async def test_a_restart_of_the_database_loses_nothing(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_restart_of_the_database_loses_nothing(crawled: Crawled, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler.recorder.RETRY_PAUSES", (0.01, 0.01))
     leases, errors = Leases(*names(3)), [StoreUnavailable("restarting"), StoreUnavailable("restarting")]
 
@@ -153,8 +135,7 @@ async def test_a_restart_of_the_database_loses_nothing(web: Web, monkeypatch: py
             raise errors.pop()
 
     leases.on_record = fail_twice
-    async with web(dict.fromkeys(names(3), NOTHING)) as (_, crawl_settings):
-        counts = await crawl(leases, crawl_settings)
+    _, counts = await crawled(leases, dict.fromkeys(names(3), NOTHING))
     assert len(leases.recorded) == 3 and leases.released == [] and counts.in_flight == 0
 
 
@@ -232,7 +213,7 @@ async def test_a_single_crawl_fails_without_its_database(monkeypatch: pytest.Mon
 
 
 async def test_a_stop_releases_unfinished_domains_and_records_the_rest(
-    web: Web, monkeypatch: pytest.MonkeyPatch
+    crawled: Crawled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The stop comes when three are recorded and the others wait for their first response."""
     stop, settled_hosts = asyncio.Event(), set[str]()
@@ -250,8 +231,7 @@ async def test_a_stop_releases_unfinished_domains_and_records_the_rest(
 
     leases.on_record = lambda finished: settle(*(finished_domain.domain for finished_domain in finished))
     sites: Mapping[str, Site] = dict.fromkeys(names(3), NOTHING) | dict.fromkeys(names(6)[3:], settle_and_hang)
-    async with web(sites, request_timeout=60, lease_batch=6) as (served, crawl_settings):
-        counts = await crawl(leases, crawl_settings, stop=stop, until_idle=False)
+    served, counts = await crawled(leases, sites, request_timeout=60, lease_batch=6, stop=stop, until_idle=False)
     assert {finished.domain for finished in leases.recorded} == set(names(3))
     assert sorted(leases.released) == [(name, None) for name in names(6)[3:]]
     assert (counts.recorded, counts.released, counts.in_flight) == (3, 3, 0)

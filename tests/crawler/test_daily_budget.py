@@ -3,9 +3,10 @@
 import pytest
 
 from crawler.guards import AddressGuard, ConnectTo
+from crawler.visit import Visitor
 from registry.core.model.documents import Outcome
 from registry.core.visiting.shares import Spent, Standing
-from registry.core.visiting.visits import DomainJob, HostJob
+from registry.core.visiting.visits import DomainJob, HostJob, Visit
 from tests.crawler.support import Visiting, far
 from tests.crawler.test_visit import HOST, SHOP
 from tests.support.sites import closed_port
@@ -13,19 +14,20 @@ from tests.support.sites import closed_port
 pytestmark = pytest.mark.slow  # servers and visits
 
 
+async def visits_of(visitor: Visitor, job: DomainJob) -> tuple[Visit, ...]:
+    finished = await visitor.visit_domain(job, far())
+    assert finished is not None
+    return finished.visits
+
+
 async def test_the_daily_budget_is_kept_across_all_hosts_of_a_domain(visiting: Visiting) -> None:
     hosts = (HOST, f"api.{HOST}", f"docs.{HOST}")
     job = DomainJob(HOST, tuple(HostJob(host, whole_plan=True) for host in hosts), spent={Standing.KEPT: Spent(85)})
     async with visiting(dict.fromkeys(hosts, SHOP)) as (sites, visitor):
-        finished = await visitor.visit_domain(job, far())
-    assert finished is not None
+        visits = await visits_of(visitor, job)
     assert len(sites.seen) <= 120 - 85
-    assert sum(host_visit.requests for host_visit in finished.visits) == len(sites.seen)
-    assert [(host_visit.outcome, host_visit.reason, host_visit.requests) for host_visit in finished.visits][-1] == (
-        Outcome.SKIPPED,
-        "domain_budget",
-        0,
-    )
+    assert sum(host_visit.requests for host_visit in visits) == len(sites.seen)
+    assert (visits[-1].outcome, visits[-1].reason, visits[-1].requests) == (Outcome.SKIPPED, "domain_budget", 0)
 
 
 async def test_requests_that_are_not_sent_are_not_charged_to_the_domain(visiting: Visiting) -> None:
@@ -37,9 +39,8 @@ async def test_requests_that_are_not_sent_are_not_charged_to_the_domain(visiting
         async with visiting({HOST: SHOP}) as (sites, visitor):
             entries = {**visitor.guard.connect_to.entries, refusing: ("127.0.0.1", port)}
             visitor.guard = AddressGuard(ConnectTo(entries), None)
-            finished = await visitor.visit_domain(job, far())
-    assert finished is not None
-    *nopes, refused, found = finished.visits
+            visits = await visits_of(visitor, job)
+    *nopes, refused, found = visits
     assert {(visit.reason, visit.requests, visit.sent) for visit in nopes} == {("nxdomain", 1, 0)}
     assert (refused.reason, refused.requests, refused.sent) == ("connection_refused", 1, 1)
     assert found.outcome is Outcome.FOUND and found.sent == len(sites.seen) == found.requests
@@ -50,9 +51,8 @@ async def test_submitted_hosts_leave_half_of_the_daily_budget(visiting: Visiting
     jobs = [HostJob(host, whole_plan=True, standing=Standing.SUBMITTED) for host in strange]
     job = DomainJob(HOST, (*jobs, HostJob(HOST, whole_plan=True, standing=Standing.KEPT)))
     async with visiting(dict.fromkeys((*strange, HOST), SHOP)) as (sites, visitor):
-        finished = await visitor.visit_domain(job, far())
-    assert finished is not None
-    *submitted, kept = finished.visits
+        visits = await visits_of(visitor, job)
+    *submitted, kept = visits
     assert sum(visit.sent for visit in submitted) <= 60
     assert (submitted[-1].outcome, submitted[-1].reason) == (Outcome.SKIPPED, "new_hosts_budget")
     assert submitted[-1].standing is Standing.SUBMITTED
@@ -64,8 +64,7 @@ async def test_look_ups_in_vain_are_bounded_within_a_lease(visiting: Visiting) -
     jobs = [HostJob(host, whole_plan=True, standing=Standing.SUBMITTED) for host in strange]
     job = DomainJob(HOST, (*jobs, HostJob(HOST, whole_plan=True)), spent={Standing.NAMED: Spent(0, 10)})
     async with visiting({HOST: SHOP}) as (_, visitor):
-        finished = await visitor.visit_domain(job, far())
-    assert finished is not None
-    reasons = [visit.reason for visit in finished.visits[:-1]]
+        visits = await visits_of(visitor, job)
+    reasons = [visit.reason for visit in visits[:-1]]
     assert reasons == ["nxdomain"] * 30 + ["look_up_budget"] * 20
-    assert finished.visits[-1].outcome is Outcome.FOUND
+    assert visits[-1].outcome is Outcome.FOUND

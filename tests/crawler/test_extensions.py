@@ -19,7 +19,7 @@ from crawler.recorder import AFTER_CRASH
 from crawler.stats import CrawlCounts, CrawlTotals
 from registry.core.model.documents import Outcome
 from tests.crawler.leases import Leases, crawl, names
-from tests.crawler.support import NOTHING, Web, silent
+from tests.crawler.support import NOTHING, Crawled, Web, silent
 from tests.support.hang import HANG_SECONDS
 from tests.support.sites import Site
 
@@ -107,12 +107,11 @@ def stats() -> Mapping[str, Any]:
     return Listener.crawler.stats.get_stats()
 
 
-async def test_scraped_means_recorded_and_the_statistics_count_domains(web: Web, add_extension: Any) -> None:
+async def test_scraped_means_recorded_and_the_statistics_count_domains(crawled: Crawled, add_extension: Any) -> None:
     leases = Leases(*names(4))
     add_extension(leases)
     sites: Mapping[str, Site] = dict.fromkeys(names(3), NOTHING)
-    async with web(sites) as (served, crawl_settings):
-        counts = await crawl(leases, crawl_settings)
+    served, counts = await crawled(leases, sites)
     assert sorted(Listener.scraped) == names(4)
     crawl_stats = stats()
     for key in ("downloader/request_count", "downloader/response_count", "response_received_count",
@@ -127,16 +126,17 @@ async def test_scraped_means_recorded_and_the_statistics_count_domains(web: Web,
     assert crawl_stats["finish_reason"] == "finished"
 
 
-async def test_a_lease_is_scheduled_in_one_turn_of_the_event_loop(web: Web, add_extension: Any) -> None:
+async def test_a_lease_is_scheduled_in_one_turn_of_the_event_loop(crawled: Crawled, add_extension: Any) -> None:
     """With a few turns for each domain, a busy crawler has few domains in flight, and each costs more."""
     leases = Leases(*names(6))
     add_extension(leases)
-    async with web(dict.fromkeys(names(6), NOTHING), lease_batch=6) as (_, crawl_settings):
-        await crawl(leases, crawl_settings)
+    await crawled(leases, dict.fromkeys(names(6), NOTHING), lease_batch=6)
     assert [f"probe://{name}" for name in names(6)] in Listener.scheduled
 
 
-async def test_a_domain_that_cannot_be_recorded_is_dropped(web: Web, add_extension: Any) -> None:
+async def test_a_domain_that_cannot_be_recorded_is_dropped_and_released_alone(
+    crawled: Crawled, add_extension: Any
+) -> None:
     leases = Leases(*names(3))
     add_extension(leases)
 
@@ -145,14 +145,10 @@ async def test_a_domain_that_cannot_be_recorded_is_dropped(web: Web, add_extensi
             raise ValueError("planted")
 
     leases.on_record = refuse_site1
-    async with web(dict.fromkeys(names(3), NOTHING)) as (_, crawl_settings):
-        await crawl(leases, crawl_settings)
+    await crawled(leases, dict.fromkeys(names(3), NOTHING))
     assert sorted(Listener.scraped) == ["site0.example", "site2.example"] and Listener.dropped == ["site1.example"]
-    assert (stats()["item_scraped_count"], stats()["item_dropped_count"], stats()["waypost/domains/crashed"]) == (
-        2,
-        1,
-        1,
-    )
+    figures = [stats()[key] for key in ("item_scraped_count", "item_dropped_count", "waypost/domains/crashed")]
+    assert figures == [2, 1, 1] and leases.released == [("site1.example", AFTER_CRASH)] and leases.out == 0
 
 
 @pytest.mark.parametrize(
@@ -180,33 +176,30 @@ async def test_extensions_that_close_the_spider_end_running_visits(
 
 
 async def test_requests_that_scrapy_drops_at_the_end_are_released(
-    web: Web, monkeypatch: pytest.MonkeyPatch, add_extension: Any
+    crawled: Crawled, monkeypatch: pytest.MonkeyPatch, add_extension: Any
 ) -> None:
     """A paused engine downloads nothing; when its spider closes, it drops its requests without an errback."""
     monkeypatch.setattr(Listener, "pauses", True)
     leases = Leases(*names(5))
     add_extension(leases, CLOSESPIDER_TIMEOUT=0.5)
-    async with web(dict.fromkeys(names(5), NOTHING), lease_batch=5) as (served, crawl_settings):
-        counts = await crawl(leases, crawl_settings)
+    served, counts = await crawled(leases, dict.fromkeys(names(5), NOTHING), lease_batch=5)
     assert served.seen == [] and Listener.scraped == []
     assert sorted(leases.released) == [(name, None) for name in names(5)]
     assert (counts.leased, counts.released, counts.in_flight) == (5, 5, 0)
 
 
-async def test_concurrent_requests_also_limit_the_hosts_in_flight(web: Web, add_extension: Any) -> None:
+async def test_concurrent_requests_also_limit_the_hosts_in_flight(crawled: Crawled, add_extension: Any) -> None:
     leases = Leases(*names(12))
     add_extension(leases, CONCURRENT_REQUESTS=3)
-    async with web(dict.fromkeys(names(12), NOTHING), hosts_in_flight=8) as (_, crawl_settings):
-        await crawl(leases, crawl_settings)
+    await crawled(leases, dict.fromkeys(names(12), NOTHING), hosts_in_flight=8)
     assert len(leases.recorded) == 12 and leases.most_out <= 3
 
 
-async def test_user_middlewares_and_pipelines_can_drop_domains(web: Web, add_extension: Any) -> None:
+async def test_user_middlewares_and_pipelines_can_drop_domains(crawled: Crawled, add_extension: Any) -> None:
     leases = Leases(*names(4))
     pipelines = {f"{HERE}.Dropping": 50, "crawler.pipelines.RecordPipeline": 100}
     add_extension(leases, DOWNLOADER_MIDDLEWARES={f"{HERE}.Refusing": 100}, ITEM_PIPELINES=pipelines)
-    async with web(dict.fromkeys(names(4), NOTHING)) as (served, crawl_settings):
-        counts = await crawl(leases, crawl_settings)
+    served, counts = await crawled(leases, dict.fromkeys(names(4), NOTHING))
     assert sorted(finished.domain for finished in leases.recorded) == ["site0.example", "site3.example"]
     assert sorted(leases.released) == [("site1.example", AFTER_CRASH), ("site2.example", AFTER_CRASH)]
     assert served.paths("site1.example") == []

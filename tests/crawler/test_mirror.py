@@ -17,8 +17,7 @@ from crawler.mirror import Mirror, MirrorOrigin
 from crawler.seeds.online import ReadError
 from crawler.seeds.source import BadSource
 from registry.settings import Settings
-from registry.store.dump_files import BadDump, DumpFileManifest, read_manifest
-from registry.store.dump_writer import DumpWriter
+from registry.store.dump_files import BadDump, DumpFileManifest, DumpWriter, read_manifest
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost

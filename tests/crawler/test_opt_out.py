@@ -82,7 +82,7 @@ def checking(web: Web, monkeypatch: pytest.MonkeyPatch) -> Checking:
 async def test_an_opt_out_is_read_from_file_or_dns_and_ends_when_neither_these_nor_robots_txt_declare_it(
     checking: Checking, wish: str, site: Site, records: tuple[bytes, ...] | None, said: list[str], unanswered: int
 ) -> None:
-    async with checking() as (served, checks):
+    async with checking({HOST: site}, records) as (served, checks):
         proof = await read_proof(checks, HOST, wish)
     assert [declaration.how for declaration in proof.declarations] == said
     assert len(proof.unanswered) == unanswered

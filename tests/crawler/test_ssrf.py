@@ -11,8 +11,9 @@ import pytest
 
 from registry.core.names.addresses import V4, V6, RegistryRow, refusal
 from tests.crawler.namespace import run_enclosed, why_not
-from tests.crawler.ssrf.__main__ import REBINDINGS, figures, new_registry, wrong_figures
+from tests.crawler.ssrf.__main__ import REBINDINGS, figures, wrong_figures
 from tests.crawler.ssrf.spellings import REFUSED, urls
+from tests.crawler.support import new_registry
 
 
 @cache
@@ -46,7 +47,7 @@ def test_no_owner_has_a_refused_address_dialled() -> None:
     """Claims by file, and webhooks: their names have refused addresses, and no entry of a connect-to table."""
     if reason := why_not():
         pytest.skip(reason)
-    with new_registry() as database:
+    with new_registry("ssrf") as database:
         result = run_enclosed("tests.crawler.ssrf.owners", database)
     assert result["dialled"] == [] and result["lost"] == 0
     assert (result["answers"].pop("control"), result["reasons"].pop("control")) == ("published", "")

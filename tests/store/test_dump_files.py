@@ -11,17 +11,19 @@ from typing import Any
 import pytest
 import zstandard
 
-from registry.store import dump_files, dump_writer
+from registry.store import dump_files
 from registry.store.dump_files import (
     BadDump,
+    DumpError,
     DumpFileManifest,
     DumpFolder,
+    DumpRunning,
+    DumpWriter,
     Part,
     lines,
     read_manifest,
     verify,
 )
-from registry.store.dump_writer import DumpError, DumpRunning, DumpWriter
 
 FIRST, SECOND, THIRD = "20261124T010000Z", "20261125T010000Z", "20261126T010000Z"
 ABOUT = DumpFileManifest(
@@ -284,6 +286,6 @@ def test_a_manifest_that_announces_a_bomb_is_refused() -> None:
 def test_a_record_that_is_too_large_for_a_line_is_no_part_of_a_dump(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dump_writer, "LINE_BYTES", 100)
+    monkeypatch.setattr(dump_files, "LINE_BYTES", 100)
     with DumpWriter(tmp_path, FIRST) as writer, pytest.raises(DumpError):
         writer.add("a a", b"x" * 100)

@@ -104,6 +104,9 @@ class User:
         self.process.wait()
 
 
+Start = Callable[..., User]
+
+
 @pytest.fixture
 def public_directory() -> Iterator[Path]:
     """A directory that every account can reach; after the test, no process started below it may remain."""
@@ -120,7 +123,7 @@ def folder(public_directory: Path) -> Path:
 
 
 @pytest.fixture
-def start_user(public_directory: Path) -> Iterator[Callable[..., User]]:
+def start_user(public_directory: Path) -> Iterator[Start]:
     """Start user processes, and kill those that a failed test leaves behind."""
     users: list[User] = []
 
@@ -183,7 +186,7 @@ def postmaster(home: Path) -> int:
     return int((home / "data" / watchdog.PID_FILE).read_text().split()[0])
 
 
-def test_a_restarted_server_keeps_its_rows(folder: Path, start_user: Callable[..., User]) -> None:
+def test_a_restarted_server_keeps_its_rows(folder: Path, start_user: Start) -> None:
     first = start_user(folder)
     dsn = first.dsn
     execute(dsn, "CREATE TABLE kept AS SELECT 42 AS n")
@@ -194,9 +197,7 @@ def test_a_restarted_server_keeps_its_rows(folder: Path, start_user: Callable[..
     assert query(dsn, "SELECT n FROM kept") == [(42,)]
 
 
-def test_the_server_is_private_and_durable_with_a_fixed_collation(
-    folder: Path, start_user: Callable[..., User]
-) -> None:
+def test_the_server_is_private_and_durable_with_a_fixed_collation(folder: Path, start_user: Start) -> None:
     dsn = start_user(folder).dsn
     settings = dict(query(dsn, "SELECT name, setting FROM pg_settings"))
     assert settings["listen_addresses"] == ""
@@ -211,9 +212,7 @@ def test_the_server_is_private_and_durable_with_a_fixed_collation(
         assert locale == [("b", "C.UTF-8")]
 
 
-def test_six_processes_at_once_share_one_server_until_the_last_leaves(
-    folder: Path, start_user: Callable[..., User]
-) -> None:
+def test_six_processes_at_once_share_one_server_until_the_last_leaves(folder: Path, start_user: Start) -> None:
     users = [start_user(folder) for _ in range(6)]
     dsns = {user.dsn for user in users}
     assert len(dsns) == 1
@@ -242,9 +241,7 @@ def test_threads_share_one_server_until_the_last_releases_it(folder: Path, publi
     servers[-1].release()  # a release of a stopped server does nothing
 
 
-def test_a_killed_user_loses_no_data_and_its_children_hold_no_locks(
-    folder: Path, start_user: Callable[..., User]
-) -> None:
+def test_a_killed_user_loses_no_data_and_its_children_hold_no_locks(folder: Path, start_user: Start) -> None:
     children = folder.with_name("children")
     user = start_user(
         folder,
@@ -268,7 +265,7 @@ Path({str(children)!r}).write_text(f"{{forked}} {{started.pid}}")
     assert query(start_user(folder).dsn, "SELECT count(*) FROM kept") == [(1000,)]
 
 
-def test_commits_survive_the_death_of_the_postmaster_under_load(folder: Path, start_user: Callable[..., User]) -> None:
+def test_commits_survive_the_death_of_the_postmaster_under_load(folder: Path, start_user: Start) -> None:
     dsn = start_user(folder).dsn
     execute(dsn, "CREATE TABLE written (n bigint PRIMARY KEY)")
     acknowledged: list[int] = []
@@ -295,7 +292,7 @@ def test_commits_survive_the_death_of_the_postmaster_under_load(folder: Path, st
     assert len(acknowledged) > 300
 
 
-def test_a_killed_watchdog_is_replaced_by_the_next_start(folder: Path, start_user: Callable[..., User]) -> None:
+def test_a_killed_watchdog_is_replaced_by_the_next_start(folder: Path, start_user: Start) -> None:
     first = start_user(folder)
     assert first.dsn
     (killed,) = processes(folder, "watchdog.py")
@@ -310,9 +307,7 @@ def test_a_killed_watchdog_is_replaced_by_the_next_start(folder: Path, start_use
     assert start_count(folder) == 1
 
 
-def test_the_watchdog_keeps_the_server_for_a_user_that_starts_meanwhile(
-    folder: Path, start_user: Callable[..., User]
-) -> None:
+def test_the_watchdog_keeps_the_server_for_a_user_that_starts_meanwhile(folder: Path, start_user: Start) -> None:
     first = start_user(folder)
     assert first.dsn
     start_lock = watchdog.open_lock(str(folder), watchdog.START_LOCK)  # a new user, step by step
@@ -330,7 +325,7 @@ def test_the_watchdog_keeps_the_server_for_a_user_that_starts_meanwhile(
     wait_until_stopped(folder)
 
 
-def test_an_incomplete_cluster_is_replaced(folder: Path, start_user: Callable[..., User]) -> None:
+def test_an_incomplete_cluster_is_replaced(folder: Path, start_user: Start) -> None:
     incomplete = folder / "data.new"
     incomplete.mkdir(parents=True)
     folder.chmod(0o711)
@@ -339,7 +334,7 @@ def test_an_incomplete_cluster_is_replaced(folder: Path, start_user: Callable[..
     assert not incomplete.exists()
 
 
-def test_a_kill_during_initdb_does_no_harm(folder: Path, start_user: Callable[..., User]) -> None:
+def test_a_kill_during_initdb_does_no_harm(folder: Path, start_user: Start) -> None:
     first = start_user(folder)
     eventually(lambda: bool(processes(folder, "initdb")) or (folder / "data").exists())
     first.kill()
@@ -348,7 +343,7 @@ def test_a_kill_during_initdb_does_no_harm(folder: Path, start_user: Callable[..
 
 @pytest.mark.parametrize("name", ["long-" * 24, "a, 'b' \"c\" $HOME `ñ`"], ids=["long", "odd"])
 def test_folders_unfit_for_a_socket_get_a_short_socket_path(
-    public_directory: Path, start_user: Callable[..., User], name: str
+    public_directory: Path, start_user: Start, name: str
 ) -> None:
     user = start_user(public_directory / name)
     dsn = user.dsn
@@ -363,7 +358,7 @@ def test_folders_unfit_for_a_socket_get_a_short_socket_path(
 
 
 @pytest.mark.parametrize("kind", ["zombie", "stranger"])
-def test_a_stale_pid_file_does_not_prevent_a_start(folder: Path, start_user: Callable[..., User], kind: str) -> None:
+def test_a_stale_pid_file_does_not_prevent_a_start(folder: Path, start_user: Start, kind: str) -> None:
     first = start_user(folder)
     sockets = Path(unquote(first.dsn.partition("?host=")[2]))
     first.leave()
@@ -400,9 +395,7 @@ def test_a_dropped_database_is_created_again(folder: Path) -> None:
             server.release()
 
 
-def test_the_watchdog_of_a_removed_folder_leaves_the_new_server_running(
-    folder: Path, start_user: Callable[..., User]
-) -> None:
+def test_the_watchdog_of_a_removed_folder_leaves_the_new_server_running(folder: Path, start_user: Start) -> None:
     first = start_user(folder)
     assert first.dsn
     (watchdog_pid,), old_postmaster = processes(folder, "watchdog.py"), postmaster(folder)
@@ -415,7 +408,7 @@ def test_the_watchdog_of_a_removed_folder_leaves_the_new_server_running(
 
 
 def test_a_missing_postgresql_is_reported_with_the_remedies(
-    public_directory: Path, folder: Path, start_user: Callable[..., User]
+    public_directory: Path, folder: Path, start_user: Start
 ) -> None:
     hide_system_binaries = f"embedded_home.SYSTEM_BINARIES = Path({str(public_directory)!r})"
     message = start_user(folder, before=hide_system_binaries, python=(sys.executable, "-I", "-S")).refusal()
@@ -424,7 +417,7 @@ def test_a_missing_postgresql_is_reported_with_the_remedies(
 
 
 @pytest.mark.skipif(not SYSTEM, reason="no PostgreSQL below /usr/lib/postgresql")
-def test_an_installed_postgresql_is_used_without_the_wheel(folder: Path, start_user: Callable[..., User]) -> None:
+def test_an_installed_postgresql_is_used_without_the_wheel(folder: Path, start_user: Start) -> None:
     user = start_user(folder, python=(sys.executable, "-I", "-S"))
     installed = query(user.dsn, "SHOW server_version_num")
     user.leave()
@@ -434,7 +427,7 @@ def test_an_installed_postgresql_is_used_without_the_wheel(folder: Path, start_u
 
 @root_only
 def test_root_moves_data_and_programs_to_a_folder_that_the_account_can_reach(
-    public_directory: Path, start_user: Callable[..., User]
+    public_directory: Path, start_user: Start
 ) -> None:
     hidden, reachable = public_directory / "hidden", public_directory / "elsewhere"
     hidden.mkdir(mode=0o700)
@@ -476,7 +469,7 @@ def test_root_moves_data_and_programs_to_a_folder_that_the_account_can_reach(
 @root_only
 @pytest.mark.parametrize("trap", ["foreign", "link"])
 def test_root_refuses_a_directory_of_another_account_or_a_link(
-    public_directory: Path, start_user: Callable[..., User], trap: str
+    public_directory: Path, start_user: Start, trap: str
 ) -> None:
     hidden, reachable = public_directory / "hidden", public_directory / "elsewhere"
     hidden.mkdir(mode=0o700)
@@ -493,9 +486,7 @@ def test_root_refuses_a_directory_of_another_account_or_a_link(
 
 
 @root_only
-def test_root_refuses_the_server_of_another_user(
-    public_directory: Path, folder: Path, start_user: Callable[..., User]
-) -> None:
+def test_root_refuses_the_server_of_another_user(public_directory: Path, folder: Path, start_user: Start) -> None:
     account = pwd.getpwnam("nobody")
     python = python_of(account)
     folder.mkdir()

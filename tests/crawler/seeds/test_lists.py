@@ -17,9 +17,11 @@ from crawler.seeds.opened import BLOCK, MAX_LINE, opened
 from crawler.seeds.source import BROKEN_OFF, BadSource
 from registry.core.names.seeds import Refusal, Seed
 
+Write = Callable[[bytes], str]
+
 
 @pytest.fixture
-def write_list(tmp_path: Path) -> Callable[[bytes], str]:
+def write_list(tmp_path: Path) -> Write:
     def write_list(raw: bytes) -> str:
         path = tmp_path / "list"
         path.write_bytes(raw)
@@ -46,7 +48,7 @@ def zipped(*members: tuple[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def test_names_with_their_lines_and_their_list(write_list: Callable[[bytes], str]) -> None:
+def test_names_with_their_lines_and_their_list(write_list: Write) -> None:
     raw = b"\xef\xbb\xbfone.com\r\n\r\n# two.com\r\n  three.com # why\rfour.com\nfive.com#x\n\nsix.com"
     assert names(write_list(raw)) == [
         Seed("one.com", "list", 1),
@@ -57,7 +59,7 @@ def test_names_with_their_lines_and_their_list(write_list: Callable[[bytes], str
     ]
 
 
-def test_urls_are_reduced_to_hosts_only_on_request(write_list: Callable[[bytes], str]) -> None:
+def test_urls_are_reduced_to_hosts_only_on_request(write_list: Write) -> None:
     path = write_list(b"https://One.com:8443/x?y\nftp://two.com\nthree.com\nhttps://[::1]/\nhttp://u@four.com/\n")
     assert [entry.name for entry in names(path)] == [
         "https://One.com:8443/x?y", "ftp://two.com", "three.com", "https://[::1]/", "http://u@four.com/",
@@ -70,7 +72,7 @@ def test_urls_are_reduced_to_hosts_only_on_request(write_list: Callable[[bytes],
     ]
 
 
-def test_a_line_that_is_too_long_is_skipped(write_list: Callable[[bytes], str]) -> None:
+def test_a_line_that_is_too_long_is_skipped(write_list: Write) -> None:
     long_line = b"x" * (2 * BLOCK + 17)
     first, refused, last = names(write_list(b"one.com\n" + long_line + b"\ntwo.com\n"))
     assert (first.name, last.name, last.line) == ("one.com", "two.com", 3)
@@ -79,7 +81,7 @@ def test_a_line_that_is_too_long_is_skipped(write_list: Callable[[bytes], str]) 
     assert [entry.line for entry in names(write_list(long_line))] == [1]
 
 
-def test_lines_across_blocks_are_joined(write_list: Callable[[bytes], str]) -> None:
+def test_lines_across_blocks_are_joined(write_list: Write) -> None:
     expected = [f"name-{number}.com" for number in range(60_000)]
     entries = names(write_list("\r\n".join(expected).encode()))
     assert [entry.name for entry in entries] == expected
@@ -91,7 +93,7 @@ def test_lines_across_blocks_are_joined(write_list: Callable[[bytes], str]) -> N
     | st.lists(st.sampled_from([b"\r", b"\n", b"a.com", b"#", b'"', b",", b"\xff"])).map(b"".join)
 )
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_bytes_are_read(write_list: Callable[[bytes], str], raw: bytes) -> None:
+def test_any_bytes_are_read(write_list: Write, raw: bytes) -> None:
     path = write_list(raw)
     for read_list in (names, rows):
         try:
@@ -104,9 +106,7 @@ def test_any_bytes_are_read(write_list: Callable[[bytes], str], raw: bytes) -> N
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda raw: gzip.compress(raw[:8]) + gzip.compress(raw[8:]),
                                   lambda raw: zipped(("top.csv", raw))])  # fmt: skip
-def test_packed_lists_are_recognised_by_content(
-    write_list: Callable[[bytes], str], pack: Callable[[bytes], bytes]
-) -> None:
+def test_packed_lists_are_recognised_by_content(write_list: Write, pack: Callable[[bytes], bytes]) -> None:
     assert [entry.name for entry in names(write_list(pack(b"one.com\ntwo.com\n")))] == ["one.com", "two.com"]
 
 
@@ -119,9 +119,7 @@ def test_packed_lists_are_recognised_by_content(
         ("one.com\n".encode("utf-16"), "UTF-16"),
     ],
 )
-def test_a_file_that_is_no_list_is_refused_at_once(
-    write_list: Callable[[bytes], str], raw: bytes, message: str
-) -> None:
+def test_a_file_that_is_no_list_is_refused_at_once(write_list: Write, raw: bytes, message: str) -> None:
     with pytest.raises(BadSource, match=message):
         names(write_list(raw))
 
@@ -135,7 +133,7 @@ def test_a_missing_list_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-9], lambda raw: raw[:60] + b"\xff" * 20 + raw[80:]])
 @pytest.mark.parametrize("pack", [gzip.compress, lambda raw: zipped(("top.csv", raw))])
 def test_a_truncated_packed_list_keeps_its_complete_lines(
-    write_list: Callable[[bytes], str], pack: Callable[[bytes], bytes], damage: Callable[[bytes], bytes]
+    write_list: Write, pack: Callable[[bytes], bytes], damage: Callable[[bytes], bytes]
 ) -> None:
     raw = "\n".join(f"{zlib.crc32(bytes([number]))}.com" for number in range(250)).encode()
     try:
@@ -147,7 +145,7 @@ def test_a_truncated_packed_list_keeps_its_complete_lines(
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda raw: zipped(("top.csv", raw))])
-def test_a_decompression_bomb_is_cut_off(write_list: Callable[[bytes], str], pack: Callable[[bytes], bytes]) -> None:
+def test_a_decompression_bomb_is_cut_off(write_list: Write, pack: Callable[[bytes], bytes]) -> None:
     path = write_list(pack(b"one.com\n" + b"\0" * (64 * 2**20)))
     tracemalloc.start()
     try:
@@ -175,13 +173,11 @@ def test_a_decompression_bomb_is_cut_off(write_list: Callable[[bytes], str], pac
         (b"", None, []),
     ],
 )
-def test_the_column_of_names_is_found(
-    write_list: Callable[[bytes], str], raw: bytes, column: str | None, expected: list[str]
-) -> None:
+def test_the_column_of_names_is_found(write_list: Write, raw: bytes, column: str | None, expected: list[str]) -> None:
     assert [entry.name for entry in rows(write_list(raw), column)] == expected
 
 
-def test_rows_that_cannot_be_read_are_skipped(write_list: Callable[[bytes], str]) -> None:
+def test_rows_that_cannot_be_read_are_skipped(write_list: Write) -> None:
     entries = rows(write_list(b'1,one.com\n2\n3,"two.com\n4,three.com\n'))
     assert [entry.name for entry in entries if isinstance(entry, Seed)] == ["one.com", "three.com"]
     assert [(entry.code, entry.line) for entry in entries if isinstance(entry, Refusal)] == [
@@ -191,12 +187,10 @@ def test_rows_that_cannot_be_read_are_skipped(write_list: Callable[[bytes], str]
 
 
 @pytest.mark.parametrize(("raw", "column"), [(b"1,x\n", None), (b"a,b\n", "c"), (b"a,b\n", "3"), (b"a,b\n", "0")])
-def test_a_table_without_the_column_is_a_usage_error(
-    write_list: Callable[[bytes], str], raw: bytes, column: str | None
-) -> None:
+def test_a_table_without_the_column_is_a_usage_error(write_list: Write, raw: bytes, column: str | None) -> None:
     with pytest.raises(BadSource, match="column"):
         rows(write_list(raw), column)
 
 
-def test_a_row_may_be_as_long_as_the_longest_line(write_list: Callable[[bytes], str]) -> None:
+def test_a_row_may_be_as_long_as_the_longest_line(write_list: Write) -> None:
     assert len(rows(write_list(b"one.com," + b"x" * (MAX_LINE - 9) + b"\n"))) == 1

@@ -36,16 +36,13 @@ from registry.cli.check import CheckOptions, check_targets
 from registry.cli.check_result import CheckResult
 from registry.core.model.documents import Outcome, Probe, Purpose
 from registry.settings import Settings
-from registry.store.embedded_postgres import server as embedded
-from registry.store.migrate import upgrade
 from registry.store.visit_log_encoding import unpack
 from registry.wiring import Waypost, open_waypost
 from tests.crawler.namespace import NameServer, Wire, enclose, run_enclosed, why_not
 from tests.crawler.ssrf.spellings import REFUSED, hosts, other_ways, urls
 from tests.crawler.ssrf.web import CLASSES, Names, Web, web
-from tests.crawler.support import far
+from tests.crawler.support import far, new_registry
 from tests.support.consistency import faults
-from tests.support.database import new_database, on
 from tests.support.sites import Reply, Sites, moved
 
 QUICK: Final = ("loopback", "metadata", "private-a", "v6-loopback", "v6-mapped", "v6-link")
@@ -56,7 +53,7 @@ HOSTS_FILE: Final = "10.0.0.1 in-hosts-file.com\n::1 in-hosts-file-six.com\n127.
 
 def figures(*, quick: bool) -> dict[str, Any]:
     """Run the attack in a namespace, on a new database; the machine must allow namespaces (`why_not`)."""
-    with new_registry() as url:
+    with new_registry("ssrf") as url:
         measured: dict[str, Any] = run_enclosed(
             __package__, "--inside", url, *(["--quick"] if quick else []), seconds=900
         )
@@ -78,19 +75,6 @@ def wrong_figures(measured: dict[str, Any]) -> dict[str, Any]:
         "the registry is inconsistent": measured["faults"],
     }
     return {name: value for name, value in checks.items() if value}
-
-
-@contextlib.contextmanager
-def new_registry() -> Iterator[str]:
-    """Yield a database of the embedded server, whose socket in the file system a network namespace does not hide."""
-    server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-tests-{os.geteuid()}")
-    try:
-        with new_database(server.dsn, "ssrf") as name:
-            url = on(server.dsn, name)
-            upgrade(url)
-            yield url
-    finally:
-        server.release()
 
 
 async def _run_in_namespace(folder: Path, database: str, quick: bool) -> dict[str, Any]:

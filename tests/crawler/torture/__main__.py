@@ -10,7 +10,6 @@ last two run the crawler in a fresh process each (`--memory`, `--speed`). On a b
 """
 
 import asyncio
-import contextlib
 import json
 import os
 import re
@@ -18,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -31,13 +30,11 @@ from crawler.run import crawl
 from registry.actions.recording.record import RecordCounts
 from registry.core.visiting.visits import FinishedDomain
 from registry.settings import Settings
-from registry.store.embedded_postgres import server as embedded
-from registry.store.migrate import upgrade
 from registry.wiring import Waypost, open_waypost
 from tests.crawler.leases import Leases
+from tests.crawler.support import new_registry
 from tests.crawler.torture.scenarios import PATH, SCENARIOS
 from tests.crawler.torture.servers import Served, serving
-from tests.support.database import new_database, on
 from tests.support.shared import ROOT
 
 CONNECT: Final = 2.0
@@ -129,17 +126,6 @@ async def _scenarios(folder: Path, served: Served, database: str) -> list[Scenar
     crawl_settings = scenario_settings(served, folder, database_url=database)
     async with open_waypost(crawl_settings) as waypost:
         return await crawl_scenarios(waypost, served, crawl_settings)
-
-
-@contextlib.contextmanager
-def _database() -> Iterator[str]:
-    server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-tests-{os.geteuid()}")
-    try:
-        with new_database(server.dsn, "torture") as name:
-            upgrade(on(server.dsn, name))
-            yield on(server.dsn, name)
-    finally:
-        server.release()
 
 
 # --- 2
@@ -242,7 +228,7 @@ def main() -> int:
         folder = Path(scratch)
         if sys.argv[1:] == ["--only-speed"]:
             return len(_speed_failures(folder))
-        with serving("scenarios", 0, folder) as served, _database() as database:
+        with serving("scenarios", 0, folder) as served, new_registry("torture") as database:
             trust([served], folder)
             failures += _print_table(asyncio.run(_scenarios(folder, served, database)))
         with serving("honest", FLOODING, folder) as honest, serving("floods", FLOODING, folder, nice=19) as floods:

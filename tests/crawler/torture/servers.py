@@ -68,7 +68,7 @@ def scenario_hosts(kind: str, number: int) -> dict[str, str]:
 
 async def _serve(kind: str, number: int, folder: Path) -> None:
     hosts = scenario_hosts(kind, number)
-    sites = {host: _site(name, everywhere=kind == "floods") for host, name in hosts.items() if not _raw(name)}
+    sites = {host: site_of(name, everywhere=kind == "floods") for host, name in hosts.items() if not _raw(name)}
     certificates = {host: SCENARIOS[name].certificate for host, name in hosts.items() if name}
     async with AsyncExitStack() as stack:
         own_certificates = {host: kind for host, kind in certificates.items() if kind}
@@ -89,7 +89,8 @@ def _raw(name: str) -> Raw | None:
     return SCENARIOS[name].raw if name else None
 
 
-def _site(name: str, *, everywhere: bool) -> Site:
+def site_of(name: str, *, everywhere: bool = False) -> Site:
+    """Return the site of a scenario, or an honest one for an empty name. `everywhere`: its answer is for all paths."""
     if not name:
         return {PATH: Reply(b"nothing here", 404)}
     answer = SCENARIOS[name].answer or Reply(JSON)

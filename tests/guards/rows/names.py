@@ -94,7 +94,7 @@ GUARDS: Final = (
         Edit(r"if \w+ == \w+ or \w+ in \w+ or", "if False or"),
         (f"{_REDIRECT}test_a_redirect_is_followed_or_stopped",),
     ),
-    Guard("one-location", "two Locations", NEVER, (f"{_ANSWERS}[two locations]",)),
+    Guard("one-location", "two Locations", NEVER, (f"{_ANSWERS}[redirect to two places]",)),
     Guard(
         "redirect-budget",
         "redirects are paid for",
