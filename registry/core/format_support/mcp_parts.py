@@ -35,6 +35,7 @@ from registry.core.format_support.vocabulary import rate_limit_object, rate_limi
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import COMPLETENESS, CONFORMANCE, ERROR, WARNING, Rule
 from registry.core.model.services import (
+    SERVER_ID,
     Auth,
     Capability,
     Confirmation,
@@ -370,7 +371,9 @@ def whole_server(
             templated=address.templated if address else False,
             origin=origin,
         )
-    return Capability(f"mcp:{name}"[:ID_CHARS], title or name.rpartition("/")[2], description, invocations=(call,))
+    identifier = f"{SERVER_ID}{name}"[:ID_CHARS]
+    title = title or name.rpartition("/")[2]
+    return Capability(identifier, title, description, whole_server=True, invocations=(call,))
 
 
 def remote_cards(protocols: Iterable[Protocol], document: Document) -> tuple[Pointer, ...]:
