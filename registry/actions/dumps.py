@@ -25,11 +25,9 @@ from registry.core.names.domains import registrable_domain
 from registry.core.reading.foreign_lists import RECORD_VALUES, count_values
 from registry.settings import Settings
 from registry.store.dump_files import (
-    FRAME_BYTES,
     LINE_BYTES,
     MANIFEST,
     MANIFEST_BYTES,
-    PART_BYTES,
     BadDump,
     DumpError,
     DumpFileManifest,

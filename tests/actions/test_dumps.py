@@ -316,7 +316,7 @@ async def test_a_record_that_is_too_large_is_left_out_and_counted(
     records = {value["host"]: len(orjson.dumps(value)) for value in values(tmp_path, await dump(store, tmp_path))}
     limit = (records[POST] + records[BIKES]) // 2
     smaller = min(records, key=records.__getitem__)
-    for module in ("registry.actions.dumps", "registry.store.dump_writer"):
+    for module in ("registry.actions.dumps", "registry.store.dump_files"):
         monkeypatch.setattr(f"{module}.LINE_BYTES", limit)
     manifest = await dump(store, tmp_path, now=NOW + DAY)
     assert [value["host"] for value in values(tmp_path, manifest)] == [smaller]

@@ -36,7 +36,8 @@ def only(described: Service, host: str = HOST) -> dict[str, Any]:
 
 
 def whole(name: str, endpoint: str, title: str | None = None, description: str | None = None) -> Capability:
-    return Capability(f"mcp:{name}", title or name, description, invocations=(Invocation("rpc", endpoint),))
+    call = Invocation("rpc", endpoint)
+    return Capability(f"mcp:{name}", title or name, description, whole_server=True, invocations=(call,))
 
 
 def test_a_name_is_the_reversed_host_and_the_service() -> None:

@@ -1,7 +1,7 @@
 """Make the call of one capability in its own protocol, complete and ready to send."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from registry.core.calling.a2a import message_call
 from registry.core.calling.effort import SERVICE_EFFORT, Effort
@@ -11,8 +11,6 @@ from registry.core.calling.template import address_of, template
 from registry.core.format_support.writing.calls import agent_and_operation
 from registry.core.formats.adp.detail_view import method_of, preferred_call
 from registry.core.model.services import Capability, Invocation, Origin, Service
-
-_MCP_SERVER: Final = "mcp:"
 
 
 def example_of(service: Service, capability: Capability, effort: Effort) -> Arguments | None:
@@ -74,7 +72,7 @@ def _make_call_of_kind(
     if call.kind == "a2a_skill":
         return message_call(service, capability, call)
     if call.kind == "navigation":
-        return _page(call)
+        return {"kind": "navigation", "open": template(address_of(call.endpoint or ""), ())}  # a page for people
     if call.kind != "rpc":
         return None
     ids = agent_and_operation(capability, call)
@@ -85,7 +83,7 @@ def _make_call_of_kind(
 
 def _make_protocol_call(service: Service, capability: Capability, call: Invocation) -> dict[str, Any] | None:
     """Return the call of an address that speaks a protocol as a whole; None where its messages are not known."""
-    if capability.id.startswith(_MCP_SERVER):
+    if capability.whole_server:
         return server_call(service, call)
     spoken = {protocol.id for protocol in service.protocols if protocol.endpoint == call.endpoint}
     if spoken == {"a2a"}:
@@ -103,9 +101,4 @@ def _make_call_without_address(
         return None
     if call.kind == "mcp_tool":
         return tool_call(service, capability, call, source)
-    return server_call(service, call) if capability.id.startswith(_MCP_SERVER) else None
-
-
-def _page(call: Invocation) -> dict[str, Any]:
-    """Return a page for people: opened, not called."""
-    return {"kind": "navigation", "open": template(address_of(call.endpoint or ""), ())}
+    return server_call(service, call) if capability.whole_server else None

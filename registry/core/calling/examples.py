@@ -8,9 +8,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from registry.core.calling import patterns
 from registry.core.calling.effort import get_comparing_work
-from registry.core.calling.schemas import Root, Schema, is_checkable, is_number, is_valid, keywords
+from registry.core.calling.schemas import Root, Schema, is_number, is_valid, keywords, matching
 
 MAX_DEPTH: Final = 12
 MAX_CANDIDATES: Final = 10
@@ -31,6 +30,12 @@ _FORMATS: Final = {
     "uuid": "123e4567-e89b-42d3-a456-426614174000", "json-pointer": "/example", "relative-json-pointer": "0",
     "regex": "^a$", "byte": "ZXhhbXBsZQ==", "base64": "ZXhhbXBsZQ==", "int32": "1", "int64": "1", "decimal": "1.00",
 }  # fmt: skip
+_COMMON: Final = (
+    TEXT, "1", "a", "A", "ABC", "en", "en-US", "12:00", "1.0.0", "a:a", "+15555550100", "#aaaaaa",
+    "a" * 32, "a" * 40, "a" * 64, "0x" + "a" * 40, "0x" + "a" * 64, *_FORMATS.values(),
+    "http://example.com/",
+)  # fmt: skip
+"""Texts that are tried where a document gives a pattern and no example."""
 _COMBINED: Final = ("allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas", "contains")
 _CHECKED: Final = (*_COMBINED, "patternProperties", "propertyNames", "maxProperties", "maxContains", "minContains")
 """Keywords that the made values do not follow by construction: these are checked."""
@@ -91,10 +96,7 @@ class Filler:
         return []
 
     def fits(self, schema: object, value: Any) -> bool:
-        return self._is_valid(self.root.settled(schema), value)
-
-    def _is_valid(self, settled: Any, value: Any) -> bool:
-        return is_valid(settled, value, self.root.effort)
+        return is_valid(self.root.settled(schema), value, self.root.effort)
 
     def _make_value(self, rules: dict[str, Any], schema: Schema, depth: int) -> Any:
         reason = "no value could be made"
@@ -104,7 +106,7 @@ class Filler:
                 nested = any(key in variant for key in ("allOf", "anyOf", "oneOf"))
                 value = (
                     self.value(variant, depth + 1)
-                    if nested or _has_listed_values(variant)
+                    if nested or "enum" in variant or "const" in variant
                     else self._make_typed(variant, depth)
                 )
             except Unfillable as error:
@@ -203,20 +205,19 @@ class Filler:
         known = _FORMATS.get(rules.get("format", ""), TEXT)
         if "pattern" not in rules:
             text: str = (known + "x" * max(0, int(least) - len(known)))[: int(most)]
-            if rules.get("format") in _FORMATS and not self._is_valid(rules, text):
+            if rules.get("format") in _FORMATS and not is_valid(rules, text, self.root.effort):
                 raise Unfillable(f"no text of the format {rules['format']} with this length could be made")
             return text
-        self.root.effort.spend_texts(rules["pattern"])
-        guesses = (known, TEXT, "1") if is_checkable(rules["pattern"]) else ()
-        for text in (*guesses, *patterns.texts(rules["pattern"])):
-            if least <= len(text) <= most and self._is_valid(rules, text):
+        candidates = (text for text in (known, *_COMMON) if least <= len(text) <= most)
+        for text in matching(rules["pattern"], candidates, self.root.effort):
+            if is_valid(rules, text, self.root.effort):
                 return text
-        raise Unfillable(f"no text that matches {rules['pattern'][:200]} could be made")
+        raise Unfillable(f"the document has no example, and no common text matches {rules['pattern'][:200]}")
 
     def _number(self, rules: dict[str, Any], kind: str) -> int | float:
         rules = {key: rules[key] for key in _OF_NUMBERS if key in rules}
         for value in _numbers(rules, kind):
-            if self._is_valid(rules, value):
+            if is_valid(rules, value, self.root.effort):
                 return value
         raise Unfillable("no number within the limits could be made")
 
@@ -244,10 +245,6 @@ def is_plain(rules: Mapping[str, Any]) -> bool:
     return is_object and not any(
         key in rules for key in (*_CHECKED, "dependentRequired", "minProperties", "enum", "const")
     )
-
-
-def _has_listed_values(rules: Mapping[str, Any]) -> bool:
-    return "enum" in rules or "const" in rules
 
 
 def _type(rules: dict[str, Any]) -> str:

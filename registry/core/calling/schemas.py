@@ -5,15 +5,14 @@ so compiled schemas have no reference, no recursion and a bounded size; patterns
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import jsonschema_rs
 
-from registry.core.calling.effort import Effort, has_unchecked_pattern, weight_of
-from registry.core.calling.pattern_work import pattern_work
+from registry.core.calling.effort import Effort, get_matching_work, has_unchecked_pattern, patterns_work, weight_of
 from registry.core.reading.plain_text import line
 
 MAX_DEPTH: Final = 16
@@ -22,6 +21,8 @@ FAULT_CHARS: Final = 300
 
 _MAX_REFERENCES: Final = 8  # a longer chain of references is not followed
 _REGEX_BYTES: Final = 300_000
+_LINEAR: Final = jsonschema_rs.RegexOptions(size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES)
+"""Matching takes linear time, without lookaround and backreferences."""
 _CACHED_CHARS: Final = 500
 _MAX_NUMBER: Final = 1e300
 _MESSAGE_TIMES: Final = 10  # a message of nested alternatives takes so many times the check
@@ -164,19 +165,23 @@ def fault(settled: Any, value: Any, effort: Effort) -> str | None:
     return f"at /{place}: {message}" if place else message
 
 
-@lru_cache(maxsize=1_000)
-def is_checkable(pattern: str) -> bool:
-    """Return whether a pattern can be matched in linear time, and compiled cheaply."""
-    if pattern_work(pattern) is None:
-        return False
+def matching(pattern: str, candidates: Iterable[str], effort: Effort) -> Iterator[str]:
+    """Yield the texts that match; none if the pattern cannot be compiled cheaply. Raise OutOfEffort."""
+    schema = {"pattern": pattern}
+    effort.spend(2 * (len(pattern) + patterns_work(schema)))
+    if has_unchecked_pattern(schema):
+        return
     try:
-        _compile({"pattern": pattern})
+        validator = _compile(schema)
     except ValueError:
-        return False
-    return True
+        return
+    for text in candidates:
+        effort.spend(100 + get_matching_work(pattern, text))
+        if validator.is_valid(text):
+            yield text
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -203,9 +208,7 @@ def _compile_tolerantly(settled: Any) -> jsonschema_rs.Draft202012Validator:
 
 
 def _compile(settled: Any) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(
-        settled, validate_formats=True, offline=True, pattern_options=_regex_options()
-    )
+    return jsonschema_rs.Draft202012Validator(settled, validate_formats=True, offline=True, pattern_options=_LINEAR)
 
 
 def _without_patterns(settled: Any) -> Any:
@@ -225,12 +228,6 @@ def _without_patterns(settled: Any) -> Any:
     return kept
 
 
-@lru_cache(maxsize=1)
-def _regex_options() -> jsonschema_rs.RegexOptions:
-    """Return options under which matching takes linear time, without lookaround and backreferences."""
-    return jsonschema_rs.RegexOptions(size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES)
-
-
 def _texts(value: object) -> list[str]:
     items = value if isinstance(value, list | tuple) else ()
     return list(dict.fromkeys(item for item in items if isinstance(item, str)))
@@ -244,34 +241,16 @@ def _types(schema: Schema) -> list[str]:
 
 
 def _is_count(value: object) -> bool:
-    if isinstance(value, float):
-        return value.is_integer() and 0 <= value < 2**53
-    return is_number(value) and isinstance(value, int) and 0 <= value < 2**53
+    return is_number(value) and value % 1 == 0 and 0 <= value < 2**53
 
 
 def _is_bound(value: object) -> bool:
     """Return whether every calculation with the number can represent the result."""
-    return is_number(value) and isinstance(value, int | float) and abs(value) <= _MAX_NUMBER
+    return is_number(value) and abs(value) <= _MAX_NUMBER
 
 
 def _is_step(value: object) -> bool:
-    return _is_bound(value) and isinstance(value, int | float) and value > 0
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list | tuple) and bool(value)
-
-
-def _is_rule(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= MAX_PATTERN_CHARS
-
-
-def _is_map(value: object) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _is_schema(value: object) -> bool:
-    return isinstance(value, Mapping | bool)
+    return is_number(value) and _is_bound(value) and value > 0
 
 
 _MEANT: Final[Mapping[str, Callable[[object], bool]]] = {
@@ -280,9 +259,9 @@ _MEANT: Final[Mapping[str, Callable[[object], bool]]] = {
     "multipleOf": _is_step,
     "const": lambda value: True,
     "uniqueItems": lambda value: isinstance(value, bool),
-    **dict.fromkeys(("enum", "required", *_LISTS), _is_list),
-    **dict.fromkeys(("pattern", "format"), _is_rule),
-    **dict.fromkeys((*_MAPS, "dependentRequired"), _is_map),
-    **dict.fromkeys(_ONE, _is_schema),
+    **dict.fromkeys(("enum", "required", *_LISTS), lambda value: isinstance(value, list | tuple) and bool(value)),
+    **dict.fromkeys(("pattern", "format"), lambda value: isinstance(value, str) and len(value) <= MAX_PATTERN_CHARS),
+    **dict.fromkeys((*_MAPS, "dependentRequired"), lambda value: isinstance(value, Mapping)),
+    **dict.fromkeys(_ONE, lambda value: isinstance(value, Mapping | bool)),
 }
 """The keywords that are kept, with a test of their values."""

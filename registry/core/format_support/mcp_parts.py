@@ -35,6 +35,7 @@ from registry.core.format_support.vocabulary import rate_limit_in
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import COMPLETENESS, CONFORMANCE, ERROR, WARNING, Rule
 from registry.core.model.services import (
+    SERVER_ID,
     Auth,
     Capability,
     Confirmation,
@@ -348,7 +349,9 @@ def whole_server(
     """Return one capability for a server whose tools no document lists, so that search can find it. `local`: the server
     is a package to install, so it cannot be called over the network."""
     call = Invocation("instructions", origin=origin) if local else _read_context_call(None, address, origin)
-    return Capability(f"mcp:{name}"[:ID_CHARS], title or name.rpartition("/")[2], description, invocations=(call,))
+    identifier = f"{SERVER_ID}{name}"[:ID_CHARS]
+    title = title or name.rpartition("/")[2]
+    return Capability(identifier, title, description, whole_server=True, invocations=(call,))
 
 
 def remote_cards(protocols: Iterable[Protocol], document: Document) -> tuple[Pointer, ...]:

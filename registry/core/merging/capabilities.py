@@ -10,7 +10,9 @@ from registry.core.merging.held import same_name
 from registry.core.model.services import Capability, Invocation, Origin, Relations, Service
 
 _NOTHING: Final[tuple[object, ...]] = (None, "", (), {})
-_OWN: Final = frozenset({"id", "name", "invocations", "native", "injection_flags", "origin", "provenance"})
+_OWN: Final = frozenset(
+    {"id", "name", "whole_server", "invocations", "native", "injection_flags", "origin", "provenance"}
+)
 _FILLED: Final = tuple(f.name for f in fields(Capability) if f.name not in _OWN)
 
 
@@ -119,7 +121,7 @@ def _identities(capability: Capability) -> list[Hashable]:
         for call in capability.invocations
         if call.kind == "http" and call.endpoint and call.method
     ]
-    return [*calls, ("id", capability.id, same_name(capability.name))]
+    return [*calls, ("id", capability.id, same_name(capability.name), capability.whole_server)]
 
 
 def _drop_repeated(invocations: Iterable[Invocation]) -> tuple[Invocation, ...]:

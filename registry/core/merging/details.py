@@ -98,7 +98,6 @@ def _detailed(capability: Capability, document: HeldDocument, base_url: str | No
 
 
 _SLUG = mcp_tools_list.FORMAT.slug
-_WHOLE_SERVER = "mcp:"
 
 
 def with_tool_lists(documents: Sequence[HeldDocument]) -> list[HeldDocument]:
@@ -137,8 +136,8 @@ def _without_servers(document: HeldDocument, listed: set[str]) -> HeldDocument:
 
 
 def _is_server(capability: Capability, listed: set[str]) -> bool:
-    """Return whether `mcp_parts.whole_server` made the capability, of a server whose tools are listed."""
-    return capability.id.startswith(_WHOLE_SERVER) and any(
+    """Return whether the capability stands for a server whose tools are listed."""
+    return capability.whole_server and any(
         call.kind == "rpc" and call.endpoint is not None and parse_https(call.endpoint) in listed
         for call in capability.invocations
     )

@@ -161,6 +161,11 @@ class Document:
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)  # Python 3.11 refuses a mapping proxy
     text: str | None = None  # the decoded body of a text document
 
+    @property
+    def members(self) -> dict[str, Json]:
+        """Return the body if it is an object, else no members."""
+        return self.value if isinstance(self.value, dict) else {}
+
 
 class Observation(StrEnum):
     """A deviation that was seen. It stays until a later visit shows the opposite."""

@@ -7,7 +7,7 @@ The dataclasses hold only JSON-ready values, so that `to_json` and `from_json` a
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter
@@ -195,6 +195,7 @@ class Capability:
     examples: tuple[str, ...] = ()
     input_modes: tuple[str, ...] = ()  # A2A: media types that the skill accepts and returns
     output_modes: tuple[str, ...] = ()
+    whole_server: bool = False  # stands for an MCP server whose tools are not listed; set by readers of MCP documents
     docs_url: str | None = None
     detail_url: str | None = None  # ADP: absolute URL of the capability detail
     detail: Mapping[str, Any] | None = None  # ADP: the detail document as served
@@ -331,6 +332,9 @@ class Service:
 
 
 _SERVICE: TypeAdapter[Service] = TypeAdapter(Service)
+SERVER_ID: Final = "mcp:"
+"""Prefix of the id of a capability with `whole_server`. Other ids may begin with it too: sites choose them."""
+_SERVER_FORMATS: Final = frozenset({"mcp-json", "mcp-server-card", "mcp-server-json"})
 SEMANTIC_TYPE: Final = re.compile(r"[a-z]+:[a-z0-9-]+")
 
 
@@ -342,7 +346,32 @@ def to_json(service: Service) -> dict[str, Any]:
 
 def from_json(value: Mapping[str, Any]) -> Service:
     """Return the service that `to_json` wrote. Raise pydantic.ValidationError on anything else."""
-    return _SERVICE.validate_python(value)
+    service = _SERVICE.validate_python(value)
+    if not any(_is_older_server(capability) for capability in service.capabilities):
+        return service
+    capabilities = (
+        replace(capability, whole_server=True) if _is_older_server(capability) else capability
+        for capability in service.capabilities
+    )
+    return replace(service, capabilities=tuple(capabilities))
+
+
+def _is_older_server(capability: Capability) -> bool:
+    """Return whether the capability was stored for a whole server before `whole_server` existed.
+
+    Its call has no name; the calls of tools, resources and prompts do.
+    """
+    return (
+        capability.id.startswith(SERVER_ID)
+        and not capability.whole_server
+        and any(
+            call.kind in ("rpc", "instructions")
+            and call.name is None
+            and call.origin is not None
+            and call.origin.format in _SERVER_FORMATS
+            for call in capability.invocations
+        )
+    )
 
 
 def is_semantic_type(tag: str) -> bool:

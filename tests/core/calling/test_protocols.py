@@ -88,7 +88,7 @@ def test_headers_of_a_remote_are_sent_with_placeholders() -> None:
 )
 def test_a_package_is_started(package: Package, start: dict[str, Any]) -> None:
     service = Service(name="Ferry", packages=(package,))
-    capability = Capability("mcp:ferry", "ferry", invocations=(Invocation("instructions"),))
+    capability = Capability("mcp:ferry", "ferry", whole_server=True, invocations=(Invocation("instructions"),))
     call = made_call(service, capability)
     assert call is not None
     assert call["client_configuration"] == {"mcpServers": {"Ferry": start}}
@@ -99,7 +99,7 @@ def test_a_package_is_started(package: Package, start: dict[str, Any]) -> None:
 def test_a_file_is_downloaded_and_an_unknown_registry_is_shown() -> None:
     bundle = Package("mcpb", f"{HOST}/ferry.mcpb", sha256="0a", environment=(Input("A", "What for.", required=False),))
     service = Service(packages=(bundle, Package("cargo", "ferry", "1")))
-    capability = Capability("mcp:ferry", "ferry", invocations=(Invocation("instructions"),))
+    capability = Capability("mcp:ferry", "ferry", whole_server=True, invocations=(Invocation("instructions"),))
     call = made_call(service, capability)
     assert call is not None and "client_configuration" not in call
     assert call["packages"] == [

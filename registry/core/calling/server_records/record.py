@@ -26,7 +26,7 @@ from registry.core.calling.server_records.validation import (
     source_of,
 )
 from registry.core.format_support.public_addresses import is_public, public_json
-from registry.core.model.services import AuthScheme, Capability, Input, Package, Protocol, Service
+from registry.core.model.services import SERVER_ID, AuthScheme, Capability, Input, Package, Protocol, Service
 from registry.core.names.domains import host_of, same_site
 from registry.core.reading.plain_text import ELLIPSIS, line, plain
 
@@ -220,8 +220,6 @@ def _make_argument(word: str) -> dict[str, Any]:
 
 
 MCP: Final = "mcp"
-WHOLE: Final = "mcp:"
-"""The prefix of the id of a capability that stands for a whole server (format_support/mcp_parts.whole_server)."""
 
 MAX_SERVERS: Final = 20
 """Records of one host: a list of hundreds belongs to no single site."""
@@ -311,7 +309,7 @@ def server_records(host: str, service: Service) -> ServerRecords:
         elif made not in packages:
             packages.append(made)
     if not servers and packages:
-        servers = [_Server(whole=_find_local_server(service))]
+        servers = [_Server(whole=next((one for one in service.capabilities if one.whole_server), None))]
     records: list[ServerRecord] = []
     slugs: set[str] = set()
     if len(servers) > MAX_SERVERS:
@@ -367,18 +365,13 @@ def _find_called_addresses(service: Service) -> dict[str, Capability | None]:
     """Return the addresses that capabilities are called at, with the capability that stands for the whole server."""
     found: dict[str, Capability | None] = {}
     for capability in service.capabilities:
-        is_whole = capability.id.startswith(WHOLE)
         for call in capability.invocations:
             if call.endpoint is not None and call.kind in ("mcp_tool", "rpc"):
                 place = call.endpoint.rstrip("/")
-                if is_whole and found.get(place) is None:
+                if capability.whole_server and found.get(place) is None:
                     found[place] = capability
                 found.setdefault(place, None)
     return found
-
-
-def _find_local_server(service: Service) -> Capability | None:
-    return next((one for one in service.capabilities if one.id.startswith(WHOLE)), None)
 
 
 def _make_record(
@@ -395,7 +388,7 @@ def _make_record(
     If the host has several servers, the first one gets what the documents say about the whole service.
     """
     is_first = not slugs
-    label = server.whole.id.removeprefix(WHOLE) if server.whole else None
+    label = server.whole.id.removeprefix(SERVER_ID) if server.whole else None
     own = server.whole.name if server.whole else None
     title = service.name if is_only else own or (service.name if is_first else None)
     title = line(title or own or "", 4 * MAX_TEXT)

@@ -84,9 +84,7 @@ _READ = frozenset({
 
 
 def dialect(document: Document) -> str | None:
-    card = document.value
-    if not isinstance(card, dict):
-        return None
+    card = document.members
     if isinstance(card.get("supportedInterfaces"), list):
         return "1.0-hybrid" if isinstance(card.get("url"), str) else "1.0"
     has_url_or_capabilities = isinstance(card.get("url"), str) or isinstance(card.get("capabilities"), dict)
@@ -114,7 +112,7 @@ def without_skills(document: Document) -> str | None:
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    raw = document.value if isinstance(document.value, dict) else {}
+    raw = document.members
     card = camel(raw)
     if snake_case_keys := [key for key in raw if key not in card and camel_name(key) in _COMPOUND]:
         notes.add(rules.SNAKE_CASE, "", ", ".join(sorted(snake_case_keys)))

@@ -1,15 +1,174 @@
 """ACP discovery (Agentic Commerce Protocol): a shop's base address and which services of the protocol it offers."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
+from registry.core.format_support.endpoints import Endpoint, endpoint, link
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.loose import provider_of
+from registry.core.format_support.loose_card import loose_card
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    Notes,
+    Object,
+    list_of,
+    map_of,
+    native,
+    short_text_of,
+    text_of,
+    with_provenance,
+)
 from registry.core.format_support.probing import HostFacts, ProbePath, Topic
 from registry.core.formats.acp import rules
-from registry.core.formats.acp.read import SLUG, at_own_path, dialect, read
+from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
+from registry.core.model.services import (
+    Auth,
+    AuthScheme,
+    Capability,
+    Invocation,
+    Origin,
+    Payment,
+    Pointer,
+    Pricing,
+    Protocol,
+    Provider,
+    Service,
+)
+from registry.core.reading.json_pointer import at
 
-__all__ = ["FORMAT", "at_own_path", "dialect"]
+SLUG: Final = "acp"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_PATHS: Final = {
+    "checkout": "/checkout_sessions",
+    "orders": None,
+    "delegate_payment": "/delegate_payment",
+    "carts": "/carts",
+}
+"""Services of the protocol with their paths; orders has none, because the shop reports orders by webhook."""
+_DISCOVERY: Final = {
+    "mcp_server_card": "mcp-server-card", "openapi": "openapi", "agent_card": "a2a", "ucp": "ucp",
+}  # fmt: skip
+
+
+_AD_HOC: Final = "adhoc"
+_OWN_KEYS: Final = (
+    "acp", "acp_version", "acpVersion", "protocol_version", "api_base_url", "checkout", "checkout_url", "merchant",
+    "commerce", "endpoints", "services", "payment_methods",
+)  # fmt: skip
+_READ: Final = frozenset({"api_base_url", "contact"})
+_PAID: Final = ("x402", "mpp", "lightning", "l402")
+
+
+def dialect(document: Document) -> str | None:
+    return "" if map_of(document.value, "protocol").get("name") == SLUG else None
+
+
+def at_own_path(document: Document) -> str | None:
+    """Recognise a file of another shape that names the protocol, an API or a checkout. Only for the protocol's path."""
+    value = document.members
+    names_another = short_text_of(map_of(value, "protocol"), "name") is not None
+    has_own_key = any(key in value for key in _OWN_KEYS)
+    return _AD_HOC if has_own_key and not names_another else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.members
+    if dialect == _AD_HOC:
+        notes.add(rules.SHAPE)
+        pointers = tuple(_read_pointers(value, document))
+        return loose_card(value, document, SLUG, notes, pointers=pointers, pricing=_read_pricing(value))
+    protocol = map_of(value, "protocol")
+    _grade(value, protocol, notes)
+    if not text_of(value, "api_base_url"):
+        notes.add(rules.REQUIRED, "/api_base_url")
+    base = endpoint(value.get("api_base_url"), document.url, document, "/api_base_url", notes)
+    services = list(_read_known_services(value, notes))
+    if not services:
+        notes.add(rules.REQUIRED, "/capabilities/services")
+    version = short_text_of(protocol, "version")
+    service = Service(
+        provider=_read_provider(value, document),
+        base_url=base.url if base else None,
+        capabilities=tuple(_read_capability(name, pointer, base, document) for name, pointer in services),
+        auth=Auth((AuthScheme("bearer", "header", "Authorization", "Bearer"),), True) if services else Auth(),
+        protocols=(Protocol(SLUG, version, base.url, "rest"),) if base and services else (),
+        pricing=_read_pricing(value),
+        pointers=tuple(_read_pointers(value, document)),
+        native=native(SLUG, value, _READ),
+    )
+    return with_provenance(service, document, SLUG, _POINTERS)
+
+
+_POINTERS: Final = {
+    "provider": "/contact",
+    "base_url": "/api_base_url",
+    "capabilities": "/capabilities/services",
+    "auth": "/capabilities/services",
+    "protocols": "/protocol",
+}
+
+
+def _grade(value: Object, protocol: Object, notes: Notes) -> None:
+    if not _DATE.fullmatch(text_of(protocol, "version") or ""):
+        notes.add(rules.DECLARATION, "/protocol/version", protocol.get("version", ""))
+    if not list_of(protocol, "supported_versions"):
+        notes.add(rules.DECLARATION, "/protocol/supported_versions")
+    transports = list_of(value, "transports")
+    if not transports or any(transport not in ("rest", "mcp") for transport in transports):
+        notes.add(rules.DECLARATION, "/transports")
+
+
+def _read_known_services(value: Object, notes: Notes) -> Iterator[tuple[str, str]]:
+    for index, item in enumerate(list_of(map_of(value, "capabilities"), "services")[:MAX_TEXTS]):
+        name: Json = item.get("name", item.get("id")) if isinstance(item, dict) else item
+        pointer = at("", "capabilities", "services", index)
+        if isinstance(name, str) and name in _PATHS:
+            yield name, pointer
+        else:
+            notes.add(rules.SERVICE, pointer, name)
+
+
+def _read_capability(name: str, pointer: str, base: Endpoint | None, document: Document) -> Capability:
+    path = _PATHS[name]
+    url = base.url.rstrip("/") + path if base and path else None
+    call = Invocation(
+        "http",
+        url,
+        "POST" if url else None,
+        templated=bool(url and base and base.templated),
+        origin=Origin(document.url, pointer, SLUG),
+    )
+    return Capability(name, name, invocations=(call,))
+
+
+def _read_provider(value: Object, document: Document) -> Provider | None:
+    contact = short_text_of(value, "contact")
+    return provider_of(value, document.url) or (Provider(contact=contact) if contact else None)
+
+
+def _read_pricing(value: Object) -> Pricing:
+    """Return the ways to pay. Payment for calls, not for goods, means that the calls cost money."""
+    methods = list_of(map_of(value, "capabilities"), "supported_payment_methods")[:MAX_TEXTS]
+    payments = tuple(
+        Payment(
+            currency=short_text_of(item, "token") or short_text_of(item, "currency"),
+            network=short_text_of(item, "network"),
+            scheme=short_text_of(item, "type"),
+        )
+        for item in methods
+        if isinstance(item, dict) and short_text_of(item, "type")
+    )
+    is_paid = any((payment.scheme or "").lower() in _PAID for payment in payments)
+    return Pricing("pay_per_call" if is_paid else "unknown", payments=payments)
+
+
+def _read_pointers(value: Object, document: Document) -> Iterator[Pointer]:
+    for key, expected in _DISCOVERY.items():
+        target = link(map_of(value, "discovery").get(key), document.url)
+        if target:
+            yield Pointer(target, "discovery", at("", "discovery", key), expected)
 
 
 def _is_shop(facts: HostFacts) -> bool:

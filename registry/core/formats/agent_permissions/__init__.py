@@ -1,14 +1,88 @@
 """agent-permissions 1.0.0: advice to agents about a site's pages, and APIs to use instead. It is not a robots.txt."""
 
+from collections.abc import Iterator
 from typing import Final
 
+from registry.core.format_support import common_rules
+from registry.core.format_support.endpoints import endpoint, link
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    TEXT_CHARS,
+    Notes,
+    Object,
+    list_of,
+    map_of,
+    members,
+    native,
+    short_text_of,
+    text_of,
+    with_provenance,
+)
+from registry.core.format_support.mcp_parts import card_pointer
 from registry.core.format_support.probing import ProbePath, always
 from registry.core.formats.agent_permissions import rules
-from registry.core.formats.agent_permissions.read import SLUG, dialect, read
+from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
+from registry.core.model.services import Pointer, Policies, Service
+from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line
 
-__all__ = ["FORMAT", "dialect"]
+SLUG: Final = "agent-permissions"
+_RULE: Final = ("verb", "selector", "allowed")
+
+
+def dialect(document: Document) -> str | None:
+    value = document.members
+    has_guidelines = "schema_version" in map_of(value, "metadata") and "action_guidelines" in value
+    return "" if isinstance(value.get("resource_rules"), list) or has_guidelines else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.members
+    entries = members(list_of(value, "resource_rules"), "/resource_rules", rules.RULE, notes)
+    hints = {
+        f"rule {short_text_of(rule, 'verb')} {short_text_of(rule, 'selector')}": "allowed"
+        if rule["allowed"] is True
+        else "refused"
+        for pointer, rule in entries
+        if _is_complete(rule, pointer, notes)
+    }
+    hints |= dict(_read_guidelines(value))
+    service = Service(
+        policies=Policies(hints=dict(list(hints.items())[:MAX_TEXTS])),
+        pointers=tuple(_read_apis(value, document, notes))[:MAX_TEXTS],
+        native=native(SLUG, value, ()),
+    )
+    return with_provenance(service, document, SLUG, {"policies": "/resource_rules", "pointers": "/api"})
+
+
+def _is_complete(rule: Object, pointer: str, notes: Notes) -> bool:
+    missing = [key for key in _RULE if key not in rule]
+    if missing:
+        notes.add(rules.RULE, pointer, ", ".join(missing))
+    return not missing
+
+
+def _read_guidelines(value: Object) -> Iterator[tuple[str, str]]:
+    for index, item in enumerate(list_of(value, "action_guidelines")[:MAX_TEXTS]):
+        if description := text_of(item, "description"):
+            yield f"guideline {index + 1}", line(f"{short_text_of(item, 'directive') or ''} {description}", TEXT_CHARS)
+
+
+def _read_apis(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
+    """Yield pointers: an OpenAPI endpoint is the description, an MCP or A2A endpoint has a card elsewhere."""
+    for item_pointer, item in members(list_of(value, "api"), "/api", common_rules.ENDPOINT_INVALID, notes):
+        kind, pointer = short_text_of(item, "type"), at(item_pointer, "endpoint")
+        if kind == "mcp":
+            yield from card_pointer(endpoint(item.get("endpoint"), document.url, document, pointer, notes), pointer)
+        elif kind == "a2a":
+            target = link("/.well-known/agent-card.json", link(item.get("endpoint"), document.url) or document.url)
+            if target:
+                yield Pointer(target, "a2a", pointer, "a2a")
+        elif kind == "openapi" and (target := link(item.get("endpoint"), document.url)):
+            yield Pointer(target, "openapi", pointer, "openapi")
+
 
 FORMAT: Final = Format(
     slug=SLUG,

@@ -1,15 +1,172 @@
 """Agent Skills discovery 0.1 and 0.2: files of instructions that agents read. Nothing in it can be called."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
+from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.loose import (
+    first_parameters,
+    first_result,
+    homepage_of,
+    license_of,
+    provider_of,
+    repository_of,
+)
+from registry.core.format_support.manifest import (
+    ID_CHARS,
+    NAME_CHARS,
+    Notes,
+    Object,
+    first_text,
+    has_template,
+    is_repeated,
+    list_of,
+    map_of,
+    members,
+    native,
+    short_text_of,
+    text_of,
+    texts_of,
+    with_provenance,
+)
 from registry.core.format_support.probing import HostFacts, ProbePath, Topic
+from registry.core.format_support.security import loose_auth
 from registry.core.formats.agent_skills_index import rules
-from registry.core.formats.agent_skills_index.read import SLUG, at_own_path, dialect, read
+from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
+from registry.core.model.services import Auth, Capability, Invocation, Origin, Service
+from registry.core.reading.json_pointer import at
 
-__all__ = ["FORMAT", "at_own_path", "dialect"]
+SLUG: Final = "agent-skills-index"
+_SCHEMA: Final = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+_FILE = re.compile(r"\.(md|zip|tar\.gz)$")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_MAX_DESCRIPTION_CHARS: Final = 1_024
+_AD_HOC: Final = "adhoc"
+_TARGETS: Final = ("url", "href", "path", "location")
+_READ: Final = frozenset({"$schema", "name", "description", "skills", "publisher", "url", "tags", "license"})
+_SKILL_READ: Final = frozenset({
+    "id", "name", "description", "tags", "url", "href", "inputSchema", "outputSchema", "examples", "title",
+})  # fmt: skip
+_POINTERS: Final = {
+    "name": "/name", "description": "/description", "provider": "/publisher", "homepage": "/publisher",
+    "capabilities": "/skills", "tags": "/tags", "license": "/license",
+}  # fmt: skip
+
+
+def dialect(document: Document) -> str | None:
+    """Return the dialect: by the address in `$schema`, or if the skills are files, not skills of an agent card."""
+    value = document.members
+    schema, skills = text_of(value, "$schema"), value.get("skills")
+    if schema and "agentskills.io" in schema:
+        return "0.2.0" if schema == _SCHEMA else "other-schema"
+    is_card = "url" in value and ("defaultInputModes" in value or "protocolVersion" in value)
+    if is_card or not isinstance(skills, list) or not any(_is_file(item) for item in skills):
+        return None
+    return "no-schema"
+
+
+def at_own_path(document: Document) -> str | None:
+    value = document.members
+    return _AD_HOC if isinstance(value.get("skills"), list) else None
+
+
+def _is_file(item: Json) -> bool:
+    if not isinstance(item, dict):
+        return False
+    return any(key in item for key in ("digest", "sha256", "files")) or bool(_FILE.search(text_of(item, "url") or ""))
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.members
+    if dialect != "0.2.0" and not _is_first_version(value):
+        notes.add(rules.SCHEMA, "/$schema", value.get("$schema", ""))
+    service = Service(
+        name=short_text_of(value, "name"),
+        description=text_of(value, "description"),
+        provider=provider_of(value, document.url),
+        homepage=_read_homepage(value, document),
+        repository=repository_of(value, document.url),
+        license=license_of(value),
+        tags=texts_of(value, "tags"),
+        capabilities=tuple(_read_skills(value, document, notes)),
+        native=native(SLUG, value, _READ),
+    )
+    return with_provenance(service, document, SLUG, _POINTERS)
+
+
+def _read_homepage(value: Object, document: Document) -> str | None:
+    """Return the publisher's home page, or the page of the skills that `url` names."""
+    publisher = map_of(value, "publisher")
+    return (
+        homepage_of(value, document.url) or homepage_of(publisher, document.url) or link(value.get("url"), document.url)
+    )
+
+
+def _is_first_version(value: Object) -> bool:
+    """Return whether the index follows 0.1, which has no $schema and names the files of each skill."""
+    have_files = ["files" in item for item in list_of(value, "skills") if isinstance(item, dict)]
+    return "$schema" not in value and bool(have_files) and all(have_files)
+
+
+def _read_skills(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+    seen: set[str] = set()
+    for pointer, item in members(list_of(value, "skills"), "/skills", rules.REQUIRED, notes):
+        name, description = text_of(item, "name", ID_CHARS), text_of(item, "description")
+        if name is None or description is None:
+            notes.add(rules.REQUIRED, pointer, name or "")
+            continue
+        if is_repeated(name, seen, at(pointer, "name"), notes):
+            continue
+        if has_template(item, ("name", "description"), pointer, notes, "url"):
+            continue
+        target = next((url for key in _TARGETS if (url := link(item.get(key), document.url))), None)
+        _grade(item, name, target, pointer, notes)
+        result, result_note = first_result(item)
+        auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
+        call = Invocation(
+            "instructions", auth=auth if auth != Auth() else None, origin=Origin(document.url, pointer, SLUG)
+        )
+        yield Capability(
+            text_of(item, "id", ID_CHARS) or name,
+            name,
+            description,
+            params=first_parameters(item),
+            result=result,
+            result_note=result_note,
+            title=first_text(item, "title", "displayName", "display_name", chars=NAME_CHARS),
+            tags=texts_of(item, "tags"),
+            examples=texts_of(item, "examples", 500),
+            docs_url=target or _read_file(item, document),
+            invocations=(call,),
+            native=native(SLUG, item, _SKILL_READ),
+        )
+
+
+def _read_file(item: Object, document: Document) -> str | None:
+    """Return the URL of SKILL.md, the main file of a skill; 0.1 names files relative to the skill's folder."""
+    main_file = next(
+        (path for path in list_of(item, "files") if isinstance(path, str) and path.endswith("SKILL.md")), None
+    )
+    return link(f"{short_text_of(item, 'name')}/{main_file}", document.url) if main_file else None
+
+
+def _grade(item: Object, name: str, target: str | None, pointer: str, notes: Notes) -> None:
+    if not _NAME.fullmatch(name):
+        notes.add(rules.NAME, at(pointer, "name"), name)
+    if len(text_of(item, "description") or "") > _MAX_DESCRIPTION_CHARS:
+        notes.add(rules.LONG_TEXT, at(pointer, "description"))
+    if "files" in item:
+        return  # 0.1 names files below the index instead of a URL
+    if item.get("type") not in ("skill-md", "archive"):
+        notes.add(rules.TYPE, at(pointer, "type"), item.get("type", ""))
+    if target is None:
+        notes.add(rules.URL, at(pointer, "url"), item.get("url", ""))
+    if not _DIGEST.fullmatch(text_of(item, "digest") or ""):
+        notes.add(rules.DIGEST, at(pointer, "digest"), item.get("digest", ""))
 
 
 def _are_skills_named(facts: HostFacts) -> bool:

@@ -1,14 +1,189 @@
 """agents.json 0.1 (Wildcard): flows that combine operations of the OpenAPI descriptions that it names."""
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
+from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.loose import license_of, provider_of
+from registry.core.format_support.manifest import (
+    ID_CHARS,
+    MAX_TEXTS,
+    NAME_CHARS,
+    Notes,
+    Object,
+    clean_json,
+    has_template,
+    is_repeated,
+    list_of,
+    map_of,
+    members,
+    native,
+    short_text_of,
+    text_of,
+    texts_of,
+    with_provenance,
+)
+from registry.core.format_support.params import object_schema, property_of
 from registry.core.format_support.probing import ProbePath, always, never
 from registry.core.formats.agents_json import rules
-from registry.core.formats.agents_json.read import SLUG, dialect, read
+from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
+from registry.core.model.services import (
+    Capability,
+    Invocation,
+    Origin,
+    ParameterPlace,
+    Pointer,
+    Relations,
+    Service,
+    Workflow,
+)
+from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line
 
-__all__ = ["FORMAT", "dialect"]
+SLUG: Final = "agents-json"
+_NESTED: Final = ("properties", "items", "additionalProperties", "oneOf", "anyOf", "allOf", "required")
+_FLOW_READ: Final = frozenset({"id", "title", "description", "fields", "tags"})
+_READ: Final = frozenset({"agentsJson", "info", "flows"})
+_REQUIRED: Final = ("agentsJson", "info", "sources", "flows")
+
+
+def dialect(document: Document) -> str | None:
+    value = document.members
+    if "agentsJson" in value:
+        return short_text_of(value, "agentsJson") or "unversioned"
+    has_flows_and_sources = isinstance(value.get("flows"), list) and isinstance(value.get("sources"), list)
+    return "unversioned" if has_flows_and_sources else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.members
+    for key in _REQUIRED:
+        if key not in value:
+            notes.add(rules.REQUIRED, f"/{key}")
+    info = map_of(value, "info")
+    flows = list(_read_flows(value, document, notes))
+    service = Service(
+        name=short_text_of(info, "title"),
+        description=text_of(info, "description"),
+        version=short_text_of(info, "version"),
+        capabilities=tuple(capability for capability, _ in flows),
+        relations=Relations(tuple(workflow for _, workflow in flows)),
+        provider=provider_of(info, document.url),
+        license=license_of(info),
+        pointers=tuple(_read_sources(value, document, notes))[:MAX_TEXTS],
+        native=native(SLUG, value, _READ),
+    )
+    pointer_by_field = {"name": "/info/title", "description": "/info/description", "version": "/info/version"}
+    return with_provenance(
+        service, document, SLUG, {**pointer_by_field, "capabilities": "/flows", "relations": "/flows"}
+    )
+
+
+def _read_sources(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
+    for pointer, item in members(list_of(value, "sources"), "/sources", rules.PART, notes):
+        target = link(item.get("path"), document.url)
+        if target is None or not text_of(item, "id"):
+            notes.add(rules.PART, pointer, item.get("path", ""))
+        else:
+            yield Pointer(target, "source", at(pointer, "path"), "openapi")
+
+
+def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Workflow]]:
+    """Yield each usable flow as a capability and as the workflow of its operations."""
+    seen: set[str] = set()
+    for pointer, item in members(list_of(value, "flows"), "/flows", rules.PART, notes):
+        identifier = text_of(item, "id", ID_CHARS)
+        if identifier is None or not list_of(item, "actions"):
+            notes.add(rules.PART, pointer, identifier or "")
+            continue
+        if is_repeated(identifier, seen, at(pointer, "id"), notes):
+            continue
+        if has_template(item, ("title", "description"), pointer, notes):
+            continue
+        for key in ("title", "description", "fields"):
+            if not item.get(key):
+                notes.add(rules.MEMBER, at(pointer, key))
+        title, description = short_text_of(item, "title"), text_of(item, "description")
+        fields = map_of(item, "fields")
+        body, media_type = _read_body(fields)
+        params, places = _read_params(fields, body)
+        result, result_note = _read_result(map_of(fields, "responses"))
+        capability = Capability(
+            identifier,
+            identifier,
+            description or title,
+            params=params,
+            result=result,
+            result_note=result_note,
+            title=title,
+            tags=texts_of(item, "tags"),
+            invocations=(
+                Invocation(
+                    "http",
+                    name=identifier,
+                    places=places,
+                    media_type=media_type,
+                    origin=Origin(document.url, pointer, SLUG),
+                ),
+            ),
+            native=native(SLUG, item, _FLOW_READ),
+        )
+        yield capability, Workflow(identifier, title, description, _read_steps(item))
+
+
+def _read_steps(flow: Object) -> tuple[str, ...]:
+    """Return the operations of a flow as `source: operation`."""
+    actions = [item for item in list_of(flow, "actions") if isinstance(item, dict)]
+    operations = ((short_text_of(item, "sourceId"), short_text_of(item, "operationId")) for item in actions[:MAX_TEXTS])
+    return tuple(f"{source}: {operation}" if source else operation for source, operation in operations if operation)
+
+
+def _read_body(fields: Object) -> tuple[Object, str | None]:
+    """Return the schema of the flow's body and its media type: JSON if there is a choice, else the first."""
+    request = map_of(fields, "requestBody")
+    content = map_of(request, "content")
+    media_type = "application/json" if "application/json" in content else next(iter(content), None)
+    schema = map_of(map_of(content, media_type), "schema") if media_type is not None else map_of(request, "schema")
+    return schema, line(media_type, NAME_CHARS) if media_type else None
+
+
+def _read_params(fields: Object, body: Object) -> tuple[dict[str, Any], tuple[tuple[str, ParameterPlace], ...]]:
+    """Return one object schema of the flow's parameters and the members of its body, and which are of the body."""
+    items = [item for item in list_of(fields, "parameters") if isinstance(item, dict) and short_text_of(item, "name")]
+    properties = {short_text_of(item, "name") or "": _read_property(item) for item in items}
+    required = [short_text_of(item, "name") or "" for item in items if item.get("required") is True]
+    places: list[tuple[str, ParameterPlace]] = []
+    for key, item in map_of(body, "properties").items():
+        name = line(key, ID_CHARS)
+        if name and name not in properties:
+            properties[name] = _read_property(item if isinstance(item, dict) else {})
+            places.append((name, "body"))
+    required += [line(name, ID_CHARS) for name in list_of(body, "required") if isinstance(name, str)]
+    schema = object_schema(properties.items(), required)
+    return schema, tuple(place for place in places if place[0] in schema["properties"])
+
+
+def _read_property(item: Object) -> dict[str, Any]:
+    """Return the schema of a parameter with its nested schemas, as data."""
+    nested = {key: clean_json(item[key]) for key in _NESTED if isinstance(item.get(key), dict | list)}
+    if isinstance(nested.get("required"), list) and "properties" not in nested:
+        nested.pop("required")
+    return {**property_of({**map_of(item, "schema"), **item}), **nested}
+
+
+def _read_result(responses: Object) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the result of a flow on success: a schema, or only words."""
+    key = next((key for key in ("success", "200", "201", "default") if map_of(responses, key)), None)
+    held = map_of(responses, key) if key else next((item for item in responses.values() if isinstance(item, dict)), {})
+    content = next((item for item in map_of(held, "content").values() if isinstance(item, dict)), {})
+    schema = map_of(content, "schema") or map_of(held, "schema") or held
+    if set(schema) <= {"description"}:
+        return None, text_of(schema, "description")
+    cleaned: dict[str, Any] = clean_json(schema)
+    return cleaned, None
+
 
 FORMAT: Final = Format(
     slug=SLUG,

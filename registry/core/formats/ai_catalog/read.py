@@ -73,9 +73,9 @@ _SKILL = re.compile(
 
 
 def dialect(document: Document) -> str | None:
-    value = document.value
-    entries = value.get("entries") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or not isinstance(entries, list):
+    value = document.members
+    entries = value.get("entries")
+    if not isinstance(entries, list):
         return None
     if "specVersion" not in value and not any(_is_entry(item) for item in entries):
         return None
@@ -84,7 +84,7 @@ def dialect(document: Document) -> str | None:
 
 def at_own_path(document: Document) -> str | None:
     """Recognise lists of resources in any other shape. A weak test, for the catalogue's paths."""
-    value = document.value if isinstance(document.value, dict) else {}
+    value = document.members
     return _AD_HOC if any(isinstance(value.get(key), list) for key in _LOOSE_LISTS) else None
 
 
@@ -100,7 +100,7 @@ def _is_entry(item: Json) -> bool:
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    value = document.value if isinstance(document.value, dict) else {}
+    value = document.members
     if dialect == _AD_HOC:
         notes.add(rules.SHAPE)
         pointers = tuple(_read_ad_hoc_pointers(value, document))[:MAX_TEXTS]

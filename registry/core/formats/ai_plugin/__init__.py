@@ -1,14 +1,162 @@
-"""ai-plugin.json: manifests of a discontinued platform. The APIs that they name often still exist."""
+"""ai-plugin.json: manifests of a discontinued platform. The APIs that they name often still exist.
 
+The API description is at `api.url`. One capability represents it, so that search finds the plugin without it.
+`auth.verification_tokens` is never read.
+"""
+
+from dataclasses import replace
 from typing import Final
 
+from registry.core.format_support import common_rules
+from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.loose import homepage_of, provider_of
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    Notes,
+    Object,
+    first_text,
+    has_placeholder,
+    map_of,
+    native,
+    short_text_of,
+    slug,
+    text_of,
+    with_provenance,
+)
 from registry.core.format_support.probing import ProbePath, always
+from registry.core.format_support.security import scheme_of
+from registry.core.format_support.vocabulary import auth_type
 from registry.core.formats.ai_plugin import rules
-from registry.core.formats.ai_plugin.read import SLUG, dialect, read
+from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
+from registry.core.model.services import (
+    Auth,
+    AuthScheme,
+    Capability,
+    Invocation,
+    Origin,
+    Pointer,
+    Policies,
+    Provider,
+    Service,
+)
 
-__all__ = ["FORMAT", "dialect"]
+SLUG: Final = "ai-plugin"
+_NAMES: Final = ("name_for_model", "name_for_human")
+_OTHERS: Final = ("schema_version", "description_for_model", "description_for_human")
+
+
+_READ: Final = frozenset({
+    "schema_version", "name_for_human", "description_for_human", "description_for_model", "logo_url", "contact_email",
+    "legal_info_url", "auth",
+})  # fmt: skip
+
+
+def dialect(document: Document) -> str | None:
+    """Return the schema's version, "v1" where none is declared; None for a document that is not a plugin."""
+    value = document.members
+    if not ("name_for_model" in value or "description_for_model" in value):
+        return None
+    return short_text_of(value, "schema_version") or "v1" if "api" in value or "auth" in value else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.members
+    api = map_of(value, "api")
+    _grade(value, api, notes)
+    name = next(
+        (short_text_of(value, key) for key in ("name_for_human", "name_for_model") if _is_rendered(value, key)), None
+    )
+    target = link(api.get("url"), document.url)
+    pointer = Pointer(target, "api.url", "/api/url", "openapi") if target else None
+    service = Service(
+        name=name,
+        description=first_text(value, "description_for_human", "description_for_model"),
+        provider=_read_provider(value, document),
+        homepage=homepage_of(value, document.url),
+        icon_url=link(value.get("logo_url"), document.url),
+        capabilities=(_read_capability(value, name, target, document),) if name and target else (),
+        auth=_read_auth(map_of(value, "auth"), document),
+        policies=Policies(terms_url=link(value.get("legal_info_url"), document.url)),
+        pointers=(pointer,) if pointer else (),
+        native=native(SLUG, value, _READ),
+    )
+    return with_provenance(service, document, SLUG, {**_POINTERS, **_read_text_pointers(value)})
+
+
+_POINTERS: Final = {
+    "provider": "/contact_email",
+    "icon_url": "/logo_url",
+    "capabilities": "/api",
+    "auth": "/auth/type",
+    "policies": "/legal_info_url",
+}
+
+
+def _read_text_pointers(value: Object) -> dict[str, str]:
+    """Return the pointers to name and description: the texts for people, else those for models."""
+    human_pointers = {key: f"/{key}_for_human" for key in ("name", "description") if text_of(value, f"{key}_for_human")}
+    return {"name": "/name_for_model", "description": "/description_for_model", **human_pointers}
+
+
+def _grade(value: Object, api: Object, notes: Notes) -> None:
+    for key in _NAMES:
+        if not text_of(value, key):
+            notes.add(rules.REQUIRED, f"/{key}")
+        elif not _is_rendered(value, key):
+            notes.add(common_rules.TEMPLATE, f"/{key}", value[key])
+    if not text_of(api, "url"):
+        notes.add(rules.REQUIRED, "/api/url")
+    for key in _OTHERS:
+        if not text_of(value, key):
+            notes.add(rules.MEMBER, f"/{key}")
+    if not text_of(map_of(value, "auth"), "type"):
+        notes.add(rules.MEMBER, "/auth/type")
+
+
+def _is_rendered(value: Object, key: str) -> bool:
+    return bool(text_of(value, key)) and not has_placeholder(value.get(key))
+
+
+def _read_capability(value: Object, name: str, target: str, document: Document) -> Capability:
+    """Return the capability for the whole API. The text written for models is preferred, as the better search text."""
+    call = Invocation("pointer", target, origin=Origin(document.url, "/api", SLUG))
+    identifier = short_text_of(value, "name_for_model") or slug(name)
+    description = first_text(value, "description_for_model", "description_for_human")
+    return Capability(identifier, identifier, description, invocations=(call,))
+
+
+def _read_provider(value: Object, document: Document) -> Provider | None:
+    contact = short_text_of(value, "contact_email")
+    named = provider_of({key: item for key, item in value.items() if key != "contact_email"}, document.url)
+    if named is not None and contact is not None:
+        others = tuple(address for address in (named.contact, *named.contacts) if address and address != contact)
+        return replace(named, contact=contact, contacts=others)
+    return named or (Provider(contact=contact) if contact else None)
+
+
+def _read_auth(auth: Object, document: Document) -> Auth:
+    kind = auth_type(short_text_of(auth, "type"))
+    if kind is None:
+        return Auth()
+    if kind == "oauth2":
+        urls = (link(auth.get(key), document.url) for key in ("client_url", "authorization_url"))
+        scopes = tuple(dict.fromkeys((text_of(auth, "scope") or "").replace(",", " ").split()))[:MAX_TEXTS]
+        return Auth((AuthScheme("oauth2", authorization_url=next(urls), token_url=next(urls), scopes=scopes),), True)
+    if kind == "api_key":
+        return Auth((_secret_scheme(auth, document),), True)
+    return Auth((AuthScheme(kind),), kind != "none")
+
+
+def _secret_scheme(auth: Object, document: Document) -> AuthScheme:
+    """Return the scheme of service_http or user_http by `authorization_type`, which defines how to send the secret."""
+    kind = auth_type(short_text_of(auth, "authorization_type"))
+    if kind in ("bearer", "http_basic"):
+        return scheme_of({"type": kind}, document.url)
+    header = short_text_of(auth, "custom_auth_header")
+    return AuthScheme("api_key", "header" if header else None, header)
+
 
 FORMAT: Final = Format(
     slug=SLUG,

@@ -1,14 +1,157 @@
 """ANP agent descriptions (Agent Network Protocol), in JSON and in the older JSON-LD, and collections of them."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
+from registry.core.format_support import common_rules
+from registry.core.format_support.endpoints import claim, endpoint, link
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.loose import license_of, provider_of
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    Notes,
+    Object,
+    first_text,
+    has_placeholder,
+    list_of,
+    map_of,
+    members,
+    native,
+    short_text_of,
+    slug,
+    text_of,
+    unique_name,
+    with_provenance,
+)
 from registry.core.format_support.probing import ProbePath, never
+from registry.core.format_support.vocabulary import auth_type
 from registry.core.formats.anp import rules
-from registry.core.formats.anp.read import SLUG, dialect, read
+from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
+from registry.core.model.services import (
+    Auth,
+    AuthScheme,
+    Capability,
+    Identity,
+    Invocation,
+    Origin,
+    Pointer,
+    Protocol,
+    Provider,
+    Service,
+)
+from registry.core.reading.json_pointer import at
 
-__all__ = ["FORMAT", "dialect"]
+SLUG: Final = "anp"
+_CONTEXT: Final = "agent-network-protocol.com/ad"
+_READ: Final = frozenset({
+    "@context", "@type", "name", "description", "version", "did", "security", "securityDefinitions", "protocolType",
+    "protocolVersion", "type",
+})  # fmt: skip
+_KIND: Final = "ad:AgentDescription"
+
+
+def dialect(document: Document) -> str | None:
+    value = document.members
+    kinds = [value.get("@type"), *(item.get("@type") for item in list_of(value, "items") if isinstance(item, dict))]
+    is_declared = value.get("protocolType") == "ANP" or _KIND in kinds
+    return "" if is_declared or _names_context(value.get("@context")) else None
+
+
+def _names_context(context: Json) -> bool:
+    texts = context if isinstance(context, list) else context.values() if isinstance(context, dict) else [context]
+    return any(isinstance(text, str) and _CONTEXT in text for text in texts)
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = _without_prefix(document.members)
+    if "items" in value:
+        return Service(pointers=tuple(_read_item_pointers(value, document))[:MAX_TEXTS])
+    name = None if has_placeholder(value.get("name")) else short_text_of(value, "name")
+    if name is None:
+        notes.add(rules.UNNAMED, "/name", value.get("name", ""))
+    owner = map_of(value, "owner")
+    identity = claim(value.get("did"), document, "/did", notes)
+    service = Service(
+        name=name,
+        description=text_of(value, "description"),
+        provider=_read_provider(value, owner, document),
+        license=license_of(value),
+        version=short_text_of(value, "version"),
+        capabilities=tuple(_read_interfaces(value, document, notes)),
+        auth=_read_auth(value),
+        protocols=(Protocol(SLUG, short_text_of(value, "protocolVersion")),) if name else (),
+        claims={"did": identity} if identity else {},
+        identity=Identity((identity,) if identity and identity.startswith("did:") else ()),
+        native=native(SLUG, value, _READ),
+    )
+    pointer_by_field = {
+        "version": "/version",
+        "provider": "/owner",
+        "claims": "/did",
+        "identity": "/did",
+        "name": "/name",
+        "description": "/description",
+        "capabilities": "/interfaces",
+        "auth": "/security",
+    }
+    return with_provenance(service, document, SLUG, pointer_by_field)
+
+
+def _read_provider(value: Object, owner: Object, document: Document) -> Provider | None:
+    """Return the owner, with the addresses that the description names for contact."""
+    others = provider_of({**value, "owner": owner}, document.url)
+    if not owner:
+        return others
+    named = Provider(short_text_of(owner, "name"), link(first_text(owner, "url", "@id"), document.url))
+    return replace(named, contact=others.contact, contacts=others.contacts) if others else named
+
+
+def _without_prefix(value: Object) -> Object:
+    """Return the object with `ad:interfaces` of the JSON-LD dialect renamed to `interfaces`, and so on."""
+    return {key.removeprefix("ad:"): item for key, item in value.items()}
+
+
+def _read_item_pointers(value: Object, document: Document) -> Iterator[Pointer]:
+    for index, item in enumerate(list_of(value, "items")):
+        target = link(item.get("@id", item.get("url")), document.url) if isinstance(item, dict) else None
+        if target:
+            yield Pointer(target, "item", at("", "items", index), SLUG)
+    next_url = link(value.get("next"), document.url)
+    if next_url:
+        yield Pointer(next_url, "next", "/next", SLUG)
+
+
+def _read_interfaces(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+    used_names: set[str] = set()
+    for pointer, raw in members(list_of(value, "interfaces"), "/interfaces", common_rules.ENDPOINT_INVALID, notes):
+        item = _without_prefix(raw)
+        key = "url" if "url" in item else "@id"
+        address = endpoint(item.get(key), document.url, document, at(pointer, key), notes)
+        kind = first_text(item, "protocol", "type", "@type") or "interface"
+        name = unique_name(slug(short_text_of(item, "name") or kind), used_names)
+        call = Invocation(
+            "pointer",
+            address.url if address else None,
+            templated=address.templated if address else False,
+            origin=Origin(document.url, pointer, SLUG),
+        )
+        yield Capability(name, name, text_of(item, "description"), tags=(kind,), invocations=(call,))
+
+
+def _read_auth(value: Object) -> Auth:
+    definitions = map_of(value, "securityDefinitions")
+    required = value.get("security")
+    names = required if isinstance(required, list) else [required]
+    schemes = []
+    for name in names[:MAX_TEXTS]:
+        scheme = map_of(definitions, name) if isinstance(name, str) else {}
+        kind = auth_type(short_text_of(scheme, "scheme"))
+        if kind is not None:
+            schemes.append(AuthScheme(kind, short_text_of(scheme, "in"), short_text_of(scheme, "name")))
+    return Auth(tuple(dict.fromkeys(schemes)), True if schemes else None)
+
 
 FORMAT: Final = Format(
     slug=SLUG,

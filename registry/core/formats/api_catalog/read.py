@@ -62,18 +62,18 @@ _DOCUMENT_TYPES: Final = ("json", "yaml")
 
 
 def dialect(document: Document) -> str | None:
-    value = document.value
-    return "" if isinstance(value, dict) and isinstance(value.get("linkset"), list) else None
+    value = document.members
+    return "" if isinstance(value.get("linkset"), list) else None
 
 
 def at_own_path(document: Document) -> str | None:
     """Recognise a list of APIs in any other shape. A weak test, for the catalogue's path."""
-    value = document.value if isinstance(document.value, dict) else {}
+    value = document.members
     return _LOOSE if any(isinstance(value.get(key), list) for key in ("apis", "api-catalog")) else None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    value = document.value if isinstance(document.value, dict) else {}
+    value = document.members
     extra = loose_card(value, document, SLUG, Notes())  # members beside the linkset, which RFC 9727 does not define
     if dialect == _LOOSE:
         value = {"linkset": [{"anchor": document.url, "apis": value.get("apis", value.get("api-catalog"))}]}

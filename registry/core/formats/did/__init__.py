@@ -3,11 +3,59 @@
 from typing import Final
 
 from registry.core.format_support import published_keys
+from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format, Role
-from registry.core.formats.did.read import SLUG, dialect, read
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    Notes,
+    list_of,
+    map_of,
+    short_text_of,
+    text_of,
+    with_provenance,
+)
+from registry.core.format_support.published_keys import note_private_keys
+from registry.core.format_support.signatures import public_keys
+from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
+from registry.core.model.services import Identity, Pointer, Service
+from registry.core.reading.json_pointer import at
 
-__all__ = ["FORMAT", "dialect"]
+SLUG: Final = "did"
+_SERVICES: Final = {"AgentDescription": "anp", "ad:AgentDescription": "anp", "A2AAgentCard": "a2a"}
+"""Types of DID services, with the format of the document that each points to."""
+
+
+def dialect(document: Document) -> str | None:
+    return "" if (text_of(document.value, "id") or "").startswith("did:") else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    note_private_keys(document, "verificationMethod", "publicKeyJwk", notes)
+    identifier = claim(text_of(document.value, "id"), document, "/id", notes)
+    pointers = []
+    for index, item in enumerate(list_of(document.value, "service")[:MAX_TEXTS]):
+        target = link(item.get("serviceEndpoint"), document.url) if isinstance(item, dict) else None
+        service_type = short_text_of(item, "type") or ""
+        if target and service_type in _SERVICES:
+            pointers.append(Pointer(target, "service", at("", "service", index), _SERVICES[service_type]))
+    service = Service(
+        claims={"did": identifier} if identifier else {},
+        pointers=tuple(pointers),
+        identity=Identity((identifier,) if identifier else (), public_keys(_read_methods(document))),
+    )
+    return with_provenance(service, document, SLUG, {"claims": "/id", "identity": "/verificationMethod"})
+
+
+def _read_methods(document: Document) -> list[Json]:
+    """Return the keys of the verification methods; the method's id is the kid of a key without its own."""
+    keys: list[Json] = []
+    for method in list_of(document.value, "verificationMethod")[:MAX_TEXTS]:
+        key, method_id = map_of(method, "publicKeyJwk"), short_text_of(method, "id")
+        if key:
+            keys.append({"kid": method_id.rpartition("#")[2], **key} if method_id else key)
+    return keys
+
 
 FORMAT: Final = Format(
     slug=SLUG,

@@ -1,14 +1,78 @@
 """llms.txt (llmstxt.org): a title, a summary and links for language models. It is searched for pointers."""
 
-from typing import Final
+import re
+from typing import Any, Final
 
+from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.manifest import MAX_TEXTS, NAME_CHARS, TEXT_CHARS, Notes, with_provenance
 from registry.core.format_support.probing import ProbePath
 from registry.core.formats.llms_txt import rules
-from registry.core.formats.llms_txt.read import SLUG, read
+from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
+from registry.core.model.services import Provider, Service
+from registry.core.reading.plain_text import line
 
-__all__ = ["FORMAT"]
+SLUG = "llms-txt"
+_TITLE = re.compile(r"#[ \t]+(\S.*)")
+_SUMMARY_LINES = 20
+SCANNED_CHARS = 200_000
+_MAX_MAILS = 5
+_MAX_LINES = 5_000
+_MAX_PRICES = 20
+_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,200})\]\(([^()\s]{1,500})\)")
+_MAIL = re.compile(r"(?<![\w.+@/-])[A-Za-z0-9][\w.+-]{0,63}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63}){1,4}(?![\w@])")
+_CONTACT = re.compile(r"contact|e-?mail|mailto|support|reach|questions|press|partner|sales|founders?", re.IGNORECASE)
+_HOME = re.compile(r"home(?: ?page)?|web ?site|main site", re.IGNORECASE)
+_SOURCE = re.compile(r"\b(?:source (?:code|repository)|repository|github(?: repo)?)\b", re.IGNORECASE)
+_PRICE = re.compile(r"[$€£]\s?\d|\b\d[\d.,]*\s?(?:USDC?|EUR|GBP)\b")
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    text = (document.text or "")[:SCANNED_CHARS]
+    lines = text.lstrip().splitlines()
+    title = _TITLE.match(lines[0]) if lines else None
+    if title is None:
+        notes.add(rules.TITLE, "", lines[0] if lines else "")
+    links = _read_links(text, document)
+    spoken = (one for one in lines[:_MAX_LINES] if _CONTACT.search(one))
+    mails = tuple(dict.fromkeys(mail for one in spoken for mail in _MAIL.findall(one[:TEXT_CHARS])))[:_MAX_MAILS]
+    service = Service(
+        name=line(title[1], NAME_CHARS) if title else None,
+        description=_read_summary(lines),
+        provider=Provider(contact=mails[0], contacts=mails[1:]) if mails else None,
+        homepage=next((url for name, url in links if _HOME.fullmatch(name)), None),
+        repository=next((url for name, url in links if _SOURCE.search(name)), None),
+        native={SLUG: members} if (members := _read_members(links, lines)) else {},
+    )
+    fields = ("name", "description", "provider", "homepage", "repository")
+    return with_provenance(service, document, SLUG, dict.fromkeys(fields, ""))
+
+
+def _read_links(text: str, document: Document) -> list[tuple[str, str]]:
+    """Return the names and https URLs of the Markdown links, each URL once, at most MAX_TEXTS."""
+    found: dict[str, str] = {}
+    for name, target in _LINK.findall(text):
+        url = link(target, document.url)
+        if url is not None and len(found) < MAX_TEXTS:
+            found.setdefault(url, line(name, NAME_CHARS))
+    return [(name, url) for url, name in found.items()]
+
+
+def _read_members(links: list[tuple[str, str]], lines: list[str]) -> dict[str, Any]:
+    """Return the parts of the text without a field in the model: its links, and the lines that state a price."""
+    prices = [line(one.strip(" -*"), NAME_CHARS) for one in lines[:_MAX_LINES] if _PRICE.search(one[:TEXT_CHARS])][
+        :_MAX_PRICES
+    ]
+    named = [{"name": name, "url": url} for name, url in links]
+    return {key: value for key, value in (("links", named), ("prices", prices)) if value}
+
+
+def _read_summary(lines: list[str]) -> str | None:
+    """Return the text of the block quote near the top, or None."""
+    quoted = [text_line.lstrip()[1:] for text_line in lines[:_SUMMARY_LINES] if text_line.lstrip().startswith(">")]
+    return line(" ".join(quoted), TEXT_CHARS) or None
+
 
 FORMAT: Final = Format(
     slug=SLUG,

@@ -67,9 +67,7 @@ _LINKS = {
 
 
 def dialect(document: Document) -> str | None:
-    value = document.value
-    if not isinstance(value, dict):
-        return None
+    value = document.members
     if isinstance(value.get("mcpServers"), dict):
         return _CLIENT
     has_tools = isinstance(value.get("tools"), list)
@@ -86,9 +84,7 @@ def dialect(document: Document) -> str | None:
 
 def at_mcp_path(document: Document) -> str | None:
     """Recognise any document with tools, an address or the protocol's name. A weak test, for paths that contain mcp."""
-    value = document.value
-    if not isinstance(value, dict):
-        return None
+    value = document.members
     protocol = value.get("protocol")
     mentions_mcp = isinstance(protocol, str) and protocol.upper() == "MCP"
     if mentions_mcp or tool_entries(value) or configured_servers(value) or isinstance(value.get("tools"), list):
@@ -106,7 +102,7 @@ def _is_servers(servers: Json) -> bool:
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    value = document.value if isinstance(document.value, dict) else {}
+    value = document.members
     notes.add(rules.UNSPECIFIED, "", dialect)
     if flag_of(value, "enabled") is False:
         notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)

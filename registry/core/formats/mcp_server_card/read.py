@@ -59,20 +59,20 @@ def by_schema(document: Document) -> str | None:
 
 def by_remotes(document: Document) -> str | None:
     """Recognise a v1 card without $schema."""
-    card = document.value
-    return _V1 if isinstance(card, dict) and isinstance(card.get("remotes"), list) and "name" in card else None
+    card = document.members
+    return _V1 if isinstance(card.get("remotes"), list) and "name" in card else None
 
 
 def by_server_info(document: Document) -> str | None:
-    card = document.value
-    return _SEP1649 if isinstance(card, dict) and isinstance(card.get("serverInfo"), dict) else None
+    card = document.members
+    return _SEP1649 if isinstance(card.get("serverInfo"), dict) else None
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    card = document.value if isinstance(document.value, dict) else {}
+    card = document.members
     if flag_of(card, "enabled") is False:
         notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)
     if dialect == _V1:
@@ -108,9 +108,11 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if not endpoints.protocols and not _names_an_address(card):
         is_empty = dialect == _SEP1649 and not offered and not service.packages
         kind = map_of(card, "transport").get("type", "")
-        notes.add(mcp_parts.NOTHING if is_empty else mcp_parts.NO_REMOTE, _place_of_address(dialect), kind)
+        place = "/remotes" if dialect == _V1 else "/transport"
+        notes.add(mcp_parts.NOTHING if is_empty else mcp_parts.NO_REMOTE, place, kind)
     origin = offered[0].invocations[0].origin if offered else None
-    capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else _read_info(card)
+    info_pointer = "/serverInfo" if isinstance(card.get("serverInfo"), dict) else ""
+    capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else info_pointer
     return with_provenance(
         service, document, SLUG, {**_read_sources(card, dialect), "capabilities": capabilities_pointer}
     )
@@ -131,10 +133,6 @@ def _names_an_address(card: Object) -> bool:
     return bool(list_of(card, "remotes")) or is_named
 
 
-def _place_of_address(dialect: str) -> str:
-    return "/remotes" if dialect == _V1 else "/transport"
-
-
 def _make_whole_server(
     holders: list[Object], described: dict[str, Any], address: Endpoint | None, document: Document
 ) -> tuple[Capability, ...]:
@@ -146,10 +144,6 @@ def _make_whole_server(
     title = described["name"] if described["name"] != name else None
     origin = Origin(document.url, "/packages" if is_local else "", SLUG)
     return (whole_server(name, title, described["description"], address, origin, local=is_local),)
-
-
-def _read_info(card: Object) -> str:
-    return "/serverInfo" if isinstance(card.get("serverInfo"), dict) else ""
 
 
 def _read_sources(card: Object, dialect: str) -> dict[str, str]:

@@ -1,15 +1,165 @@
-"""server.json of the MCP registry, in its dated schemas and in the shape of May 2025."""
+"""server.json of the MCP registry, in its dated schemas and in the shape of May 2025.
 
+Only `remotes` can be called; callers install `packages` themselves, so those yield instructions and no endpoint.
+"""
+
+import re
 from typing import Final
 
-from registry.core.format_support import mcp_parts
+from registry.core.format_support import common_rules, mcp_parts
+from registry.core.format_support.endpoints import Endpoint, page
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.loose import license_of, provider_of, repository_of
+from registry.core.format_support.manifest import (
+    Notes,
+    Object,
+    first_text,
+    has_placeholder,
+    list_of,
+    map_of,
+    native,
+    short_text_of,
+    text_of,
+    texts_of,
+    with_provenance,
+)
+from registry.core.format_support.mcp_parts import listed_tools, remote_cards, tool_entries, whole_server
+from registry.core.format_support.mcp_remotes import argument_details, other_remote_members, packages_of, remotes
 from registry.core.format_support.probing import ProbePath, never
 from registry.core.formats.mcp_server_json import rules
-from registry.core.formats.mcp_server_json.read import SLUG, dialect, read
+from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
+from registry.core.model.services import Capability, Origin, Service
+from registry.core.reading.json_pointer import at
 
-__all__ = ["FORMAT", "dialect"]
+SLUG = "mcp-server-json"
+_DATED = re.compile(r"/(\d{4}-\d{2}-\d{2})/server\.schema\.json")
+_REQUIRED = ("name", "description")
+_ANGLED: Final = re.compile(r"<[A-Za-z][\w .-]*>")
+_READ: Final = frozenset({
+    "$schema", "name", "title", "description", "version", "version_detail", "websiteUrl", "website_url", "homepage",
+    "repository", "packages", "remotes", "tools", "license", "keywords", "tags",
+})  # fmt: skip
+
+
+def dialect(document: Document) -> str | None:
+    """Return the date of the schema that the document names, "no-schema" without one, None for other documents."""
+    value = document.members
+    schema = text_of(value, "$schema") or ""
+    match = _DATED.search(schema)
+    if match:
+        return match[1]
+    if "server-card" in schema:  # a card that also lists packages
+        return None
+    return "no-schema" if isinstance(value.get("packages"), list) and "name" in value else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.members
+    _grade(value, notes)
+    endpoints = remotes(value, document, notes)
+    name, title = _read_name(value, notes), short_text_of(value, "title")
+    entries = tool_entries(value)
+    tool_capabilities = listed_tools(entries, endpoints.address, document, SLUG, notes)
+    service = Service(
+        name=title or name,
+        description=text_of(value, "description"),
+        provider=provider_of(value, document.url),
+        version=_read_version(value),
+        homepage=page(first_text(value, "websiteUrl", "website_url", "homepage"), document.url),
+        docs_url=page(first_text(value, "documentationUrl", "documentation", "docs"), document.url),
+        icon_url=page(_read_icon(value), document.url),
+        repository=repository_of(value, document.url),
+        license=license_of(value),
+        tags=texts_of(value, "keywords") or texts_of(value, "tags"),
+        capabilities=tool_capabilities or _read_server_capability(value, name, title, endpoints.address, document),
+        auth=endpoints.auth,
+        protocols=endpoints.protocols,
+        packages=packages_of(value, document.url),
+        pointers=remote_cards(endpoints.protocols, document),
+        native=native(
+            SLUG,
+            {
+                **value,
+                "repository": {key: item for key, item in map_of(value, "repository").items() if key != "url"},
+                "release_date": map_of(value, "version_detail").get("release_date"),
+                "variables": dict(endpoints.variables),
+                "remotes": list(other_remote_members(value)),
+                "arguments": list(argument_details(value)),
+            },
+            _READ - {"repository", "remotes"},
+        ),
+    )
+    text_pointers = {"name": "/title" if title else "/name", "description": "/description", "version": "/version"}
+    link_pointers = {"homepage": "/websiteUrl", "repository": "/repository/url", "packages": "/packages"}
+    tools_pointer = entries[0][0].rpartition("/")[0] if tool_capabilities else None
+    capabilities_pointer = tools_pointer or ("/remotes" if endpoints.protocols else "/packages")
+    other_pointers = {"protocols": "/remotes", "auth": "/remotes", "capabilities": capabilities_pointer}
+    extra_pointers = {"provider": "", "docs_url": "", "icon_url": "", "license": "/license", "tags": "/keywords"}
+    return with_provenance(
+        service, document, SLUG, {**text_pointers, **link_pointers, **other_pointers, **extra_pointers}
+    )
+
+
+def _read_name(value: Object, notes: Notes) -> str | None:
+    """Return the name of the record; None for the name in the template, `io.github.<owner>/<server>`."""
+    name = short_text_of(value, "name")
+    if name is not None and _ANGLED.search(name):
+        notes.add(common_rules.TEMPLATE, "/name", name)
+        return None
+    return None if has_placeholder(value.get("name")) else name
+
+
+def _read_icon(value: Object) -> str | None:
+    icon = next(iter(list_of(value, "icons")), None)
+    return first_text(icon, "src", "url") or first_text(value, "iconUrl", "icon")
+
+
+def _grade(value: Object, notes: Notes) -> None:
+    for key in _REQUIRED:
+        if not text_of(value, key):
+            is_blank = key != "name" and isinstance(value.get(key), str)
+            notes.add(rules.BLANK if is_blank else mcp_parts.REQUIRED, f"/{key}")
+    if _read_version(value) is None:
+        notes.add(mcp_parts.REQUIRED, "/version")
+    packages = list_of(value, "packages")
+    has_old_packages = any(isinstance(item, dict) and "registry_name" in item for item in packages)
+    if "version_detail" in value or has_old_packages:
+        notes.add(rules.OLD_RECORD, "/version_detail" if "version_detail" in value else "/packages")
+    if not list_of(value, "remotes") and not packages:
+        notes.add(mcp_parts.NO_REMOTE, "/remotes")
+    placeholder = _first_placeholder(value)
+    if placeholder is not None:
+        notes.add(common_rules.TEMPLATE, *placeholder)
+
+
+def _read_version(value: Object) -> str | None:
+    return short_text_of(value, "version") or short_text_of(map_of(value, "version_detail"), "version")
+
+
+def _first_placeholder(value: Json, pointer: str = "") -> tuple[str, str] | None:
+    """Return pointer and text of the first placeholder anywhere: even one in an argument makes a command unusable."""
+    if isinstance(value, str):
+        return (pointer, value) if has_placeholder(value) else None
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    placeholders = (_first_placeholder(part, at(pointer, key)) for key, part in parts)
+    return next((placeholder for placeholder in placeholders if placeholder is not None), None)
+
+
+def _read_server_capability(
+    value: Object, name: str | None, title: str | None, address: Endpoint | None, document: Document
+) -> tuple[Capability, ...]:
+    """Return one capability for the server, called over the network or installed.
+
+    A server without a name, or with neither an address nor a package, has none.
+    """
+    packages = list_of(value, "packages")
+    if name is None or (address is None and not packages):
+        return ()
+    is_local = address is None
+    origin = Origin(document.url, "/packages" if is_local else "/remotes", SLUG)
+    return (whole_server(name, title, text_of(value, "description"), address, origin, local=is_local),)
+
 
 FORMAT: Final = Format(
     slug=SLUG,

@@ -3,9 +3,25 @@
 from typing import Final
 
 from registry.core.format_support.format import Format, Role
-from registry.core.formats.oasf.read import SLUG, dialect, read
+from registry.core.format_support.manifest import Notes
+from registry.core.model.documents import Document
+from registry.core.model.services import Service
 
-__all__ = ["FORMAT", "dialect"]
+SLUG: Final = "oasf"
+_LISTS: Final = ("locators", "modules", "extensions")
+
+
+def dialect(document: Document) -> str | None:
+    value = document.members
+    if "schema_version" not in value or "name" not in value:
+        return None
+    return "" if any(isinstance(value.get(key), list) for key in _LISTS) else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    """Return an empty service: a record describes the agent that it lists, never the host that serves it."""
+    return Service()
+
 
 FORMAT: Final = Format(
     slug=SLUG,

@@ -3,12 +3,42 @@
 from typing import Final
 
 from registry.core.format_support import oauth
+from registry.core.format_support.endpoints import claim
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.oauth import AUTHORIZATION_SERVER
-from registry.core.formats.oauth_authorization_server.read import dialect, read
+from registry.core.format_support.manifest import Notes, texts_of, with_provenance
+from registry.core.format_support.oauth import AUTHORIZATION_SERVER, https_member, https_url
+from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
+from registry.core.model.services import Auth, AuthScheme, Service
 
-__all__ = ["FORMAT", "dialect"]
+_KEYS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri", "registration_endpoint")
+
+
+def dialect(document: Document) -> str | None:
+    value = document.members
+    is_metadata = "issuer" in value and any(key in value for key in _KEYS)
+    return "" if is_metadata else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.members
+    issuer_url = https_url(value.get("issuer"), "/issuer", document, notes)
+    scheme = AuthScheme(
+        "oauth2",
+        authorization_url=https_member(value, "authorization_endpoint", document, notes),
+        token_url=https_member(value, "token_endpoint", document, notes),
+        scopes=texts_of(value, "scopes_supported"),
+        setup_url=https_member(value, "registration_endpoint", document, notes),
+    )
+    issuer = claim(issuer_url, document, "/issuer", notes)
+    resources = list(texts_of(value, "protected_resources"))  # RFC 9728 section 4
+    service = Service(
+        auth=Auth((scheme,)),
+        claims={"issuer": issuer} if issuer else {},
+        native={AUTHORIZATION_SERVER: {"protected_resources": resources}} if resources else {},
+    )
+    return with_provenance(service, document, AUTHORIZATION_SERVER, {"auth": "", "claims": "/issuer"})
+
 
 FORMAT: Final = Format(
     slug=AUTHORIZATION_SERVER,

@@ -85,7 +85,7 @@ def inputs_of(
         if content is not None:
             inputs.media_type = media_type
             is_required = flag_of(body, "required") is True
-            _add_body(content.get("schema"), _read_example(content), body, is_required, inputs, s)
+            _add_body(content.get("schema"), read_example(content), body, is_required, inputs, s)
     old_body = next((parameter for parameter in parameters if parameter.get("in") == "body"), None)
     consumed = texts_of(operation, "consumes") or texts_of(root, "consumes")
     if old_body is not None:  # OpenAPI 2.0
@@ -146,13 +146,13 @@ def _read_parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, An
         schema["description"] = description
     if flag_of(parameter, "deprecated"):
         schema["deprecated"] = True
-    example = _read_example(parameter)
+    example = read_example(parameter)
     if example is not None and (written := s.whole({"example": example})):
         schema |= to_json_schema(dict(written))
     return schema
 
 
-def _read_example(holder: Object) -> Json:
+def read_example(holder: Object) -> Json:
     """Return the example of a parameter or body: `example`, or the first of `examples`, which wraps it in `value`."""
     if "example" in holder:
         return holder["example"]

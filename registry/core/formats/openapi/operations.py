@@ -23,8 +23,7 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.security import operation_auth
 from registry.core.formats.openapi import rules
-from registry.core.formats.openapi.inputs import inputs_of
-from registry.core.formats.openapi.outputs import errors_of, result_of
+from registry.core.formats.openapi.inputs import chosen_content, inputs_of, read_example
 from registry.core.formats.openapi.schemas import OpenApiSchemas
 from registry.core.formats.openapi.servers import BaseAddress, list_base
 from registry.core.model.documents import Document, Json
@@ -38,6 +37,9 @@ SIDE_EFFECTS: Final = "x-side-effects"
 """Extension that says whether a call changes anything, where the method does not: the same that AWAS documents use."""
 
 MAX_OPERATIONS: Final = 5_000
+MAX_ERRORS: Final = 20
+ERROR_CHARS: Final = 300
+_CODE_CHARS: Final = 3  # "404", or "4XX" for a class
 
 _METHODS: Final = ("get", "head", "query", "post", "put", "patch", "delete")
 _PRICES: Final = ("x-pricing", "x-price", "x-cost", "x-x402", "x-402", "x-payment")
@@ -76,7 +78,7 @@ def _read_operations(
         called = _find_server(path, path_item, operation, base, document, notes)
         address = called.address.url + path if called.address else None
         inputs = inputs_of(value, path_item, operation, address or path, called.variables, schemas)
-        result, result_note = result_of(operation, schemas)
+        result, result_note = _read_result(operation, schemas)
         auth = operation_auth(operation, auth_schemes)
         call = Invocation(
             "http",
@@ -99,7 +101,7 @@ def _read_operations(
             side_effects=flag_of(operation, SIDE_EFFECTS),
             confirmation=Confirmation(True) if flag_of(operation, "x-openai-isConsequential") else None,
             idempotency_key=inputs.idempotency_key,
-            errors=errors_of(operation, schemas),
+            errors=_read_errors(operation, schemas),
             result_note=result_note,
             pricing=_read_pricing(operation, document),
             deprecated=flag_of(operation, "deprecated"),
@@ -139,6 +141,31 @@ def _find_server(
         if servers := list_of(holder, "servers"):
             return list_base(servers, at("", "paths", path), document, notes) or base
     return base
+
+
+def _read_result(operation: Object, s: OpenApiSchemas) -> tuple[dict[str, Any] | None, str | None]:
+    """Return schema and description of the first successful (2xx) answer, or of the default one."""
+    responses = map_of(operation, "responses")
+    code = min((code for code in responses if code.startswith("2") and len(code) == _CODE_CHARS), default=None)
+    if code is None and "default" in responses:
+        code = "default"
+    response = s.resolve(responses.get(code)) if code is not None else {}
+    _, content = chosen_content(response)
+    held = response.get("schema") if content is None else content.get("schema")
+    schema = s.whole(held)
+    old_examples = map_of(response, "examples").values()  # OpenAPI 2.0, by media type
+    example = next(iter(old_examples), None) if content is None else read_example(content)
+    if example is not None and "examples" not in (schema or {}) and (written := s.whole({"examples": [example]})):
+        schema = {**(schema or {}), **written}
+    return schema, s.text(text_of(response, "description"))
+
+
+def _read_errors(operation: Object, s: OpenApiSchemas) -> dict[str, str]:
+    """Return the descriptions of the 4xx and 5xx answers, by code."""
+    responses = map_of(operation, "responses")
+    codes = [code for code in responses if code.startswith(("4", "5")) and len(code) == _CODE_CHARS][:MAX_ERRORS]
+    texts = {code: s.text(text_of(s.resolve(responses[code]), "description", ERROR_CHARS)) for code in codes}
+    return {code: text for code, text in texts.items() if text}
 
 
 def _read_pricing(operation: Object, document: Document) -> Pricing | None:

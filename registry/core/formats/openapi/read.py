@@ -38,8 +38,8 @@ _SCANNED: Final = 100_000
 
 
 def dialect(document: Document) -> str | None:
-    value = document.value
-    if not isinstance(value, dict) or not isinstance(value.get("info"), dict):
+    value = document.members
+    if not isinstance(value.get("info"), dict):
         return None
     if value.get("swagger") == "2.0":
         return "2.0"
@@ -68,7 +68,7 @@ _PRICES: Final = ("x-pricing", "x-price", "pricing")
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    value = document.value if isinstance(document.value, dict) else {}
+    value = document.members
     info = map_of(value, "info")
     _grade(value, info, notes)
     base = root_base(value, document, notes)

@@ -62,8 +62,8 @@ def dialect(document: Document) -> str | None:
 
     A text instead of a profile is "adhoc".
     """
-    value = document.value
-    profile = value.get("ucp") if isinstance(value, dict) else None
+    value = document.members
+    profile = value.get("ucp")
     if isinstance(profile, str):
         return _AD_HOC
     if not isinstance(profile, dict):
@@ -73,12 +73,12 @@ def dialect(document: Document) -> str | None:
 
 
 def at_own_path(document: Document) -> str | None:
-    value = document.value
-    return _AD_HOC if isinstance(value, dict) and "ucp_version" in value else None
+    value = document.members
+    return _AD_HOC if "ucp_version" in value else None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    value = document.value if isinstance(document.value, dict) else {}
+    value = document.members
     if dialect == _AD_HOC:
         notes.add(rules.SHAPE)
         if "ucp" in value:

@@ -84,9 +84,7 @@ _READ: Final = frozenset({
 
 def dialect(document: Document) -> str | None:
     """Return the protocol's version, "adhoc" for other versions and files that only name the protocol, else None."""
-    value = document.value
-    if not isinstance(value, dict):
-        return None
+    value = document.members
     if "x402Version" in value and "skills" not in value and "serverInfo" not in value:
         version = str(value["x402Version"])
         return version if version in ("1", "2") else _AD_HOC
@@ -94,12 +92,12 @@ def dialect(document: Document) -> str | None:
 
 
 def at_own_path(document: Document) -> str | None:
-    value = document.value
-    return _AD_HOC if isinstance(value, dict) and any(key in value for key in _OWN_KEYS) else None
+    value = document.members
+    return _AD_HOC if any(key in value for key in _OWN_KEYS) else None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    value = document.value if isinstance(document.value, dict) else {}
+    value = document.members
     if flag_of(value, "enabled") is False:
         notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)
     if dialect == _AD_HOC:
@@ -110,7 +108,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if not capabilities:
         notes.add(rules.NO_RESOURCE, "/resources" if "resources" in value else "/items")
     service = Service(
-        name=_read_name(value),
+        name=first_text(value, *_NAMES, chars=NAME_CHARS) or short_text_of(map_of(value, "agent"), "name"),
         description=text_of(value, "description"),
         provider=_read_provider(value, document),
         homepage=homepage_of(value, document.url),
@@ -132,10 +130,6 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
 
 
 _NAMES: Final = ("serviceName", "name", "service", "product")
-
-
-def _read_name(value: Object) -> str | None:
-    return first_text(value, *_NAMES, chars=NAME_CHARS) or short_text_of(map_of(value, "agent"), "name")
 
 
 def _read_provider(value: Object, document: Document) -> Provider | None:
