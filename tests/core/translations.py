@@ -200,7 +200,7 @@ _SUBSTITUTED = ("name", "description", "title", "native", "params", "result", "a
 _IMPLIED = {
     "awp": ("invocations/*/auth", "invocations/*/name", "confirmation", "side_effects", "sensitivity", "protocols",
             "pricing/model"),
-    "adp": ("invocations/*/name", "invocations/*/endpoint", "detail_url", "protocols"),
+    "adp": ("invocations/*/name", "invocations/*/endpoint", "invocations/*/method", "detail_url", "protocols"),
     "atp": ("homepage",),
     "awas": ("invocations/*/kind", "invocations/*/method"),
     "woa": ("tags",),
@@ -308,11 +308,18 @@ def invented(translation: Translation, service: Service, reread: Service, target
         stated = {path for path, _ in old}
         changes = ("/".join(path) for path, value in new - old if path not in stated or value[0] == "boolean")
         inventions += [change for change in changes if not change.startswith(allowed)]
+    listed = {loss.pointer for loss in translation.losses}
     enveloped = any(loss.what == "parameters one by one" for loss in translation.losses)
     for index, capability in zip(indexes, reread.capabilities, strict=True):
         original = service.capabilities[index]
         known = _properties(original.params).keys() | _path_variables(original)
-        inventions += [] if enveloped else [name for name in _properties(capability.params) if name not in known]
+        if not enveloped:
+            inventions += [name for name in _properties(capability.params) if name not in known]
+        places = (f"/capabilities/{index}/invocations/{number}" for number in range(len(original.invocations)))
+        written = [call for place, call in zip(places, original.invocations, strict=True) if place not in listed]
+        for call, other in zip(written, capability.invocations[:1], strict=False):
+            if call.kind == other.kind == "http" and call.method != other.method:
+                inventions.append(f"method {other.method}")
     kinds = _all_kinds(service) | ({"api_key", "oauth2"} if target == "adp" and _all_kinds(service) else set())
     return inventions + [f"credentials: {kind}" for kind in _all_kinds(reread) - kinds]
 
