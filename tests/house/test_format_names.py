@@ -22,7 +22,6 @@ ALLOWED = {
     "registry/api/services.py": "serves the capability details that ADP defines",
     "registry/api/validate.py": _EXAMPLES,
     "registry/ard/app.py": "the document that describes the interface",
-    "registry/ard/description.py": "the document that describes the interface",
     "registry/core/assessing/drafts.py": "documents that are found at paths of their publisher's own choice",
     "registry/core/assessing/recognise.py": "the ordered table by which content is told apart",
     "registry/core/calling/a2a.py": "the protocol's identifier, which other formats can carry",
@@ -51,6 +50,7 @@ ALLOWED = {
     "registry/self_description/capabilities.py": _EXAMPLES,
     "registry/self_description/documents.py": "which documents this registry serves about itself",
     "registry/self_description/service.py": "offers its capabilities in WoA's envelope, and keeps ADP's ids",
+    "registry/core/search_filters.py": "an example value of a parameter",
 }
 """Modules outside the folders of formats that name a format, and why."""
 
