@@ -5,11 +5,12 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from crawler.run import download
-from registry.actions.maintenance.maintenance import CAPS, SUFFIXES, RefreshError, RefreshResult
+from registry.actions.maintenance.maintenance import CAPS, SUFFIXES, MaintenanceActions, RefreshError, RefreshResult
 from registry.core.model.documents import FetchResult
 from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6, V4, V6, refusal, set_extra_refused
 from registry.core.names.domains import registrable_domain, use_suffixes
@@ -19,7 +20,7 @@ from registry.store.unit_of_work import Store
 from registry.wiring.reference import reference_in_force
 from tests.core.test_special_purpose import registry
 from tests.crawler.support import settings
-from tests.support.builders import NOW, on
+from tests.support.builders import NOW
 from tests.support.database import execute, rows
 from tests.support.sites import Answer, Exchange, Reply, Sites, moved
 
@@ -81,7 +82,8 @@ async def run(
     async def fetch(url: str, *, cap: int, etag: str | None, last_modified: str | None) -> FetchResult:
         return await download(url, crawler_settings, cap=cap, etag=etag, last_modified=last_modified)
 
-    return await on(store, now).maintenance.refresh(urls, fetch)
+    maintenance = MaintenanceActions(store, lambda: now, AsyncMock())  # `reference_in_force` adopts
+    return await maintenance.refresh(urls, fetch)
 
 
 async def stored_data(store: Store) -> dict[str, tuple[int, Any, Any]]:

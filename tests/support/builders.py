@@ -153,6 +153,7 @@ def on(
     """
 
     def open_search() -> "SearchActions":
+        from registry.actions.queries.discover import SearchActions
 
         assert backend is not None, "this use case needs an index"
         return SearchActions(store, lambda: now, backend, embedder)
