@@ -29,10 +29,10 @@ demo: .venv/.done        ## crawl the sample web over TLS, search it, serve the 
 
 PYTEST := .venv/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rs
 
-test: .venv/.done        ## everything that a change must pass (ten minutes on two cores; WORKERS=4)
+test: .venv/.done        ## everything that a change must pass (WORKERS=4)
 	$(PYTEST) -m "not long"
 
-test-fast: .venv/.done   ## without the tests marked slow (a minute and a half)
+test-fast: .venv/.done   ## without the tests marked slow
 	$(PYTEST) -m "not slow and not long"
 
 test-long: .venv/.done   ## floods, kills, torture, whole sweeps and all guards, each with a time limit of its own (hours)
@@ -41,7 +41,7 @@ test-long: .venv/.done   ## floods, kills, torture, whole sweeps and all guards,
 torture: .venv/.done     ## hostile servers, one by one and two hundred at once: outcomes, memory, honest hosts beside them
 	.venv/bin/python -m tests.crawler.torture
 
-guards: .venv/.done      ## each guard switched off in a copy of the tree: its tests must turn red (a quarter of an hour)
+guards: .venv/.done      ## each guard switched off in a copy of the tree: its tests must turn red (hours)
 	.venv/bin/python -m tests.guards
 
 ssrf: .venv/.done        ## every spelling of every refused address by every way in, in a network namespace (minutes)
