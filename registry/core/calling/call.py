@@ -72,7 +72,7 @@ def _make_call_of_kind(
     if call.kind == "a2a_skill":
         return message_call(service, capability, call)
     if call.kind == "navigation":
-        return _page(call)
+        return {"kind": "navigation", "open": template(address_of(call.endpoint or ""), ())}  # a page for people
     if call.kind != "rpc":
         return None
     ids = agent_and_operation(capability, call)
@@ -102,8 +102,3 @@ def _make_call_without_address(
     if call.kind == "mcp_tool":
         return tool_call(service, capability, call, source)
     return server_call(service, call) if capability.whole_server else None
-
-
-def _page(call: Invocation) -> dict[str, Any]:
-    """Return a page for people: opened, not called."""
-    return {"kind": "navigation", "open": template(address_of(call.endpoint or ""), ())}

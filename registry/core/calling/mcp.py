@@ -1,13 +1,16 @@
-"""How a tool or a whole server of the Model Context Protocol is called (revisions 2024-11-05 to 2026-07-28)."""
+"""How a tool or a whole server of the Model Context Protocol is called (revisions 2024-11-05 to 2026-07-28).
 
+Also how a server is installed, started and entered in a client's configuration.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from registry.core.calling.credentials import Credentials, credentials_of, input_value
+from registry.core.calling.credentials import Credentials, credentials_of, input_value, inputs_json, is_header_name
 from registry.core.calling.http import Missing, Source, add_credentials, add_variables, make_http_call
-from registry.core.calling.packages import client_configuration, installations
 from registry.core.calling.request import JSON, ExampleRequest
 from registry.core.calling.template import address_of, template
-from registry.core.model.services import Capability, Input, Invocation, Protocol, Service
+from registry.core.model.services import Capability, Input, Invocation, Package, Protocol, Service
 from registry.core.reading.plain_text import line
 
 STATELESS: Final = "2026-07-28"
@@ -18,6 +21,10 @@ HANDSHAKE: Final = "2025-11-25"
 _CLIENT: Final = {"name": "YOUR_CLIENT", "version": "1.0.0"}
 _ACCEPT: Final = f"{JSON}, text/event-stream"
 _META: Final = "io.modelcontextprotocol"
+_MAX_PACKAGES: Final = 20
+_COMMANDS: Final[Mapping[str, str]] = {
+    "npm": "npx", "pypi": "uvx", "oci": "docker", "docker": "docker", "nuget": "dnx",
+}  # fmt: skip
 
 
 def tool_call(service: Service, capability: Capability, call: Invocation, source: Source) -> dict[str, Any]:
@@ -53,7 +60,7 @@ def _make_call(
     setup = {
         **({} if stateless else {"initialize": _make_initialize(version)}),
         "client_configuration": _make_configuration(service, url, credentials, headers),
-        "packages": installations(service) or None,
+        "packages": [_installation(package) for package in service.packages[:_MAX_PACKAGES]] or None,
     }
     extra = {key: value for key, value in setup.items() if value is not None}
     if url is None:
@@ -113,4 +120,97 @@ def _make_configuration(
                 request.add(credential)
         add_variables(request)
         target = request.url
-    return client_configuration(service, name, target, credentials, headers)
+    return _list_servers(service, name, target, credentials, headers)
+
+
+# --- packages and clients --------------------------------------------------------------------------------------------
+
+
+def _make_start(package: Package) -> dict[str, Any] | None:
+    """Return how the package is started; None for a file to download and for registries without a known command."""
+    needed = [item for item in package.environment if item.required is not False or item.value or item.default]
+    environment = {item.name: input_value(item) for item in needed}
+    kind = (package.registry or "").lower()
+    if package.identifier is None or (kind not in _COMMANDS and package.command):
+        words = (*package.runtime_arguments, *package.arguments)
+        return _start(package.command, words, environment) if package.command is not None else None
+    command = _COMMANDS.get(kind)
+    if command is None:
+        return None
+    if command == "docker":
+        return _start_container(package, environment)
+    runtime, arguments = package.runtime_arguments, package.arguments
+    name = _name_with_version(package, "==" if command == "uvx" else "@")
+    by_command = {
+        "npx": (*(() if {"-y", "--yes"} & set(runtime) else ("-y",)), *runtime, name, *arguments),
+        "uvx": (*runtime, name, *arguments),
+        "dnx": (name, "--yes", *runtime, *(("--", *arguments) if arguments else ())),
+    }
+    return _start(package.command or command, by_command[command], environment)
+
+
+def _list_servers(
+    service: Service, name: str, url: str | None, credentials: Credentials, headers: Iterable[Input] = ()
+) -> dict[str, Any] | None:
+    """Return the entry for a client's list of servers: by address, else the first package that can be started."""
+    if url is not None:
+        return {"mcpServers": {name: _remote(url, credentials, headers)}}
+    for package in service.packages[:_MAX_PACKAGES]:
+        start = _make_start(package)
+        if start is not None and package.url is None:
+            return {"mcpServers": {name: start}}
+        if package.url is not None:
+            return {"mcpServers": {name: {"url": package.url}}}
+    return None
+
+
+def _installation(package: Package) -> dict[str, Any]:
+    """Return how a package is installed and started, with its environment variables."""
+    start, identifier = _make_start(package), package.identifier
+    row: dict[str, Any] = {
+        "registry": package.registry,
+        "identifier": identifier,
+        "version": package.version,
+        "transport": package.transport,
+        "url": package.url,
+        "start": start,
+        "download": identifier if start is None and (identifier or "").startswith("https://") else None,
+        "sha256": package.sha256,
+        "environment": inputs_json(package.environment) or None,
+    }
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def _start(command: str, arguments: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, Any]:
+    entry: dict[str, Any] = {"command": command, "args": list(arguments)}
+    return {**entry, "env": environment} if environment else entry
+
+
+def _start_container(package: Package, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return `docker run`, which takes each variable from its own environment; the image has its tag or digest."""
+    image = package.identifier or ""
+    tagged = ":" in image.rpartition("/")[2] or "@" in image
+    image = image if tagged or not package.version else f"{image}:{package.version}"
+    options = [word for name in environment for word in ("-e", name)]
+    first = ("run", "-i", "--rm")
+    runtime = package.runtime_arguments[1:] if package.runtime_arguments[:1] == ("run",) else package.runtime_arguments
+    runtime = tuple(word for word in runtime if word not in first)
+    return _start(package.command or "docker", (*first, *runtime, *options, image, *package.arguments), environment)
+
+
+def _name_with_version(package: Package, separator: str) -> str:
+    identifier = package.identifier or ""
+    is_versioned = separator in identifier[1:] or not package.version or package.version == "latest"
+    return identifier if is_versioned else f"{identifier}{separator}{package.version}"
+
+
+def _remote(url: str, credentials: Credentials, headers: Iterable[Input]) -> dict[str, Any]:
+    sent = {
+        credential.name or "": credential.value for credential in credentials.chosen if credential.place == "header"
+    }
+    known = {name.lower() for name in sent}
+    for item in headers:
+        wanted = item.required is not False or item.value or item.default
+        if wanted and is_header_name(item.name) and item.name.lower() not in known:
+            sent[item.name] = input_value(item)
+    return {"url": url, "headers": sent} if sent else {"url": url}

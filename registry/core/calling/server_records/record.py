@@ -309,7 +309,7 @@ def server_records(host: str, service: Service) -> ServerRecords:
         elif made not in packages:
             packages.append(made)
     if not servers and packages:
-        servers = [_Server(whole=_find_local_server(service))]
+        servers = [_Server(whole=next((one for one in service.capabilities if one.whole_server), None))]
     records: list[ServerRecord] = []
     slugs: set[str] = set()
     if len(servers) > MAX_SERVERS:
@@ -365,18 +365,13 @@ def _find_called_addresses(service: Service) -> dict[str, Capability | None]:
     """Return the addresses that capabilities are called at, with the capability that stands for the whole server."""
     found: dict[str, Capability | None] = {}
     for capability in service.capabilities:
-        is_whole = capability.whole_server
         for call in capability.invocations:
             if call.endpoint is not None and call.kind in ("mcp_tool", "rpc"):
                 place = call.endpoint.rstrip("/")
-                if is_whole and found.get(place) is None:
+                if capability.whole_server and found.get(place) is None:
                     found[place] = capability
                 found.setdefault(place, None)
     return found
-
-
-def _find_local_server(service: Service) -> Capability | None:
-    return next((one for one in service.capabilities if one.whole_server), None)
 
 
 def _make_record(
