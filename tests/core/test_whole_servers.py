@@ -1,42 +1,27 @@
 """Only a document of MCP makes a capability a whole server; an id that begins with `mcp:` does not."""
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from registry.core.assessing.assess import assess_body
 from registry.core.calling.server_records.record import server_records
-from registry.core.formats import mcp_tools_list
 from registry.core.merging.merge import HeldDocument, merge
 from registry.core.model.services import Capability, Service, from_json, to_json
-from registry.core.visiting import tool_lists
 from tests.core.calling.calls import made_call
+from tests.core.merging.test_tool_lists import ENDPOINT, HOST, card, held, tools
 
-HOST = "lamps.example"
-ENDPOINT = f"https://{HOST}/mcp"
-CARD_URL = f"https://{HOST}/.well-known/mcp/server-card.json"
 ACTION = {"id": "mcp:pay", "description": "Pays an order.", "inputs": {}, "outputs": {}, "via": "grpc"}
-CARD = {"name": "example.lamps/shop", "version": "1.0.0", "description": "Sells lamps."}
-REMOTES = [{"type": "streamable-http", "url": ENDPOINT}]
 
 
-def held(path: str, value: Any, **reference: Any) -> HeldDocument:
-    url = f"https://{HOST}{path}"
-    body = value if isinstance(value, bytes) else json.dumps(value).encode()
-    assessment = assess_body(body, url, "application/json", {}, **reference)
-    return HeldDocument(url, url, assessment, body, datetime(2026, 11, 27, tzinfo=UTC), reference.get("via"))
+def document(path: str, value: Any) -> HeldDocument:
+    return held(f"https://{HOST}{path}", json.dumps(value).encode())
 
 
 def awp(endpoint: str | None = ENDPOINT, action: dict[str, Any] = ACTION) -> HeldDocument:
     protocols = {"grpc": {"version": "1", **({"endpoint": endpoint} if endpoint else {})}}
     site = {"awp_version": "0.2", "domain": HOST, "intent": "Sells lamps.", "protocols": protocols, "actions": [action]}
-    return held("/agent.json", site)
-
-
-def card(**members: Any) -> HeldDocument:
-    return held("/.well-known/mcp/server-card.json", {**CARD, "remotes": REMOTES, **members})
+    return document("/agent.json", site)
 
 
 def merged(*documents: HeldDocument) -> Service:
@@ -52,26 +37,21 @@ def by_id(service: Service, identifier: str) -> list[Capability]:
 @pytest.mark.parametrize("endpoint", [ENDPOINT, None])
 def test_an_action_named_like_a_server_is_not_called_as_one(endpoint: str | None) -> None:
     package = {"registryType": "npm", "identifier": "@lamps/shop", "version": "1.0.0"}
-    local = held("/server.json", {"$schema": "", **CARD, "packages": [package]})
-    service = merged(awp(endpoint), local)
+    local = {"name": "example.lamps/shop", "version": "1", "description": "Sells lamps.", "packages": [package]}
+    service = merged(awp(endpoint), document("/server.json", local))
     (action,) = by_id(service, "mcp:pay")
     assert made_call(service, action) is None
 
 
 def test_tools_of_a_server_do_not_replace_an_action_named_like_one() -> None:
-    tools = mcp_tools_list.compose([{"name": "order"}], server=None, version="2026-07-28", complete=True)
-    service = merged(awp(), card(), held("/mcp", tools, via=tool_lists.via(CARD_URL)))
+    service = merged(awp(), card(), tools([{"name": "order"}]))
     assert {capability.id for capability in service.capabilities} == {"mcp:pay", "order"}
 
 
 def test_an_action_names_no_record_of_a_server() -> None:
-    alone = merged(awp(), card(remotes=[{"type": "sse", "url": f"{ENDPOINT}/sse"}]), card_at_a_second_address())
-    names = [record.name for record in server_records(HOST, alone).records]
+    second = document("/.well-known/mcp.json", {"servers": [{"name": "example.lamps/second", "url": ENDPOINT}]})
+    names = [record.name for record in server_records(HOST, merged(awp(), card(f"{ENDPOINT}/sse"), second)).records]
     assert names and not any("pay" in name for name in names)
-
-
-def card_at_a_second_address() -> HeldDocument:
-    return held("/.well-known/mcp.json", {"servers": [{"name": "example.lamps/second", "url": ENDPOINT}]})
 
 
 def test_an_action_and_a_server_of_one_id_stay_apart() -> None:

@@ -44,7 +44,7 @@ GUARDS: Final = (
         "uptime-unmeasured",
         "a visit that requested nothing is no check",
         NEVER,
-        ("tests/core/evidence/test_evidence.py::test_what_a_visit_says_of_a_service",),
+        ("tests/core/test_evidence.py::test_what_a_visit_says_of_a_service",),
     ),
     Guard(
         "untrusted-evidence",

@@ -77,7 +77,7 @@ GUARDS: Final = (
         "webhook-retry-after",
         "webhooks: a receiver delays its messages by a day at most",
         Edit(r"min\((.*), \w+\)", r"(\1)"),
-        ("tests/core/webhooks/test_schedule.py::test_retry_after_is_honoured_within_bounds",),
+        ("tests/core/test_webhooks.py::test_retry_after_is_honoured_within_bounds",),
     ),
     Guard(
         "webhook-deliveries-kept",
