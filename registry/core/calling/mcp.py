@@ -141,12 +141,12 @@ def _make_start(package: Package) -> dict[str, Any] | None:
         return _start_container(package, environment)
     runtime, arguments = package.runtime_arguments, package.arguments
     name = _name_with_version(package, "==" if command == "uvx" else "@")
-    line = {
+    by_command = {
         "npx": (*(() if {"-y", "--yes"} & set(runtime) else ("-y",)), *runtime, name, *arguments),
         "uvx": (*runtime, name, *arguments),
         "dnx": (name, "--yes", *runtime, *(("--", *arguments) if arguments else ())),
     }
-    return _start(package.command or command, line[command], environment)
+    return _start(package.command or command, by_command[command], environment)
 
 
 def _list_servers(
