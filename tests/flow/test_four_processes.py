@@ -21,12 +21,10 @@ ROUNDS = 15
 # Each worker prints domain, beginning and end of its leases, by the monotonic clock that all processes share.
 WORKER = f"""
 import asyncio, random, sys, time
-from registry.actions.frontier.lease import release
-from registry.actions.frontier.submit import submit
 from registry.store.engine import make_engine
 from registry.store.holder import hold_leases
 from registry.store.unit_of_work import Store
-from tests.support.builders import NOW, take
+from tests.support.builders import on, take
 
 async def work(url, seed):
     chaos, store = random.Random(seed), Store(make_engine(url, pool_size=2))
@@ -34,7 +32,7 @@ async def work(url, seed):
         print("ready", flush=True)
         sys.stdin.readline()  # whoever comes first waits for the others
         for _ in range({ROUNDS}):
-            await submit(store, f"s{{chaos.randrange(9)}}.site-{{chaos.randrange(12):02}}.com", now=NOW)
+            await on(store).frontier.submit(f"s{{chaos.randrange(9)}}.site-{{chaos.randrange(12):02}}.com")
             lease = await take(store, limit=5, holder=holder.id)
             if lease is None:
                 continue
@@ -43,7 +41,7 @@ async def work(url, seed):
             ended = time.monotonic()
             for job in lease.domains:
                 print(job.domain, began, ended, len(job.hosts))
-            await release(store, lease.token, now=NOW)
+            await on(store).crawl.release(lease.token)
     await store.close()
 
 asyncio.run(work(sys.argv[1], int(sys.argv[2])))
