@@ -79,9 +79,9 @@ T = TypeVar("T")
 
 MAX_INLINE_DOCUMENT: Final = 8_192
 """Bytes of a document that is judged in this process: some milliseconds, about a search."""
-MAX_INLINE_TRANSLATION: Final = 6_144
-"""Bytes of a service that is translated in this process. Schemas are merged and compared: at 8 KB that may take 44 ms,
-and the time grows with the square of the size."""
+MAX_INLINE_TRANSLATION: Final = 2_048
+"""Bytes of a service that is translated in this process. Its source is read again for each of its values: a schema of
+2.5 KB, with twelve lists of 300 values to merge, takes 30 ms."""
 MAX_INLINE_SERVICE: Final = 65_536
 """Bytes of a stored service that is shown in this process."""
 NEVER_INLINE: Final = -1

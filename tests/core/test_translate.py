@@ -271,7 +271,7 @@ def test_every_expected_document_has_a_case() -> None:
 # --- completeness ---------------------------------------------------------------------------------------------------
 
 OURS = {"pointers", "claims", "synthetic", "confidence", "provenance", "origin", "templated", "off_site",
-        "injection_flags"}  # fmt: skip
+        "injection_flags", "whole_server"}  # fmt: skip
 """Waypost's own notes about a service; `templated` is visible in the endpoint."""
 APART = {"auth", "capabilities", "protocols", "relations/workflows", "params", "invocations", "identity/signed",
          "detail", "detail_url"}  # fmt: skip

@@ -121,6 +121,7 @@ class _Change:
     service: tuple[frozenset[Leaf], frozenset[Leaf]]
     capabilities: Mapping[int, tuple[frozenset[Leaf], frozenset[Leaf]] | None]
     shared: Mapping[Leaf, Sequence[int]]
+    shared_leaves: frozenset[Leaf]
     values: frozenset[Scalar]  # of the members
 
     def missing(self) -> Iterator[int]:
@@ -133,6 +134,7 @@ class SourceComparison:
 
     def __init__(self, source: Readable, received: ReadBack) -> None:
         self._source = source
+        self._indexes: dict[frozenset[Leaf], _LeafIndex] = {}
         self._received = received
         self._url = source.source.url
         self._before: ReadModel = model(source.service(source.value), self._url)
@@ -237,7 +239,8 @@ class SourceComparison:
             for leaf in leaves - found if found is not None else ():
                 shared[leaf].append(index)
         service = (before.service - after.service, after.service - before.service)
-        return _Change(service, capabilities, shared, frozenset(member.value for member in group))
+        values = frozenset(member.value for member in group)
+        return _Change(service, capabilities, shared, frozenset(shared), values)
 
     def _find_said(self, member: _Member, change: _Change) -> list[_DependentLeaf]:
         """Return the leaves that depend on the member."""
@@ -246,7 +249,8 @@ class SourceComparison:
             gone, added = change.service
             # what stands outside of the capabilities, such as a base URL or a schema, may be part of them in the model
             parts = [
-                _DependentLeaf(leaf, change.shared[leaf]) for leaf in _nearest(member, change.shared, change.values)
+                _DependentLeaf(leaf, change.shared[leaf])
+                for leaf in self._nearest(member, change.shared_leaves, change.values)
             ]
             parts += [
                 _DependentLeaf(leaf, (index,))
@@ -259,14 +263,19 @@ class SourceComparison:
             if difference is None:  # the reader takes no capability without this member
                 return [_DependentLeaf(leaf, (index,)) for leaf in self._find_related(member, index)]
             gone, added = difference
-        said = [*(_DependentLeaf(leaf, (index,)) for leaf in _nearest(member, gone, change.values)), *parts]
+        said = [*(_DependentLeaf(leaf, (index,)) for leaf in self._nearest(member, gone, change.values)), *parts]
         if said or member.value[0] != "boolean":
             return said
-        return [_DependentLeaf(leaf, (index,), stated=False) for leaf in _nearest(member, added, change.values)]
+        return [_DependentLeaf(leaf, (index,), stated=False) for leaf in self._nearest(member, added, change.values)]
+
+    def _nearest(self, member: _Member, leaves: frozenset[Leaf], others: frozenset[Scalar] | None = None) -> list[Leaf]:
+        if (index := self._indexes.get(leaves)) is None:
+            index = self._indexes[leaves] = _LeafIndex(leaves)
+        return index.nearest(member, others)
 
     def _find_related(self, member: _Member, index: int) -> list[Leaf]:
         """Return the leaves of a capability that have the value of the member, or are named after it."""
-        return _nearest(member, self._before.capabilities[index][1])
+        return self._nearest(member, self._before.capabilities[index][1])
 
     def _judge_member(self, member: _Member, said: Sequence[_DependentLeaf], *, is_read: bool = False) -> _Verdict:
         """Return whether the client receives the member's facts."""
@@ -339,23 +348,37 @@ def received_of(title: str, service: Service, written: Mapping[str, Any]) -> Rea
     )
 
 
-def _nearest(member: _Member, leaves: Iterable[Leaf], others: frozenset[Scalar] | None = None) -> list[Leaf]:
-    """Return the leaves that the member itself states, out of leaves that depend on it and on similar members.
-    Preferred are leaves with its value or named after it; else leaves that contain its value; else leaves without the
-    value of any of the `others`. Among these, leaves of the same parameter come first, then of the same key."""
-    found = list(leaves)
-    near = [leaf for leaf in found if leaf[1] == member.value or member.value[1] in leaf[0]]
-    near = near or [leaf for leaf in found if _holds(leaf[1][1], member.value[1])]
-    if not near and others is not None:
-        addresses = [value for kind, value in others if kind == "string" and "://" in value][:MAX_MISSING]
-        near = [
-            leaf
-            for leaf in found
-            if leaf[1] not in others and not any(_holds(leaf[1][1], address) for address in addresses)
-        ]
-    overlaps = [len(member.names & set(path)) for path, _ in near]
-    near = [leaf for leaf, overlap in zip(near, overlaps, strict=True) if overlap == max(overlaps)]
-    return [leaf for leaf in near if leaf[0][-1] == member.key] or near
+class _LeafIndex:
+    """Leaves of the model, found by their value and by the keys on the way to them: each is asked for every member."""
+
+    def __init__(self, leaves: Iterable[Leaf]) -> None:
+        self._leaves = list(leaves)
+        self._alike: dict[object, dict[Leaf, None]] = defaultdict(dict)
+        for leaf in self._leaves:
+            self._alike[leaf[1]][leaf] = None
+            for key in leaf[0]:
+                self._alike[key][leaf] = None
+
+    def nearest(self, member: _Member, others: frozenset[Scalar] | None = None) -> list[Leaf]:
+        """Return the leaves that the member itself states, out of leaves that depend on it and on similar members.
+
+        Preferred are leaves with its value or named after it; else leaves that contain its value; else leaves without
+        the value of any of the `others`. Among these, leaves of the same parameter come first, then of the same key.
+        """
+        named = self._alike.get(member.value[1], {}) if isinstance(member.value[1], str) else {}
+        near = list(self._alike.get(member.value, {}) | named)
+        near = near or [leaf for leaf in self._leaves if _holds(leaf[1][1], member.value[1])]
+        if not near and others is not None:
+            addresses = [value for kind, value in others if kind == "string" and "://" in value][:MAX_MISSING]
+            near = [
+                leaf
+                for leaf in self._leaves
+                if leaf[1] not in others and not any(_holds(leaf[1][1], address) for address in addresses)
+            ]
+        overlaps = [len(member.names & set(path)) for path, _ in near]
+        most = max(overlaps, default=0)
+        near = [leaf for leaf, overlap in zip(near, overlaps, strict=True) if overlap == most]
+        return [leaf for leaf in near if leaf[0][-1] == member.key] or near
 
 
 def _holds(text: object, part: object) -> bool:

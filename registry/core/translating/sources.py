@@ -20,7 +20,7 @@ Leaf = tuple[Path, Scalar]
 
 ITEM: Final = "*"
 _OURS: Final = ("pointers", "claims", "provenance", "synthetic", "confidence")
-_OURS_OF_CAPABILITY: Final = ("origin", "provenance", "detail")
+_OURS_OF_CAPABILITY: Final = ("origin", "provenance", "detail", "whole_server")
 _OURS_OF_CALL: Final = ("origin", "off_site", "templated")
 """Marks of the registry in the model, which no document states."""
 
