@@ -111,9 +111,13 @@ def test_a_run_in_the_background_ignores_signals_and_its_programs_do_not(tmp_pat
 
 def run_pytest(folder: Path, *options: str, environment: dict[str, str] | None = None, shell: str = "",
                code: int = 1) -> str:  # fmt: skip
-    """Run the tests of a folder with the limits of this suite; return the output."""
+    """Run the tests of a folder with the limits of this suite; return the output.
+
+    Without source lines: an interrupted event loop that is collected while `ast` parses one fails the parser in
+    CPython 3.11 (issue 106905).
+    """
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-rA"]
-    command += ["-p", "tests.support.limits", *options, str(folder)]
+    command += ["-p", "tests.support.limits", "--tb=line", *options, str(folder)]
     command = ["sh", "-c", f'{shell} exec "$@"', "sh", *command]
     completed = subprocess.run(
         command, cwd=ROOT, env=os.environ | (environment or {}), capture_output=True, text=True, check=False
