@@ -105,7 +105,7 @@ def test_an_address_that_parsers_read_differently_is_handed_out_nowhere(slug: st
             for _, text in texts_in(shown)
             if text == spelling or ("127.0.0.1" in text and inside_host(text) is not None)
         ]
-        is_ambiguous_still = inside_host(line(spelling, 200)) is not None  # without characters that nobody sees
+        is_ambiguous_still = inside_host(line(spelling, 200)) is not None  # without invisible characters
         if is_read and is_ambiguous_still and "127.0.0.1" not in evidence:
             silent.append((fixture.name, place, spelling))
     assert (leaks, silent) == ([], [])

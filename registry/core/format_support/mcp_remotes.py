@@ -455,8 +455,8 @@ def _header_scheme(item: Input, variables: Mapping[str, Json]) -> AuthScheme:
 
 
 def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[InputCredential]]:
-    """Return the public variables of a templated URL, and the secret ones. A secret stands in the path, or in the query
-    under the name of its parameter."""
+    """Return the public variables of a templated URL, and the secret ones: in the path, or in the query with the name of
+    the parameter."""
     plain: list[Input] = []
     secret: list[InputCredential] = []
     path, _, query = url.partition("?")

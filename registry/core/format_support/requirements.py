@@ -53,8 +53,10 @@ AUTHOR: Final = not_observable("Only its author knows; a document does not show 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One demand, paraphrased. `section` is its number or heading; `checked_by` are codes of rules. `remark` is None if
-    rules check it."""
+    """A demand of a specification, paraphrased.
+
+    `section`: number or heading. `checked_by`: codes of rules. `remark`: why no rule checks it, None if one does.
+    """
 
     id: str
     section: str

@@ -46,7 +46,7 @@ GUARDS: Final = (
     ),
     Guard(
         "least-words-of-a-copy",
-        "services of few words are nobody's copy",
+        "services of few words are never copies",
         NEVER,
         (f"{_RANKING}test_fingerprint.py::test_services_of_few_words_are_nobodys_copy",),
     ),

@@ -36,7 +36,7 @@ GUARDS: Final = (
     ),
     Guard(
         "private-endpoint",
-        "endpoints that nobody outside should call",
+        "endpoints that are not public",
         Edit("return [^#]*", "return True"),
         ("tests/core/test_endpoints.py::test_private_endpoints_are_removed",),
     ),

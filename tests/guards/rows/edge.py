@@ -23,7 +23,7 @@ GUARDS: Final = (
     ),
     Guard(
         "refused-bodies",
-        "a refused body is answered so, whatever the interface makes of it",
+        "a refused body is answered as refused by every interface",
         NEVER,
         (f"{_INTERFACES}test_every_body_has_the_same_limit[/swallows]",),
     ),

@@ -23,7 +23,7 @@ GUARDS: Final = (
     ),
     Guard(
         "injection-hidden",
-        "characters that nobody sees are flagged",
+        "invisible characters are flagged",
         NEVER,
         (f"{_CORE}test_a_finding_has_the_place_and_the_words",),
     ),

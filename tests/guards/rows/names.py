@@ -55,7 +55,7 @@ GUARDS: Final = (
     Guard(
         "bare-suffix", "names below which others register", NEVER, (f"{_DOMAIN}test_bad_names_are_refused_with_a_code",)
     ),
-    Guard("unknown-suffix", "top levels that nobody has", NEVER, (f"{_DOMAIN}test_bad_names_are_refused_with_a_code",)),
+    Guard("unknown-suffix", "unknown top level domains", NEVER, (f"{_DOMAIN}test_bad_names_are_refused_with_a_code",)),
     Guard(
         "numeric-name",
         "a name that ends in a number is an address",

@@ -1,4 +1,4 @@
-"""Requests to check an opt-out: nobody delays, blocks or takes over those of somebody else."""
+"""Requests to check an opt-out: no client delays, blocks or takes over those of another."""
 
 from typing import Final
 
@@ -136,13 +136,13 @@ GUARDS: Final = (
     ),
     Guard(
         "opt-out-redirect",
-        "opt-outs: a file of another host opts nobody out",
+        "opt-outs: a file of another host has no effect",
         NEVER,
         (f"{_CHECK}test_a_host_behind_a_redirect_opts_nobody_else_out",),
     ),
     Guard(
         "robots-elsewhere",
-        "opt-outs: robots.txt of another host opts nobody out",
+        "opt-outs: robots.txt of another host has no effect",
         Edit(r"record\.is_own", "True"),
         (
             "tests/core/plan/test_endings.py::test_robots_of_another_host_are_obeyed_and_opt_nobody_out",

@@ -11,7 +11,7 @@ _RECEIVES: Final = "tests/actions/webhooks/test_receivers.py::"
 GUARDS: Final = (
     Guard(
         "webhook-challenge",
-        "webhooks: nothing is told to a receiver before it answered a challenge",
+        "webhooks: a receiver gets no event before it answers a challenge",
         NEVER,
         (f"{_DELIVERS}test_a_receiver_is_told_nothing_before_it_answered_a_challenge",),
     ),
@@ -45,7 +45,7 @@ GUARDS: Final = (
     ),
     Guard(
         "webhook-set-again",
-        "webhooks: an owner is told that the challenges of a day are spent",
+        "webhooks: an owner sees that the challenges of a day are spent",
         SKIP,
         (f"{_RECEIVES}test_challenges_to_a_host_are_bounded_over_all_addresses",),
     ),

@@ -155,7 +155,7 @@ REQUIREMENTS: Final = requirements_of("atp", {
          ours("Nothing is fitted from documents, the weights in registry/core/ranking/signals.py are constants, the "
               "sentence vectors come from openly licensed texts (registry/search/model/MODEL_CARD.md), and "
               "/api/services/{domain} shows the policy. A dump, when there is one, must leave these services out, and "
-              "whoever fits anything from documents must honour policies.training first.")),
+              "anything that is fitted from documents must honour policies.training first.")),
         ("attribution-required", MUST, "users of the data cite its source",
          ours("Every answer names the host, and /api/services/{domain} each document and the origin of each field, "
               "beside the policy. A dump must carry the same names.")),
