@@ -11,17 +11,22 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 HERE: Final = "this tree"
 
 
-def exported(revision: str, folder: Path, *parts: str) -> Path:
+def exported(revision: str, folder: Path, program: str, *parts: str) -> Path:
     """Unpack `registry` and `parts` of a commit into `folder`, and return the folder.
 
-    Raise CalledProcessError for an unknown revision.
+    If the commit has the program (a module of benchmarks), its benchmarks are unpacked, too: they call the commit's own
+    use cases, whose names and arguments change. Raise CalledProcessError for an unknown revision.
     """
-    packed = subprocess.run(["git", "archive", revision, "registry", *parts], cwd=ROOT, check=True, capture_output=True)
+    file = f"{program.replace('.', '/')}.py"
+    listed = subprocess.run(["git", "ls-tree", revision, file], cwd=ROOT, check=True, capture_output=True)
+    parts = ("registry", *(("benchmarks",) if listed.stdout else ()), *parts)
+    packed = subprocess.run(["git", "archive", revision, *parts], cwd=ROOT, check=True, capture_output=True)
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
         archive.extractall(folder, filter="data")
     return folder
 
 
 def search_path(tree: Path) -> str:
-    """Return the PYTHONPATH of a process that measures a tree: its `registry`, and this tree's benchmarks."""
+    """Return the PYTHONPATH of a process that measures a tree: its `registry`, and its benchmarks or else this
+    tree's."""
     return os.pathsep.join([str(tree), str(ROOT)])

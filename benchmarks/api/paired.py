@@ -27,6 +27,7 @@ from benchmarks.sides import served
 from benchmarks.trees import HERE, ROOT, exported
 from registry.store.embedded_postgres import server as embedded
 
+PROGRAM: Final = "benchmarks.api.server"
 AT_ONCE: Final = 10
 REFUSED_SECONDS: Final = 0.2
 FACETS: Final = (
@@ -88,10 +89,10 @@ def measure(
         folder.chmod(0o755)  # the account that runs the database must reach its folder
         trees = {HERE: ROOT}
         if against:
-            trees[against] = exported(against, folder / "other", "migrations", "pyproject.toml")
+            trees[against] = exported(against, folder / "other", PROGRAM, "migrations", "pyproject.toml")
         database = embedded.start(folder / "postgres")
         try:
-            with served("benchmarks.api.server", trees, database.dsn, folder, services) as sides:
+            with served(PROGRAM, trees, database.dsn, folder, services) as sides:
                 ports = {side.name: side.port for side in sides}
                 return asyncio.run(_rounds(ports, rounds, requests, rate, only))
         finally:

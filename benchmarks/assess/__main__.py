@@ -28,7 +28,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         trees = {HERE: ROOT}
         if options.against:
-            trees[options.against] = exported(options.against, Path(folder))
+            trees[options.against] = exported(options.against, Path(folder), "benchmarks.assess.worker")
         print(f"{sys.implementation.name} {sys.version.split()[0]}, {os.cpu_count()} cores, {options.rounds} rounds")
         _report("typical documents", _measured(trees, options.each, "-", options.rounds))
         if options.shared is not None:

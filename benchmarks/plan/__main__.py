@@ -28,7 +28,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         trees = {HERE: ROOT}
         if options.against:
-            trees[options.against] = exported(options.against, Path(folder))
+            trees[options.against] = exported(options.against, Path(folder), "benchmarks.plan.worker")
         print(f"{sys.implementation.name} {sys.version.split()[0]}, {os.cpu_count()} cores, {options.rounds} rounds")
         workers = {side: _started(tree, options.hosts) for side, tree in trees.items()}
         rounds = [{side: _ask(process, "cpu") for side, process in workers.items()} for _ in range(options.rounds)]

@@ -36,7 +36,8 @@ def main() -> None:
         server = embedded.start(Path(folder) / "postgres")
         trees = {HERE: ROOT}
         if options.against:
-            trees[options.against] = exported(options.against, Path(folder) / "other", "migrations", "pyproject.toml")
+            parts = "benchmarks.record.worker", "migrations", "pyproject.toml"
+            trees[options.against] = exported(options.against, Path(folder) / "other", *parts)
         print(f"CPython {sys.version.split()[0]}, {os.cpu_count()} cores, batches of {options.batch} domains, "
               f"{'no' if not options.hits else f'1 in {options.hits}'} hosts with a service")  # fmt: skip
         for domains in options.domains:

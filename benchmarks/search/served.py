@@ -24,6 +24,7 @@ from benchmarks.trees import HERE, ROOT, exported
 from registry.store.embedded_postgres import server as embedded
 
 AT_ONCE: Final = 8
+PROGRAM: Final = "benchmarks.search.tree"
 REPEATED: Final = 50  # different questions among the repeated ones
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
@@ -69,12 +70,12 @@ def measure(services: int, requests: int, rounds: int, against: str | None) -> t
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as scratch:
         folder = Path(scratch)
         folder.chmod(0o755)  # the account that runs the database must reach its folder
-        trees = {HERE: ROOT} | (
-            {against: exported(against, folder / "other", "migrations", "pyproject.toml")} if against else {}
-        )
+        trees = {HERE: ROOT}
+        if against:
+            trees[against] = exported(against, folder / "other", PROGRAM, "migrations", "pyproject.toml")
         database = embedded.start(folder / "postgres")
         try:
-            with served("benchmarks.search.tree", trees, database.dsn, folder, services) as sides:
+            with served(PROGRAM, trees, database.dsn, folder, services) as sides:
                 questions = Texts(seed=7).requests(rounds * requests * 3 + 400)
                 servers = [_Server(*side, iter(questions)) for side in sides]
                 main = postgres.main_process(database.dsn)
