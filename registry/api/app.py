@@ -31,7 +31,7 @@ from registry.api import (
     submissions,
     submit,
     validate,
-)  # fmt: skip
+)
 from registry.api.response_cache import NAME, ResponseCache
 from registry.api.response_cache import PATH as CACHED_PATH
 from registry.edge import problems
@@ -84,7 +84,7 @@ def interface(waypost: Waypost, settings: Settings, routes: FastAPI | None = Non
     return Interface(cache, rules, name=NAME, figures=lambda: _figures(cache))
 
 
-COLLECT_AFTER: Final = (2_000, 10, 100)
+COLLECT_AFTER: Final = (1_000, 5, 400)
 """Thresholds of garbage collection while serving: a full one after two million objects that nothing freed."""
 
 

@@ -12,10 +12,12 @@ import structlog.testing
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
+from registry.edge import connections
 from registry.edge.connections import (
     BODY_SECONDS,
     HEAD_BYTES,
     HEAD_SECONDS,
+    LATEST,
     LOG_SECONDS,
     LOST_SECONDS,
     WRITE_SECONDS,
@@ -60,7 +62,8 @@ class Server:
     def after(self, seconds: float) -> None:
         """Let the time pass for the server, and the sweep come."""
         self.now[0] += seconds
-        self.table.sweep()
+        for _ in self.table.sweep():
+            pass
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         status, content = 200, b"ok"
@@ -161,7 +164,7 @@ async def test_an_unfinished_head_ends_with_408(server: Server) -> None:
     server.after(HEAD_SECONDS - 1)
     assert len(server.table) == 1
     client.writer.write(b"y")  # a byte now and then does not postpone the deadline
-    server.after(1)
+    server.after(LATEST * HEAD_SECONDS)
     status, content = await client.response()
     assert status == 408
     assert json.loads(content)["type"] == "/api/problems/request-timeout"
@@ -169,11 +172,28 @@ async def test_an_unfinished_head_ends_with_408(server: Server) -> None:
     await server.reaches(0)
 
 
+async def test_connections_that_were_opened_together_end_one_by_one(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flood of them would come again together, and all answers would wait for it each time."""
+    monkeypatch.setattr(connections, "_SWEPT_AT_ONCE", 2)
+    clients = [await server.connect(b"GET / ", source) for source in (ONE, OTHER) * LIMITS.per_client]
+    await server.reaches(len(clients))
+    await asyncio.sleep(0.05)  # the bytes above have arrived
+    earliest = server.now[0] + HEAD_SECONDS
+    deadlines = {one.deadline(server.now[0]) for one in server.table._connections}
+    assert len(deadlines) == len(clients)
+    assert earliest <= min(deadlines) < max(deadlines) <= earliest + HEAD_SECONDS * (LATEST - 1)
+    server.now[0] += LATEST * HEAD_SECONDS
+    for left, _ in zip((4, 2, 0), server.table.sweep(), strict=True):
+        await server.reaches(left)
+
+
 @pytest.mark.parametrize("sent", [b"", b"\r\n\r\n"], ids=["silent", "empty lines"])
 async def test_a_connection_without_a_request_ends(server: Server, sent: bytes) -> None:
     client = await server.connect(sent)
     await server.reaches(1)
-    server.after(HEAD_SECONDS)
+    server.after(LATEST * HEAD_SECONDS)
     await client.ends()
     await server.reaches(0)
 
@@ -183,7 +203,7 @@ async def test_empty_lines_after_a_response_do_not_keep_a_connection(server: Ser
     assert await client.response() == (200, b"ok")
     client.writer.write(b"\r\n")
     await asyncio.sleep(0.05)
-    server.after(HEAD_SECONDS)
+    server.after(LATEST * HEAD_SECONDS)
     await client.ends()
 
 
@@ -193,7 +213,7 @@ async def test_an_unfinished_body_ends_with_408_and_the_application_sees_a_disco
     await asyncio.sleep(0.05)
     server.after(BODY_SECONDS - 1)
     assert len(server.table) == 1
-    server.after(1)
+    server.after(LATEST * BODY_SECONDS)
     assert (await client.response())[0] == 408
     await client.ends()
     assert server.disconnects == 1
