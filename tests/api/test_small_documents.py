@@ -112,6 +112,7 @@ async def test_no_answer_about_a_hostile_host_takes_long_in_the_event_loop(hosti
 
 
 @pytest.mark.slow
+@pytest.mark.asyncio(loop_scope="module")
 async def test_no_verdict_on_a_hostile_document_takes_long_in_the_event_loop(api: Api) -> None:
     """Documents of up to MAX_INLINE_DOCUMENT bytes are checked in the event loop, larger ones in other processes."""
     slow = {}

@@ -128,7 +128,8 @@ def test_an_opt_out_is_requested(browser: Browser, pages_url: str, script: bool)
         look.page.get_by_role("button", name="Check and opt out").click()
         look.page.wait_for_url(re.compile(f"/opt-out/{re.escape(BIKES)}"))
         assert "Queued" in look.page.inner_text(".note")
-        look.page.get_by_role("link", name="Load the page again").click()
+        with look.page.expect_navigation():
+            look.page.get_by_role("link", name="Load the page again").click()
         look.page.get_by_role("button", name="Check and opt out").click()
         look.page.wait_for_url(re.compile(f"/opt-out/{re.escape(BIKES)}"))
         if script:

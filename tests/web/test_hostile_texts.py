@@ -133,7 +133,8 @@ def test_long_lists_have_pages(window: Browser, hostile_url: str) -> None:
         look.open(LINKS.service(MANY))
         seen = set(look.page.locator(".capability h3").all_inner_texts())
         while (following := look.page.locator("a[rel=next]")).count():
-            following.click()
+            with look.page.expect_navigation():
+                following.click()
             seen |= set(look.page.locator(".capability h3").all_inner_texts())
         assert len(seen) == MANY_CAPABILITIES
 
