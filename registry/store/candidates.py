@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import delete, func, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
@@ -12,13 +13,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registry.store.engine import StoreUnavailable, listed
 from registry.store.opt_out_file import OptOutFile, OptOutLine
 from registry.store.records import CandidateRecord, OptOutRecord
-from registry.store.repository import Repository, many
+from registry.store.repository import Repository, selected
 from registry.store.tables import CandidateRow, OptOutRow
 from registry.store.values import clean
 
 MAX_REL_CHARS = 60
 
 _FOLD = text("UPDATE candidates SET folded_at = :now, verdict = :verdict WHERE domain = :domain AND host = :host")
+_CANDIDATE: Final = selected(CandidateRow, CandidateRecord)
+_OPT_OUT: Final = selected(OptOutRow, OptOutRecord)
 
 
 class Candidates(Repository):
@@ -31,12 +34,12 @@ class Candidates(Repository):
             asdict(candidate) | {"rel": clean(candidate.rel, MAX_REL_CHARS), "document": clean(candidate.document)}
             for candidate in ordered
         ]
-        return await many(self._connection, insert(CandidateRow).on_conflict_do_nothing(), rows)
+        return await self._many(insert(CandidateRow).on_conflict_do_nothing(), rows)
 
     async def open(self, *, limit: int) -> list[CandidateRecord]:
         """Lock and return the oldest candidates not yet folded; skip those locked by another process."""
         statement = (
-            select(*(getattr(CandidateRow, name) for name in CandidateRecord.__dataclass_fields__))
+            select(*_CANDIDATE)
             .where(CandidateRow.folded_at.is_(None))
             .order_by(CandidateRow.created_at)
             .limit(limit)
@@ -50,7 +53,7 @@ class Candidates(Repository):
             {"now": now, "verdict": verdict, "domain": candidate.domain, "host": candidate.host}
             for candidate, verdict in sorted(verdicts, key=lambda pair: (pair[0].domain, pair[0].host))
         ]
-        await many(self._connection, _FOLD, rows)
+        await self._many(_FOLD, rows)
 
     async def waiting(self) -> int:
         statement = select(func.count()).where(CandidateRow.folded_at.is_(None))
@@ -87,12 +90,11 @@ class OptOuts(Repository):
         statement = statement.on_conflict_do_update(
             index_elements=["domain", "host"], set_=new, where=or_(*(OptOutRow.how == how for how in REPORTED))
         )
-        await many(self._connection, statement, rows)
+        await self._many(statement, rows)
 
     async def rows(self, domain: str) -> list[OptOutRecord]:
         """Return all opt-outs of a domain, with how and where they were declared."""
-        columns = (getattr(OptOutRow, name) for name in OptOutRecord.__dataclass_fields__)
-        return await self._list(OptOutRecord, select(*columns).where(OptOutRow.domain == domain))
+        return await self._list(OptOutRecord, select(*_OPT_OUT).where(OptOutRow.domain == domain))
 
     async def remove(self, domain: str, host: str, *, how: str, now: datetime) -> None:
         """Delete the opt-out of exactly this host. Raise StoreUnavailable if the file cannot be written."""

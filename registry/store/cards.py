@@ -11,9 +11,8 @@ from registry.store.claims import CANONICAL, OWNED_SINCE
 from registry.store.engine import Row, decode
 from registry.store.lane import QueryPool, bound_keys, texts
 from registry.store.records import ServiceColumns
+from registry.store.repository import Key
 from registry.store.values import key_name
-
-Key = tuple[str, str]
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +31,7 @@ class Card(ServiceColumns):
     """A service in a list. `capabilities` are filled when cards are fetched by key, not in long lists.
 
     `auth` and `pricing` are services.Auth and services.Pricing as JSON, without defaults. `version`: of the service
-    itself. `operational`: the state declared by its document, or None. `trust`: `listings.trust_to_json`; empty if
+    itself. `operational`: the state declared by its document, or None. `trust`: `records.trust_to_json`; empty if
     recorded before it was known; `trust_since`: its dates, see core/merging/trust.py. `owned_since`: when the
     ownership of the host was proven, or None. `canonical_host`: the host that the owner has pinned for it.
     """
@@ -53,9 +52,9 @@ class Card(ServiceColumns):
     capabilities: tuple[CardCapability, ...] = ()
 
 
-_DATES: Final = ("crawl_failures", "created_at", "updated_at", "seen_at")
 CARD_FIELDS: Final[Mapping[str, str]] = {
-    **{name: f"services.{name}" for name in (*ServiceColumns.__dataclass_fields__, *_DATES)},
+    **{name: f"services.{name}" for name in ServiceColumns.__dataclass_fields__},
+    **{name: f"services.{name}" for name in ("crawl_failures", "created_at", "updated_at", "seen_at")},
     "last_visit_at": "(SELECT last_visit_at FROM hosts h WHERE h.domain = services.domain AND h.host = services.host)",
     "owned_since": OWNED_SINCE.format(services="services"),
     "canonical_host": CANONICAL.format(services="services"),

@@ -1,7 +1,4 @@
-"""Queries of services for the interfaces. JSON is decoded row by row, so that one bad row does not hide the others.
-
-The module is long because it reads every condition of lists and every part of a service.
-"""
+"""Queries of services for the interfaces. JSON is decoded row by row, so that one bad row does not hide the others."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -10,18 +7,18 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from sqlalchemy import ColumnElement, func, literal_column, null, or_, select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.access.claims import UNKNOWN_OWNER, Ownership
 from registry.core.calling.http import Arguments
-from registry.core.evidence import SLOW_MS as SLOW_MS  # interfaces name it
+from registry.core.evidence import SLOW_MS
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Service, from_json
-from registry.store.cards import CARD_FIELDS, Card, Key, cards
+from registry.store.cards import CARD_FIELDS, Card, cards
 from registry.store.claims import Claims, OwnerSettingRecord, OwnerSettings
 from registry.store.engine import decode
 from registry.store.facets import capability_conditions, service_conditions
 from registry.store.records import CapabilityDates, DocumentRecord, FindingRecord, ServiceRecord
+from registry.store.repository import Key, Repository
 from registry.store.services import Services, service_record
 from registry.store.tables import CapabilityRow, FindingRow, HostRow, ServiceRow
 from registry.store.values import clean, key_name
@@ -144,10 +141,7 @@ class HealthReport:
     services: tuple[HealthRow, ...]
 
 
-class Catalogue:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class Catalogue(Repository):
     async def service(self, domain: str, host: str, *, include_details: bool) -> StoredService | None:
         """Return the service without its documents; None if it is unknown or hidden."""
         row = await self._shown(domain, host)
@@ -155,7 +149,7 @@ class Catalogue:
             return None
         score = await Services(self._connection).last_score(domain, host)
         last_visit = select(HostRow.response_ms, HostRow.last_visit_at).where(*_of_host(HostRow, domain, host))
-        response_ms, last_visit_at = (await self._connection.execute(last_visit)).first() or (None, None)
+        response_ms, last_visit_at = (await self._execute(last_visit)).first() or (None, None)
         capabilities, dates, examples = await self._capabilities(domain, host, include_details)
         return StoredService(
             row,
@@ -173,7 +167,7 @@ class Catalogue:
     async def name(self, domain: str, host: str) -> str | None:
         """Return the name of a service; None if it is unknown or hidden."""
         statement = select(ServiceRow.name).where(*_of_host(ServiceRow, domain, host), ~ServiceRow.hidden)
-        return (await self._connection.execute(statement)).scalar()
+        return (await self._execute(statement)).scalar()
 
     async def capability(self, domain: str, host: str, name: str) -> StoredService | None:
         """Return the service with only this capability, and its detail.
@@ -188,7 +182,7 @@ class Catalogue:
             statement = select(CapabilityRow.data, CapabilityRow.detail, CapabilityRow.example, *_DATES).where(
                 *_of_host(CapabilityRow, domain, host), condition
             )
-            found = (await self._connection.execute(statement.order_by(CapabilityRow.position).limit(1))).first()
+            found = (await self._execute(statement.order_by(CapabilityRow.position).limit(1))).first()
             if found is not None:
                 data, detail, example, *dates = found
                 return StoredService(row, ((data, detail),), (_dates(*dates),), (example,))
@@ -197,7 +191,7 @@ class Catalogue:
     async def findings(self, domain: str, host: str) -> tuple[FindingRecord, ...]:
         row = FindingRow
         statement = select(row.reason, row.document, row.pointer, row.evidence).where(*_of_host(row, domain, host))
-        rows = await self._connection.execute(statement.order_by(row.ordinal))
+        rows = await self._execute(statement.order_by(row.ordinal))
         return tuple(FindingRecord(*values) for values in rows)
 
     async def capabilities(self, keys: Sequence[Key], filters: Filters) -> dict[str, frozenset[str]]:
@@ -206,7 +200,7 @@ class Catalogue:
         has_key = tuple_(row.domain, row.host).in_(list(keys))
         statement = select(row.host, row.name).where(has_key, *capability_conditions(filters))
         found: dict[str, set[str]] = {}
-        for host, name in await self._connection.execute(statement):
+        for host, name in await self._execute(statement):
             found.setdefault(host, set()).add(name)
         return {host: frozenset(names) for host, names in found.items()}
 
@@ -224,8 +218,8 @@ class Catalogue:
             .offset(offset)
         )
         total = select(func.count()).select_from(ServiceRow).where(*conditions)
-        items = list(cards(await self._connection.execute(page)))
-        return items, (await self._connection.execute(total)).scalar_one()
+        items = list(cards(await self._execute(page)))
+        return items, (await self._execute(total)).scalar_one()
 
     async def health(self, *, limit: int) -> HealthReport:
         joined = (HostRow.domain == ServiceRow.domain) & (HostRow.host == ServiceRow.host)
@@ -233,7 +227,7 @@ class Catalogue:
         degraded = ~down & ((ServiceRow.crawl_failures > 0) | (func.coalesce(HostRow.response_ms, 0) > SLOW_MS))
         columns = select(func.count(), func.count().filter(degraded), func.count().filter(down))
         numbers = columns.select_from(ServiceRow).outerjoin(HostRow, joined).where(~ServiceRow.hidden)
-        total, are_degraded, are_down = (await self._connection.execute(numbers)).one()
+        total, are_degraded, are_down = (await self._execute(numbers)).one()
         worst = (
             select(ServiceRow.host, ServiceRow.name, down.label("down"), degraded.label("degraded"))
             .add_columns(HostRow.response_ms, HostRow.last_visit_at)
@@ -242,7 +236,7 @@ class Catalogue:
             .order_by(down.desc(), degraded.desc(), ServiceRow.host)
             .limit(limit)
         )
-        lines = tuple(_health_line(*row) for row in await self._connection.execute(worst))
+        lines = tuple(_health_line(*row) for row in await self._execute(worst))
         return HealthReport(total, total - are_degraded - are_down, are_degraded, are_down, lines)
 
     async def counts(self) -> dict[str, dict[str, int]]:
@@ -253,13 +247,13 @@ class Catalogue:
         slugs = select(slug).where(is_shown).subquery()
         formats = select(slugs.c.slug, func.count()).group_by(slugs.c.slug)
         return {
-            "trust_level": dict((await self._connection.execute(trust)).all()),
-            "format": dict((await self._connection.execute(formats)).all()),
+            "trust_level": dict((await self._execute(trust)).all()),
+            "format": dict((await self._execute(formats)).all()),
         }
 
     async def _shown(self, domain: str, host: str) -> dict[str, Any] | None:
         statement = select(ServiceRow.__table__).where(*_of_host(ServiceRow, domain, host), ~ServiceRow.hidden)
-        row = (await self._connection.execute(statement)).mappings().first()
+        row = (await self._execute(statement)).mappings().first()
         return None if row is None else dict(row)
 
     async def _capabilities(
@@ -269,7 +263,7 @@ class Catalogue:
         row = CapabilityRow
         columns = (row.data, *((row.detail, row.example) if include_details else (null(), null())), *_DATES)
         statement = select(*columns).where(*_of_host(row, domain, host)).order_by(row.position)
-        found = (await self._connection.execute(statement)).all()
+        found = (await self._execute(statement)).all()
         return (
             tuple((data, detail) for data, detail, *_ in found),
             tuple(_dates(*dates) for _, _, _, *dates in found),

@@ -175,7 +175,7 @@ class Claims(Repository):
         ids = await self._scalars(_TAKE, bound)
         if not ids:
             return []
-        return [ClaimRecord(*found) for found in await self._execute(select(*_COLUMNS).where(ClaimRow.id.in_(ids)))]
+        return await self._list(ClaimRecord, select(*_COLUMNS).where(ClaimRow.id.in_(ids)))
 
     async def ownership(self, domain: str, host: str) -> Ownership:
         """Return the public owner of a host: its own proof, else its domain's, the latest of several."""

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 from registry.core.model.documents import Outcome, Via
 from registry.store.engine import Row, decode, listed
 from registry.store.records import DocumentRecord
-from registry.store.repository import Key, Repository, columns_of, many
+from registry.store.repository import Key, Repository, columns_of
 from registry.store.tables import BodyRow, DocumentHistoryRow, DocumentRow, ServiceRow
 from registry.store.values import REASON_CHARS, clean, clean_json, clean_or_none, url_hash
 
@@ -62,7 +62,7 @@ class Documents(Repository):
 
     async def add_bodies(self, bodies: dict[tuple[str, bytes], bytes]) -> None:
         rows = [{"domain": domain, "sha256": sha, "body": body} for (domain, sha), body in sorted(bodies.items())]
-        await many(self._connection, insert(BodyRow).on_conflict_do_nothing(), rows)
+        await self._many(insert(BodyRow).on_conflict_do_nothing(), rows)
 
     async def put(self, documents: Sequence[DocumentRecord]) -> None:
         await self._put_all(DocumentRow, [_row(document) for document in documents], overwrite=_OVERWRITTEN)
@@ -81,7 +81,7 @@ class Documents(Repository):
             }
             for document in documents
         ]
-        await many(self._connection, _STAMP, rows)
+        await self._many(_STAMP, rows)
 
     async def add_history(self, documents: Iterable[DocumentRecord]) -> None:
         """Add one row per document: its state from its `changed_at` on."""

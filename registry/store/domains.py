@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from registry.store.engine import listed
 from registry.store.records import DomainRecord
-from registry.store.repository import Repository, many
+from registry.store.repository import Repository
 from registry.store.tables import DomainRow
 
 MAX_ATTEMPTS: Final = 3
@@ -112,7 +112,7 @@ class Domains(Repository):
         rows = [
             {"domain": domain, "source": source, "created_at": now, "next_visit_at": due} for domain in sorted(domains)
         ]
-        return await many(self._connection, insert(DomainRow).on_conflict_do_nothing(), rows)
+        return await self._many(insert(DomainRow).on_conflict_do_nothing(), rows)
 
     async def lock(self, domains: Collection[str]) -> None:
         """Lock domains against other writers. Every writer locks in the order of names."""

@@ -14,12 +14,12 @@ from typing import Any, Final, Literal, NamedTuple
 from sqlalchemy import ColumnElement, DateTime, Text, any_, case, func, literal, select, tuple_, type_coerce
 
 from registry.core.model.listing import Filters
-from registry.store.cards import Card, Key, cards
+from registry.store.cards import Card, cards
 from registry.store.catalogue import CARD_COLUMNS
 from registry.store.engine import decode
 from registry.store.facets import FACET_COLUMNS, service_conditions
 from registry.store.lane import QueryPool, texts
-from registry.store.repository import Repository
+from registry.store.repository import Key, Repository
 from registry.store.tables import ServiceRow
 
 EntryOrder = Literal["host", "name", "updated"]

@@ -13,9 +13,9 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from registry.core.model.listing import Filters
 from registry.core.names.domains import registrable_domain
 from registry.core.search_filters import FACETS, facet_filters, limit_of, number_filters
-from registry.store.cards import Key
 from registry.store.engine import decode
 from registry.store.lane import QueryPool, bound_keys
+from registry.store.repository import Key
 from registry.store.tables import CapabilityRow, ServiceRow
 
 FACET_VALUES: Final = 50

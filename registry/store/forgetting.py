@@ -33,7 +33,7 @@ from registry.store.tables import (
 _OF_A_HOST: Final[tuple[type[Base], ...]] = (
     ServiceRow, CapabilityRow, FindingRow, ScoreRow, DocumentRow, DocumentHistoryRow, HostRow,
     SubmissionRow, SubmittedHostRow, RecheckRow, ReportRow, FilingRow,
-    SubmissionRow, ClaimRow, OwnerSettingRow,
+    ClaimRow, OwnerSettingRow,
 )  # fmt: skip
 
 
@@ -100,8 +100,8 @@ class Forgetting(Repository):
     async def candidates(self, domain: str, host: str) -> int:
         """Delete the candidates that are these hosts or were named by them; return their number.
 
-        Call it in a separate transaction that has locked no domain: `record` and `fold_candidates` wait for candidates
-        while they hold such locks.
+        Call it in a separate transaction that has locked no domain: recording and the folding of candidates wait for
+        candidates while they hold such locks.
         """
         covered = _covered(CandidateRow, domain, host)
         return await self._touched(delete(CandidateRow).where(or_(covered, _is_or_below(CandidateRow.referrer, host))))

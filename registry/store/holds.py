@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
-from typing import Final, LiteralString, cast
+from typing import Final, LiteralString
 
 from sqlalchemy import delete, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
@@ -88,7 +88,7 @@ class Holds(Repository):
             .order_by(row.domain, row.host)
             .limit(limit)
         )
-        return [cast(Key, tuple(found)) for found in await self._execute(statement)]
+        return await self._keys(statement)
 
 
 _COLUMNS: Final = selected(ListingHoldRow, Hold)

@@ -12,7 +12,7 @@ from registry.core.model.documents import Outcome
 from registry.core.scheduling.policy import DueReason
 from registry.store.engine import Row, decode, listed, recordset
 from registry.store.records import HostRecord
-from registry.store.repository import Repository, many
+from registry.store.repository import Repository
 from registry.store.tables import HostRow
 from registry.store.values import REASON_CHARS, clean, clean_json
 
@@ -64,7 +64,7 @@ class Hosts(Repository):
     async def add(self, hosts: Iterable[HostRecord]) -> int:
         """Insert new hosts and return their number. They are sorted, so that two writers cannot deadlock."""
         rows = [_row(host) for host in sorted(hosts, key=lambda host: (host.domain, host.host))]
-        return await many(self._connection, insert(HostRow).on_conflict_do_nothing(), rows)
+        return await self._many(insert(HostRow).on_conflict_do_nothing(), rows)
 
     async def put(self, hosts: Iterable[HostRecord]) -> None:
         """Write the state after a visit. The source of a known host does not change."""
@@ -92,7 +92,7 @@ class Hosts(Repository):
     async def make_due(self, keys: Sequence[tuple[str, str]], *, due: datetime) -> int:
         """Make hosts due at `due` with the whole plan, as if new, including robots.txt; return their number."""
         rows = [{"due": due, "domain": domain, "host": host} for domain, host in sorted(keys)]
-        return await many(self._connection, _DUE_AS_NEW, rows)
+        return await self._many(_DUE_AS_NEW, rows)
 
     async def waiting_submitted(self, domain: str) -> tuple[int, int]:
         """Return the number of submitted sub-hosts that were never visited, and the last turn among them."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import select, text, update
-from sqlalchemy.dialects.postgresql import distinct_on, insert
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from registry.core.scheduling.jobs import JobRun, RunOutcome
 from registry.store.domains import LEASE_LOCKS, MAX_ATTEMPTS
@@ -75,8 +75,7 @@ class Jobs(Repository):
     async def begin(self, job: str, *, now: datetime) -> None:
         """Record the start of a run; `now` identifies it. Only for the holder of the job's lock."""
         row = {"job": job, "started_at": now, "outcome": RunOutcome.RUNNING.value, "figures": {}}
-        statement = insert(JobRunRow).on_conflict_do_update(index_elements=["job", "started_at"], set_=row)
-        await self._execute(statement, row)
+        await self._replace(JobRunRow, row)
 
     async def end(self, run: RunRecord) -> None:
         """Record how the run that began at `run.started_at` ended."""

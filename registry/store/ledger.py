@@ -13,7 +13,7 @@ from registry.core.model.documents import Outcome
 from registry.core.visiting.shares import Spent, Standing
 from registry.store.engine import decode, listed
 from registry.store.records import ChangeRecord, VisitRecord
-from registry.store.repository import Repository, many
+from registry.store.repository import Repository
 from registry.store.tables import ARRIVALS, ChangeRow, VisitRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
@@ -77,7 +77,7 @@ class Ledger(Repository):
     async def add_changes(self, changes: Iterable[ChangeRecord]) -> None:
         """Insert events under the locks of their domains; `feed.sequence` gives them their places after the commit."""
         rows = [asdict(change) | {"id": ordered_id(change.at)} for change in changes]
-        await many(self._connection, insert(ChangeRow).values(arrival=ARRIVALS.next_value()), rows)
+        await self._many(insert(ChangeRow).values(arrival=ARRIVALS.next_value()), rows)
 
     async def changes(self, domain: str, host: str) -> list[ChangeRecord]:
         """Return all changes of a host, oldest first."""
@@ -103,7 +103,7 @@ class Ledger(Repository):
 
 
 RECORDED = "waypost_recorded"
-"""The channel on which `record` announces each host it has written."""
+"""The channel on which recording announces each host that was written."""
 
 _ANNOUNCE = text("SELECT pg_notify(:channel, host) FROM unnest(CAST(:hosts AS text[])) AS host")
 

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from registry.store.candidates import REPORTED
 from registry.store.engine import decode
-from registry.store.repository import Key, Repository, many
+from registry.store.repository import Key, Repository, selected
 from registry.store.tables import (
     CapabilityRow,
     ClaimRow,
@@ -65,6 +65,10 @@ class MirroredRecord:
     robots: str | None = field(default=None)
 
 
+_PROGRESS: Final = selected(MirrorRow, MirrorRecord)
+_MIRRORED: Final = selected(MirroredRow, MirroredRecord)
+
+
 class Mirroring(Repository):
     async def lock(self) -> None:
         """Lock out other processes that apply records, until this transaction ends."""
@@ -72,8 +76,7 @@ class Mirroring(Repository):
 
     async def get(self) -> MirrorRecord | None:
         """Return the progress of this mirror; None if the database is not a mirror."""
-        columns = [getattr(MirrorRow, name) for name in MirrorRecord.__dataclass_fields__]
-        row = (await self._execute(select(*columns))).mappings().first()
+        row = (await self._execute(select(*_PROGRESS))).mappings().first()
         return None if row is None else MirrorRecord(**{**row, "manifest": decode(row["manifest"])})
 
     async def put(self, mirror: MirrorRecord) -> None:
@@ -82,9 +85,8 @@ class Mirroring(Repository):
 
     async def of(self, keys: Collection[Key]) -> dict[str, MirroredRecord]:
         """Return by host the origin's latest record."""
-        columns = [getattr(MirroredRow, name) for name in MirroredRecord.__dataclass_fields__]
         key = tuple_(MirroredRow.domain, MirroredRow.host)
-        rows = await self._execute(select(*columns).where(key.in_(list(keys))))
+        rows = await self._execute(select(*_MIRRORED).where(key.in_(list(keys))))
         return {row.host: MirroredRecord(**row._mapping) for row in rows}
 
     async def note(self, records: Iterable[MirroredRecord]) -> None:
@@ -92,7 +94,7 @@ class Mirroring(Repository):
         statement = insert(MirroredRow)
         overwritten = {name: statement.excluded[name] for name in ("state", "reason", "sequence", "snapshot", "robots")}
         statement = statement.on_conflict_do_update(index_elements=["domain", "host"], set_=overwritten)
-        await many(self._connection, statement, sorted(rows, key=lambda row: (row["domain"], row["host"])))
+        await self._many(statement, sorted(rows, key=lambda row: (row["domain"], row["host"])))
 
     async def outdated(self, *, snapshot: str, until: int, limit: int) -> list[Key]:
         """Return hosts that are missing from the dump `snapshot` and have no record newer than `until`."""
@@ -144,6 +146,5 @@ class Mirroring(Repository):
 
     async def refused(self, *, limit: int) -> list[MirroredRecord]:
         """Return hosts whose record was refused, with the reason."""
-        columns = [getattr(MirroredRow, name) for name in MirroredRecord.__dataclass_fields__]
-        statement = select(*columns).where(MirroredRow.state == "refused").order_by(MirroredRow.host).limit(limit)
+        statement = select(*_MIRRORED).where(MirroredRow.state == "refused").order_by(MirroredRow.host).limit(limit)
         return [MirroredRecord(**row._mapping) for row in await self._execute(statement)]

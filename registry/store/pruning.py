@@ -136,8 +136,7 @@ class Pruning(Repository):
         found = {}
         for table, (alias, _, condition) in _UNDER_LOCK.items():
             statement = text(f"SELECT DISTINCT {alias}.domain {condition} ORDER BY 1")
-            rows = await self._execute(statement, _bound(domains, horizon))
-            if orphaned := list(rows.scalars()):
+            if orphaned := await self._scalars(statement, _bound(domains, horizon)):
                 found[table] = orphaned
         return found
 

@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, LiteralString
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
-from registry.store.engine import Driver, listed
+from registry.store.engine import listed
 from registry.store.holds import withheld
-
-Key = tuple[str, str]
+from registry.store.repository import Key, Repository
 
 _SERVICE: Final = (
     "domain", "host", "name", "description", "base_url", "well_known_url", "trust_level", "score", "formats",
@@ -92,10 +89,7 @@ class PublicRecord:
         return self.service["domain"], self.service["host"]
 
 
-class PublicRecords:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._driver = Driver(connection)
-
+class PublicRecords(Repository):
     async def page(self, after: Key, *, limit: int) -> list[PublicRecord]:
         """Return records after the key, ordered by (domain, host)."""
         return await self._completed(

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import select, update
-from sqlalchemy.dialects.postgresql import insert
 
 from registry.store.repository import Repository
 from registry.store.tables import ReferenceRow
@@ -39,7 +38,7 @@ class References(Repository):
     async def put(self, record: ReferenceRecord) -> None:
         row = {name: getattr(record, name) for name in ReferenceRecord.__dataclass_fields__}
         row |= {"etag": clean_or_none(record.etag), "last_modified": clean_or_none(record.last_modified)}
-        await self._execute(insert(ReferenceRow).on_conflict_do_update(index_elements=["name"], set_=row), row)
+        await self._replace(ReferenceRow, row)
 
     async def checked(self, name: str, *, now: datetime) -> None:
         """Record that the publisher confirmed the stored body as current."""

@@ -11,14 +11,8 @@ from uuid import UUID
 from sqlalchemy import select, text
 
 from registry.core.names.opt_out import is_covered
-from registry.store.repository import Key as Key
-from registry.store.repository import Repository, columns_of
-from registry.store.tables import (
-    DomainRow,
-    HostRow,
-    ListingHoldRow,
-    OptOutRow,
-)
+from registry.store.repository import Key, Repository, columns_of
+from registry.store.tables import DomainRow, HostRow, ListingHoldRow, OptOutRow
 
 MOVED: Final = {
     "hosts": ((), "last_visit_at"),

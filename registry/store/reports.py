@@ -144,7 +144,7 @@ class ReportTable(Repository):
             .order_by(row.id.desc())
             .limit(limit)
         )
-        return [ReportRecord(*tuple(values)) for values in await self._execute(statement)]
+        return await self._list(ReportRecord, statement)
 
 
 _FIELDS: Final = tuple(name for name in ReportRecord.__dataclass_fields__ if name != "filings")

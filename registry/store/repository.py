@@ -79,22 +79,21 @@ class Repository:
         """Insert rows with the same columns, AT_ONCE of them per statement.
 
         `overwrite`: the columns to update if a row exists. Empty: leave that row unchanged; None: no row may exist. For
-        rows of a few kilobytes: use `many` for large values and for bytes.
+        rows of a few kilobytes: use `_many` for large values and for bytes.
         """
         rows = iter(rows)
         while batch := list(islice(rows, AT_ONCE)):
             statement = _insert(table, tuple(batch[0]), None if overwrite is None else tuple(overwrite))
             await self._driver.run(statement, {"rows": recordset(batch)})
 
-
-async def many(connection: AsyncConnection, statement: Executable, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Run the statement for every row; return the number of rows it touched."""
-    rows = iter(rows)
-    touched = 0
-    while batch := list(islice(rows, AT_ONCE)):
-        result = await connection.execute(statement, batch, execution_options={"preserve_rowcount": True})
-        touched += result.rowcount
-    return touched
+    async def _many(self, statement: Executable, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Run the statement for every row; return the number of rows it touched."""
+        rows = iter(rows)
+        touched = 0
+        while batch := list(islice(rows, AT_ONCE)):
+            result = await self._execute(statement, batch, execution_options={"preserve_rowcount": True})
+            touched += result.rowcount
+        return touched
 
 
 @cache

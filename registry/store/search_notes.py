@@ -1,6 +1,6 @@
 """Repository of the services that each search index must index again, and of their listings.
 
-A host with a listed canonical host is in no index. Triggers write the rows (store/tables/services.py). The drain reads
+A host with a listed canonical host is in no index. Triggers write the rows (store/tables.py). The drain reads
 the dirty rows first, then the current listings, updates the index, and calls `done` with the rows it read. A row noted
 again meanwhile stays.
 """
@@ -13,16 +13,13 @@ from typing import Final
 
 from sqlalchemy import delete, exists, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.orm import aliased
 
 from registry.core.model.listing import Listing
 from registry.store.engine import decode
 from registry.store.records import listing_from_json
-from registry.store.repository import many
+from registry.store.repository import Key, Repository
 from registry.store.tables import DIRTY_VERSIONS, OwnerSettingRow, SearchDirtyRow, SearchTargetRow, ServiceRow
-
-Key = tuple[str, str]
 
 _CANONICAL: Final = aliased(ServiceRow)
 _HAS_CANONICAL: Final = exists().where(
@@ -56,10 +53,7 @@ class Dirty:
     noted_at: datetime
 
 
-class SearchNotes:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class SearchNotes(Repository):
     async def register(self, target: str, *, now: datetime) -> bool:
         """Register a target. Return True if it is new; every service is then noted for it.
 
@@ -68,33 +62,32 @@ class SearchNotes:
         if target in await self.targets():
             await self.seen(target, now=now)
             return False
-        await self._connection.execute(text("LOCK TABLE services IN SHARE ROW EXCLUSIVE MODE"))
+        await self._execute(text("LOCK TABLE services IN SHARE ROW EXCLUSIVE MODE"))
         row = {"target": target, "created_at": now, "seen_at": now}
-        added = await many(self._connection, insert(SearchTargetRow).on_conflict_do_nothing(), [row])
+        added = await self._many(insert(SearchTargetRow).on_conflict_do_nothing(), [row])
         if added:
             await self.note_all(target, now=now)
         return bool(added)
 
     async def seen(self, target: str, *, now: datetime) -> None:
         statement = update(SearchTargetRow).where(SearchTargetRow.target == target).values(seen_at=now)
-        await self._connection.execute(statement)
+        await self._execute(statement)
 
     async def seen_at(self, target: str) -> datetime | None:
         """Return when the target was last claimed; None if it is unknown."""
         statement = select(SearchTargetRow.seen_at).where(SearchTargetRow.target == target)
-        return (await self._connection.execute(statement)).scalar()
+        return (await self._execute(statement)).scalar()
 
     async def targets(self) -> list[str]:
-        rows = await self._connection.execute(select(SearchTargetRow.target).order_by(SearchTargetRow.target))
-        return list(rows.scalars())
+        return await self._scalars(select(SearchTargetRow.target).order_by(SearchTargetRow.target))
 
     async def forget(self, *, unseen_since: datetime) -> list[str]:
         """Delete targets that were not claimed since then, with their notes; return the targets."""
         statement = (
             delete(SearchTargetRow).where(SearchTargetRow.seen_at < unseen_since).returning(SearchTargetRow.target)
         )
-        targets = sorted((await self._connection.execute(statement)).scalars())
-        await self._connection.execute(delete(SearchDirtyRow).where(SearchDirtyRow.target.in_(targets)))
+        targets = sorted(await self._scalars(statement))
+        await self._execute(delete(SearchDirtyRow).where(SearchDirtyRow.target.in_(targets)))
         return targets
 
     async def dirty(self, target: str, *, limit: int) -> list[Dirty]:
@@ -106,13 +99,13 @@ class SearchNotes:
             .order_by(row.noted_at, row.host)
             .limit(limit)
         )
-        return [Dirty(*values) for values in await self._connection.execute(statement)]
+        return await self._list(Dirty, statement)
 
     async def listings(self, keys: Collection[Key]) -> dict[str, Listing]:
         """Return the current listings by host. A missing host was deleted, is hidden, or has a listed canonical host:
         the index must drop it."""
         statement = _LISTINGS.where(tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)))
-        return {listing.host: listing for listing in _decoded((await self._connection.execute(statement)).all())}
+        return {listing.host: listing for listing in _decoded((await self._execute(statement)).all())}
 
     async def all_listings(self, after: Key, *, limit: int) -> list[Listing]:
         """Return the listings that an index holds after `after`, ordered by (domain, host), for a rebuild; begin with
@@ -122,7 +115,7 @@ class SearchNotes:
         """
         key = (ServiceRow.domain, ServiceRow.host)
         statement = _LISTINGS.where(tuple_(*key) > after).order_by(*key).limit(limit)
-        return list(_decoded((await self._connection.execute(statement)).all()))
+        return list(_decoded((await self._execute(statement)).all()))
 
     async def done(self, target: str, notes: Sequence[Dirty]) -> int:
         """Delete the notes that are unchanged since they were read; return their number.
@@ -137,8 +130,8 @@ class SearchNotes:
             )
             .with_for_update(skip_locked=True)
         )
-        hosts = list((await self._connection.execute(unchanged)).scalars())
-        await self._connection.execute(delete(row).where(row.target == target, row.host.in_(hosts)))
+        hosts = await self._scalars(unchanged)
+        await self._execute(delete(row).where(row.target == target, row.host.in_(hosts)))
         return len(hosts)
 
     async def note(self, target: str, keys: Collection[Key], *, now: datetime) -> None:
@@ -148,24 +141,24 @@ class SearchNotes:
         )
         statement = statement.values(version=DIRTY_VERSIONS.next_value())
         rows = [{"target": target, "domain": domain, "host": host, "noted_at": now} for domain, host in sorted(keys)]
-        await many(self._connection, statement, rows)
+        await self._many(statement, rows)
 
     async def note_all(self, target: str, *, now: datetime) -> None:
-        await self._connection.execute(_NOTE_ALL, {"target": target, "now": now})
+        await self._execute(_NOTE_ALL, {"target": target, "now": now})
 
     async def oldest(self, target: str) -> datetime | None:
         """Return since when the target lags behind, or None."""
         statement = select(func.min(SearchDirtyRow.noted_at)).where(SearchDirtyRow.target == target)
-        return (await self._connection.execute(statement)).scalar()
+        return (await self._execute(statement)).scalar()
 
     async def noted(self, target: str) -> frozenset[str]:
         """Return the hosts that the target must index again."""
         statement = select(SearchDirtyRow.host).where(SearchDirtyRow.target == target)
-        return frozenset((await self._connection.execute(statement)).scalars())
+        return frozenset(await self._scalars(statement))
 
     async def count(self, target: str) -> int:
         statement = select(func.count()).where(SearchDirtyRow.target == target)
-        return (await self._connection.execute(statement)).scalar_one()
+        return await self._number(statement)
 
 
 def _decoded(rows: Iterable[tuple[str, bytes, datetime, datetime]]) -> Iterable[Listing]:

@@ -20,7 +20,7 @@ from registry.store.records import (
     listing_to_json,
     trust_to_json,
 )
-from registry.store.repository import Key, Repository, columns_of, many
+from registry.store.repository import Key, Repository, columns_of
 from registry.store.tables import CapabilityRow, FindingRow, ScoreRow, ServiceRow, TrustCauseRow
 from registry.store.values import clean, clean_or_none, key_name
 
@@ -130,7 +130,7 @@ class Services(Repository):
 
     async def replace_findings(self, findings: Mapping[Key, Sequence[FindingRecord]]) -> None:
         """Replace all findings of each host, keeping at most MAX_FINDINGS: more would explain nothing new."""
-        await self._delete((FindingRow,), list(findings))
+        await self._delete((FindingRow,), findings)
         rows = [
             {"domain": domain, "host": host, "ordinal": ordinal, "reason": finding.reason}
             | {
@@ -160,7 +160,7 @@ class Services(Repository):
     async def stamp(self, services: Sequence[ServiceRecord]) -> None:
         """Update services that did not change: the time last seen, the failure count and the listing's date."""
         rows = [{key: row[key] for key in _STAMPED} for row in map(_row, services)]
-        await many(self._connection, _STAMP, rows)
+        await self._many(_STAMP, rows)
 
     async def _remove_capabilities(self, keys: Iterable[Key]) -> dict[tuple[str, str, str], "_Dates"]:
         """Delete the capabilities of the services; return their dates by domain, host and name."""

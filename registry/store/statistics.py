@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from sqlalchemy import func, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.store.repository import Repository
 from registry.store.submissions import SubmissionCount
 from registry.store.tables import HostRow
 
@@ -54,14 +54,11 @@ class ServiceCounts:
     seen: int
 
 
-class StatisticsQueries:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class StatisticsQueries(Repository):
     async def services(self, *, seen_since: datetime) -> ServiceCounts:
         """Return counts of the shown services. `scores`: SCORE_BINS numbers, for 0 to 9 points, and so on to 100."""
         counts: dict[str, dict[str, int]] = {}
-        for column, value, number in await self._connection.execute(_SERVICES, {"seen_since": seen_since}):
+        for column, value, number in await self._execute(_SERVICES, {"seen_since": seen_since}):
             counts.setdefault(column, {})[value] = number
         scores = counts.get("score", {})
         return ServiceCounts(
@@ -77,11 +74,11 @@ class StatisticsQueries:
 
     async def document_sizes(self) -> tuple[int, ...]:
         """Return the numbers of found documents of shown services, by size: SIZE_BINS numbers."""
-        found = {int(size): number for size, number in await self._connection.execute(_SIZES)}
+        found = {int(size): number for size, number in await self._execute(_SIZES)}
         return tuple(found.get(index, 0) for index in range(SIZE_BINS))
 
     async def last_visit(self) -> datetime | None:
-        return (await self._connection.execute(select(func.max(HostRow.last_visit_at)))).scalar_one()
+        return (await self._execute(select(func.max(HostRow.last_visit_at)))).scalar_one()
 
     async def hosts_visited(self, since: datetime) -> dict[str, int]:
         """Return the number of hosts whose last visit was since then, by its outcome."""
@@ -91,7 +88,7 @@ class StatisticsQueries:
             .where(row.last_visit_at >= since, row.outcome.is_not(None))
             .group_by(row.outcome)
         )
-        return {outcome: number for outcome, number in await self._connection.execute(statement) if outcome}
+        return {outcome: number for outcome, number in await self._execute(statement) if outcome}
 
 
 _SUBMITTED = text("""
@@ -115,22 +112,19 @@ GROUP BY client ORDER BY number DESC LIMIT :most
 _OPT_OUT_REQUESTS = text("SELECT count(*), min(asked_at) FROM opt_out_requests WHERE checked_at IS NULL")
 
 
-class WorkloadCounts:
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
+class WorkloadCounts(Repository):
     async def submitted(self, *, now: datetime, due_before: datetime) -> SubmissionCount:
         """Count the submitted hosts that are due, of domains that are due before `due_before`."""
         bound = {"now": now, "due_before": due_before}
-        return SubmissionCount(*(await self._connection.execute(_SUBMITTED, bound)).one())
+        return await self._one(SubmissionCount, _SUBMITTED, bound)
 
     async def postponed(self, *, now: datetime) -> int:
-        return int((await self._connection.execute(_POSTPONED, {"now": now})).scalar_one())
+        return await self._number(_POSTPONED, {"now": now})
 
     async def by_client(self, *, since: datetime, most: int) -> tuple[int, ...]:
         """Return the number of waiting hosts per client that submitted them, the largest first."""
-        return tuple((await self._connection.execute(_BY_CLIENT, {"since": since, "most": most})).scalars())
+        return tuple(await self._scalars(_BY_CLIENT, {"since": since, "most": most}))
 
     async def opt_out_requests(self) -> SubmissionCount:
         """Count the open requests to check an opt-out."""
-        return SubmissionCount(*(await self._connection.execute(_OPT_OUT_REQUESTS)).one())
+        return await self._one(SubmissionCount, _OPT_OUT_REQUESTS)
