@@ -25,11 +25,11 @@ from registry.core.model.listing import (
     TrustLevel,
     side_effects_word,
 )
-from registry.core.model.services import is_semantic_type
+from registry.core.model.services import SEMANTIC_TYPE, is_semantic_type
 from registry.core.names.domains import InvalidName, host_syntax, registrable_domain
+from registry.core.reading.languages import TAG as LANGUAGE
 
 _PROTOCOL: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -123,7 +123,7 @@ def _protocol(text: str) -> str | None:
 
 
 def _language(text: str) -> str | None:
-    return text.lower() if _LANGUAGE.fullmatch(text.lower()) else None
+    return text.lower() if LANGUAGE.fullmatch(text.lower()) else None
 
 
 def _semantic_type(text: str) -> str | None:
@@ -186,7 +186,7 @@ FILTERS: Final = (
         "protocol", "protocols",
         Texts(
             _protocol, "protocol names (lower-case letters, digits, dots, hyphens)", "mcp", 64,
-            "^[a-z0-9][a-z0-9._-]{0,63}$",
+            f"^{_PROTOCOL.pattern}$",
         ),
         Facet("protocol", lambda listing: listing.protocols, "protocols"),
         label="Protocol", group=7,
@@ -195,7 +195,7 @@ FILTERS: Final = (
     ),
     SearchFilter(
         "semantic_type", "semantic_types",
-        Texts(_semantic_type, "semantic types (`namespace:type`)", "schema:order", 100, "^[a-z]+:[a-z0-9-]+$"),
+        Texts(_semantic_type, "semantic types (`namespace:type`)", "schema:order", 100, f"^{SEMANTIC_TYPE.pattern}$"),
         Facet("semantic", lambda listing: chain.from_iterable(one.semantic_types for one in listing.capabilities)),
         label="Semantic type",
         says="Only services with a capability of one of these semantic types, comma separated; other "

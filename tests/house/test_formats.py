@@ -13,7 +13,7 @@ from registry.core import formats
 from registry.core.assessing.recognise import ROWS
 from registry.core.format_support.format import Format, Role
 from registry.core.formats import FORMAT_BY_SLUG, FORMATS
-from registry.core.merging.merge import PRECEDENCE
+from registry.core.merging.held import PRECEDENCE
 from registry.core.model.findings import Severity
 from registry.core.visiting import probes
 from tests.support.shared import ROOT

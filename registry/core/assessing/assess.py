@@ -232,7 +232,7 @@ def _claims_elsewhere(document: Document, found: Sequence[Finding]) -> tuple[Fin
     notes = Notes()
     rules_of_claims = (common_rules.CLAIM_ELSEWHERE, common_rules.CLAIM_OF_SITE)
     known = {finding.pointer for finding in found if finding.rule in rules_of_claims}
-    value = document.value if isinstance(document.value, dict) else {}
+    value = document.members
     for place, holder in (("", value), *((at("", name), map_of(value, name)) for name in _HOLDERS)):
         for name, claimed in holder.items():
             is_identity = name in _IDENTITIES or (isinstance(claimed, str) and claimed.startswith("did:"))

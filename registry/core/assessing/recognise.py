@@ -63,7 +63,7 @@ class Match:
 
 def _has(*members: str) -> Dialect:
     """Return a test for a JSON object with all these members."""
-    return lambda document: "" if isinstance(document.value, dict) and document.value.keys() >= {*members} else None
+    return lambda document: "" if document.members.keys() >= {*members} else None
 
 
 _ABSENCE_MEMBERS: Final = (
@@ -74,9 +74,7 @@ _ABSENCE_MEMBERS: Final = (
 
 def _stated_absence(document: Document) -> str | None:
     """Return the slug of the format declared absent, "" if only other parts of the file can tell, else None."""
-    value = document.value
-    if not isinstance(value, dict):
-        return None
+    value = document.members
     for key, slug in _ABSENCE_MEMBERS:
         member = value.get(key)
         if isinstance(member, dict) and member.get("available") is False:
@@ -86,8 +84,8 @@ def _stated_absence(document: Document) -> str | None:
 
 def _aid_like(document: Document) -> str | None:
     """Recognise AID's members without AID's version."""
-    value = document.value
-    if not isinstance(value, dict) or not value.keys() >= {"v", "p", "u"}:
+    value = document.members
+    if not value.keys() >= {"v", "p", "u"}:
         return None
     return None if re.fullmatch(r"aid\d+", str(value["v"])) else ""
 

@@ -5,7 +5,7 @@ Work is counted instead of timed, so that every machine makes the same examples.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
@@ -39,10 +39,14 @@ class OutOfEffort(Exception):
 
 @dataclass(slots=True)
 class Effort:
-    """Units of work that may still be spent. `whole` is the budget of the service, which all its capabilities share."""
+    """Units of work that may still be spent. `whole` is the budget of the service, which all its capabilities share.
+
+    `matched`: the text that was found last for a pattern, which is tried first when the pattern occurs again.
+    """
 
     left: int = CAPABILITY_EFFORT
     whole: "Effort | None" = None
+    matched: dict[str, str] = field(default_factory=dict)
 
     def spend(self, units: int) -> None:
         """Take units from both budgets, before the work is done. Raise OutOfEffort."""

@@ -208,11 +208,14 @@ class Filler:
             if rules.get("format") in _FORMATS and not is_valid(rules, text, self.root.effort):
                 raise Unfillable(f"no text of the format {rules['format']} with this length could be made")
             return text
-        candidates = (text for text in (known, *_COMMON) if least <= len(text) <= most)
-        for text in matching(rules["pattern"], candidates, self.root.effort):
-            if is_valid(rules, text, self.root.effort):
+        effort, pattern = self.root.effort, rules["pattern"]
+        matched = (effort.whole or effort).matched
+        common = (*([matched[pattern]] if pattern in matched else ()), known, *_COMMON)
+        for text in matching(pattern, (text for text in common if least <= len(text) <= most), effort):
+            if is_valid(rules, text, effort):
+                matched[pattern] = text
                 return text
-        raise Unfillable(f"the document has no example, and no common text matches {rules['pattern'][:200]}")
+        raise Unfillable(f"the document has no example, and no common text matches {pattern[:200]}")
 
     def _number(self, rules: dict[str, Any], kind: str) -> int | float:
         rules = {key: rules[key] for key in _OF_NUMBERS if key in rules}

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeGuard
 
 import jsonschema_rs
 
-from registry.core.calling.effort import Effort, get_matching_work, has_unchecked_pattern, patterns_work, weight_of
+from registry.core.calling.effort import Effort, get_matching_work, has_unchecked_pattern, pattern_work, weight_of
 from registry.core.reading.plain_text import line
 
 MAX_DEPTH: Final = 16
@@ -167,12 +167,12 @@ def fault(settled: Any, value: Any, effort: Effort) -> str | None:
 
 def matching(pattern: str, candidates: Iterable[str], effort: Effort) -> Iterator[str]:
     """Yield the texts that match; none if the pattern cannot be compiled cheaply. Raise OutOfEffort."""
-    schema = {"pattern": pattern}
-    effort.spend(2 * (len(pattern) + patterns_work(schema)))
-    if has_unchecked_pattern(schema):
+    work = pattern_work(pattern)
+    effort.spend(2 * (2 * len(pattern) + (work or 0)))
+    if work is None:
         return
     try:
-        validator = _compile(schema)
+        validator = _compile({"pattern": pattern})
     except ValueError:
         return
     for text in candidates:

@@ -44,6 +44,7 @@ _SCHEME: Final = re.compile(r"(Bearer|Basic|Token|ApiKey)\s+\S", re.IGNORECASE)
 _OPEN_VALUE: Final = re.compile(r"[<{$]|^\s*$|\b(?:YOUR|your)\b|^(?:xxx|\.\.\.)|(?:_|-)here$", re.IGNORECASE)
 """A value that the caller is meant to replace: `<key>`, `${KEY}`, `YOUR_KEY`."""
 MAX_REMOTES: Final = 50
+_VALUE_CHARS: Final = 2_000
 TRANSPORTS: Final = frozenset({"streamable-http", "sse", "streamable", "streamable_http", "http", "https"})
 ADDRESS_KEYS: Final = (
     "url", "endpoint", "serverUrl", "server_url", "httpUrl", "uri", "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcpUrl",
@@ -259,7 +260,6 @@ def _with_secrets(declared: Auth, secrets: list[InputCredential]) -> Auth:
 MAX_PACKAGES: Final = 50
 _COMMANDS: Final = ("npx", "uvx", "docker", "pipx", "bunx", "dnx", "pnpm", "deno")
 _INSTALLS: Final = ("install", "installation", "install_command", "installCommand", "quickstart")
-_ARGUMENT_CHARS: Final = 2_000
 
 
 def packages_of(holder: Object, base: str) -> tuple[Package, ...]:
@@ -272,7 +272,7 @@ def package_of(item: Object, base: str) -> Package:
     transport = map_of(item, "transport")
     return Package(
         registry=first_text(item, "registryType", "registry_type", "registry_name", "registry", chars=NAME_CHARS),
-        identifier=first_text(item, "identifier", "name", "package", chars=_ARGUMENT_CHARS),
+        identifier=first_text(item, "identifier", "name", "package", chars=_VALUE_CHARS),
         version=short_text_of(item, "version"),
         command=first_text(item, "runtimeHint", "runtime_hint", "command", chars=NAME_CHARS),
         runtime_arguments=_read_arguments(list_of(item, "runtimeArguments") or list_of(item, "runtime_arguments")),
@@ -314,11 +314,11 @@ def _read_argument(item: Json) -> Iterator[str]:
     """Yield an argument as words of a command line. The caller's part is `{its_name}`. An optional argument without a
     value is left out. Records of May 2025 repeat the name in the value."""
     if isinstance(item, str) and item.strip():
-        yield line(item, _ARGUMENT_CHARS)
+        yield line(item, _VALUE_CHARS)
     if not isinstance(item, dict):
         return
-    name = first_text(item, "name", chars=_ARGUMENT_CHARS)
-    value = first_text(item, "value", "default", chars=_ARGUMENT_CHARS)
+    name = first_text(item, "name", chars=_VALUE_CHARS)
+    value = first_text(item, "value", "default", chars=_VALUE_CHARS)
     hint = first_text(item, "valueHint", "value_hint", chars=NAME_CHARS)
     required = first_flag(item, "isRequired", "is_required") is True
     is_named = item.get("type") == "named" and name is not None
@@ -338,7 +338,7 @@ def _read_variable(text: str) -> str:
 
 def command_package(entry: Object) -> Package | None:
     """Return the server that a client's configuration starts: `command`, `args`, `env`."""
-    command = first_text(entry, "command", chars=_ARGUMENT_CHARS)
+    command = first_text(entry, "command", chars=_VALUE_CHARS)
     if command is None:
         return None
     words = (_words(command) if " " in command else []) or [command]
@@ -366,10 +366,10 @@ def read_install(value: Object) -> tuple[Package, ...]:
 
 def _words(text: str) -> list[str]:
     """Return the words of a command line; none if it cannot be split or is no single command."""
-    if len(text) > _ARGUMENT_CHARS or re.search(r"[|;&\n`]", text):
+    if len(text) > _VALUE_CHARS or re.search(r"[|;&\n`]", text):
         return []
     try:
-        return [word for part in shlex.split(text) if (word := line(part, _ARGUMENT_CHARS))]
+        return [word for part in shlex.split(text) if (word := line(part, _VALUE_CHARS))]
     except ValueError:
         return []
 
@@ -384,8 +384,8 @@ def input_of(item: Object, name: str) -> Input:
         text_of(item, "description"),
         first_flag(item, "isRequired", "is_required", "required"),
         first_flag(item, "isSecret", "is_secret", "secret"),
-        first_text(item, "value", chars=2_000),
-        first_text(item, "default", chars=2_000),
+        first_text(item, "value", chars=_VALUE_CHARS),
+        first_text(item, "default", chars=_VALUE_CHARS),
         texts_of(item, "choices") or texts_of(item, "enum"),
     )
 
@@ -407,7 +407,7 @@ def inputs_of(value: Json) -> tuple[Input, ...]:
             if isinstance(item, dict):
                 found.append(_without_credential(input_of(item, name)))
             elif isinstance(item, str):
-                found.append(_without_credential(Input(name, value=line(item, 2_000) or None)))
+                found.append(_without_credential(Input(name, value=line(item, _VALUE_CHARS) or None)))
             else:
                 found.append(Input(name))
     return tuple(dict.fromkeys(found))
@@ -455,8 +455,8 @@ def _header_scheme(item: Input, variables: Mapping[str, Json]) -> AuthScheme:
 
 
 def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[InputCredential]]:
-    """Return the public variables of a templated URL, and the secret ones: in the path, or in the query with the name of
-    the parameter."""
+    """Return the public variables of a templated URL, and the secret ones. A secret is in the path, or in the query
+    under the name of its parameter."""
     plain: list[Input] = []
     secret: list[InputCredential] = []
     path, _, query = url.partition("?")
@@ -481,4 +481,4 @@ def texts_in(holder: Json, key: str) -> tuple[str, ...]:
     """Return the texts of a list as arguments of a command: repetitions count, numbers are written out."""
     items = list_of(holder, key)[:MAX_TEXTS]
     texts = (str(item) if isinstance(item, int | float) and not isinstance(item, bool) else item for item in items)
-    return tuple(line(text, 2_000) for text in texts if isinstance(text, str) and text.strip())
+    return tuple(line(text, _VALUE_CHARS) for text in texts if isinstance(text, str) and text.strip())

@@ -22,7 +22,6 @@ from registry.core.merging.claims import claims, look_alikes, mark_off_site, wit
 from registry.core.merging.details import details_of, with_details, with_tool_lists
 from registry.core.merging.fields import Parts, is_host_name, unite_parts
 from registry.core.merging.held import (
-    PRECEDENCE,
     HeldDocument,
     LocatedFinding,
     MergeResult,
@@ -96,7 +95,7 @@ def _auth_text(auth: Auth) -> str:
     return schemes + {None: "", True: " required", False: " not required"}[auth.required]
 
 
-__all__ = ["PRECEDENCE", "HeldDocument", "LocatedFinding", "MergeResult", "held_from", "merge"]
+__all__ = ["HeldDocument", "LocatedFinding", "MergeResult", "held_from", "merge"]
 
 
 def held_from(answer: ProbeResult, answers: Sequence[ProbeResult] = ()) -> HeldDocument:

@@ -347,13 +347,11 @@ def to_json(service: Service) -> dict[str, Any]:
 def from_json(value: Mapping[str, Any]) -> Service:
     """Return the service that `to_json` wrote. Raise pydantic.ValidationError on anything else."""
     service = _SERVICE.validate_python(value)
-    if not any(_is_older_server(capability) for capability in service.capabilities):
-        return service
-    capabilities = (
+    capabilities = tuple(
         replace(capability, whole_server=True) if _is_older_server(capability) else capability
         for capability in service.capabilities
     )
-    return replace(service, capabilities=tuple(capabilities))
+    return replace(service, capabilities=capabilities)
 
 
 def _is_older_server(capability: Capability) -> bool:

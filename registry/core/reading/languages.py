@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Final
 
 MAX_LANGUAGES: Final = 10
-_TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")  # RFC 5646
+TAG: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")  # RFC 5646
 
 
 def declared_languages(headers: Mapping[str, str]) -> tuple[str, ...]:
     """Return valid tags in lower case, each followed by its primary language (`de-at`, `de`)."""
     header = headers.get("content-language", "")[:500].lower()
-    tags = [tag for part in header.split(",") if _TAG.fullmatch(tag := part.strip())]
+    tags = [tag for part in header.split(",") if TAG.fullmatch(tag := part.strip())]
     return tuple(dict.fromkeys(name for tag in tags[:MAX_LANGUAGES] for name in (tag, tag.partition("-")[0])))

@@ -1,8 +1,8 @@
 """Decide when jobs are due, which work is late or failed, and which rows are old.
 
 One run makes up for all missed runs: the next is due an interval after the start of the last. Incidents are judged
-from stored times. Retention (actions/maintenance/prune.py) never deletes domains, hosts, current documents with their
-bodies, services, opt-outs, or the last score and visits of a host: they explain every verdict that is shown.
+from stored times. Retention (actions/maintenance/maintenance.py) never deletes domains, hosts, current documents with
+their bodies, services, opt-outs, or the last score and visits of a host: they explain every verdict that is shown.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -138,8 +138,12 @@ def _positions(
     findings: Sequence[ReportedFinding], sources: Mapping[str, bytes]
 ) -> dict[tuple[str | None, Finding], Position]:
     """Return the positions of findings in their documents; a source is read once for all its findings."""
-    positions: dict[tuple[str | None, Finding], Position] = {}
-    for document, source in sources.items():
-        own = list(dict.fromkeys(one.finding for one in findings if one.document == document))
-        positions |= {(document, one): position for one, position in zip(own, place(source, own), strict=True)}
-    return positions
+    by_document: dict[str, dict[Finding, None]] = {}
+    for one in findings:
+        if one.document is not None and one.document in sources:
+            by_document.setdefault(one.document, {})[one.finding] = None
+    return {
+        (document, finding): position
+        for document, own in by_document.items()
+        for finding, position in zip(own, place(sources[document], [*own]), strict=True)
+    }

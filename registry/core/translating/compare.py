@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Final
 
 from registry.core.assessing.assess import Assessment, assess_body
@@ -188,6 +189,7 @@ def _compare_params(
         )
 
 
+@cache  # the paths are constants, and a label is needed for each part of each call
 def _label(path: str) -> str:
     return _LABELS.get(path) or path.rpartition("/")[2].replace("_", " ")
 

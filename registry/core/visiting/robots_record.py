@@ -33,9 +33,9 @@ def rules_of(record: RobotsRecord, reason: str = "") -> Robots:
     return robots if record.is_own else replace(robots, opted_out=False)  # guard: robots-elsewhere
 
 
-def fresh(record: RobotsRecord | None, now: datetime) -> bool:
+def _is_fresh(record: RobotsRecord, now: datetime) -> bool:
     """Return whether a record of an earlier visit still counts. After a failure the file is requested again."""
-    if record is None or record.status is None or record.status >= 500 or record.status == 429:
+    if record.status is None or record.status >= 500 or record.status == 429:
         return False
     return now - record.fetched_at < FRESH
 
@@ -61,7 +61,7 @@ class RobotsCache:
 
     def use_stored(self, host: str, now: datetime) -> bool:
         """Use the file of an earlier visit. Return False if `host` has no stored file, or it is too old."""
-        if host != self._host or self.record is None or not fresh(self.record, now):
+        if host != self._host or self.record is None or not _is_fresh(self.record, now):
             return False
         self.by_host[host] = rules_of(self.record)
         return True

@@ -6,7 +6,8 @@ from typing import Any
 from registry.core.format_support.security import NOTHING_NEEDED
 from registry.core.merging import rules as merging_rules
 from registry.core.merging.fields import unite_parts
-from registry.core.merging.merge import PRECEDENCE, HeldDocument, merge
+from registry.core.merging.held import PRECEDENCE
+from registry.core.merging.merge import HeldDocument, merge
 from registry.core.model.services import Auth, Capability, Invocation, Origin, Service
 from tests.core.documents import a2a_card, service_of
 from tests.support.holding import findings_of, held

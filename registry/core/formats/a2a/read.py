@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from registry.core.format_support import common_rules
-from registry.core.format_support.endpoints import claim, link
+from registry.core.format_support.endpoints import claim, first_link, link
 from registry.core.format_support.loose import (
     homepage_of,
     license_of,
@@ -126,7 +126,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         provider=_read_provider(card, document, notes),
         version=short_text_of(card, "version"),
         homepage=homepage_of(card, document.url) or home_of(card, interfaces, document),
-        docs_url=next((url for key in _DOCS if (url := link(card.get(key), document.url))), None),
+        docs_url=first_link(card, _DOCS, document.url),
         icon_url=link(card.get("iconUrl"), document.url),
         repository=repository_of(card, document.url),
         license=license_of(card),

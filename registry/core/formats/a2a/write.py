@@ -69,8 +69,7 @@ def write(task: Task) -> WrittenDocument:
         **_write_security(service.auth, is_version_1),
         "skills": skills,
     }
-    members = {key: value for key, value in card.items() if value is not None}
-    return WrittenDocument(with_native(SLUG, service, members), sources)
+    return WrittenDocument(with_native(SLUG, service, card), sources)
 
 
 def _write_interfaces(protocols: list[Protocol]) -> dict[str, Any]:

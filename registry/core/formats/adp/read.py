@@ -81,8 +81,8 @@ _POINTERS: Final = own_members("name", "description", "base_url", "capabilities"
 
 def dialect(document: Document) -> str | None:
     """Return the declared MAJOR.MINOR, "other" for any other version, None for a document that is not ADP."""
-    value = document.value
-    if not isinstance(value, dict) or not isinstance(value.get("capabilities"), list):
+    value = document.members
+    if not isinstance(value.get("capabilities"), list):
         return None
     has_details = any(isinstance(entry, dict) and "detail_url" in entry for entry in list_of(value, "capabilities"))
     is_partial = has_details and ("spec_version" in value or "base_url" in value)
@@ -114,7 +114,7 @@ def _stays_on_host(target: str, base_url: str) -> bool:
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    body = document.value if isinstance(document.value, dict) else {}
+    body = document.members
     version = body.get("spec_version")
     if version != VERSION:
         notes.add(rules.VERSION, "/spec_version", version if version is not None else "")

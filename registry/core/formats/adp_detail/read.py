@@ -43,14 +43,12 @@ _EXAMPLE_CHARS: Final = 20_000
 def dialect(document: Document) -> str | None:
     """Return "" for a document with at least two of the four members of a call, None for any other. A detail that lacks
     some of them is still recognised, so that it gets findings."""
-    value = document.value
-    if not isinstance(value, dict):
-        return None
+    value = document.members
     return "" if sum(isinstance(value.get(key), kind) for key, kind in _SHAPE) >= 2 else None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    body = document.value if isinstance(document.value, dict) else {}
+    body = document.members
     missing_texts(body, ("endpoint", "method"), "", rules.REQUIRED, notes)
     for key, kind in (
         ("name", str),

@@ -68,10 +68,7 @@ _READ: Final = frozenset({
 
 def dialect(document: Document) -> str | None:
     """Return "adhoc" for a card with a name and something to call. A weak test, for the paths of agent cards."""
-    value = document.value
-    if not isinstance(value, dict):
-        return None
-    card = _flatten(value)
+    card = _flatten(document.members)
     if not first_text(card, *_NAMES, chars=NAME_CHARS):
         return None
     is_callable = (
@@ -85,13 +82,13 @@ def dialect(document: Document) -> str | None:
 
 def recognise_wrapped(document: Document) -> str | None:
     """Return "adhoc" for short members, like AID's, with a profile of the agent in `a`."""
-    value = document.value
-    is_short = isinstance(value, dict) and all(key in value for key in ("v", "p", "u"))
+    value = document.members
+    is_short = all(key in value for key in ("v", "p", "u"))
     return AD_HOC if is_short and short_text_of(map_of(value, "a"), "name") else None
 
 
 def read(document: Document, notes: Notes) -> Service:
-    value = document.value if isinstance(document.value, dict) else {}
+    value = document.members
     notes.add(rules.AD_HOC)
     card = _flatten(value)
     protocols = list(_read_protocols(card, document))

@@ -82,8 +82,8 @@ _POINTERS: Final = {
 
 def dialect(document: Document) -> str | None:
     """Return the version, "other" for an unknown or missing one, None for a document that is not agent.json."""
-    value = document.value
-    if not isinstance(value, dict) or "origin" not in value or not any(key in value for key in _MARKS):
+    value = document.members
+    if "origin" not in value or not any(key in value for key in _MARKS):
         return None
     if "skills" in value and not ("intents" in value or "payout_address" in value):
         return None  # an A2A card has a version too
@@ -94,7 +94,7 @@ def dialect(document: Document) -> str | None:
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     if dialect == adhoc.AD_HOC:
         return adhoc.read(document, notes)
-    body = document.value if isinstance(document.value, dict) else {}
+    body = document.members
     version = short_text_of(body, "version")
     if version not in _VERSIONS:
         notes.add(rules.VERSION, "/version", body.get("version", ""))

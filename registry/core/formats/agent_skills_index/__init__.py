@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from registry.core.format_support.endpoints import link
+from registry.core.format_support.endpoints import first_link, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import (
     first_parameters,
@@ -123,7 +123,7 @@ def _read_skills(value: Object, document: Document, notes: Notes) -> Iterator[Ca
             continue
         if has_template(item, ("name", "description"), pointer, notes, "url"):
             continue
-        target = next((url for key in _TARGETS if (url := link(item.get(key), document.url))), None)
+        target = first_link(item, _TARGETS, document.url)
         _grade(item, name, target, pointer, notes)
         result, result_note = first_result(item)
         auth = loose_auth(item.get("authentication", item.get("auth")), document.url)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from registry.core.format_support.endpoints import endpoint, link
+from registry.core.format_support.endpoints import endpoint, first_link, link
 from registry.core.format_support.loose import payment_of, price_of
 from registry.core.format_support.loose_card import loose_card
 from registry.core.format_support.manifest import (
@@ -167,7 +167,7 @@ def _read_described_apis(value: Object, document: Document, notes: Notes) -> Ite
                 unique_name(name, used_names),
                 text_of(item, "description"),
                 tags=texts_of(item, "tags"),
-                docs_url=next((url for key in _API_DOCS if (url := link(item.get(key), document.url))), None),
+                docs_url=first_link(item, _API_DOCS, document.url),
                 invocations=(call,),
                 native=native(SLUG, item, ("name", "description", "tags")),
             )

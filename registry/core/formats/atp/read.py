@@ -83,9 +83,7 @@ _POINTERS: Final = {
 def dialect(document: Document) -> str | None:
     """Return "" for an ATP document, None for any other. `@type` alone is not sufficient, because another project uses
     the same word."""
-    value = document.value
-    if not isinstance(value, dict):
-        return None
+    value = document.members
     if _names_context(value):
         return ""
     has_type = value.get("@type") == TYPE
@@ -95,8 +93,8 @@ def dialect(document: Document) -> str | None:
 def lax_dialect(document: Document) -> str | None:
     """Return LAX for a document with the shape of ATP but without its context or type, None for any other. The caller
     tries `dialect` first: this test does not look for the context."""
-    value = document.value
-    if not isinstance(value, dict) or "skills" in value:
+    value = document.members
+    if "skills" in value:
         return None
     return LAX if any(_has_keys(entry, "endpoint", "method") for entry in list_of(value, "capabilities")) else None
 
@@ -115,7 +113,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if document.url.startswith("http://"):
         notes.add(rules.HTTP, "", document.url)
         return Service()
-    body = document.value if isinstance(document.value, dict) else {}
+    body = document.members
     check_served(document, notes)
     _check_top(body, dialect, document, notes)
     check(body, document, notes)

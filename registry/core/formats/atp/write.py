@@ -32,6 +32,7 @@ from registry.core.format_support.writing.task import (
     unique,
     with_native,
 )
+from registry.core.formats.atp.checks import POLICIES
 from registry.core.formats.atp.read import SLUG
 from registry.core.model.services import (
     AuthScheme,
@@ -45,8 +46,6 @@ from registry.core.model.services import (
 
 _CACHING = re.compile(r"(allow|deny)(?:, (\d{1,12}) s)?")
 _RULES: Final = ("minimum", "maximum")
-_POLICY_VALUES: Final = ("allow", "deny", "conditional")
-_ATTRIBUTIONS: Final = ("required", "preferred", "none")
 _KEY_LOCATIONS: Final = ("header", "query", "cookie")
 _FLOWS: Final = ("authorizationCode", "clientCredentials")
 
@@ -153,10 +152,10 @@ def _write_policies(service: Service) -> dict[str, Any]:
     policies = service.policies
     caching = _CACHING.fullmatch(policies.caching or "")
     entry: dict[str, Any] = {
-        "training": policies.training if policies.training in _POLICY_VALUES else None,
-        "inference": policies.inference if policies.inference in _POLICY_VALUES else None,
+        "training": policies.training if policies.training in POLICIES["training"].words else None,
+        "inference": policies.inference if policies.inference in POLICIES["inference"].words else None,
         "caching": None if caching is None else {"allowed": caching[1] == "allow"},
-        "attribution": policies.attribution if policies.attribution in _ATTRIBUTIONS else None,
+        "attribution": policies.attribution if policies.attribution in POLICIES["attribution"].words else None,
         "termsUrl": policies.terms_url,
         "privacyUrl": policies.privacy_url,
     }

@@ -96,11 +96,11 @@ _POINTERS: Final = {
 def weak_dialect(document: Document) -> str | None:
     """Return the dialect, or None for a document that is not AWAS. No member identifies AWAS, so this is a weak test:
     it counts at the format's own paths, after all strong tests."""
-    return dialect_of(document.value) if isinstance(document.value, dict) else None
+    return dialect_of(document.members)
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    body = document.value if isinstance(document.value, dict) else {}
+    body = document.members
     if dialect == BRIDGE:
         return bridge.read(body, document, notes)
     check_served(document, notes)

@@ -90,8 +90,8 @@ _FOLLOWED: Final = (
 
 def dialect(document: Document) -> str | None:
     """Return the declared MAJOR.MINOR, "other" for any other version, None for a document that is not AWP."""
-    value = document.value
-    if not isinstance(value, dict) or "awp_version" not in value:
+    value = document.members
+    if "awp_version" not in value:
         return None
     if not ("actions" in value or "intent" in value) or "workstate_id" in value or "modules" in value:
         return None
@@ -101,12 +101,12 @@ def dialect(document: Document) -> str | None:
 
 def legacy_dialect(document: Document) -> str | None:
     """Return LEGACY for a document in the format from before version 0.1, None for any other."""
-    protocol = document.value.get("protocol") if isinstance(document.value, dict) else None
+    protocol = document.members.get("protocol")
     return LEGACY if isinstance(protocol, str) and protocol.startswith("awp/") else None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    body = document.value if isinstance(document.value, dict) else {}
+    body = document.members
     if dialect == LEGACY:
         notes.add(rules.LEGACY, "/protocol", body.get("protocol"))
         holder, actions_pointer, key = map_of(body, "capabilities"), "/capabilities/actions", "name"

@@ -70,9 +70,7 @@ _POINTERS: Final = {
 
 def dialect(document: Document) -> str | None:
     """Return VERSION, "other" for any other declared version, None for a document that is not WoA."""
-    value = document.value
-    if not isinstance(value, dict):
-        return None
+    value = document.members
     if "woa_version" in value:
         return VERSION if str(value["woa_version"]) == VERSION else "other"
     agents = [agent for agent in list_of(value, "agents") if isinstance(agent, dict)]
@@ -81,7 +79,7 @@ def dialect(document: Document) -> str | None:
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    body = document.value if isinstance(document.value, dict) else {}
+    body = document.members
     _check_version(body, notes)
     _check_served(document, notes)
     usable_transports = dict(transports(body, document, notes))

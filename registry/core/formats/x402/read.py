@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from registry.core.format_support import common_rules
-from registry.core.format_support.endpoints import link, origin_of
+from registry.core.format_support.endpoints import first_link, link, origin_of
 from registry.core.format_support.loose import (
     contacts_of,
     homepage_of,
@@ -112,7 +112,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         description=text_of(value, "description"),
         provider=_read_provider(value, document),
         homepage=homepage_of(value, document.url),
-        docs_url=next((url for key in ("docs", "documentation") if (url := link(value.get(key), document.url))), None),
+        docs_url=first_link(value, ("docs", "documentation"), document.url),
         repository=repository_of(value, document.url),
         license=license_of(value),
         tags=texts_of(value, "tags"),
@@ -160,7 +160,7 @@ def _read_protocols(value: Object, dialect: str, is_payable: bool, document: Doc
 
 def _read_capabilities(value: Object, dialect: str, document: Document, notes: Notes) -> Iterator[Capability]:
     """Yield the resources, each address, method and description once; later entries complete earlier ones."""
-    base = next((url for key in _BASES if (url := link(value.get(key), document.url))), origin_of(document.url))
+    base = first_link(value, _BASES, document.url) or origin_of(document.url)
     used_names: set[str] = set()
     offers = _read_offers(value, dialect, base, document, notes)
     for offer in offers[:MAX_CAPABILITIES]:
