@@ -24,10 +24,8 @@ from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.store.claims import ClaimRecord
 from registry.store.engine import StoreUnavailable
-from registry.store.feed import BEGINNING as BEGINNING  # interfaces name it
-from registry.store.feed import SEQUENCED_AT_ONCE, Ends, Stretch
+from registry.store.feed import SEQUENCED_AT_ONCE, Ends, FeedState, Stretch
 from registry.store.feed import FeedRow as FeedRow  # interfaces name it
-from registry.store.feed import FeedState as FeedState  # interfaces name it
 from registry.store.feed import Place as Place  # interfaces name it
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store

@@ -21,7 +21,7 @@ from registry.core.access.tokens import Token
 from registry.core.model.reports import ANSWER_CHARS, Code, ReportState
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
-from registry.store.reports import FilingRecord as FilingRecord  # interfaces name it
+from registry.store.reports import FilingRecord
 from registry.store.reports import ReportRecord as ReportRecord  # interfaces name it
 from registry.store.unit_of_work import Store
 from registry.store.values import clean, ordered_id

@@ -37,9 +37,7 @@ from registry.core.webhooks import (
 from registry.store.claims import ClaimRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 from registry.store.values import ordered_id
-from registry.store.webhooks import DeliveryRecord as DeliveryRecord  # interfaces name it
-from registry.store.webhooks import PendingMessage
-from registry.store.webhooks import WebhookCounts as WebhookCounts  # interfaces name it
+from registry.store.webhooks import DeliveryRecord, PendingMessage, WebhookCounts
 from registry.store.webhooks import WebhookRecord as WebhookRecord  # interfaces name it
 
 DELIVER: Final = "webhooks"

@@ -28,7 +28,7 @@ LATER = NOW + HOUR / 60
 
 
 async def queue(store: Store, client: str, *hosts: str, at: datetime = NOW, wish: Wish = "out") -> None:
-    """Store open requests of a client, without the checks of `ask`."""
+    """Store open requests of a client, without the checks of `request`."""
     async with store.begin() as uow:
         for host in hosts:
             await uow.opt_out_requests.add(OptOutRequestRecord(host, host, wish, at), client=client)

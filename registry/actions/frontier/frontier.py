@@ -9,7 +9,7 @@ import secrets
 from collections import Counter
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
@@ -17,7 +17,7 @@ from uuid import UUID
 
 from registry.actions import Clock
 from registry.actions.frontier.lease import apply_opt_out, recover
-from registry.actions.frontier.recheck import FORGOTTEN_AFTER, Recheck, recheck_in
+from registry.actions.frontier.recheck import Recheck, recheck_in
 from registry.actions.frontier.submit import (
     ABANDONED_AFTER,
     ACCEPTED,
@@ -55,14 +55,16 @@ MAX_HOSTS_NAMED: Final = 10
 """Never-visited hosts of one domain that its own documents may queue, and that documents of others may: a site that
 names thousands gets ten at a time."""
 
-_OPTED_OUT: Final = "the site opted out"
-_REFUSED_AS: Final = {"opted_out": _OPTED_OUT, "blocked": "an operator of this registry blocked it"}
+_REFUSED_AS: Final = {"opted_out": "the site opted out", "blocked": "an operator of this registry blocked it"}
 
 KEPT: Final = 100
 """Refusals per code that a report keeps; it counts them all."""
 
 ROWS_AT_ONCE: Final = 1_000
 MAX_FOLDS: Final = 100
+
+FORGOTTEN_AFTER: Final = timedelta(days=2)
+"""How long a host must be due before its domain is made due as well: longer than any delay put on a domain."""
 
 
 @dataclass(slots=True)
@@ -343,7 +345,7 @@ class FrontierActions:
         """Run all steps once. Safe to repeat. Raise StoreUnavailable."""
         now = self._clock()
         hidden = await self._apply_restored_opt_outs(now)
-        folded = await self._fold(now)
+        folded = await self._fold()
         async with self._store.begin() as uow:
             recovered = await recover(uow, now=now)
         made_due = await self._make_overdue_due(now)
@@ -365,7 +367,7 @@ class FrontierActions:
                     await uow.domains.lock([domain])
                     hidden += await apply_opt_out(uow, domain, host, now=now)
 
-    async def _fold(self, now: datetime) -> int:
+    async def _fold(self) -> int:
         hosts = 0
         for _ in range(MAX_FOLDS):
             report = await self.fold_candidates()

@@ -1,7 +1,6 @@
 """Leases: acquire domains to visit, release them, and recover them when their worker has died.
 
-Also counts the day's requests per address block over all processes, and applies opt-outs to stored rows: services are
-hidden, hosts unscheduled, and the texts of events redacted.
+Also applies opt-outs to stored rows: services are hidden, hosts unscheduled, and the texts of events redacted.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,10 +1,7 @@
-"""Visits on request of known hosts, and upkeep of the queue.
+"""Visits on request of known hosts.
 
 Anyone may request a visit within small budgets; the owner of a host gets one at once. It is queued like a submission
 and charged to the site's daily budgets like any visit, so no request can exceed these, not even the owner's.
-
-Upkeep covers candidates, orphaned leases, overdue hosts and opt-outs newer than a restored backup. It is a job for
-registries with scheduled crawls; workers do the first two every few seconds.
 """
 
 from dataclasses import dataclass, replace
@@ -70,7 +67,7 @@ async def recheck_in(
     by_owner: bool = False,
     whole_plan: bool = True,
 ) -> Recheck:
-    """Do what `recheck` does, in the caller's transaction."""
+    """Queue a visit in the caller's transaction; return what was decided."""
     await refuse_in_mirror(uow, host)
     limits = (await uow.holds.limits([domain]))[domain]
     if not limits.may_be_visited(host):  # guard: opt-out-recheck
@@ -130,7 +127,3 @@ async def _refusal(
         if counted.since is not None and counted.number >= bound:  # guard: recheck-budgets
             return ("client_budget" if state == "client_budget" else "domain_budget"), counted.since + REMEMBERED
     return None
-
-
-FORGOTTEN_AFTER: Final = timedelta(days=2)
-"""How long a host must be due before its domain is made due as well: longer than any delay put on a domain."""

@@ -33,7 +33,7 @@ from registry.store.engine import StoreUnavailable
 from registry.store.jobs import LAST_RUNS
 from registry.store.pruning import MAX_ROWS, OF_DOMAINS
 from registry.store.reference import ReferenceRecord
-from registry.store.rehoming import Key as HostKey
+from registry.store.repository import Key as HostKey
 from registry.store.unit_of_work import Store, UnitOfWork
 
 _log = logging.getLogger(__name__)

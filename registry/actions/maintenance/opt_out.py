@@ -1,7 +1,7 @@
 """Opt-outs and their end, declared by the site itself. Anyone may request a check; only the site can declare it.
 
-After a request (`ask`), a worker claims it (`claim`), checks the site (`core/names/opt_out.py`) and reports the result
-(`settle`). Clients take turns, so the requests of one do not delay those of another. An opt-out deletes what is stored;
+A client makes a request, a worker claims it, checks the site (`core/names/opt_out.py`) and settles the request with the
+result. Clients take turns, so the requests of one do not delay those of another. An opt-out deletes what is stored;
 it ends on request if the site no longer declares it in robots.txt, file or TXT record. An operator's opt-out is ended
 by operators only. `replay` applies a file of opt-outs to an older database.
 """
@@ -22,8 +22,7 @@ from registry.core.names.domains import canonical_host, host_syntax, registrable
 from registry.core.names.opt_out import covered_host, is_covered
 from registry.core.scheduling.policy import DueReason
 from registry.store.candidates import REPORTED
-from registry.store.opt_out_file import OptOutFile
-from registry.store.opt_out_file import OptOutLine as OptOutLine  # wiring names it
+from registry.store.opt_out_file import OptOutFile, OptOutLine
 from registry.store.opt_out_file import encoded as encoded  # the command line prints lines
 from registry.store.records import ChangeRecord, HostRecord, OptOutRecord
 from registry.store.records import OptOutRequestRecord as OptOutRequestRecord  # interfaces name it

@@ -25,11 +25,11 @@ from registry.store.engine import Unstorable
 from registry.store.mirroring import ORIGIN, ORIGIN_BLOCK, MirroredRecord
 from registry.store.mirroring import MirrorRecord as MirrorRecord  # interfaces name it
 from registry.store.records import OptOutRecord
+from registry.store.repository import Key
 from registry.store.unit_of_work import Store, UnitOfWork
 
 DROPPED_AT_ONCE: Final = 500
 
-Key = tuple[str, str]
 
 _log = logging.getLogger(__name__)
 

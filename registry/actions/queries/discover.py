@@ -19,6 +19,7 @@ import orjson
 from registry.actions.indexing import SearchIndex
 from registry.actions.queries.entries import (
     ARTIFACTS,
+    CountedValues,
     Entry,
     EntryCounts,
     EntryQueries,
@@ -329,7 +330,7 @@ class SearchActions(SearchIndex):
         if not slugs:
             return EntryPage((), None)
         cursor, shown = _read_search_token(token) if token else (None, None)
-        page = await self.discover(_query(text, limit, filters, slugs), cursor)
+        page = await self._discover(_query(text, limit, filters, slugs), cursor, ())
         parts = await self._store.entry_reads.parts([(hit.card.domain, hit.card.host) for hit in page.hits])
         entries: list[MatchedEntry] = []
         for hit in page.hits:
@@ -348,6 +349,8 @@ class SearchActions(SearchIndex):
         `facets`: name of a facet -> maximum number of values. Raise SearchUnavailable, StoreUnavailable.
         """
         slugs = artifact_formats(filters.formats or ARTIFACTS)
+        if not slugs:
+            return EntryCounts({facet: CountedValues({}, 0) for facet in facets})
         answer = await ranked(self.backend, _query(text, 0, filters, slugs), self.embedder)
         keys = [(registrable_domain(host), host) for host in answer.ranking.hosts[:MAX_DEPTH]]
         return await EntryQueries(self._store).entry_counts(filters, facets, keys)
@@ -458,10 +461,8 @@ class SearchActions(SearchIndex):
         If that query fails, the answer does not.
         """
         filters = query.filters
-        unfiltered, without_filters = (
-            Filters(include_unverified=filters.include_unverified, unique=filters.unique),
-            False,
-        )
+        unfiltered = Filters(include_unverified=filters.include_unverified, unique=filters.unique)
+        without_filters = False
         if filters != unfiltered:
             with suppress(SearchUnavailable):
                 without_filters = (

@@ -19,8 +19,9 @@ from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.listing import Filters, StaleCursor
 from registry.core.names.air import AirName
 from registry.core.names.domains import registrable_domain
-from registry.store.cards import Card, Key
+from registry.store.cards import Card
 from registry.store.entries import EntryOrder, EntryParts, ListConditions
+from registry.store.repository import Key
 from registry.store.unit_of_work import Store
 
 __all__ = [

@@ -37,7 +37,7 @@ from registry.core.visiting.probes import Step
 from registry.core.visiting.shares import SKIPPED_TEXTS
 from registry.core.visiting.visits import FinishedDomain, HostJob, Visit
 from registry.store.cards import Card
-from registry.store.catalogue import SLOW_MS, HealthReport, ServiceView, Sort, StoredService
+from registry.store.catalogue import HealthReport, ServiceView, Sort, StoredService
 from registry.store.records import (
     CapabilityDates,
     DocumentRecord,
@@ -47,7 +47,7 @@ from registry.store.records import (
     ServiceRecord,
     VisitRecord,
 )
-from registry.store.submission_lists import HostState as HostState  # interfaces name it
+from registry.store.submission_lists import HostState
 from registry.store.unit_of_work import Store, UnitOfWork
 
 LOG_READ: Final = 20
@@ -134,8 +134,8 @@ _PLANNED: Final = frozenset({Purpose.MANIFEST.value, Purpose.POINTER.value})
 
 
 __all__ = [
-    "SLOW_MS", "CapabilityDates", "CapabilityView", "Card", "Explanation", "HealthReport", "HostRecord",
-    "HostReport", "HostState", "QueryActions", "QueueState", "RegistryOverview", "ServicePage", "ServiceView",
+    "CapabilityDates", "CapabilityView", "Card", "Explanation", "HealthReport", "HostRecord",
+    "HostReport", "QueryActions", "QueueState", "RegistryOverview", "ServicePage", "ServiceView",
     "Sort", "StoredService", "SubmittedHostStatus", "UnprobedPaths", "VisitRecord", "alias_reason",
     "capability_view", "queue_state", "reasons_after", "reasons_of", "why_next", "why_not_visited",
 ]  # fmt: skip

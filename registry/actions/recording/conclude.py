@@ -56,8 +56,7 @@ from registry.store.records import (
 from registry.store.records import DocumentRecord as DocumentRecord  # interfaces name it
 from registry.store.records import HostRecord as HostRecord  # interfaces name it
 from registry.store.records import ServiceRecord as ServiceRecord  # interfaces name it
-
-Key = tuple[str, str]
+from registry.store.repository import Key
 
 FAILING_TIMES: Final = 3
 FAILING_AFTER: Final = timedelta(days=3)

@@ -1,8 +1,7 @@
 """Records finished visits: documents, history, the merged service, its score, changes and the next visit.
 
 One transaction per batch: lock the domains that the lease still owns, drop those it lost, write everything, release the
-domains. A batch that fails is retried in halves, so one bad domain does not lose the others. Also adds events for
-services that became stale, which happens by time alone, without a visit.
+domains. A batch that fails is retried in halves, so one bad domain does not lose the others.
 """
 
 import asyncio
@@ -249,7 +248,7 @@ class CrawlActions:
     async def spend(self, requests: Mapping[str, int], blocks: Collection[str]) -> dict[str, int]:
         """Add `requests`, by block, to today's counts (UTC); return today's counts of these blocks and of `blocks`.
 
-        Uses a separate transaction, so `record` never waits for it. Raise StoreUnavailable: nothing was counted, or
+        Uses a separate transaction, so recording never waits for it. Raise StoreUnavailable: nothing was counted, or
         only the answer was lost and a retry counts twice.
         """
         day = self._clock().astimezone(UTC).date()

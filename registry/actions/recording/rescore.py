@@ -4,7 +4,6 @@ Domains are locked meanwhile, so that a visit recorded at the same time is neith
 """
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -32,14 +31,11 @@ from registry.core.merging.speaking import Known
 from registry.core.model.listing import TrustLevel
 from registry.core.scoring.rubric import VERSION
 from registry.store.records import ChangeRecord, DocumentRecord, ServiceRecord
+from registry.store.repository import Key
 from registry.store.unit_of_work import UnitOfWork
 
 BATCH: Final = 20
 """Hosts per transaction: all their bodies are in memory at once, at most 4 MiB each."""
-
-_log = logging.getLogger(__name__)
-
-Key = tuple[str, str]
 
 
 async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> int:
