@@ -32,7 +32,7 @@ from registry.edge.problems import (
     invalid_cursor,
 )
 from registry.edge.requests import key_of, registry_of
-from registry.edge.responses import REVALIDATE, data_response, timestamp
+from registry.edge.responses import NOT_STORED, REVALIDATE, data_response, timestamp
 from registry.edge.routing import strict_router
 
 Kind = Literal["block", "quarantine"]
@@ -40,10 +40,7 @@ KINDS: Final[Mapping[str, HoldKind]] = MappingProxyType({"block": "blocked", "qu
 _SHOWN: Final[Mapping[HoldKind, Kind]] = MappingProxyType({"blocked": "block", "quarantined": "quarantine"})
 
 MOST: Final = 100
-REASON_CHARS: Final = 500
 CURSOR_CHARS: Final = 600
-
-NOT_STORED: Final = "no-store"
 
 Limit = Annotated[int, *parsers.limited(MOST, least=1), Query(description="Rows to return.", examples=[20])]
 Cursor = Annotated[str | None, Query(max_length=CURSOR_CHARS, description="The `cursor` of the page before.")]
@@ -165,7 +162,8 @@ async def unblock(
         str, *parsers.one_of(*KINDS), Query(description="Which of the two ends.", examples=["block"])
     ] = "block",
     reason: Annotated[
-        str, Query(max_length=REASON_CHARS, description="Shown to everybody.", examples=["It was a mistake."])
+        str,
+        Query(max_length=schemas.BLOCK_REASON_CHARS, description="Shown to everybody.", examples=["It was a mistake."]),
     ] = "",
 ) -> Response:
     key = await key_of(request, "blocks")

@@ -37,11 +37,9 @@ from registry.edge.problems import (
     Problem,
 )
 from registry.edge.requests import base_url, bearer, client_of, registry_of, unauthorized
-from registry.edge.responses import data_response, secret_response, service_url, timestamp
+from registry.edge.responses import NOT_STORED, data_response, secret_response, service_url, timestamp
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
-
-NOT_STORED: Final = "no-store"
 
 _SAYS: Final = {
     None: "Not checked yet.",
@@ -55,7 +53,7 @@ router = strict_router(tags=["owners"])
 ClaimPath = Annotated[str, Path(max_length=40, description="The id of the claim.", examples=["0123456789abcdef"])]
 
 
-def too_many(refusal: TooMany) -> Problem:
+def _too_many(refusal: TooMany) -> Problem:
     headers = {"Retry-After": str(max(1, round(refusal.retry_after.total_seconds())))}
     return Problem(RATE_LIMITED, str(refusal), headers=headers, limit="ownership")
 
@@ -77,14 +75,14 @@ async def claim(request: Request) -> Response:
     name = bounded_name(body["domain"])
     try:
         claimed, token = await registry_of(request).claims.claim(
-            name.strip(), body["method"], body.get("scope", "host"), client=client_of(request)
+            name, body["method"], body.get("scope", "host"), client=client_of(request)
         )
     except InvalidName as refusal:
         raise Problem(INVALID_NAME, f"Not a host to claim: {refusal}.", code=refusal.code) from None
     except BadClaim as refusal:
         raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
     except TooMany as refusal:
-        raise too_many(refusal) from None
+        raise _too_many(refusal) from None
     data = _data(claimed, base_url(request))
     data["claim_token"] = token.text
     return secret_response(data, status=201, headers={"Location": data["url"]})
@@ -125,7 +123,7 @@ async def check(request: Request, id: ClaimPath, wait: Wait = None) -> Response:
     except BadClaim as refusal:
         raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
     except TooMany as refusal:
-        raise too_many(refusal) from None
+        raise _too_many(refusal) from None
     data = _data(claimed, base_url(request))
     if owner is not None:
         data["owner_token"] = owner.text
@@ -403,7 +401,7 @@ def _refusals() -> Iterator[None]:
     except OtherHost:
         raise Problem(FORBIDDEN, "This token belongs to another host.") from None
     except TooMany as refusal:
-        raise too_many(refusal) from None
+        raise _too_many(refusal) from None
     except ForeignReceiver as refusal:
         raise Problem(
             FORBIDDEN,

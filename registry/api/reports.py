@@ -13,7 +13,7 @@ from uuid import UUID
 from fastapi import Path, Query, Request, Response
 
 from registry.actions.reports import KIND, MOST_OF_CLIENT, MOST_OF_REPORT, BadCursor, FilingState, ReportRecord
-from registry.api.admin import NOT_STORED, Cursor, Limit
+from registry.api.admin import Cursor, Limit
 from registry.api.documents import describe_body, describe_read, describe_write
 from registry.api.params import ReportPath
 from registry.api.rows import project
@@ -42,7 +42,7 @@ from registry.edge.problems import (
     invalid_cursor,
 )
 from registry.edge.requests import base_url, client_of, key_of, registry_of
-from registry.edge.responses import NEVER_SHARED, data_response, secret_response, timestamp
+from registry.edge.responses import NEVER_SHARED, NOT_STORED, data_response, secret_response, timestamp
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 

@@ -15,7 +15,7 @@ from fastapi import Request, Response
 
 from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED
 from registry.actions.queries.inspect import HostReport, StoredService
-from registry.api.documents import describe_body, describe_write, example
+from registry.api.documents import describe_write, example
 from registry.api.params import Wait
 from registry.api.rows import trust
 from registry.api.schemas import submission as schemas
@@ -62,12 +62,16 @@ _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
 
 _POSTPONED: Final = "Queued; the visit is postponed, because a daily budget is spent. The status says which one."
 
-_BODY: Final = describe_body(schemas.DomainSubmission)
-_BODY["content"]["application/json"] = {
-    "schema": {key: value for key, value in schemas.SUBMISSION_SCHEMA.items() if key != "$defs"},
-    "examples": {
-        "domain": {"summary": "Have a host visited", "value": example_of(schemas.DomainSubmission)},
-        "manifest": {"summary": "Check a manifest", "value": example_of(schemas.ManifestSubmission)},
+_BODY: Final = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {key: value for key, value in schemas.SUBMISSION_SCHEMA.items() if key != "$defs"},
+            "examples": {
+                "domain": {"summary": "Have a host visited", "value": example_of(schemas.DomainSubmission)},
+                "manifest": {"summary": "Check a manifest", "value": example_of(schemas.ManifestSubmission)},
+            },
+        }
     },
 }
 

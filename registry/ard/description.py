@@ -112,6 +112,7 @@ class ExploreRequest(_ClosedModel):
 # --- answers
 
 
+@_CLOSED
 class About(TypedDict):
     name: str
     protocol: Literal["ARD"]

@@ -429,7 +429,7 @@ def schedule(
         run_async(scheduling.show_schedule(read_settings(data=data), console, as_json=as_json))
     elif once:
         output = errors if as_json else console
-        raise typer.Exit(run_async(scheduling.run_once(read_settings(data=data), names or (), output, as_json=as_json)))
+        run_and_exit(scheduling.run_once(read_settings(data=data), names or (), output, as_json=as_json))
     else:
         run_async(scheduling.run_schedule(read_settings(data=data)))
 

@@ -5,7 +5,6 @@ they are read at a fixed interval, independent of scrapes.
 """
 
 import contextlib
-import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,9 +29,9 @@ _BOUNDS: Final = (*(str(bound) for bound in SECONDS), "+Inf")
 
 @dataclass(slots=True)
 class _State:
-    """The last answer of the database. `read_at`: monotonic seconds; None: it did not answer the last time."""
+    """The last answer of the database. `is_up`: whether it answered the last time."""
 
-    read_at: float | None = None
+    is_up: bool = False
     index_lag: int = 0
     feed_lag: float = 0.0  # seconds
     services: dict[str, int] = field(default_factory=dict)
@@ -62,8 +61,8 @@ class ServingMetrics(Collector):
 
     def _registry(self) -> Iterator[Figure]:
         state = self.state
-        yield gauge("waypost_database_up", "Whether the last query of the database worked.", state.read_at is not None)
-        if state.read_at is None:
+        yield gauge("waypost_database_up", "Whether the last query of the database worked.", state.is_up)
+        if not state.is_up:
             return
         yield gauge("waypost_index_lag", "Services whose index entry is out of date.", state.index_lag)
         text = "How long the oldest committed event waits for its place in the change feed."
@@ -134,7 +133,7 @@ async def served(listen: tuple[str, int], waypost: Waypost, metrics: ServingMetr
                 health = await waypost.queries.health()
                 services = {"healthy": health.healthy, "degraded": health.degraded, "down": health.down}
             lag, feed_lag = await waypost.search.index_lag(), await _feed_lag(waypost)
-            metrics.state = _State(time.monotonic(), lag, feed_lag, services)
+            metrics.state = _State(True, lag, feed_lag, services)
         except NOT_READY:
             metrics.state = _State(services=services)
 

@@ -267,11 +267,16 @@ class RequestMiddleware:
             await self._app(scope, _limit_body(receive, spending, 0, sender), send)
             return
         sender.spending = spending
-        declared_length = _declared_length(headers)
-        self._refuse_cross_site(scope, headers)
         is_post = scope["method"] == "POST"
         is_submission = is_post and scope["path"] in self._rules.submissions
-        spending.take(self._submissions if is_submission else self._work)
+        limit = self._submissions if is_submission else self._work
+        try:
+            declared_length = _declared_length(headers)
+        except Problem:
+            spending.take(limit)
+            raise
+        self._refuse_cross_site(scope, headers)
+        spending.take(limit)
         with _closing_connection():
             spending.charge(of_bytes(declared_length))  # guard: declared-bytes
         receive = _limit_body(receive, spending, declared_length, sender)

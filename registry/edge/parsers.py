@@ -66,7 +66,7 @@ def any_of(*allowed: str) -> Parser:
         values = _listed(text)
         if not set(values) <= set(allowed):
             raise ValueError(f"must be one or more of {', '.join(allowed)}, separated by commas")
-        return tuple(value for value in allowed if value in values)
+        return tuple(sorted(values, key=allowed.index))
 
     schema = {"type": "array", "items": {"type": "string", "enum": list(allowed)}, "description": _LIST_RULE}
     return BeforeValidator(parse), WithJsonSchema(schema)

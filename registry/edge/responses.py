@@ -20,6 +20,7 @@ from starlette.types import Message, Scope, Send
 CACHED: Final = "public, max-age=60, stale-while-revalidate=300"
 REVALIDATE: Final = "no-cache"
 PAGE: Final = "public, max-age=3600"
+NOT_STORED: Final = "no-store"
 NEVER_KEPT: Final = "no-store, no-transform"
 """For answers that hold a secret. They are not compressed: the length of a compressed one could tell it (BREACH)."""
 

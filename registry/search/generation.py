@@ -413,7 +413,7 @@ class GenerationWriter:
 
     @property
     def changed(self) -> bool:
-        return len(self._pending) > 0
+        return bool(self._pending)
 
     def commit(self) -> None:
         """Write all files, then the document that names them, then delete the files of older commits."""

@@ -14,7 +14,6 @@ from registry.web.asking import ask
 from registry.web.rendering import pages_of
 
 MAX_BARS: Final = 15
-CHART_HEIGHT: Final = 120
 _UNITS: Final = ("B", "KiB", "MiB")
 
 

@@ -64,11 +64,6 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{number(count)} {one if count == 1 else many or one + 's'}"
 
 
-def instant(text: str | None) -> datetime | None:
-    """Return the time in an answer of the API as text."""
-    return None if text is None else datetime.fromisoformat(text)
-
-
 def day(text: str) -> str:
     """Return the day and the minute in UTC, as `26 Nov 2026, 08:15 UTC`."""
     at = datetime.fromisoformat(text)

@@ -28,10 +28,13 @@ NextCursor = Annotated[str | None, about("Of the next page; null: this is the la
 Reason = Annotated[str, about("Shown to everybody.", "It copies another site.")]
 
 
+BLOCK_REASON_CHARS: Final = 500
+
+
 class BlockSubmission(Shape):
     domain: Annotated[HostName, about("A host name.", json_schema_extra={"maxLength": 300})]
     kind: NotRequired[Annotated[BlockKind, sample(json_schema_extra={"default": "block"})]]
-    reason: Annotated[Reason, sample(min_length=1, max_length=500)]
+    reason: Annotated[Reason, sample(min_length=1, max_length=BLOCK_REASON_CHARS)]
 
 
 class Block(Shape):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired, Required
 
+from registry.actions.dumps import MOST_HOSTS
 from registry.api.schemas.base import (
     EXAMPLE_HOST,
     EXAMPLE_TIME,
@@ -226,7 +227,7 @@ class DumpManifest(Shape):
 
 
 class RecordsQuestion(ClosedBody):
-    hosts: Annotated[list[str], sample([EXAMPLE_HOST], min_length=1, max_length=50)]
+    hosts: Annotated[list[str], sample([EXAMPLE_HOST], min_length=1, max_length=MOST_HOSTS)]
 
 
 class Records(Shape):

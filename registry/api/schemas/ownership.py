@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal, NotRequired, get_args
 
+from registry.actions.ownership.owning import NOTE_CHARS
 from registry.api.schemas.base import (
     EXAMPLE_HOST,
     HostName,
@@ -28,7 +29,7 @@ class ClaimSubmission(ClosedBody):
 
 
 class NoteSubmission(ClosedBody):
-    note: Annotated[str, about("Empty: none.", "Closed on Sundays.", max_length=500)]
+    note: Annotated[str, about("Empty: none.", "Closed on Sundays.", max_length=NOTE_CHARS)]
 
 
 class CanonicalSubmission(ClosedBody):

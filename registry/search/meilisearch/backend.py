@@ -192,8 +192,9 @@ class MeiliBackend:
         try:
             await asyncio.to_thread(self._check_version)
             build_id = uuid.uuid4().hex[:12]
-            make = partial(IndexBuild, self._admin, self._index, build_id, self._model, self._dims)
-            build = await asyncio.to_thread(make, self._forget_feeder)
+            build = await asyncio.to_thread(
+                IndexBuild, self._admin, self._index, build_id, self._model, self._dims, self._forget_feeder
+            )
             try:
                 yield ThreadedBuild(build)
             finally:
