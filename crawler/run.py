@@ -130,14 +130,18 @@ async def download(
     Return the answer, a 304 if the validators are still current, or a failure. `cap`: maximum decoded bytes. Raise
     guards.BadSetup.
     """
+    canonical = parse_https(url)
+    if canonical is None:
+        return _refused(url, "no https URL on port 443")
+    probe = Probe(canonical, Purpose.POINTER, "S5", "*/*", cap, None, etag, last_modified)
     async with Visitor(settings) as visitor:
         try:
-            canonical = parse_https(url)
-            if canonical is None:
-                raise ValueError("no https URL on port 443")
             canonical_host(host_of(canonical) or "", exempt=visitor.guard.connect_to.entries)
-        except ValueError as error:  # InvalidName is one
-            return FetchResult(url, url, datetime.now(UTC), failure=Outcome.REFUSED_ADDRESS, reason=str(error))
-        probe = Probe(canonical, Purpose.POINTER, "S5", "*/*", cap, None, etag, last_modified)
+        except InvalidName as error:
+            return _refused(url, str(error))
         async with visitor.session(datetime.now(UTC) + _ONE_DOWNLOAD) as session:
             return await session.fetch(probe)
+
+
+def _refused(url: str, reason: str) -> FetchResult:
+    return FetchResult(url, url, datetime.now(UTC), failure=Outcome.REFUSED_ADDRESS, reason=reason)

@@ -251,11 +251,14 @@ _LOGGER = logging.getLogger("scrapy")
 
 
 def _about_domain(level: int, message: str) -> Any:
-    """Return a method of the formatter for a request or an item. It returns None, which is not logged, below the log
-    level, because the message would be built for every domain."""
+    """Return a method of the formatter for a request or an item.
+
+    It returns None for a debug message below the log level, because the message would be built for every domain. Scrapy
+    expects no None for warnings and errors.
+    """
 
     def describe(self: LogFormatter, subject: Any, *_: Any) -> LogFormatterResult | None:
-        if not _LOGGER.isEnabledFor(level):
+        if level < logging.WARNING and not _LOGGER.isEnabledFor(level):
             return None
         domain = subject.url if isinstance(subject, Request) else getattr(subject, "domain", "?")
         return {"level": level, "msg": message, "args": {"domain": domain}}

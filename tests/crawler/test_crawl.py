@@ -23,7 +23,7 @@ from tests.crawler.support import NOTHING, Crawled, Web, settings, silent
 from tests.support.sites import Exchange, Reply, Site
 
 
-async def test_every_domain_is_recorded_once_and_the_counts_agree(crawled: Crawled, web: Web) -> None:
+async def test_every_domain_is_recorded_once_and_the_counts_agree(crawled: Crawled) -> None:
     leases, reports = Leases(*names(25)), list[CrawlCounts]()
     sites, counts = await crawled(leases, dict.fromkeys(names(25), NOTHING), lease_batch=10, progress=reports.append)
     assert sorted(finished.domain for finished in leases.recorded) == sorted(names(25))
@@ -47,7 +47,7 @@ async def test_two_crawls_may_follow_each_other_on_one_loop(web: Web) -> None:
     assert [finished.domain for finished in leases.recorded] == names(2)
 
 
-async def test_slow_domain_does_not_hold_up_the_rest_of_its_lease(crawled: Crawled, web: Web) -> None:
+async def test_slow_domain_does_not_hold_up_the_rest_of_its_lease(crawled: Crawled) -> None:
     others_are_recorded = asyncio.Event()
 
     async def waits_for_the_others(exchange: Exchange) -> None:
@@ -95,7 +95,7 @@ async def test_recorded_visits_are_freed_while_their_lease_still_runs(web: Web) 
     assert sorted(recorded) == names(6)
 
 
-async def test_domains_in_flight_are_bounded(crawled: Crawled, web: Web) -> None:
+async def test_domains_in_flight_are_bounded(crawled: Crawled) -> None:
     leases = Leases(*names(30))
     sites = dict.fromkeys(names(30), NOTHING)
     await crawled(leases, sites, hosts_in_flight=8, lease_batch=4)

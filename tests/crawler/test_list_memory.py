@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from crawler import mirror as follow
+from crawler import mirror as mirroring
 from crawler.seeds import ard, lines, mcp_registry, pages, sitemap, tables, waypost
 from crawler.seeds.online import ReadError
 from crawler.seeds.opened import opened
@@ -61,14 +61,14 @@ def bodies(member: str) -> Iterator[tuple[str, bytes]]:
 
 
 def read_feed(body: bytes) -> None:
-    follow._page(cut_list(body[: follow.FEED_BYTES], "events", max_entries=2_000))
+    mirroring._page(cut_list(body[: mirroring.FEED_BYTES], "events", max_entries=2_000))
 
 
 def read_records(body: bytes) -> None:
-    entries = iter(cut_list(body[: follow.RECORDS_BYTES], "records", max_entries=100))
+    entries = iter(cut_list(body[: mirroring.RECORDS_BYTES], "records", max_entries=100))
     is_over = False
     while not is_over:
-        batch, is_over = follow._next_batch(entries)
+        batch, is_over = mirroring._next_batch(entries)
         for raw in batch:
             with suppress(RefusedRecord):
                 received(raw)
@@ -91,7 +91,7 @@ def read_part(body: bytes) -> None:
             reading = lines_of(path, Part("p", "", path.stat().st_size, len(raw), 500_000, "", ""))
             is_over = False
             while not is_over:
-                batch, is_over = follow._next_batch(reading)
+                batch, is_over = mirroring._next_batch(reading)
                 for line in batch:
                     with suppress(RefusedRecord):
                         received(line)

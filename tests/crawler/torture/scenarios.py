@@ -162,6 +162,7 @@ _HTTP: Final[Mapping[str, tuple[Answer, Outcome, str]]] = {
     "gzip and more": (coded("gzip", ZIPPED + b"junk"), _M, "gzip_trailing_data"),
     "coding nobody knows": (coded("x" * 60, JSON), _E, "encoding:other"),
     "coding of control characters": (coded("g\tzip", JSON), _E, "encoding:other"),
+    "coding of markup": (coded('"<b>"', JSON), _E, "encoding:other"),
     # lengths and chunks
     "length too long": (sends(OK + b"Content-Length: 9999\r\n\r\n" + JSON, close=True), _U, "incomplete_body"),
     "length too short": (sends(OK + b"Content-Length: 9\r\n\r\n" + JSON, close=True), _M, "truncated"),
