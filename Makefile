@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-long check docs bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance screenshots
+.PHONY: help demo test test-fast test-long check docs bench bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance screenshots
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -64,6 +64,10 @@ check: .venv/.done       ## linters, types, import contracts
 
 docs: .venv/.done        ## write the generated pages anew
 	.venv/bin/python -m docs.generate
+
+bench: .venv/.done | $(UV) ## all benchmarks, compared with the best ratios so far (BENCH="documents page": parts of names; an hour)
+	$(UV) sync --frozen -q --group bench
+	.venv/bin/python -m benchmarks $(BENCH)
 
 bench-crawl: .venv/.done | $(UV) ## the crawler beside aiohttp, Scrapy and itself (BENCH="--list polite"; Linux, nginx)
 	$(UV) sync --frozen -q --group bench

@@ -119,7 +119,7 @@ class ConnectionTable:
 
     def deadline(self, seconds: float) -> float:
         """Return a random time, `seconds` from now or later by a factor of at most LATEST."""
-        return self.clock() + seconds * random.uniform(1, LATEST)  # noqa: S311  (no secret)
+        return self.clock() + seconds * random.uniform(1, LATEST)  # noqa: S311  (no secret)  # guard: deadlines-apart
 
     def admit(self, connection: "LimitedProtocol") -> bool:
         """Add a new connection. Return False when its client has too many, or when the table is full and none can be

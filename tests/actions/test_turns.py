@@ -53,11 +53,6 @@ async def test_ten_thousand_submissions_of_one_client_delay_another_by_one(store
     first = domains_of(await take(store, limit=4))
     assert {"honest.com", "other.com"} <= set(first)
     assert "flood-7777.com" in first + domains_of(await take(store, limit=2)), "it is somebody else's first turn too"
-    last = await rows(
-        store,
-        "SELECT domain FROM domains ORDER BY next_visit_at DESC LIMIT 1",
-    )
-    assert last != [("honest.com",)]
     waiting = "SELECT domain FROM domains WHERE lease_token IS NULL ORDER BY next_visit_at DESC LIMIT 1"
     assert await rows(store, waiting) == [("flood-10000.com",)]
 

@@ -137,6 +137,7 @@ async def changed(api: Api) -> tuple[datetime, datetime]:
 
 
 @ONLY
+@pytest.mark.asyncio(loop_scope="function")  # as its registry, which waits for its processes
 async def test_history_has_the_difference_of_two_versions(own_api: Api) -> None:
     await changed(own_api)
     versions = (await own_api.json(f"/api/services/{HOST}/history"))["data"]["versions"]
@@ -153,6 +154,7 @@ async def test_history_has_the_difference_of_two_versions(own_api: Api) -> None:
 
 
 @ONLY
+@pytest.mark.asyncio(loop_scope="function")  # as its registry, which waits for its processes
 async def test_a_huge_history_is_paged_without_gaps(own_api: Api) -> None:
     await changed(own_api)
     await execute(
@@ -193,6 +195,7 @@ async def test_bad_cursors_are_refused(api: Api, cursor: str) -> None:
 
 
 @ONLY
+@pytest.mark.asyncio(loop_scope="function")  # as its registry, which waits for its processes
 async def test_a_service_as_of_an_earlier_time(own_api: Api) -> None:
     first, second = await changed(own_api)
     before = (await own_api.json(f"/api/services/{HOST}", as_of=iso(second - DAY)))["data"]
@@ -258,6 +261,7 @@ async def test_the_record_has_fingerprints_dates_and_claims(api: Api) -> None:
 
 
 @ONLY
+@pytest.mark.asyncio(loop_scope="function")  # as its registry, which waits for its processes
 async def test_versions_that_are_too_large_are_not_compared(own_api: Api) -> None:
     await changed(own_api)
     await execute(own_api, "UPDATE document_history SET size = 3000000 WHERE host = %s", HOST)

@@ -329,6 +329,7 @@ BREAKS = "a\u2028b\u2029c\x85d\x0be\x0cf\rg\r\nh\x1ci\x1dj\x1ek"
 """Whatever some program ends a line at, other than a line feed (`str.splitlines`)."""
 
 
+@pytest.mark.asyncio(loop_scope="function")  # as its registry, which waits for its processes
 async def test_no_separator_of_a_site_breaks_a_line_of_an_answer(own_api: Api) -> None:
     host = "lines.example"
     manifest = adp_manifest(host, "send_parcel", native=BREAKS, terms_url=f"https://{host}/{BREAKS}")

@@ -5,7 +5,7 @@ from typing import Final
 from tests.guards.guard import NEVER, Edit, Guard
 
 _TESTS: Final = "tests/edge/test_connections.py::"
-_FOREVER: Final = r"self\.table\.clock\(\) \+ \w+|self\.waits_since \+ \w+"
+_FOREVER: Final = r"self\.table\.deadline\(\w+\)|self\.waits_since \+ \w+"
 
 GUARDS: Final = (
     Guard(
@@ -33,6 +33,12 @@ GUARDS: Final = (
             f"{_TESTS}test_a_connection_without_a_request_ends",
             f"{_TESTS}test_empty_lines_after_a_response_do_not_keep_a_connection",
         ),
+    ),
+    Guard(
+        "deadlines-apart",
+        "a flood of unfinished requests neither ends nor comes again at once",
+        Edit(r"random\.uniform\(1, LATEST\)", "LATEST"),
+        (f"{_TESTS}test_connections_that_were_opened_together_end_one_by_one",),
     ),
     Guard(
         "body-deadline",
