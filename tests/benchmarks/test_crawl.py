@@ -84,7 +84,7 @@ def test_memory_is_counted_per_host_beyond_the_first_flight() -> None:
     assert "One core is full at 500 hosts a second" in " ".join(Polite(options(list="polite")).remarks(runs))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_forty_hosts_from_end_to_end() -> None:
     """waypost finds every manifest of the farm, and sends no more requests than the others except for its finds."""
     try:

@@ -29,7 +29,7 @@ async def test_a_load_counts_every_response_and_reports_a_refusal() -> None:
             await load.closed_loop(port, [load.target("bad")], at_once=1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_small_run_of_the_engine_has_every_figure() -> None:
     sides = engine.measure(services=300, requests=30, rounds=1)
     assert list(sides) == [HERE, engine.WORDS]

@@ -2,27 +2,18 @@
 
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.hang import HANG_SECONDS
+from tests.support import forked
 
 pytestmark = pytest.mark.slow  # a process for each
 
 
 def waypost(folder: Path, *arguments: str, **environment: str) -> tuple[int, str]:
-    completed = subprocess.run(
-        [sys.executable, "-m", "registry.cli", *arguments],
-        env={**os.environ, "WAYPOST_DATA": str(folder), **environment},
-        capture_output=True,
-        text=True,
-        timeout=HANG_SECONDS,
-        check=False,
-    )
-    return completed.returncode, completed.stderr
+    completed = forked.waypost(arguments, {**os.environ, "WAYPOST_DATA": str(folder), **environment})
+    return completed.returncode, completed.stderr.decode()
 
 
 @pytest.mark.parametrize("arguments", [("search", "x"), ("migrate",), ("worker",)])

@@ -3,9 +3,8 @@
 import asyncio
 import json
 import re
-import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typer.testing import CliRunner
 
 from registry.cli import app
 from registry.core.formats import FORMATS
+from tests.support import forked
 from tests.support.builders import adp_detail, adp_manifest, awp_manifest
 from tests.support.running import DataFolder, new_data_folder
 from tests.support.shared import ROOT
@@ -184,17 +184,31 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 """Every command that prints something of a site, a list or a name."""
 
+ON_TERMINAL: tuple[tuple[str, ...], ...] = (
+    ("crawl", HOST, OTHER, "status.example"),
+    ("search", "send a parcel"),
+    ("inspect", HOST),
+    ("check", HOST, OTHER),
+)
+"""The commands that print most on a terminal."""
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("columns", [None, 160])
-async def test_no_command_prints_what_a_site_steers(tmp_path: Path, columns: int | None) -> None:
+@pytest.mark.parametrize(
+    ("columns", "commands"),
+    [(None, COMMANDS), (160, ON_TERMINAL), pytest.param(160, COMMANDS, marks=pytest.mark.long)],
+    ids=["pipe", "terminal", "terminal, all"],
+)
+async def test_no_command_prints_what_a_site_steers(
+    tmp_path: Path, columns: int | None, commands: Sequence[tuple[str, ...]]
+) -> None:
     """Through pipes every byte is checked; on a terminal all but the styles that commands write themselves."""
     (tmp_path / "list.txt").write_text(f"{HOST}\n{STEERING}\nhttps://{STEERING}/\nb\u202e.example\n")
     (tmp_path / "table.csv").write_text(f"domain,{STEERING}\n{STEERING},1\nb\u202e.example,2\n")
     (tmp_path / "servers.json").write_text(json.dumps(_mcp_list()))
     async with registry(tmp_path) as data_folder, data_folder.opened():  # which keeps the database running
         environment = data_folder.environment | {"PYTHONUTF8": "1", "COLUMNS": "80"}
-        for arguments in COMMANDS:
+        for arguments in commands:
             if columns is not None and {"--json", "--sarif"} & set(arguments):
                 continue  # the same bytes as through a pipe
             names = [str(tmp_path / name) if (tmp_path / name).is_file() else name for name in arguments]
@@ -207,10 +221,10 @@ async def test_no_command_prints_what_a_site_steers(tmp_path: Path, columns: int
 
 
 def _run(arguments: list[str], environment: dict[str, str], columns: int | None) -> tuple[int, tuple[bytes, ...]]:
-    command = [sys.executable, "-m", "registry.cli", *arguments]
     if columns is None:
-        completed = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
+        completed = forked.waypost(arguments, environment)
         return completed.returncode, (completed.stdout, completed.stderr)
+    command = [sys.executable, "-m", "registry.cli", *arguments]
     code, output = run_on_terminal(command, environment, columns=columns)
     assert MARK.encode() not in output, (arguments, output)
     return code, (STYLES.sub(b"", output),)

@@ -207,6 +207,7 @@ async def assert_api_responses(client: httpx2.AsyncClient, host: str, is_listed:
             assert body["type"] == "/api/problems/no-detail", (host, name)
 
 
+@pytest.mark.long
 async def test_check_shows_hostile_content_safely(tmp_path: Path, database_url: str) -> None:
     async with Sites(SITES) as web, asyncio.timeout(HANG_SECONDS):
         with new_data_folder(tmp_path / "data", web, web.write_authority(tmp_path), database_url) as data_folder:

@@ -130,6 +130,7 @@ async def test_serve_replaces_a_killed_worker_and_nothing_is_lost(tmp_path: Path
         await assert_complete(data_folder, web)
 
 
+@pytest.mark.long
 async def test_a_killed_database_is_restarted_while_the_api_and_the_worker_run(tmp_path: Path) -> None:
     """Meanwhile the API responds 503 and recovers without a restart; the worker crawls on."""
     rng = random.Random(3)
@@ -163,7 +164,7 @@ async def poll_services(client: httpx2.AsyncClient, responses: list[httpx2.Respo
         await asyncio.sleep(pause(time.monotonic() - began, 0.02))
 
 
-@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("everything", [pytest.param(False, marks=pytest.mark.long), True])
 async def test_a_server_starts_again_after_it_was_killed(tmp_path: Path, everything: bool) -> None:
     """Killed alone, its worker and its database stop by themselves; all killed at once, nothing is lost either."""
     async with at_work(tmp_path) as (web, data_folder):

@@ -197,6 +197,7 @@ async def test_a_flood_of_names_that_exist_leaves_half_of_the_budget(open_regist
         assert reasons == [("new_hosts_budget",)]
 
 
+@pytest.mark.long
 async def test_a_flood_of_submissions_is_no_flood_of_dns_queries(open_registry: Any, resolved: list[str]) -> None:
     async with open_registry({"other.com": NOTHING}, resolve="system") as registry:
         await registry.flood([f"nope{number}.{DOMAIN}" for number in range(150)], addresses(50))

@@ -16,6 +16,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.api.sites import PIGEON
 from tests.mcp.serving import ERAS, called, connected, refused, served
+from tests.support import forked
 from tests.support.api import Api
 from tests.support.hang import HANG_SECONDS
 from tests.support.shared import ROOT
@@ -37,8 +38,8 @@ async def local(own_api: Api, tmp_path: Path) -> dict[str, str]:
         "WAYPOST_DATA": str(tmp_path / "local"),
         "WAYPOST_PUBLIC_URL": "https://r.example",
     }
-    command = [sys.executable, "-m", "registry.cli", "reindex"]
-    await asyncio.to_thread(subprocess.run, command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    done = await asyncio.to_thread(forked.waypost, ["reindex"], environment)
+    assert done.returncode == 0, done.stderr
     return environment
 
 
