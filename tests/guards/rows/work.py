@@ -15,10 +15,7 @@ GUARDS: Final = (
         "listed-repeats",
         "repeats in list parameters are removed",
         Edit(r"dict\.fromkeys\(([^)]*\))\)", r"\1"),
-        (
-            f"{_PARAMETERS}test_a_facet_that_is_named_twice_is_counted_once",
-            f"{_PARAMETERS}test_a_cursor_holds_for_the_same_filters_in_another_order",
-        ),
+        (f"{_PARAMETERS}test_a_cursor_holds_for_the_same_filters_in_another_order",),
     ),
     # what a client may cause
     Guard(
