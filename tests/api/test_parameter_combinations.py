@@ -15,7 +15,7 @@ from tests.api.sites import AWKWARD_NAME, BIKES, PIGEON
 from tests.api.test_openapi import is_stream, operations
 from tests.support.api import Api
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 PATH_VALUES: Final = {"domain": PIGEON, "name": "create_parcel", "format": "awp", "slug": "not-found"}
 TEXTS: Final = ("parcel", "send a parcel", "a parcle bicycle", "mail", "%", " x ", "\u202e0", AWKWARD_NAME, "x" * 400)

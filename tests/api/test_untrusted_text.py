@@ -33,7 +33,7 @@ from tests.support import database
 from tests.support.api import Api, make_client
 from tests.support.builders import Page, adp_detail, adp_manifest, crawl, on
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 BROKEN, NOT_LISTED, POISONED = "broken.example", "unlisted.example", "knitters.example"
 OVERRIDE, HIDDEN = "injection.override", "injection.hidden_text"

@@ -24,6 +24,8 @@ from tests.support.api import Api, make_client
 from tests.support.builders import adp_manifest
 from tests.support.shapes import assert_shape
 
+pytestmark = pytest.mark.slow
+
 LARGE = json.dumps(
     adp_manifest("paste.pigeonpost.dev", *(f"do_{number}" for number in range(MAX_INLINE_DOCUMENT // 50)))
 ).encode()

@@ -13,6 +13,8 @@ from tests.mcp.serving import OUTPUTS, called, connected, served
 from tests.support.api import Api
 from tests.support.builders import ADP, Page, adp_detail, adp_manifest, crawl
 
+pytestmark = pytest.mark.slow
+
 GIANTS = {f"giant{number}.example": number for number in range(6)}
 """Hosts of services with hundreds of capabilities and long texts, each in other characters."""
 

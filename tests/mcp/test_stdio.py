@@ -21,6 +21,8 @@ from tests.support.api import Api
 from tests.support.hang import HANG_SECONDS
 from tests.support.shared import ROOT
 
+pytestmark = pytest.mark.slow
+
 COMMAND: Final = ("-m", "registry.cli", "mcp")
 HELLO: Final = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",

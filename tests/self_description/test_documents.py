@@ -30,6 +30,8 @@ from registry.self_description.service import McpServer, own_service
 from registry.settings import Settings
 from tests.support.web import Page, Web, visit
 
+pytestmark = pytest.mark.slow
+
 HOST = "registry.example"
 BASE = f"https://{HOST}"
 MCP = McpServer("/mcp", ("2025-11-25", "2026-07-28"))

@@ -18,6 +18,8 @@ from registry.wiring.compute_process import packed
 from tests.support import jobs
 from tests.support.hang import HANG_SECONDS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def pool() -> AsyncIterator[ComputePool]:
