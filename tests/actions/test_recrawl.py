@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from registry.actions.frontier.recheck import FORGOTTEN_AFTER
+from registry.actions.frontier.frontier import FORGOTTEN_AFTER
 from registry.store.holder import hold_leases
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.unit_of_work import Store
