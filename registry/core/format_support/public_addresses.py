@@ -49,6 +49,12 @@ _MAX_NAMED: Final = 1_000  # addresses of one document that are located; a longe
 _AUTHORITY = re.compile(rb"//([^/\s\"'`?#<>()\\|,;]+)")
 _ODD = re.compile(rb"(?:https?|wss?|ftp):(?!//[^/\\])|//[^/\s\"'?#<>]*\\|/\\|did:web:[^\s\"'/]*[@%]")
 """How addresses begin that parsers read differently; JSON writes a backslash and a tab with backslashes, too."""
+_MAY_BE_ODD: Final = (
+    re.compile(rb":(?<=[ps]:)(?!//[^/\\])"),
+    re.compile(rb"/[^/\s\"'?#<>]*\\"),
+    re.compile(rb"did:web:"),
+)
+"""One of these matches whatever _ODD does. Each begins with a literal, and so is found several times as fast."""
 
 _SIGNS: Final = (b"localhost", b".internal", b'"10.', b'"127.', b'"169.254.', b'"192.168.')
 """Beginnings and ends of most addresses that are not URLs."""
@@ -109,10 +115,14 @@ def _may_name_private(raw: bytes, gate: "_Gate") -> bool:
     """Return whether a document has to be walked: one scan of its bytes decides for nearly all documents. Addresses
     that the scan cannot see (escapes, hidden characters) are removed after the merge."""
     text = raw.lower().replace(b"\\/", b"/")
-    if any(sign in text for sign in _SIGNS) or _ODD.search(text):
+    if any(sign in text for sign in _SIGNS) or _is_odd(text):
         return True
     hosts = {*_AUTHORITY.findall(text)} - {gate.host.encode()}
     return any(gate.inside(f"https://{host.decode('utf-8', 'replace')}") for host in hosts)
+
+
+def _is_odd(text: bytes) -> bool:
+    return any(part.search(text) for part in _MAY_BE_ODD) and _ODD.search(text) is not None
 
 
 class _Gate:
