@@ -68,6 +68,7 @@ def measured(wanted: Iterable[Figure], run: Callable[[str], str]) -> Mapping[str
 def _run(command: str) -> str:
     print(f"python -m {command}", file=sys.stderr)
     done = subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    sys.stderr.buffer.write(done.stdout)
     return done.stdout.decode()
 
 
