@@ -61,22 +61,25 @@ Turns = dict[str, dict[str, list[dict[str, float]]]]  # side -> kind of visit ->
 
 def _measured(server: str, trees: dict[str, Path], domains: int, options: argparse.Namespace) -> Turns:
     turns: Turns = {side: {FIRST: [], AGAIN: [], COPY: []} for side in trees}
-    with _databases(server, list(trees)) as databases:
+    with _databases(server, [*trees, COPY]) as databases:  # COPY has its own: beside it a side costs a tenth more
         postmaster = _postmaster(server)
         workers = {
             side: _started(tree, [databases[side], *map(str, (postmaster, domains, options.batch, options.hits))])
-            for side, tree in trees.items()
+            for side, tree in {**trees, COPY: ROOT}.items()
         }
         for kind in (FIRST, AGAIN):
             for _ in range(options.rounds):
-                for side, worker in workers.items():
-                    turns[side][kind].append(_ask(worker, f"visit {options.hosts}"))
-                turns[HERE][COPY].append(_ask(workers[HERE], f"copy {options.hosts}"))
+                for side in trees:
+                    turns[side][kind].append(_ask(workers[side], f"visit {options.hosts}"))
+                _ask(workers[COPY], f"visit {options.hosts}")
+                turns[HERE][COPY].append(_ask(workers[COPY], f"copy {options.hosts}"))
             for worker in workers.values():
                 _ask(worker, "later")
         for worker in workers.values():
             worker.communicate()
         for side, name in databases.items():
+            if side == COPY:
+                continue
             with psycopg.connect(libpq(sqlalchemy_url(name))) as connection:
                 connection.execute("ANALYZE")
                 sizes = ", ".join(f"{size} of {table}" for table, size in connection.execute(SIZES).fetchall())
