@@ -65,7 +65,7 @@ check: .venv/.done       ## linters, types, import contracts
 docs: .venv/.done        ## write the generated pages anew
 	.venv/bin/python -m docs.generate
 
-bench: .venv/.done | $(UV) ## all benchmarks, compared with the best ratios so far (BENCH="documents page": parts of names; an hour)
+bench: .venv/.done | $(UV) ## all benchmarks, compared with the best ratios so far (BENCH="documents page": parts of names)
 	$(UV) sync --frozen -q --group bench
 	.venv/bin/python -m benchmarks $(BENCH)
 

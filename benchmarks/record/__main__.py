@@ -77,10 +77,8 @@ def _measured(server: str, trees: dict[str, Path], domains: int, options: argpar
                 _ask(worker, "later")
         for worker in workers.values():
             worker.communicate()
-        for side, name in databases.items():
-            if side == COPY:
-                continue
-            with psycopg.connect(libpq(sqlalchemy_url(name))) as connection:
+        for side in trees:
+            with psycopg.connect(libpq(sqlalchemy_url(databases[side]))) as connection:
                 connection.execute("ANALYZE")
                 sizes = ", ".join(f"{size} of {table}" for table, size in connection.execute(SIZES).fetchall())
                 print(f"bytes a row, indexes and dead ones included, {side}: {sizes}")

@@ -43,9 +43,9 @@ HEAD_SECONDS: Final = 10.0
 BODY_SECONDS: Final = 30.0
 """From the end of a request's head to the end of its body."""
 
-LATEST: Final = 1.25
-"""By which factor the deadline of a head or a body is later at most. Each has another one: connections that were opened
-together do not end, and come again, together."""
+SPREAD: Final = 0.25
+"""The largest part by which the deadline of a head or a body is extended at random. Connections that were opened
+together then do not all expire, and reconnect, at the same time."""
 
 WRITE_SECONDS: Final = 20.0
 """How long a client may read nothing while a response waits to be sent, or while its connection is being closed."""
@@ -62,7 +62,7 @@ HEAD_BYTES: Final = 32 * 1024
 SWEEP_SECONDS: Final = 1.0
 LOG_SECONDS: Final = 60.0
 
-_SWEPT_AT_ONCE: Final = 20  # some 50 µs each
+_ENDED_AT_ONCE: Final = 20  # some 50 µs each
 _EVICTED_SHARE: Final = 16  # a full table evicts this part of it at once, so that a search for victims is rare
 _BLANKS: Final = (b" ", b"\t")
 _EXTENSION: Final = "waypost.connection"
@@ -96,10 +96,17 @@ class ConnectionLimits:
 
 
 class ConnectionTable:
-    """The open connections of one process. `clock` returns monotonic seconds."""
+    """The open connections of one process. `clock` returns monotonic seconds, `chance` a random number below 1."""
 
-    def __init__(self, limits: ConnectionLimits, clients: ClientIdentifier, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        limits: ConnectionLimits,
+        clients: ClientIdentifier,
+        clock: Callable[[], float],
+        chance: Callable[[], float] = random.random,
+    ) -> None:
         self.clock = clock
+        self._chance = chance
         self.limited: Counter[str] = Counter()  # what the limits did
         self._logged: Counter[str] = Counter()  # the part of it that was logged
         self._limits = limits
@@ -118,8 +125,8 @@ class ConnectionTable:
         return {way: counts.total() for way, counts in self._held.items()}
 
     def deadline(self, seconds: float) -> float:
-        """Return a random time, `seconds` from now or later by a factor of at most LATEST."""
-        return self.clock() + seconds * random.uniform(1, LATEST)  # noqa: S311  (no secret)  # guard: deadlines-apart
+        """Return the time in `seconds` from now, extended at random by at most SPREAD of them."""
+        return self.clock() + seconds * (1 + SPREAD * self._chance())  # guard: deadlines-apart
 
     def admit(self, connection: "LimitedProtocol") -> bool:
         """Add a new connection. Return False when its client has too many, or when the table is full and none can be
@@ -172,14 +179,12 @@ class ConnectionTable:
                 self._of_client[peer] += 1
 
     def sweep(self) -> Iterator[None]:
-        """End overdue connections; yield after every _SWEPT_AT_ONCE of them, so that the loop can do other work. Then
-        log what the limits did, at most once in LOG_SECONDS."""
+        """End overdue connections, and yield after each, so that the caller can let others work. Then log what the
+        limits did, at most once in LOG_SECONDS."""
         now = self.clock()
-        overdue = [one for one in self._connections if one.deadline(now) <= now]
-        for number, connection in enumerate(overdue, 1):
+        for connection in [one for one in self._connections if one.deadline(now) <= now]:
             if connection in self._connections and connection.deadline(now) <= now:
                 connection.expire()
-            if number % _SWEPT_AT_ONCE == 0:
                 yield
         if now - self._logged_at >= LOG_SECONDS and (unlogged := self.limited - self._logged):
             log.warning("connections.limited", **unlogged)
@@ -344,8 +349,9 @@ async def sweeping(connections: ConnectionTable) -> AsyncIterator[None]:
     async def sweep_regularly() -> None:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            for _ in connections.sweep():
-                await asyncio.sleep(0)
+            for number, _ in enumerate(connections.sweep(), 1):
+                if number % _ENDED_AT_ONCE == 0:
+                    await asyncio.sleep(0)
 
     async with running_beside(sweep_regularly()):
         yield

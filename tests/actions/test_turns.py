@@ -34,17 +34,17 @@ async def test_clients_take_turns(store: Store) -> None:
 
 
 async def test_ten_thousand_submissions_of_one_client_delay_another_by_one(store: Store) -> None:
-    """The flood is written as rows, at the places that its submissions get."""
+    """The flood is written as rows. Its places are ten minutes apart in all, so that writing them may take long."""
     await submitted(store, FLOOD, "flood-0.com")
     async with store.engine.begin() as connection:
         for statement in (
             "INSERT INTO domains (domain, source, created_at, next_visit_at)"
             " SELECT 'flood-' || n || '.com', 'submission', created_at,"
-            " next_visit_at + n * interval '1 millisecond' FROM domains, generate_series(1, 9999) n",
+            " next_visit_at + n * interval '60 milliseconds' FROM domains, generate_series(1, 9999) n",
             "INSERT INTO hosts (domain, host, source, created_at, next_visit_at, submitted_at, next_visit_why)"
             " SELECT d.domain, d.domain, 'submission', d.created_at, d.next_visit_at, d.created_at, 'asked'"
             " FROM domains d WHERE NOT EXISTS (SELECT FROM hosts h WHERE h.domain = d.domain)",
-            "UPDATE turns SET due = due + 9999 * interval '1 millisecond'",
+            "UPDATE turns SET due = due + 9999 * interval '60 milliseconds'",
         ):
             await connection.exec_driver_sql(statement)
     await submitted(store, FLOOD, "flood-10000.com")
@@ -53,6 +53,11 @@ async def test_ten_thousand_submissions_of_one_client_delay_another_by_one(store
     first = domains_of(await take(store, limit=4))
     assert {"honest.com", "other.com"} <= set(first)
     assert "flood-7777.com" in first + domains_of(await take(store, limit=2)), "it is somebody else's first turn too"
+    last = await rows(
+        store,
+        "SELECT domain FROM domains ORDER BY next_visit_at DESC LIMIT 1",
+    )
+    assert last != [("honest.com",)]
     waiting = "SELECT domain FROM domains WHERE lease_token IS NULL ORDER BY next_visit_at DESC LIMIT 1"
     assert await rows(store, waiting) == [("flood-10000.com",)]
 

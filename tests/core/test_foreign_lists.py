@@ -71,6 +71,7 @@ def test_an_answer_over_a_bound_is_refused(raw: bytes, reason: str) -> None:
     ("raw", "reason"),
     [
         (b'"%s"' % (b"x" * foreign_lists.ENTRY_BYTES), "too_large"),
+        (b"[%s1]" % (b"{}," * foreign_lists.ENTRY_VALUES), "too_many"),
         (b"[%s no JSON]" % (b"{}," * foreign_lists.ENTRY_VALUES), "too_many"),  # counted before it is parsed
         (b'{"a":1,"a":2}', "duplicate_key"),
         (b"NaN", "not_json"),

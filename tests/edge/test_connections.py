@@ -12,14 +12,13 @@ import structlog.testing
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from registry.edge import connections
 from registry.edge.connections import (
     BODY_SECONDS,
     HEAD_BYTES,
     HEAD_SECONDS,
-    LATEST,
     LOG_SECONDS,
     LOST_SECONDS,
+    SPREAD,
     WRITE_SECONDS,
     ConnectionLimits,
     ConnectionTable,
@@ -43,6 +42,7 @@ class Server:
     port: int
     table: ConnectionTable
     now: list[float]
+    chance: list[float]
     waiting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     go: asyncio.Event = field(default_factory=asyncio.Event)
     events: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
@@ -134,10 +134,10 @@ class Client:
 
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
-    now = [1_000.0]
-    table = ConnectionTable(LIMITS, ClientIdentifier([PROXY]), lambda: now[0])
+    now, chance = [1_000.0], [0.0]
+    table = ConnectionTable(LIMITS, ClientIdentifier([PROXY]), lambda: now[0], lambda: chance[0])
     listening = socket.create_server((ONE, 0))
-    tested = Server(listening.getsockname()[1], table, now)
+    tested = Server(listening.getsockname()[1], table, now, chance)
     config = uvicorn.Config(
         tested.app,
         http=limited_protocol(table),
@@ -164,7 +164,7 @@ async def test_an_unfinished_head_ends_with_408(server: Server) -> None:
     server.after(HEAD_SECONDS - 1)
     assert len(server.table) == 1
     client.writer.write(b"y")  # a byte now and then does not postpone the deadline
-    server.after(LATEST * HEAD_SECONDS)
+    server.after(1)
     status, content = await client.response()
     assert status == 408
     assert json.loads(content)["type"] == "/api/problems/request-timeout"
@@ -172,20 +172,21 @@ async def test_an_unfinished_head_ends_with_408(server: Server) -> None:
     await server.reaches(0)
 
 
-async def test_connections_that_were_opened_together_end_one_by_one(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_connections_that_were_opened_together_end_one_by_one(server: Server) -> None:
     """A flood of them would come again together, and all answers would wait for it each time."""
-    monkeypatch.setattr(connections, "_SWEPT_AT_ONCE", 2)
-    clients = [await server.connect(b"GET / ", source) for source in (ONE, OTHER) * LIMITS.per_client]
-    await server.reaches(len(clients))
+    clients = []
+    for number, source in enumerate((ONE, OTHER) * LIMITS.per_client):
+        server.chance[0] = number / 6
+        clients.append(await server.connect(b"GET / ", source))
+        await server.reaches(number + 1)
+    server.chance[0] = 0
     await asyncio.sleep(0.05)  # the bytes above have arrived
-    earliest = server.now[0] + HEAD_SECONDS
-    deadlines = {one.deadline(server.now[0]) for one in server.table._connections}
-    assert len(deadlines) == len(clients)
-    assert earliest <= min(deadlines) < max(deadlines) <= earliest + HEAD_SECONDS * (LATEST - 1)
-    server.now[0] += LATEST * HEAD_SECONDS
-    for left, _ in zip((4, 2, 0), server.table.sweep(), strict=True):
+    server.after(HEAD_SECONDS)
+    await server.reaches(5)
+    server.after(SPREAD * HEAD_SECONDS / 6)
+    await server.reaches(4)
+    server.now[0] += SPREAD * HEAD_SECONDS
+    for left, _ in zip((3, 2, 1, 0), server.table.sweep(), strict=True):
         await server.reaches(left)
 
 
@@ -193,7 +194,7 @@ async def test_connections_that_were_opened_together_end_one_by_one(
 async def test_a_connection_without_a_request_ends(server: Server, sent: bytes) -> None:
     client = await server.connect(sent)
     await server.reaches(1)
-    server.after(LATEST * HEAD_SECONDS)
+    server.after(HEAD_SECONDS)
     await client.ends()
     await server.reaches(0)
 
@@ -203,7 +204,7 @@ async def test_empty_lines_after_a_response_do_not_keep_a_connection(server: Ser
     assert await client.response() == (200, b"ok")
     client.writer.write(b"\r\n")
     await asyncio.sleep(0.05)
-    server.after(LATEST * HEAD_SECONDS)
+    server.after(HEAD_SECONDS)
     await client.ends()
 
 
@@ -213,7 +214,7 @@ async def test_an_unfinished_body_ends_with_408_and_the_application_sees_a_disco
     await asyncio.sleep(0.05)
     server.after(BODY_SECONDS - 1)
     assert len(server.table) == 1
-    server.after(LATEST * BODY_SECONDS)
+    server.after(1)
     assert (await client.response())[0] == 408
     await client.ends()
     assert server.disconnects == 1

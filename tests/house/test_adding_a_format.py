@@ -82,6 +82,7 @@ def test_following_the_page_adds_a_format_that_passes_the_tests(tree_copy: Path)
     chosen = "house or tally or test_recognise"
     process = pytest_in(tree_copy, *(f"tests/{file}" for file in (*house, *about_formats)), "-k", chosen)
     assert process.returncode == 0, process.stdout
+    assert make_docs(tree_copy, "--check").returncode == 0
     assert "`tally.task`" in (tree_copy / "docs" / "formats.md").read_text()
 
 
