@@ -27,13 +27,13 @@ help:            ## what can be made
 demo: .venv/.done        ## crawl the sample web over TLS, search it, serve the API (PORT=8000)
 	.venv/bin/waypost demo --port $(PORT)
 
-PYTEST := .venv/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rs
+PYTEST := .venv/bin/python -m pytest --dist loadfile --no-loadscope-reorder -rs
 
 test: .venv/.done        ## everything that a change must pass (WORKERS=4)
-	$(PYTEST) -m "not long"
+	$(PYTEST) -n $(WORKERS) -m "not long"
 
-test-fast: .venv/.done   ## without the tests marked slow
-	$(PYTEST) -m "not slow and not long"
+test-fast: .venv/.done   ## without those that use a database or need seconds: a minute and a half
+	$(PYTEST) -n auto -m "not slow and not database and not long"
 
 test-long: .venv/.done   ## floods, kills, torture, whole sweeps and all guards, each with a time limit of its own (hours)
 	.ci/long

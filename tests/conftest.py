@@ -1,5 +1,7 @@
 """Options of the whole suite."""
 
+import gc
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -7,6 +9,10 @@ from tests.support.depth import DEPTH
 from tests.support.engine import without_engine_settings
 
 __all__ = ["without_engine_settings"]
+
+# What collection allocates stays until the end: collecting it as garbage would cost each worker a quarter of its start,
+# and later each test that fills a generation.
+gc.disable()
 
 pytest_plugins = ["tests.support.limits", "tests.support.database", "tests.support.api"]
 
@@ -24,8 +30,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run slow tests and tests/flow first: a long test that started last would delay the end of a parallel run."""
+    for item in items:
+        if "database_server" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.database)
     items.sort(key=lambda item: (not _is_slow(item), "/flow/" not in str(item.path)))
 
 

@@ -86,7 +86,7 @@ async def _thread_seconds(ask: Ask) -> tuple[float, httpx2.Response]:
     return best, answer
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_no_answer_about_a_hostile_host_takes_long_in_the_event_loop(hostile: Api) -> None:
     slow, unlisted, unanswered = {}, set(), []
     async with served(hostile.waypost, hostile.waypost.settings) as url, httpx2.AsyncClient(base_url=url) as client:

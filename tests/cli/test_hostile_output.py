@@ -64,6 +64,7 @@ def bodies() -> dict[str, Path]:
     return folders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", [(), ("--json",), ("--sarif",)], ids=str)
 def test_bodies_of_all_formats_are_checked_harmlessly(tmp_path: Path, option: tuple[str, ...]) -> None:
     paths = {form.slug: form.paths[0] if form.paths else "/x" for form in FORMATS}

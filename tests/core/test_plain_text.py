@@ -3,6 +3,7 @@ import re
 import sys
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def test_cleaning_twice_changes_nothing_and_bounds_hold(text: str, chars: int) -
         assert clean(once, chars) == once
 
 
+@pytest.mark.slow
 def test_every_character_is_shown_or_hidden_as_unicode_says() -> None:
     """Most characters skip the look-up; that fast path must not let a hidden character through."""
     for code in range(sys.maxunicode + 1):

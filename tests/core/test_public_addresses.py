@@ -93,6 +93,7 @@ def test_an_address_planted_anywhere_is_handed_out_nowhere(slug: str) -> None:
     assert (leaks, silent) == ([], [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", SLUGS)
 def test_an_address_that_parsers_read_differently_is_handed_out_nowhere(slug: str) -> None:
     """Each place has another spelling, so that a run covers them all."""

@@ -326,6 +326,7 @@ def test_any_value_at_any_place_is_compared_without_an_error(slug: str, data: st
         outcome(service, target, [SourceDocument(url, raw, slug)])
 
 
+@pytest.mark.slow
 def test_a_large_document_is_compared_within_bounds() -> None:
     value = deepcopy(OWN["awp"])
     action = value["actions"][0]

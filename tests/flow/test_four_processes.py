@@ -13,7 +13,7 @@ from tests.support.builders import on
 from tests.support.hang import HANG_SECONDS
 from tests.support.shared import ROOT
 
-pytestmark = pytest.mark.slow  # processes
+pytestmark = pytest.mark.long  # processes
 
 NAMES = [f"{label}site-{number:02}.com" for number in range(12) for label in ("", "api.", "www.")]
 ROUNDS = 15

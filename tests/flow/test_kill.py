@@ -116,6 +116,7 @@ async def assert_complete(data_folder: DataFolder, web: Web) -> None:
     await data_folder.until_unused()
 
 
+@pytest.mark.long
 async def test_serve_replaces_a_killed_worker_and_nothing_is_lost(tmp_path: Path) -> None:
     rng = random.Random(1)
     async with at_work(tmp_path) as (web, data_folder):
@@ -164,7 +165,8 @@ async def poll_services(client: httpx2.AsyncClient, responses: list[httpx2.Respo
         await asyncio.sleep(pause(time.monotonic() - began, 0.02))
 
 
-@pytest.mark.parametrize("everything", [pytest.param(False, marks=pytest.mark.long), True])
+@pytest.mark.long
+@pytest.mark.parametrize("everything", [False, True])
 async def test_a_server_starts_again_after_it_was_killed(tmp_path: Path, everything: bool) -> None:
     """Killed alone, its worker and its database stop by themselves; all killed at once, nothing is lost either."""
     async with at_work(tmp_path) as (web, data_folder):

@@ -85,6 +85,7 @@ def leaders(commands: list[Command]) -> list[Command]:
     return [command for command in commands if command.process.poll() is None and '"leader.elected"' in command.output]
 
 
+@pytest.mark.long
 async def test_a_killed_leader_is_replaced_and_no_job_runs_twice_at_a_time(tmp_path: Path, database_url: str) -> None:
     async with registry(tmp_path, database_url, recrawl=1, prune=1) as (_, data_folder):
         commands = [data_folder.start("schedule"), data_folder.start("schedule")]

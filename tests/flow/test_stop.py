@@ -66,6 +66,7 @@ async def test_an_interrupted_crawl_exits_with_130(tmp_path: Path, database_url:
         assert await assert_released(data_folder)
 
 
+@pytest.mark.long
 async def test_a_second_interrupt_stops_without_releasing_leases(tmp_path: Path) -> None:
     """A second signal skips the release of leases; the next worker frees them because their holder is gone."""
     async with at_work(tmp_path) as (web, data_folder):
@@ -125,6 +126,7 @@ def _waits_for(lock: int) -> bool:
     return any(" -> FLOCK" in line and number in line for line in Path("/proc/locks").read_text().splitlines())
 
 
+@pytest.mark.long
 async def test_a_stop_does_not_wait_for_an_unresponsive_database(tmp_path: Path) -> None:
     """Leases cannot be released then; the next worker frees them because their holder is gone."""
     async with at_work(tmp_path) as (web, data_folder):

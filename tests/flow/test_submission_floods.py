@@ -137,7 +137,8 @@ def addresses(number: int) -> list[str]:
 OWNER = "203.0.113.7"
 
 
-@pytest.mark.parametrize("strangers", [pytest.param(1, marks=pytest.mark.long), 30])
+@pytest.mark.long
+@pytest.mark.parametrize("strangers", [1, 30])
 async def test_names_that_do_not_exist_cannot_block_the_listing_of_their_domain(
     open_registry: Any, strangers: int
 ) -> None:
@@ -162,6 +163,7 @@ async def test_a_listed_domain_is_visited_again_during_a_flood(open_registry: An
         assert await rows(registry.waypost._store, "SELECT name FROM services") == [("New name",)]
 
 
+@pytest.mark.long
 async def test_an_opt_out_by_robots_is_seen_during_a_flood(open_registry: Any) -> None:
     wild = [f"a{number}.{DOMAIN}" for number in range(60)]
     sites: dict[str, Site] = {DOMAIN: shop(DOMAIN), **dict.fromkeys(wild, NOTHING)}
@@ -188,6 +190,7 @@ async def test_a_new_sub_host_of_the_owner_is_visited_during_a_flood(open_regist
         assert (await registry.state(own))["state"] == "listed"
 
 
+@pytest.mark.long
 async def test_a_flood_of_names_that_exist_leaves_half_of_the_budget(open_registry: Any) -> None:
     wild = [f"a{number}.{DOMAIN}" for number in range(60)]
     async with open_registry(dict.fromkeys(wild, NOTHING)) as registry:
@@ -314,6 +317,7 @@ async def test_a_redirect_to_a_host_that_opted_out_is_not_followed(open_registry
         assert "/agent.json" in web.paths(VICTIM) and web.paths(blog) == []
 
 
+@pytest.mark.long
 async def test_a_host_is_visited_soon_while_long_lists_of_another_client_wait(open_registry: Any) -> None:
     """Half of the listed hosts answer; the others have no address."""
     flood = [f"flood{number}.com" for number in range(400)]

@@ -105,12 +105,8 @@ FORGOTTEN = {
 """For each test that names a missing part: the fixture case to remove, or the file, the text and its replacement."""
 
 
-LONG = pytest.mark.long
-QUICK = [test for test in FORGOTTEN if test.startswith("test_formats")]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("test", [test if test in QUICK else pytest.param(test, marks=LONG) for test in FORGOTTEN])
+@pytest.mark.long
+@pytest.mark.parametrize("test", FORGOTTEN)
 def test_a_forgotten_step_fails_the_test_that_the_page_names(tree_copy: Path, test: str) -> None:
     place, text, replacement = FORGOTTEN[test]
     path = tree_copy / place if text else tree_copy / "tests" / "formats" / "tally" / place

@@ -53,11 +53,8 @@ FORGOTTEN: dict[str, tuple[Sequence[tuple[str, str, str]], str]] = {
 """What is forgotten: (file, text, its replacement) in the copy, and the test that names it."""
 
 
-QUICK = "the row"
-OTHERS = [pytest.param(name, marks=pytest.mark.long) for name in FORGOTTEN if name != QUICK]
-
-
-@pytest.mark.parametrize("forgotten", [QUICK, *OTHERS])
+@pytest.mark.long
+@pytest.mark.parametrize("forgotten", FORGOTTEN)
 def test_a_forgotten_part_of_a_filter_fails_the_test_that_the_page_names(tmp_path: Path, forgotten: str) -> None:
     edits, test = FORGOTTEN[forgotten]
     assert test.rpartition("::")[2] in (ROOT / "docs" / FILTER).read_text()

@@ -4,6 +4,8 @@ import ast
 import importlib
 from collections.abc import Iterator
 
+import pytest
+
 from registry.core.model.findings import Rule, Severity
 from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS, VERSION, fingerprint
 from registry.core.scoring.rules import ADVICE
@@ -84,6 +86,7 @@ def test_every_rule_is_reported_somewhere() -> None:
     assert {f"{place}:{name}" for place, name in DEFINED} - used == set()
 
 
+@pytest.mark.slow
 def test_every_rule_is_shown_by_a_test() -> None:
     """A test names each rule or a fixture breaks it, so that each has been reported at least once."""
     used = {used for module in modules("tests") for used in _rules_used(module)}

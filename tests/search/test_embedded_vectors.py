@@ -191,6 +191,7 @@ async def test_damaged_columns_are_an_error_of_the_index_and_a_rebuild_heals_the
     await backend.close()
 
 
+@pytest.mark.long
 async def test_a_killed_process_leaves_the_last_commit(tmp_path: Path) -> None:
     """The child makes one commit after the other and prints the number of services; it is killed meanwhile."""
     script = f"""

@@ -24,6 +24,7 @@ import pytest
 from psycopg import sql
 
 from registry.store import lane
+from registry.store.embedded_postgres import cluster
 from registry.store.embedded_postgres import server as embedded
 from registry.store.engine import libpq, make_engine, sqlalchemy_url
 from registry.store.migrate import upgrade
@@ -73,6 +74,9 @@ RESTART_SEQUENCES = """
     WHERE relnamespace = 'public'::regnamespace
 """
 
+FORGETFUL = "fsync = off\nfull_page_writes = off"
+"""For data that need not outlive the machine, which saves a fifth of the time. Killed processes lose nothing."""
+
 _numbers = count(1)
 
 
@@ -92,7 +96,9 @@ def database_server() -> str:
     """
     if url := os.environ.get(SERVER):
         return url
-    server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-tests-{os.geteuid()}")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(cluster, "SETTINGS", cluster.SETTINGS.replace("fsync = on", FORGETFUL))
+        server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-tests-{os.geteuid()}")
     drop_leftovers(server.dsn)
     return server.dsn
 

@@ -142,6 +142,7 @@ def shell(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.mark.slow
 def test_hostile_texts_stay_in_their_words(shell: str) -> None:
     calls = [call_with({place: text}, media) for place in PLACES for text in HOSTILE for media in MEDIA]
     assert_read(shell, calls)

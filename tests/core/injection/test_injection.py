@@ -133,6 +133,7 @@ def test_the_longest_text_of_one_fragment_is_searched(fragment: str) -> None:
 # --- what is tested before a pattern is tried -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phrase", PHRASES, ids=lambda phrase: phrase.pattern.pattern[4:60])
 def test_every_match_of_a_phrase_has_the_words_that_it_needs(phrase: Phrase) -> None:
     @settings(max_examples=100, derandomize=True, database=None, deadline=None)
