@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from registry.core.format_support import common_rules
+from registry.core.format_support import common_rules, shapes
 from registry.core.format_support.endpoints import Endpoint, callable_url, claim, link, page
 from registry.core.format_support.endpoints import endpoint as joined_endpoint
 from registry.core.format_support.manifest import (
@@ -26,33 +26,9 @@ from registry.core.format_support.manifest import (
     unrendered_url,
     with_provenance,
 )
-from registry.core.format_support.shapes import (
-    HOUR,
-    LIST,
-    OBJECT,
-    TEXT,
-    TEXTS,
-    allows_any_origin,
-    check_addresses,
-    check_types,
-    max_age,
-    missing_texts,
-)
 from registry.core.formats.adp import rules
+from registry.core.model import services
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import (
-    Auth,
-    AuthScheme,
-    Capability,
-    Invocation,
-    Origin,
-    Plan,
-    Pointer,
-    Pricing,
-    PricingModel,
-    Protocol,
-    Service,
-)
 from registry.core.names.domains import host_of, same_site
 from registry.core.reading.json_pointer import at
 
@@ -62,7 +38,7 @@ VERSION: Final = "1.0"
 
 _MIN_CHARS, _SHORT, _LONG, _MAX_CHARS = 10, 20, 200, 500
 _PATH = re.compile(r"https?://[^/]+/\.well-known/agent(?:\?.*)?")
-_AUTH: Final = {"header": TEXT, "prefix": TEXT, "scopes": TEXTS}
+_AUTH: Final = {"header": shapes.TEXT, "prefix": shapes.TEXT, "scopes": shapes.TEXTS}
 _PLACES: Final = {
     "query": "query", "queryparam": "query", "querystring": "query", "url": "query", "urlquery": "query",
     "path": "path", "urlpath": "path", "cookie": "cookie", "body": "body",
@@ -75,7 +51,7 @@ _SNAKE = re.compile(r"[a-z][a-z0-9_]*")
 _VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 _READ: Final = frozenset({"spec_version", "name", "description", "base_url", "auth", "pricing", "capabilities"})
 _ENTRY_READ: Final = frozenset({"name", "description", "detail_url", "resource_group"})
-_MODELS: Final[dict[str, PricingModel]] = {"free": "free", "freemium": "freemium", "paid": "paid"}
+_MODELS: Final[dict[str, services.PricingModel]] = {"free": "free", "freemium": "freemium", "paid": "paid"}
 _POINTERS: Final = own_members("name", "description", "base_url", "capabilities", "auth", "pricing")
 
 
@@ -113,23 +89,23 @@ def _stays_on_host(target: str, base_url: str) -> bool:
     return target.startswith(("/", "?")) or base_url.partition("://")[2].find("/") >= 0
 
 
-def read(document: Document, dialect: str, notes: Notes) -> Service:
+def read(document: Document, dialect: str, notes: Notes) -> services.Service:
     body = document.members
     version = body.get("spec_version")
     if version != VERSION:
         notes.add(rules.VERSION, "/spec_version", version if version is not None else "")
     _check_served(document, notes)
-    check_types(body, {"pricing": OBJECT}, "", rules.MEMBER_TYPE, notes)
+    shapes.check_types(body, {"pricing": shapes.OBJECT}, "", rules.MEMBER_TYPE, notes)
     base_url = _read_base_url(body, document, notes)
     capabilities = tuple(_read_capabilities(body, base_url, document, notes))
-    service = Service(
+    service = services.Service(
         name=_read_name(body, notes),
         description=_read_description(body, notes),
         base_url=base_url,
         capabilities=capabilities,
         auth=_read_auth(body, notes),
         pricing=_read_pricing(body, document, notes),
-        protocols=(Protocol("adp", version=short_text_of(body, "spec_version")),),
+        protocols=(services.Protocol("adp", version=short_text_of(body, "spec_version")),),
         pointers=tuple(_read_detail_pointers(capabilities, document)),
         claims={"base_url": base_url} if base_url else {},
         native=native(SLUG, body, _READ),
@@ -144,9 +120,9 @@ def _check_served(document: Document, notes: Notes) -> None:
     headers = document.headers
     if not headers:  # the document was read from a file
         return
-    if not allows_any_origin(headers):
+    if not shapes.allows_any_origin(headers):
         notes.add(rules.CORS, "", headers.get("access-control-allow-origin", ""))
-    if max_age(headers) != HOUR:
+    if shapes.max_age(headers) != shapes.HOUR:
         notes.add(rules.CACHING, "", headers.get("cache-control", ""))
 
 
@@ -193,22 +169,22 @@ def _read_base_url(body: Object, document: Document, notes: Notes) -> str | None
     return claim(base_url, document, "/base_url", notes)
 
 
-def _read_auth(body: Object, notes: Notes) -> Auth:
+def _read_auth(body: Object, notes: Notes) -> services.Auth:
     auth = map_of(body, "auth")
-    check_types(auth, _AUTH, "/auth", rules.MEMBER_TYPE, notes)
-    check_addresses(auth, ("setup_url",), None, "/auth", rules.ADDRESS, notes)
+    shapes.check_types(auth, _AUTH, "/auth", rules.MEMBER_TYPE, notes)
+    shapes.check_addresses(auth, ("setup_url",), None, "/auth", rules.ADDRESS, notes)
     kind = short_text_of(auth, "type")
     if kind == "none":
-        return Auth((AuthScheme("none"),), False)
+        return services.Auth((services.AuthScheme("none"),), False)
     if kind == "oauth2":
-        return Auth((_read_oauth(auth, notes),), True)
+        return services.Auth((_read_oauth(auth, notes),), True)
     if kind == "api_key":
         return _read_api_keys(auth, notes)
     notes.add(rules.AUTH, "/auth/type" if auth else "/auth", auth.get("type", body.get("auth", "")))
-    return Auth()
+    return services.Auth()
 
 
-def _read_api_keys(auth: Object, notes: Notes) -> Auth:
+def _read_api_keys(auth: Object, notes: Notes) -> services.Auth:
     """Return the keys that a client sends: in the query, in a header, or elsewhere (section 3, and common practice).
 
     `header` often names a place ("query", "url_path") for a key that is not sent in a header. With a `query_param`, a
@@ -220,7 +196,7 @@ def _read_api_keys(auth: Object, notes: Notes) -> Auth:
     if header is None and query is None and place is None:
         notes.add(rules.HEADER, "/auth")
     note = text_of(auth, "note") or text_of(auth, "description")
-    key = AuthScheme("api_key", setup_url=_absolute_page(auth, "setup_url"), note=note)
+    key = services.AuthScheme("api_key", setup_url=_absolute_page(auth, "setup_url"), note=note)
     schemes = []
     if query is not None or place is not None:
         schemes.append(replace(key, location=place or "query", name=query))
@@ -229,17 +205,17 @@ def _read_api_keys(auth: Object, notes: Notes) -> Auth:
         schemes.append(replace(key, location="header", name=header or "Authorization", prefix=prefix))
     further = _FURTHER_HEADER.search(note or "")
     if further is None:
-        return Auth(tuple(schemes), True)
+        return services.Auth(tuple(schemes), True)
     combinations = tuple((index, len(schemes)) for index in range(len(schemes)))
-    return Auth((*schemes, AuthScheme("api_key", "header", further[1], "")), True, combinations)
+    return services.Auth((*schemes, services.AuthScheme("api_key", "header", further[1], "")), True, combinations)
 
 
-def _read_oauth(auth: Object, notes: Notes) -> AuthScheme:
+def _read_oauth(auth: Object, notes: Notes) -> services.AuthScheme:
     authorization, token = _absolute_link(auth, "authorization_url"), _absolute_link(auth, "token_url")
     for key, url in (("authorization_url", authorization), ("token_url", token)):
         if url is None:
             notes.add(rules.OAUTH, at("/auth", key), auth.get(key, ""))
-    return AuthScheme(
+    return services.AuthScheme(
         "oauth2",
         authorization_url=authorization,
         token_url=token,
@@ -261,23 +237,23 @@ def _absolute_link(holder: Object, key: str) -> str | None:
     return link(url, url) if isinstance(url, str) else None
 
 
-def _read_pricing(body: Object, document: Document, notes: Notes) -> Pricing:
+def _read_pricing(body: Object, document: Document, notes: Notes) -> services.Pricing:
     if "pricing" not in body:
-        return Pricing()
+        return services.Pricing()
     pricing = map_of(body, "pricing")
     model = _MODELS.get(short_text_of(pricing, "type") or "")
     if model is None:
         notes.add(rules.PRICING, "/pricing/type", pricing.get("type", ""))
-    check_types(pricing, {"plans": LIST}, "/pricing", rules.MEMBER_TYPE, notes)
-    check_addresses(pricing, ("plans_url",), document.url, "/pricing", rules.ADDRESS, notes)
+    shapes.check_types(pricing, {"plans": shapes.LIST}, "/pricing", rules.MEMBER_TYPE, notes)
+    shapes.check_addresses(pricing, ("plans_url",), document.url, "/pricing", rules.ADDRESS, notes)
     for index, plan in enumerate(list_of(pricing, "plans")[:MAX_TEXTS]):
         _check_plan(plan, at("/pricing/plans", index), notes)
     plans = tuple(
-        Plan(short_text_of(plan, "name"), _read_price(plan), short_text_of(plan, "limits"))
+        services.Plan(short_text_of(plan, "name"), _read_price(plan), short_text_of(plan, "limits"))
         for plan in list_of(pricing, "plans")[:MAX_TEXTS]
         if isinstance(plan, dict)
     )
-    return Pricing(model or "unknown", plans, page(pricing.get("plans_url"), document.url))
+    return services.Pricing(model or "unknown", plans, page(pricing.get("plans_url"), document.url))
 
 
 def _check_plan(plan: Json, pointer: str, notes: Notes) -> None:
@@ -295,14 +271,18 @@ def _read_price(plan: Object) -> str | None:
 # --- capabilities ---------------------------------------------------------------------------------------------------
 
 
-def _read_capabilities(body: Object, base_url: str | None, document: Document, notes: Notes) -> Iterator[Capability]:
+def _read_capabilities(
+    body: Object, base_url: str | None, document: Document, notes: Notes
+) -> Iterator[services.Capability]:
     entries = body.get("capabilities")
     if not isinstance(entries, list) or not entries:
         notes.add(rules.CAPABILITIES, "/capabilities", entries if entries is not None else "")
         return
     seen: set[str] = set()
     for pointer, entry in members(entries, "/capabilities", rules.CAPABILITY, notes):
-        missing = missing_texts(entry, ("name", "description", "detail_url"), pointer, rules.CAPABILITY_REQUIRED, notes)
+        missing = shapes.missing_texts(
+            entry, ("name", "description", "detail_url"), pointer, rules.CAPABILITY_REQUIRED, notes
+        )
         name = text_of(entry, "name", ID_CHARS)
         if missing or name is None or is_repeated(name, seen, at(pointer, "name"), notes):
             continue
@@ -315,18 +295,18 @@ def _read_capabilities(body: Object, base_url: str | None, document: Document, n
 
 def _read_capability(
     entry: Object, name: str, pointer: str, base_url: str | None, document: Document, notes: Notes
-) -> Capability:
+) -> services.Capability:
     address = _read_detail_url(entry["detail_url"], at(pointer, "detail_url"), base_url, notes)
     group = short_text_of(entry, "resource_group")
     # the call is unknown until the detail is read, so the invocation points at the detail
-    call = Invocation(
+    call = services.Invocation(
         "pointer",
         address.url if address else None,
         name=name,
         templated=address is not None and address.templated,
-        origin=Origin(document.url, pointer, SLUG),
+        origin=services.Origin(document.url, pointer, SLUG),
     )
-    return Capability(
+    return services.Capability(
         id=name,
         name=name,
         description=text_of(entry, "description"),
@@ -359,10 +339,12 @@ def _is_same_site(url: str, other: str) -> bool:
     return host is not None and other_host is not None and same_site(host, other_host)
 
 
-def _read_detail_pointers(capabilities: tuple[Capability, ...], document: Document) -> Iterator[Pointer]:
+def _read_detail_pointers(
+    capabilities: tuple[services.Capability, ...], document: Document
+) -> Iterator[services.Pointer]:
     """Yield pointers to details on the site that serves the manifest only (docs/crawler.md, "Pointers")."""
     for capability in capabilities:
         url = link(capability.detail_url, document.url)
         origin = capability.invocations[0].origin
         if url is not None and origin is not None and _is_same_site(url, document.url):
-            yield Pointer(url, "detail_url", at(origin.pointer, "detail_url"), DETAIL)
+            yield services.Pointer(url, "detail_url", at(origin.pointer, "detail_url"), DETAIL)

@@ -10,25 +10,12 @@ from functools import partial
 from typing import Any, Final
 
 from registry.core.format_support.manifest import NAME_CHARS
+from registry.core.format_support.writing import task as writing
 from registry.core.format_support.writing.calls import (
     NOT_PLAIN_HTTP,
     agent_and_operation,
     auth_of_call,
     callable_address,
-)
-from registry.core.format_support.writing.task import (
-    EntrySource,
-    Task,
-    Writer,
-    WrittenDocument,
-    capability_description,
-    clean_text,
-    cut,
-    names_of,
-    service_name,
-    snake_case,
-    unique,
-    with_native,
 )
 from registry.core.formats import adp
 from registry.core.formats.adp.detail_view import adp_detail
@@ -44,7 +31,7 @@ LONG: Final = 200
 class _Entry:
     """A capability that can be written, and the URL of its detail. `detail` is what this registry would serve."""
 
-    source: EntrySource
+    source: writing.EntrySource
     capability: Capability
     detail: dict[str, Any] | None
     url: str
@@ -54,11 +41,11 @@ class _Entry:
         return self.capability.invocations[self.source.invocation]
 
 
-def write(task: Task) -> WrittenDocument:
+def write(task: writing.Task) -> writing.WrittenDocument:
     entries = list(_write_entries(task))
     auth = _write_auth(task.service, entries)
     capabilities: list[dict[str, Any]] = []
-    sources: list[EntrySource] = []
+    sources: list[writing.EntrySource] = []
     details: dict[int, dict[str, Any]] = {}
     used_names: set[str] = set()
     for entry in entries:
@@ -69,27 +56,27 @@ def write(task: Task) -> WrittenDocument:
             continue
         if entry.detail is not None:
             details[len(sources)] = entry.detail
-        name = unique(snake_case(entry.capability.name), used_names, "_")
-        description = capability_description(task, entry.source.capability, entry.capability, name)
+        name = writing.unique(writing.snake_case(entry.capability.name), used_names, "_")
+        description = writing.capability_description(task, entry.source.capability, entry.capability, name)
         members = {"name": name, "description": description, "detail_url": entry.url}
-        capabilities.append(with_native(SLUG, entry.capability, members))
+        capabilities.append(writing.with_native(SLUG, entry.capability, members))
         sources.append(entry.source)
     if not capabilities:
         raise task.nothing_written("an ADP capability needs a detail with its HTTP call")
     document = {
         "spec_version": ADP_VERSION,
-        "name": service_name(task),
+        "name": writing.service_name(task),
         "description": _write_description(task),
         "base_url": _write_base_url(task),
         "auth": auth,
     }
     if task.service.pricing.model != "unknown":
         document["pricing"] = adp_pricing(task.service)
-    document = with_native(SLUG, task.service, {**document, "capabilities": capabilities})
-    return WrittenDocument(document, sources, details)
+    document = writing.with_native(SLUG, task.service, {**document, "capabilities": capabilities})
+    return writing.WrittenDocument(document, sources, details)
 
 
-def _write_entries(task: Task) -> Iterator[_Entry]:
+def _write_entries(task: writing.Task) -> Iterator[_Entry]:
     """Yield the capabilities that have a detail and whose authentication is known."""
     for index, _, entry in task.entries(partial(_write_entry, task)):
         auth = auth_of_call(task.service, entry.call)
@@ -99,7 +86,7 @@ def _write_entries(task: Task) -> Iterator[_Entry]:
             task.leave_out(index, "no document states how callers authenticate, and ADP requires that")
 
 
-def _write_entry(task: Task, index: int, capability: Capability) -> _Entry | str:
+def _write_entry(task: writing.Task, index: int, capability: Capability) -> _Entry | str:
     """Return the entry with the host's own detail, else with this registry's, or the reason why it is left out."""
     detail = adp_detail(task.host, task.service, capability)
     source = _write_source(task, index, capability, detail)
@@ -130,36 +117,39 @@ def _write_auth_kinds(auth: Auth) -> set[str]:
     return {adp_auth_type(Service(auth=Auth((scheme,)))) for scheme in auth.schemes}
 
 
-def _write_source(task: Task, index: int, capability: Capability, detail: dict[str, Any] | None) -> EntrySource | None:
+def _write_source(
+    task: writing.Task, index: int, capability: Capability, detail: dict[str, Any] | None
+) -> writing.EntrySource | None:
     """Return the source that the detail describes; the first invocation where the detail has not been read yet."""
     if detail is not None:
         url = adp.endpoint(adp_base_url(task.host, task.service), detail["endpoint"])
         for invocation_index, call in enumerate(capability.invocations):
             if call.endpoint in (url, detail["endpoint"]) and call.kind != "pointer":
-                return EntrySource(index, invocation_index)
-    return EntrySource(index, 0) if capability.invocations else None
+                return writing.EntrySource(index, invocation_index)
+    return writing.EntrySource(index, 0) if capability.invocations else None
 
 
-def _write_description(task: Task) -> str:
+def _write_description(task: writing.Task) -> str:
     """Return 10 to 200 characters (section 7): the description, cut at a word or extended with names."""
     service, host = task.service, task.host
-    text = clean_text(service.description)
+    text = writing.clean_text(service.description)
     if text is None:
         reason = "ADP requires one and no usable one is known: a list of names is used"
         task.substitute("/description", "description", reason, has_value=bool(service.description))
-        return cut(f"Capabilities of {names_of(service, host)}", LONG)
+        return writing.cut(f"Capabilities of {writing.names_of(service, host)}", LONG)
     if len(text) >= SHORT:
-        return cut(text, LONG)
-    text_with_name = f"{clean_text(service.name, NAME_CHARS) or host}: {text}"
-    return cut(
-        text_with_name if len(text_with_name) >= SHORT else f"{text_with_name} ({names_of(service, host)})", LONG
+        return writing.cut(text, LONG)
+    text_with_name = f"{writing.clean_text(service.name, NAME_CHARS) or host}: {text}"
+    return writing.cut(
+        text_with_name if len(text_with_name) >= SHORT else f"{text_with_name} ({writing.names_of(service, host)})",
+        LONG,
     )
 
 
-def _write_base_url(task: Task) -> str:
+def _write_base_url(task: writing.Task) -> str:
     base_url = adp_base_url(task.host, task.service)
     is_usable = "{" not in base_url and (callable_address(base_url, task.host) or "").startswith("https:")
     return base_url if is_usable else f"https://{task.host}"
 
 
-WRITER: Final = Writer("ADP", write)
+WRITER: Final = writing.Writer("ADP", write)

@@ -36,19 +36,8 @@ from registry.core.format_support.manifest import (
 from registry.core.format_support.params import object_schema, property_of
 from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.agent_json import adhoc, rules
+from registry.core.model import services
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import (
-    Capability,
-    Identity,
-    Invocation,
-    Origin,
-    Payment,
-    Plan,
-    Policies,
-    Pricing,
-    Protocol,
-    Service,
-)
 from registry.core.names.domains import host_of, same_site
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
@@ -91,7 +80,7 @@ def dialect(document: Document) -> str | None:
     return version if isinstance(version, str) and version in _VERSIONS else "other"
 
 
-def read(document: Document, dialect: str, notes: Notes) -> Service:
+def read(document: Document, dialect: str, notes: Notes) -> services.Service:
     if dialect == adhoc.AD_HOC:
         return adhoc.read(document, notes)
     body = document.members
@@ -105,18 +94,18 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     _check_rewards(body, "", notes)
     plans = tuple(plan for _, plan, _ in intents if plan is not None)[:MAX_TEXTS]
     rewards = [reward for reward in (_read_rewards(body), *(reward for _, _, reward in intents)) if reward]
-    service = Service(
+    service = services.Service(
         name=None if has_template(body, ("display_name",), "", notes) else short_text_of(body, "display_name"),
         description=None if has_template(body, ("description",), "", notes) else text_of(body, "description"),
         capabilities=tuple(capability for capability, _, _ in intents),
-        pricing=Pricing(
+        pricing=services.Pricing(
             "pay_per_call" if plans else "unknown",
             plans,
             note="; ".join(rewards[:MAX_TEXTS]) or None,
             payments=tuple(dict.fromkeys(_read_payment_ways(body)))[:MAX_TEXTS],
         ),
-        policies=Policies(hints=_read_commitments(body, notes)),
-        protocols=(Protocol(SLUG, version), *_read_payments(body, notes)),
+        policies=services.Policies(hints=_read_commitments(body, notes)),
+        protocols=(services.Protocol(SLUG, version), *_read_payments(body, notes)),
         identity=_read_identity(map_of(body, "identity")),
         provider=provider_of(body, document.url),
         homepage=homepage_of(body, document.url),
@@ -154,7 +143,7 @@ def _read_claims(body: Object, document: Document, notes: Notes) -> dict[str, st
 
 def _read_intents(
     body: Object, document: Document, notes: Notes
-) -> Iterator[tuple[Capability, Plan | None, str | None]]:
+) -> Iterator[tuple[services.Capability, services.Plan | None, str | None]]:
     """Yield the usable intents (section 4.2), each with its price and with its own bounty and incentive in words."""
     seen: set[str] = set()
     for pointer, intent in members(list_of(body, "intents"), "/intents", rules.INTENT, notes):
@@ -170,7 +159,7 @@ def _read_intents(
             notes.add(rules.INTENT_NAME, at(pointer, "name"), name)
         _check_rewards(intent, pointer, notes)
         method = _read_method(intent, pointer, notes)
-        capability = Capability(
+        capability = services.Capability(
             name,
             name,
             description,
@@ -182,7 +171,7 @@ def _read_intents(
         )
         rewards, plan = _read_rewards(intent), _read_plan(name, intent, pointer, notes)
         if plan is not None:
-            capability = replace(capability, pricing=Pricing("pay_per_call", (plan,)))
+            capability = replace(capability, pricing=services.Pricing("pay_per_call", (plan,)))
         yield capability, plan, f"{name}: {rewards}" if rewards else None
 
 
@@ -196,12 +185,12 @@ def _read_method(intent: Object, pointer: str, notes: Notes) -> str | None:
 
 def _read_invocations(
     intent: Object, pointer: str, name: str, method: str | None, document: Document, notes: Notes
-) -> Iterator[Invocation]:
+) -> Iterator[services.Invocation]:
     """Yield the call of an intent that has an endpoint: a URL, or a path relative to the document."""
     address = endpoint(intent.get("endpoint"), document.url, document, at(pointer, "endpoint"), notes)
     if address is not None:
-        origin = Origin(document.url, pointer, SLUG)
-        yield Invocation("http", address.url, method, name, templated=address.templated, origin=origin)
+        origin = services.Origin(document.url, pointer, SLUG)
+        yield services.Invocation("http", address.url, method, name, templated=address.templated, origin=origin)
 
 
 def _read_params(intent: Object, pointer: str, notes: Notes) -> dict[str, Any] | None:
@@ -231,7 +220,7 @@ def _read_returns(returns: Object) -> dict[str, Any] | None:
 # --- money -----------------------------------------------------------------------------------------------------------
 
 
-def _read_plan(name: str, intent: Object, pointer: str, notes: Notes) -> Plan | None:
+def _read_plan(name: str, intent: Object, pointer: str, notes: Notes) -> services.Plan | None:
     """Return the price of an intent (section 4.5); None where it has none or an incomplete one."""
     price = map_of(intent, "price")
     if "price" not in intent:
@@ -248,7 +237,7 @@ def _read_plan(name: str, intent: Object, pointer: str, notes: Notes) -> Plan | 
         f"{free} calls free" if free else "",
         f"on {', '.join(networks)}" if networks else "",
     ]
-    return Plan(name, f"{amount} {currency}", ", ".join(filter(None, limits)) or None)
+    return services.Plan(name, f"{amount} {currency}", ", ".join(filter(None, limits)) or None)
 
 
 def _read_rewards(holder: Object) -> str | None:
@@ -303,7 +292,7 @@ def _read_commitments(body: Object, notes: Notes) -> dict[str, str]:
     return commitments
 
 
-def _read_payments(body: Object, notes: Notes) -> Iterator[Protocol]:
+def _read_payments(body: Object, notes: Notes) -> Iterator[services.Protocol]:
     """Yield the payment protocols: `payments` (section 4.9), else `x402` (section 4.8), which it replaces."""
     wrapper = map_of(body, "payments")
     if "payments" not in body and "x402" in body:
@@ -318,10 +307,10 @@ def _read_payments(body: Object, notes: Notes) -> Iterator[Protocol]:
     for key in list(wrapper)[:MAX_TEXTS]:
         protocol = line(key, ID_CHARS)
         if protocol and isinstance(wrapper[key], dict) and flag_of(wrapper[key], "supported") is not False:
-            yield Protocol(protocol)
+            yield services.Protocol(protocol)
 
 
-def _read_payment_ways(body: Object) -> Iterator[Payment]:
+def _read_payment_ways(body: Object) -> Iterator[services.Payment]:
     """Yield the networks of x402 with asset and recipient (sections 4.8 and 4.9)."""
     x402 = map_of(map_of(body, "payments"), "x402") or map_of(body, "x402")
     recipient = first_text(x402, "recipient", "payTo") or short_text_of(body, "payout_address")
@@ -337,8 +326,8 @@ def _read_number(holder: Json, key: str) -> str | None:
     return f"{value:.12g}" if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _read_identity(identity: Object) -> Identity:
+def _read_identity(identity: Object) -> services.Identity:
     """Return the identity (section 4.7). The key is an Ed25519 key (RFC 8037 section 2)."""
     did, key = short_text_of(identity, "did"), short_text_of(identity, "public_key")
     keys = ({"kty": "OKP", "crv": "Ed25519", "x": key},) if key and _ED25519_KEY.fullmatch(key) else ()
-    return Identity(dids=(did,) if did and did.startswith("did:") else (), keys=keys)
+    return services.Identity(dids=(did,) if did and did.startswith("did:") else (), keys=keys)

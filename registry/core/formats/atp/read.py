@@ -34,23 +34,8 @@ from registry.core.format_support.shapes import missing_texts
 from registry.core.format_support.vocabulary import ACTION_METHODS, SAFE_METHODS, SEMVER, auth_type, http_method
 from registry.core.formats.atp import rules
 from registry.core.formats.atp.checks import check, check_capability, check_path, check_served, check_workflow
+from registry.core.model import services
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import (
-    SEMANTIC_TYPE,
-    Auth,
-    AuthScheme,
-    Capability,
-    Confirmation,
-    Invocation,
-    Origin,
-    Policies,
-    Pricing,
-    Provider,
-    RateLimit,
-    Relations,
-    Service,
-    Workflow,
-)
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line, plain
 
@@ -109,10 +94,10 @@ def _has_keys(entry: Json, *keys: str) -> bool:
     return isinstance(entry, dict) and all(key in entry for key in keys)
 
 
-def read(document: Document, dialect: str, notes: Notes) -> Service:
+def read(document: Document, dialect: str, notes: Notes) -> services.Service:
     if document.url.startswith("http://"):
         notes.add(rules.HTTP, "", document.url)
-        return Service()
+        return services.Service()
     body = document.members
     check_served(document, notes)
     _check_top(body, dialect, document, notes)
@@ -120,7 +105,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     provider = map_of(body, "provider")
     provider_url = claim(provider.get("url"), document, "/provider/url", notes, PROVIDER_ELSEWHERE)
     usable_capabilities = tuple(capabilities(body, document, notes))
-    service = Service(
+    service = services.Service(
         name=_read_required_text(body, "name", NAME_CHARS, notes),
         description=_read_required_text(body, "description", None, notes),
         version=_read_required_text(body, "version", NAME_CHARS, notes),
@@ -129,9 +114,9 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         icon_url=link(provider.get("logo"), document.url),
         capabilities=usable_capabilities,
         auth=_read_auth(map_of(body, "auth"), document),
-        pricing=Pricing(url=link(map_of(body, "rateLimit").get("tierUrl"), document.url)),
+        pricing=services.Pricing(url=link(map_of(body, "rateLimit").get("tierUrl"), document.url)),
         policies=_read_policies(body, document),
-        relations=Relations(workflows=tuple(_read_workflows(body, usable_capabilities, notes))),
+        relations=services.Relations(workflows=tuple(_read_workflows(body, usable_capabilities, notes))),
         claims={"provider_url": provider_url} if provider_url else {},
         native=native(SLUG, body, _READ),
     )
@@ -159,14 +144,14 @@ def _read_required_text(body: Object, key: str, chars: int | None, notes: Notes)
     return None if has_template(body, (key,), "", notes) else text
 
 
-def _read_provider(provider: Object, document: Document, notes: Notes) -> Provider:
+def _read_provider(provider: Object, document: Document, notes: Notes) -> services.Provider:
     missing_texts(provider, ("name", "url"), "/provider", rules.PROVIDER, notes)
-    return Provider(
+    return services.Provider(
         short_text_of(provider, "name"), link(provider.get("url"), document.url), short_text_of(provider, "contact")
     )
 
 
-def _read_auth(auth: Object, document: Document) -> Auth:
+def _read_auth(auth: Object, document: Document) -> services.Auth:
     schemes = [
         scheme
         for entry in list_of(auth, "schemes")[:MAX_TEXTS]
@@ -176,29 +161,31 @@ def _read_auth(auth: Object, document: Document) -> Auth:
     identity = map_of(auth, "agentIdentity")
     needs_identity = flag_of(identity, "required")
     if needs_identity:
-        schemes.append(AuthScheme("did", "header", "Agent-Identity", note=short_text_of(identity, "format")))
-    return Auth(tuple(schemes), True if needs_identity else None)
+        schemes.append(services.AuthScheme("did", "header", "Agent-Identity", note=short_text_of(identity, "format")))
+    return services.Auth(tuple(schemes), True if needs_identity else None)
 
 
-def _read_schemes(scheme: Object, document: Document) -> Iterator[AuthScheme]:
+def _read_schemes(scheme: Object, document: Document) -> Iterator[services.AuthScheme]:
     word = short_text_of(scheme, "type")
     kind = auth_type(word)
     if kind == "oauth2":
         yield from _read_flows(map_of(scheme, "flows"), document)
     elif kind == "api_key":
         setup = link(scheme.get("registration"), document.url)
-        yield AuthScheme("api_key", short_text_of(scheme, "in"), short_text_of(scheme, "name"), setup_url=setup)
+        yield services.AuthScheme(
+            "api_key", short_text_of(scheme, "in"), short_text_of(scheme, "name"), setup_url=setup
+        )
     elif kind == "bearer":
-        yield AuthScheme("bearer", "header", "Authorization", "Bearer")
+        yield services.AuthScheme("bearer", "header", "Authorization", "Bearer")
     elif kind is not None:
-        yield AuthScheme(kind, note=word)
+        yield services.AuthScheme(kind, note=word)
 
 
-def _read_flows(flows: Object, document: Document) -> Iterator[AuthScheme]:
+def _read_flows(flows: Object, document: Document) -> Iterator[services.AuthScheme]:
     """Yield one scheme per flow, because flows differ in their URLs and scopes; one empty scheme without flows."""
     known_flows: list[tuple[str | None, Object]] = [(name, map_of(flows, name)) for name in _FLOWS if name in flows]
     for name, flow in known_flows or [(None, {})]:
-        yield AuthScheme(
+        yield services.AuthScheme(
             "oauth2",
             authorization_url=link(flow.get("authorizationUrl"), document.url),
             token_url=link(flow.get("tokenUrl"), document.url),
@@ -207,19 +194,19 @@ def _read_flows(flows: Object, document: Document) -> Iterator[AuthScheme]:
         )
 
 
-def _read_policies(body: Object, document: Document) -> Policies:
+def _read_policies(body: Object, document: Document) -> services.Policies:
     policies, limit = map_of(body, "policies"), map_of(body, "rateLimit")
     burst = count_of(limit, "burstLimit")
     requests, window = count_of(limit, "requests"), short_text_of(limit, "window")
     has_limit = requests is not None or window is not None or burst is not None
-    return Policies(
+    return services.Policies(
         training=short_text_of(policies, "training"),
         inference=short_text_of(policies, "inference"),
         caching=_read_caching(policies),
         attribution=short_text_of(policies, "attribution"),
         terms_url=link(policies.get("termsUrl"), document.url),
         privacy_url=link(policies.get("privacyUrl"), document.url),
-        rate_limit=RateLimit(requests, window, burst=burst) if has_limit else None,
+        rate_limit=services.RateLimit(requests, window, burst=burst) if has_limit else None,
     )
 
 
@@ -233,7 +220,9 @@ def _read_caching(policies: Object) -> str | None:
     return f"allow, {seconds} s" if seconds is not None else "allow"
 
 
-def _read_workflows(body: Object, usable_capabilities: tuple[Capability, ...], notes: Notes) -> Iterator[Workflow]:
+def _read_workflows(
+    body: Object, usable_capabilities: tuple[services.Capability, ...], notes: Notes
+) -> Iterator[services.Workflow]:
     """Yield the workflows. A step may name an entry that was left out: that entry has its own finding."""
     capability_ids = {text_of(entry, "id", ID_CHARS) for entry in list_of(body, "capabilities")}
     capability_ids |= {capability.id for capability in usable_capabilities}
@@ -248,7 +237,9 @@ def _read_workflows(body: Object, usable_capabilities: tuple[Capability, ...], n
                 notes.add(rules.WORKFLOW_STEP, at("/workflows", index, "steps"), step)
         conditions = clean_json(map_of(workflow, "conditional"))
         if name := text_of(workflow, "id", ID_CHARS):
-            yield Workflow(name, short_text_of(workflow, "name"), text_of(workflow, "description"), steps, conditions)
+            yield services.Workflow(
+                name, short_text_of(workflow, "name"), text_of(workflow, "description"), steps, conditions
+            )
 
 
 # --- capabilities (section 3.5) ---------------------------------------------------------------------------------------
@@ -283,7 +274,7 @@ class _Schemas:
         return {"type": "object"} if schema is None else self.resolved(schema, at("/schemas", name), depth + 1)
 
 
-def capabilities(body: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+def capabilities(body: Object, document: Document, notes: Notes) -> Iterator[services.Capability]:
     """Yield the usable entries of `body["capabilities"]`; unusable ones are left out, with findings."""
     entries = body.get("capabilities")
     if not isinstance(entries, list):
@@ -306,7 +297,9 @@ def _check(entry: Object, name: str, pointer: str, notes: Notes) -> None:
     if not _ID.fullmatch(name):
         notes.add(rules.ID, at(pointer, "id"), name)
     semantic_type = entry.get("semanticType")
-    if semantic_type is not None and not (isinstance(semantic_type, str) and SEMANTIC_TYPE.fullmatch(semantic_type)):
+    if semantic_type is not None and not (
+        isinstance(semantic_type, str) and services.SEMANTIC_TYPE.fullmatch(semantic_type)
+    ):
         notes.add(rules.SEMANTIC_TYPE, at(pointer, "semanticType"), semantic_type)
     method = http_method(entry)
     if method not in ACTION_METHODS:
@@ -325,19 +318,19 @@ def _check(entry: Object, name: str, pointer: str, notes: Notes) -> None:
 
 def _read_capability(
     entry: Object, name: str, pointer: str, document: Document, schemas: _Schemas, notes: Notes
-) -> Capability:
+) -> services.Capability:
     method = http_method(entry)
     address = endpoint(entry["endpoint"], document.url, document, at(pointer, "endpoint"), notes)
     semantic_type = short_text_of(entry, "semanticType")
-    call = Invocation(
+    call = services.Invocation(
         "http",
         address.url if address else None,
         method,
         scopes=texts_of(entry, "requiredScopes"),
         templated=address is not None and address.templated,
-        origin=Origin(document.url, pointer, SLUG),
+        origin=services.Origin(document.url, pointer, SLUG),
     )
-    return Capability(
+    return services.Capability(
         id=name,
         name=short_text_of(entry, "name") or name,
         title=short_text_of(entry, "name"),
@@ -365,6 +358,6 @@ def _read_result(response: Json, pointer: str, schemas: _Schemas) -> dict[str, A
     return resolved if isinstance(resolved, dict) and resolved else None
 
 
-def _read_confirmation(confirmation: Object) -> Confirmation | None:
+def _read_confirmation(confirmation: Object) -> services.Confirmation | None:
     required = flag_of(confirmation, "required")
-    return None if required is None else Confirmation(required, text_of(confirmation, "message"))
+    return None if required is None else services.Confirmation(required, text_of(confirmation, "message"))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from registry.core.format_support.manifest import MAX_TEXTS, NAME_CHARS
 from registry.core.format_support.vocabulary import ACTION_METHODS
+from registry.core.format_support.writing import task as writing
 from registry.core.format_support.writing.calls import (
     HttpCall,
     WrittenParameter,
@@ -15,34 +16,9 @@ from registry.core.format_support.writing.calls import (
     http_call,
     parameters,
 )
-from registry.core.format_support.writing.task import (
-    CannotWrite,
-    EntrySource,
-    Task,
-    Writer,
-    WrittenDocument,
-    call_at,
-    capability_description,
-    capability_name,
-    clean_text,
-    kebab_case,
-    service_description,
-    service_name,
-    stated,
-    unique,
-    with_native,
-)
 from registry.core.formats.atp.checks import POLICIES
 from registry.core.formats.atp.read import SLUG
-from registry.core.model.services import (
-    AuthScheme,
-    Capability,
-    Invocation,
-    RateLimit,
-    Service,
-    Workflow,
-    is_semantic_type,
-)
+from registry.core.model import services
 
 _CACHING = re.compile(r"(allow|deny)(?:, (\d{1,12}) s)?")
 _RULES: Final = ("minimum", "maximum")
@@ -50,13 +26,13 @@ _KEY_LOCATIONS: Final = ("header", "query", "cookie")
 _FLOWS: Final = ("authorizationCode", "clientCredentials")
 
 
-def write(task: Task) -> WrittenDocument:
+def write(task: writing.Task) -> writing.WrittenDocument:
     capabilities: list[dict[str, Any]] = []
-    sources: list[EntrySource] = []
+    sources: list[writing.EntrySource] = []
     used_names: set[str] = set()
     ids: dict[str, str] = {}
     for index, capability, call in task.entries(partial(http_call, task.host, ACTION_METHODS)):
-        name = unique(kebab_case(capability.id), used_names, "-")
+        name = writing.unique(writing.kebab_case(capability.id), used_names, "-")
         ids.setdefault(capability.id, name)
         capabilities.append(_write_capability(task, name, index, capability, call))
         sources.append(call.source)
@@ -66,11 +42,11 @@ def write(task: Task) -> WrittenDocument:
     document: dict[str, Any] = {
         "@context": "https://atp.dev/schema/v1",
         "@type": "AgentManifest",
-        "name": service_name(task),
-        "description": service_description(task),
+        "name": writing.service_name(task),
+        "description": writing.service_description(task),
         "version": _write_version(task),
         "provider": _write_provider(service),
-        "auth": _write_auth(service, [call_at(task, source) for source in sources]),
+        "auth": _write_auth(service, [writing.call_at(task, source) for source in sources]),
         "rateLimit": _write_rate_limit(service),
         "capabilities": capabilities,
         "workflows": [
@@ -79,32 +55,34 @@ def write(task: Task) -> WrittenDocument:
         or None,
         "policies": _write_policies(service) or None,
     }
-    return WrittenDocument(with_native(SLUG, service, document), sources)
+    return writing.WrittenDocument(writing.with_native(SLUG, service, document), sources)
 
 
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
 
-def _write_version(task: Task) -> str:
+def _write_version(task: writing.Task) -> str:
     """Return the host's version, which need not be semantic (section 4.3 only says how it should be written). Raise
     CannotWrite without one: agents act upon the manifest's version, so that any other would be a false statement."""
-    version = clean_text(task.service.version, NAME_CHARS)
+    version = writing.clean_text(task.service.version, NAME_CHARS)
     if version is None:
-        raise CannotWrite("an ATP manifest states its version (section 3.1), and no document of the host names one")
+        raise writing.CannotWrite(
+            "an ATP manifest states its version (section 3.1), and no document of the host names one"
+        )
     return version
 
 
-def _write_provider(service: Service) -> dict[str, Any] | None:
+def _write_provider(service: services.Service) -> dict[str, Any] | None:
     """Return the provider, which requires name and URL (section 3.2), else None."""
     provider = service.provider
-    if provider is None or not clean_text(provider.name) or not provider.url:
+    if provider is None or not writing.clean_text(provider.name) or not provider.url:
         return None
     email = provider.contact if provider.contact and "@" in provider.contact else None
-    entry = {"name": clean_text(provider.name), "url": provider.url, "contact": email, "logo": service.icon_url}
+    entry = {"name": writing.clean_text(provider.name), "url": provider.url, "contact": email, "logo": service.icon_url}
     return {key: value for key, value in entry.items() if value}
 
 
-def _write_auth(service: Service, calls: list[Invocation]) -> dict[str, Any] | None:
+def _write_auth(service: services.Service, calls: list[services.Invocation]) -> dict[str, Any] | None:
     """Return `auth` (section 3.3), with schemes that only calls declare: ATP has no other member for those."""
     declared = service.auth.schemes or [scheme for call in calls for scheme in auth_of_call(service, call).schemes]
     if service.auth.required is False and not service.auth.schemes:
@@ -117,19 +95,24 @@ def _write_auth(service: Service, calls: list[Invocation]) -> dict[str, Any] | N
     return auth or None
 
 
-def _write_scheme(scheme: AuthScheme) -> dict[str, Any] | None:
+def _write_scheme(scheme: services.AuthScheme) -> dict[str, Any] | None:
     if scheme.type == "oauth2":
         return {"type": "oauth2", **_write_flows(scheme)}
     if scheme.type == "api_key":
         source = scheme.location if scheme.location in _KEY_LOCATIONS else None
-        entry = {"type": "apiKey", "in": source, "name": clean_text(scheme.name), "registration": scheme.setup_url}
+        entry = {
+            "type": "apiKey",
+            "in": source,
+            "name": writing.clean_text(scheme.name),
+            "registration": scheme.setup_url,
+        }
         return {key: value for key, value in entry.items() if value}
     if scheme.type == "bearer":
         return {"type": "bearer"}
     return {"type": "delegated"} if scheme.type == "custom" and scheme.note == "delegated" else None
 
 
-def _write_flows(scheme: AuthScheme) -> dict[str, Any]:
+def _write_flows(scheme: services.AuthScheme) -> dict[str, Any]:
     """Return `flows`: two URLs mean authorizationCode; a token URL needs a note that names clientCredentials."""
     scopes = dict.fromkeys(scheme.scopes, "")
     if scheme.authorization_url and scheme.token_url and scheme.note != _FLOWS[1]:
@@ -140,15 +123,15 @@ def _write_flows(scheme: AuthScheme) -> dict[str, Any]:
     return {}
 
 
-def _write_rate_limit(service: Service) -> dict[str, Any] | None:
-    limit: RateLimit | None = service.policies.rate_limit
-    if limit is None or limit.requests is None or not clean_text(limit.window):
+def _write_rate_limit(service: services.Service) -> dict[str, Any] | None:
+    limit: services.RateLimit | None = service.policies.rate_limit
+    if limit is None or limit.requests is None or not writing.clean_text(limit.window):
         return None
     tier = {"tierUrl": service.pricing.url} if service.pricing.url else {}
-    return {"requests": limit.requests, "window": clean_text(limit.window), **tier}
+    return {"requests": limit.requests, "window": writing.clean_text(limit.window), **tier}
 
 
-def _write_policies(service: Service) -> dict[str, Any]:
+def _write_policies(service: services.Service) -> dict[str, Any]:
     policies = service.policies
     caching = _CACHING.fullmatch(policies.caching or "")
     entry: dict[str, Any] = {
@@ -161,12 +144,12 @@ def _write_policies(service: Service) -> dict[str, Any]:
     }
     if caching is not None and caching[2] is not None:
         entry["caching"]["maxAge"] = int(caching[2])
-    return stated(entry)
+    return writing.stated(entry)
 
 
-def _write_workflow(workflow: Workflow, ids: Mapping[str, str]) -> dict[str, Any] | None:
+def _write_workflow(workflow: services.Workflow, ids: Mapping[str, str]) -> dict[str, Any] | None:
     """Return a workflow (section 3.6), or None if a step was left out: a shorter sequence would be another workflow."""
-    name, description = clean_text(workflow.name), clean_text(workflow.description)
+    name, description = writing.clean_text(workflow.name), writing.clean_text(workflow.description)
     if name is None or description is None or not all(step in ids for step in workflow.steps):
         return None
     conditional = {ids.get(step, step): _write_condition(rule, ids) for step, rule in workflow.conditions.items()}
@@ -191,13 +174,15 @@ def _write_condition(rule: Any, ids: Mapping[str, str]) -> Any:
 # --- capabilities ---------------------------------------------------------------------------------------------------
 
 
-def _write_capability(task: Task, name: str, index: int, capability: Capability, call: HttpCall) -> dict[str, Any]:
+def _write_capability(
+    task: writing.Task, name: str, index: int, capability: services.Capability, call: HttpCall
+) -> dict[str, Any]:
     request_parameters = parameters(call.params)
     entry: dict[str, Any] = {
         "id": name,
-        "name": capability_name(task, index, capability, name),
-        "description": capability_description(task, index, capability, name),
-        "semanticType": next((tag for tag in capability.tags if is_semantic_type(tag)), None),
+        "name": writing.capability_name(task, index, capability, name),
+        "description": writing.capability_description(task, index, capability, name),
+        "semanticType": next((tag for tag in capability.tags if services.is_semantic_type(tag)), None),
         "endpoint": call.url,
         "method": call.method,
         "parameters": None
@@ -209,20 +194,20 @@ def _write_capability(task: Task, name: str, index: int, capability: Capability,
         "confirmation": _write_confirmation(capability),
         "deprecated": capability.deprecated,
     }
-    return with_native(SLUG, capability, entry)
+    return writing.with_native(SLUG, capability, entry)
 
 
-def _write_confirmation(capability: Capability) -> dict[str, Any] | None:
+def _write_confirmation(capability: services.Capability) -> dict[str, Any] | None:
     confirmation = capability.confirmation
     if confirmation is None:
         return None
-    message = clean_text(confirmation.message)
+    message = writing.clean_text(confirmation.message)
     return {"required": confirmation.required, **({"message": message} if message else {})}
 
 
 def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
     """Return a parameter as section 3.5.1 writes it."""
-    return stated({
+    return writing.stated({
         "name": parameter.name,
         "type": parameter.type,
         "required": parameter.required,
@@ -235,4 +220,4 @@ def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
     })  # fmt: skip
 
 
-WRITER: Final = Writer("ATP", write)
+WRITER: Final = writing.Writer("ATP", write)

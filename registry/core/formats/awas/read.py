@@ -39,21 +39,8 @@ from registry.core.format_support.vocabulary import auth_type, http_method, rate
 from registry.core.formats.awas import bridge, rules
 from registry.core.formats.awas.checks import check, check_action, check_path, check_served
 from registry.core.formats.awas.dialects import BRIDGE, CUSTOMER, DIALECTS, GRADED, Dialect, dialect_of
+from registry.core.model import services
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import (
-    Auth,
-    AuthScheme,
-    Capability,
-    Confirmation,
-    Invocation,
-    Origin,
-    Pointer,
-    Policies,
-    RateLimit,
-    Relations,
-    Service,
-    Workflow,
-)
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
@@ -99,7 +86,7 @@ def weak_dialect(document: Document) -> str | None:
     return dialect_of(document.members)
 
 
-def read(document: Document, dialect: str, notes: Notes) -> Service:
+def read(document: Document, dialect: str, notes: Notes) -> services.Service:
     body = document.members
     if dialect == BRIDGE:
         return bridge.read(body, document, notes)
@@ -118,7 +105,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     auth = auth_of(map_of(body, "authentication") or map_of(body, "auth"), base_url or document.url)
     catalogue = ActionCatalogue(document, definition, base_url or origin_of(document.url), auth, notes)
     limit = body.get("rateLimit", body.get("rate_limits"))
-    service = Service(
+    service = services.Service(
         name=_text(body, NAME_CHARS, "name", "appName"),
         description=_text(body, TEXT_CHARS, "description", "siteDescription"),
         provider=provider_of(body, document.url),
@@ -133,9 +120,9 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             else capabilities(catalogue, list_of(body, "actions"))
         ),
         auth=auth,
-        policies=Policies(rate_limit=rate_limit(limit, "/rateLimit", notes)),
+        policies=services.Policies(rate_limit=rate_limit(limit, "/rateLimit", notes)),
         pointers=tuple(_read_pointers(body, document)),
-        relations=Relations(workflows=tuple(_read_workflows(body))),
+        relations=services.Relations(workflows=tuple(_read_workflows(body))),
         claims={"base_url": base_url} if base_url else {},
         native=native(SLUG, body, _READ),
     )
@@ -156,26 +143,26 @@ def _read_base_url(body: Object, document: Document, notes: Notes) -> str | None
     return claim(address.url, document, "/baseUrl", notes)
 
 
-def _read_pointers(body: Object, document: Document) -> Iterator[Pointer]:
+def _read_pointers(body: Object, document: Document) -> Iterator[services.Pointer]:
     """Yield pointers to the same calls in other formats: qontinui's members, `openapi.documentUrl` of 1.1."""
     seen = set()
     for key, rel, expected in (("openapiUrl", "service-desc", "openapi"), ("mcpManifestUrl", "mcp-manifest", None)):
         if (url := link(body.get(key), document.url)) is not None:
             seen.add(url)
-            yield Pointer(url, rel, at("", key), expected)
+            yield services.Pointer(url, rel, at("", key), expected)
     for index, action in enumerate(list_of(body, "actions")):
         url = link(map_of(action, "openapi").get("documentUrl"), document.url)
         if url is not None and url not in seen and len(seen) < MAX_POINTERS:
             seen.add(url)
-            yield Pointer(url, "service-desc", at("/actions", index, "openapi", "documentUrl"), "openapi")
+            yield services.Pointer(url, "service-desc", at("/actions", index, "openapi", "documentUrl"), "openapi")
 
 
-def _read_workflows(body: Object) -> Iterator[Workflow]:
+def _read_workflows(body: Object) -> Iterator[services.Workflow]:
     for workflow in list_of(body, "workflows")[:MAX_TEXTS]:
         name = first_text(workflow, "id", "name", chars=ID_CHARS)
         if name is not None:
             steps = tuple(filter(None, (_read_step(step) for step in list_of(workflow, "steps")[:MAX_TEXTS])))
-            yield Workflow(name, short_text_of(workflow, "name"), text_of(workflow, "description"), steps)
+            yield services.Workflow(name, short_text_of(workflow, "name"), text_of(workflow, "description"), steps)
 
 
 def _read_step(step: Json) -> str | None:
@@ -194,11 +181,11 @@ class ActionCatalogue:
     document: Document
     dialect: Dialect
     base: str
-    auth: Auth
+    auth: services.Auth
     notes: Notes
 
 
-def capabilities(catalogue: ActionCatalogue, actions: list[Json]) -> Iterator[Capability]:
+def capabilities(catalogue: ActionCatalogue, actions: list[Json]) -> Iterator[services.Capability]:
     """Yield the usable actions; unusable ones are noted and left out."""
     seen: set[str] = set()
     for pointer, action in members(actions, "/actions", rules.ACTION, catalogue.notes):
@@ -208,7 +195,7 @@ def capabilities(catalogue: ActionCatalogue, actions: list[Json]) -> Iterator[Ca
             yield _read_capability(catalogue, action, name, pointer, call)
 
 
-def customer_actions(catalogue: ActionCatalogue, actions: Object) -> Iterator[Capability]:
+def customer_actions(catalogue: ActionCatalogue, actions: Object) -> Iterator[services.Capability]:
     """Yield the pages for people in `{key: {type, url, label}}`."""
     for key, action in list(actions.items())[:MAX_CAPABILITIES]:
         pointer, name = at("/customer_actions", key), line(key, ID_CHARS)
@@ -216,9 +203,9 @@ def customer_actions(catalogue: ActionCatalogue, actions: Object) -> Iterator[Ca
             catalogue.notes.add(rules.ACTION_REQUIRED, pointer, name)
             continue
         call = _read_navigation(
-            catalogue, action["url"], at(pointer, "url"), Origin(catalogue.document.url, pointer, SLUG)
+            catalogue, action["url"], at(pointer, "url"), services.Origin(catalogue.document.url, pointer, SLUG)
         )
-        yield Capability(
+        yield services.Capability(
             name,
             first_text(action, "label", "name", chars=NAME_CHARS) or name,
             text_of(action, "description"),
@@ -229,7 +216,7 @@ def customer_actions(catalogue: ActionCatalogue, actions: Object) -> Iterator[Ca
         )
 
 
-def rate_limit(limit: Json, pointer: str, notes: Notes) -> RateLimit | None:
+def rate_limit(limit: Json, pointer: str, notes: Notes) -> services.RateLimit | None:
     """Return the limit in `{requests, window}` or in a text like 60/minute; note a malformed window."""
     if isinstance(limit, str):
         return rate_limit_text(line(limit, NAME_CHARS))
@@ -252,13 +239,13 @@ def _read_name(catalogue: ActionCatalogue, action: Object, pointer: str, seen: s
     return None if has_template(action, (key, "name", "description"), pointer, notes) else name
 
 
-def _read_call(catalogue: ActionCatalogue, action: Object, name: str, pointer: str) -> Invocation | None:
+def _read_call(catalogue: ActionCatalogue, action: Object, name: str, pointer: str) -> services.Invocation | None:
     dialect, notes = catalogue.dialect, catalogue.notes
-    origin = Origin(catalogue.document.url, pointer, SLUG)
+    origin = services.Origin(catalogue.document.url, pointer, SLUG)
     target_key = next((key for key in dialect.targets if text_of(action, key)), None)
     if target_key is None and not dialect.published and short_text_of(action, "type"):
         # the site describes something that a person or a script on its page does
-        return Invocation("instructions", name=short_text_of(action, "type"), origin=origin)
+        return services.Invocation("instructions", name=short_text_of(action, "type"), origin=origin)
     if target_key is None:
         notes.add(rules.ACTION_REQUIRED, at(pointer, dialect.targets[0]), name)
         return None
@@ -275,7 +262,7 @@ def _read_call(catalogue: ActionCatalogue, action: Object, name: str, pointer: s
         notes.add(rules.METHOD, at(pointer, dialect.methods[0]), declared_method)
     address = endpoint(action[target_key], catalogue.base, catalogue.document, at(pointer, target_key), notes)
     limit = action.get("rateLimit", action.get("rate_limits"))
-    return Invocation(
+    return services.Invocation(
         "http",
         address.url if address else None,
         method,
@@ -300,17 +287,19 @@ def _is_navigation(action: Object, declared_method: str | None, target: Json, is
     )
 
 
-def _read_navigation(catalogue: ActionCatalogue, target: Json, pointer: str, origin: Origin) -> Invocation:
+def _read_navigation(
+    catalogue: ActionCatalogue, target: Json, pointer: str, origin: services.Origin
+) -> services.Invocation:
     """Return the navigation. A URI of another scheme, such as `tel:`, becomes its name: it has no endpoint."""
     uri = line(target, NAME_CHARS) if isinstance(target, str) else ""
     if _SCHEME.match(uri):
-        return Invocation("navigation", name=uri, origin=origin)
+        return services.Invocation("navigation", name=uri, origin=origin)
     address = endpoint(target, catalogue.base, catalogue.document, pointer, catalogue.notes)
     templated = address is not None and address.templated
-    return Invocation("navigation", address.url if address else None, templated=templated, origin=origin)
+    return services.Invocation("navigation", address.url if address else None, templated=templated, origin=origin)
 
 
-def _read_auth(catalogue: ActionCatalogue, action: Object) -> Auth | None:
+def _read_auth(catalogue: ActionCatalogue, action: Object) -> services.Auth | None:
     declared = map_of(action, "authentication")
     if declared:
         return auth_of(declared, catalogue.base)
@@ -318,20 +307,20 @@ def _read_auth(catalogue: ActionCatalogue, action: Object) -> Auth | None:
         is_required = flag_of(action, key)
         if is_required is not None:
             headers = texts_of(action, "auth_headers")
-            header_schemes = tuple(AuthScheme("api_key", "header", header) for header in headers)
+            header_schemes = tuple(services.AuthScheme("api_key", "header", header) for header in headers)
             together = (tuple(range(len(headers))),) if len(headers) > 1 else ()
             if not is_required:
                 return NOTHING_NEEDED
-            return Auth(header_schemes or catalogue.auth.schemes, True, together)
+            return services.Auth(header_schemes or catalogue.auth.schemes, True, together)
     return None
 
 
-def auth_of(auth: Object, base: str) -> Auth:
+def auth_of(auth: Object, base: str) -> services.Auth:
     """Read `{required, methods}` of version 1.0 or `{type, token_endpoint, ...}` of other dialects."""
     words = texts_of(auth, "methods", most=MAX_SCHEMES) or tuple(filter(None, [short_text_of(auth, "type")]))
     kinds = [(word, kind) for word in words if (kind := auth_type(word)) is not None]
     schemes = tuple(
-        AuthScheme(
+        services.AuthScheme(
             kind,
             authorization_url=link(auth.get("authorization_endpoint"), base),
             token_url=link(auth.get("token_endpoint"), base),
@@ -339,12 +328,12 @@ def auth_of(auth: Object, base: str) -> Auth:
         )
         for word, kind in kinds
     )
-    return Auth(schemes, flag_of(auth, "required"))
+    return services.Auth(schemes, flag_of(auth, "required"))
 
 
 def _read_capability(
-    catalogue: ActionCatalogue, action: Object, name: str, pointer: str, call: Invocation
-) -> Capability:
+    catalogue: ActionCatalogue, action: Object, name: str, pointer: str, call: services.Invocation
+) -> services.Capability:
     dialect, notes = catalogue.dialect, catalogue.notes
     if dialect.published:
         missing_texts(action, ("name", "description"), pointer, rules.ACTION_TEXT, notes)
@@ -352,7 +341,7 @@ def _read_capability(
         check_action(action, name, pointer, notes)
     if dialect.name == "1.1" and not _ID_1_1.fullmatch(name):
         notes.add(rules.ID, at(pointer, "id"), name)
-    return Capability(
+    return services.Capability(
         id=name,
         name=first_text(action, "name", "label", chars=NAME_CHARS) or name,
         title=first_text(action, "title", "name", "label", chars=NAME_CHARS),
@@ -380,11 +369,11 @@ def _read_side_effects(action: Object) -> bool | None:
     return None
 
 
-def _read_confirmation(action: Object) -> Confirmation | None:
+def _read_confirmation(action: Object) -> services.Confirmation | None:
     is_required = flag_of(action, "requires_user_confirmation")
     if is_required or action.get("sideEffect") == "destructive":
-        return Confirmation(True)
-    return Confirmation(False) if is_required is False else None
+        return services.Confirmation(True)
+    return services.Confirmation(False) if is_required is False else None
 
 
 # --- parameters and results as JSON Schema; CSS selectors, meant for browsers, are dropped ----------------------------

@@ -5,27 +5,13 @@ from functools import partial
 from typing import Any, Final
 
 from registry.core.format_support.vocabulary import METHODS, SAFE_METHODS
+from registry.core.format_support.writing import task as writing
 from registry.core.format_support.writing.calls import (
     HttpCall,
     WrittenParameter,
     callable_address,
     http_call,
     parameters,
-)
-from registry.core.format_support.writing.task import (
-    Task,
-    Writer,
-    WrittenDocument,
-    capability_description,
-    capability_name,
-    capability_pointer,
-    plain_id,
-    service_description,
-    service_name,
-    short_name,
-    stated,
-    unique,
-    with_native,
 )
 from registry.core.formats.awas.read import SLUG
 from registry.core.model.services import Auth, AuthType, Capability, RateLimit, Service
@@ -39,31 +25,31 @@ _VALIDATION: Final = ("minLength", "maxLength", "minimum", "maximum", "minItems"
 _MAX_SCHEMES: Final = 10
 
 
-def write(task: Task) -> WrittenDocument:
+def write(task: writing.Task) -> writing.WrittenDocument:
     base_url = _write_base_url(task)
     origin = "/".join(base_url.split("/", 3)[:3])
     used_names: set[str] = set()
     actions, sources = [], []
     for index, capability, call in task.entries(partial(http_call, task.host, METHODS, pages=True)):
-        name = unique(plain_id(capability.id), used_names, "-")
+        name = writing.unique(writing.plain_id(capability.id), used_names, "-")
         actions.append(_write_action(task, name, index, capability, call, origin))
         sources.append(call.source)
     if not actions:
         raise task.nothing_written("an AWAS action is an HTTP call or a page")
     document: dict[str, Any] = {
         "version": VERSION,
-        "name": service_name(task),
-        "description": service_description(task),
+        "name": writing.service_name(task),
+        "description": writing.service_description(task),
         "baseUrl": base_url,
         "contact": _write_contact(task.service),
         "authentication": _write_authentication(task.service.auth),
         "rateLimit": _write_rate_limit(task.service.policies.rate_limit),
         "actions": actions,
     }
-    return WrittenDocument(with_native(SLUG, task.service, document), sources)
+    return writing.WrittenDocument(writing.with_native(SLUG, task.service, document), sources)
 
 
-def _write_base_url(task: Task) -> str:
+def _write_base_url(task: writing.Task) -> str:
     """Return the URL that paths are resolved against: the service's own base, else the host's root."""
     base_url = task.service.base_url
     if base_url and "{" not in base_url and (callable_address(base_url, task.host) or "").startswith("https:"):
@@ -97,14 +83,14 @@ def _write_rate_limit(limit: RateLimit | None) -> dict[str, Any] | None:
 
 
 def _write_action(
-    task: Task, name: str, index: int, capability: Capability, call: HttpCall, origin: str
+    task: writing.Task, name: str, index: int, capability: Capability, call: HttpCall, origin: str
 ) -> dict[str, Any]:
     request_parameters = parameters(call.params)
     path = call.url.removeprefix(origin)
     entry: dict[str, Any] = {
         "id": name,
-        "name": capability_name(task, index, capability, name),
-        "description": capability_description(task, index, capability, name),
+        "name": writing.capability_name(task, index, capability, name),
+        "description": writing.capability_description(task, index, capability, name),
         "path": path if path.startswith("/") and not path.startswith("//") else call.url,
         "method": call.method,
         "parameters": None
@@ -116,11 +102,13 @@ def _write_action(
     }
     undescribed = [parameter.name for parameter in request_parameters or () if not parameter.text("description")]
     if undescribed:
-        loss = f"descriptions of {short_name(', '.join(undescribed))}"
+        loss = f"descriptions of {writing.short_name(', '.join(undescribed))}"
         task.note_loss(
-            f"{capability_pointer(index)}/params", loss, "AWAS requires them and none is known: the names are used"
+            f"{writing.capability_pointer(index)}/params",
+            loss,
+            "AWAS requires them and none is known: the names are used",
         )
-    return with_native(SLUG, capability, entry)
+    return writing.with_native(SLUG, capability, entry)
 
 
 def _write_extensions(capability: Capability, method: str) -> dict[str, Any]:
@@ -140,7 +128,7 @@ def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
     """Return a parameter (section Parameter Object Structure); the name replaces a missing description."""
     validation: dict[str, Any] = {key: parameter.number(key) for key in _VALIDATION}
     validation["pattern"] = parameter.text("pattern")
-    return stated({
+    return writing.stated({
         "name": parameter.name,
         "type": parameter.type,
         "format": parameter.text("format"),
@@ -149,8 +137,8 @@ def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
         "default": parameter.value("default"),
         "example": parameter.example,
         "enum": parameter.choices or None,
-        "validation": stated(validation) or None,
+        "validation": writing.stated(validation) or None,
     })  # fmt: skip
 
 
-WRITER: Final = Writer("AWAS", write)
+WRITER: Final = writing.Writer("AWAS", write)

@@ -33,22 +33,8 @@ from registry.core.format_support.security import NOTHING_NEEDED
 from registry.core.format_support.vocabulary import ACTION_METHODS, auth_type, http_method, rate_limit_text
 from registry.core.formats.awp import rules
 from registry.core.formats.awp.checks import ENUM, NESTED, check, check_action, check_protocol
+from registry.core.model import services
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import (
-    Auth,
-    AuthScheme,
-    Capability,
-    Confirmation,
-    Invocation,
-    InvocationKind,
-    Origin,
-    Pointer,
-    Policies,
-    Pricing,
-    Protocol,
-    Relations,
-    Service,
-)
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
@@ -60,7 +46,7 @@ _ACTION_READ: Final = frozenset({
     "requires_human_confirmation",
 })  # fmt: skip
 _ENTITY_DEPTH: Final = 3  # entities may refer to each other in a cycle
-_KINDS: Final[dict[str, InvocationKind]] = {"mcp": "mcp_tool", "a2a": "a2a_skill"}
+_KINDS: Final[dict[str, services.InvocationKind]] = {"mcp": "mcp_tool", "a2a": "a2a_skill"}
 PATHS: Final = ("/agent.json", "/.well-known/agent.json")
 KNOWN_VERSIONS: Final = ("0.1", "0.2")
 LEGACY: Final = "legacy"
@@ -105,7 +91,7 @@ def legacy_dialect(document: Document) -> str | None:
     return LEGACY if isinstance(protocol, str) and protocol.startswith("awp/") else None
 
 
-def read(document: Document, dialect: str, notes: Notes) -> Service:
+def read(document: Document, dialect: str, notes: Notes) -> services.Service:
     body = document.members
     if dialect == LEGACY:
         notes.add(rules.LEGACY, "/protocol", body.get("protocol"))
@@ -120,13 +106,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     protocols = {protocol.id: protocol for protocol in _read_protocols(body, document, notes)}
     entities = Definitions(map_of(body, "entities"))
     surface = Surface(document, auth, _needing_auth(body), protocols, entities, key, notes)
-    service = Service(
+    service = services.Service(
         name=domain,
         description=_read_intent(body, notes),
         capabilities=tuple(capabilities(surface, holder, actions_pointer)),
         auth=auth,
         pricing=_read_pricing(body),
-        policies=Policies(hints=_read_hints(body)),
+        policies=services.Policies(hints=_read_hints(body)),
         protocols=tuple(protocols.values()),
         pointers=tuple(_read_pointers(body, document)),
         relations=_read_relations(body, document, notes),
@@ -166,17 +152,17 @@ def _read_intent(body: Object, notes: Notes) -> str | None:
     return None if has_template(body, ("intent",), "", notes) else intent
 
 
-def _read_auth(type_name: str | None, declared: Object) -> Auth:
+def _read_auth(type_name: str | None, declared: Object) -> services.Auth:
     """Return the scheme that a type names; "none" also in a sentence that begins so ("none required for search")."""
     kind = auth_type(type_name)
     if kind is None:
-        return Auth()
+        return services.Auth()
     if kind == "custom" and _NO_AUTH.match(type_name or ""):
-        return Auth((AuthScheme("none", note=type_name),), None)
+        return services.Auth((services.AuthScheme("none", note=type_name),), None)
     expiry = short_text_of(declared, "token_expiry")
     notes = (type_name if kind == "custom" else None, f"tokens are valid for {expiry}" if expiry else None)
     note = "; ".join(text for text in notes if text) or None
-    return Auth((AuthScheme(kind, note=note),), False if kind == "none" else None)
+    return services.Auth((services.AuthScheme(kind, note=note),), False if kind == "none" else None)
 
 
 def _needing_auth(body: Object) -> dict[str, bool]:
@@ -185,7 +171,7 @@ def _needing_auth(body: Object) -> dict[str, bool]:
     return {**dict.fromkeys(optional, False), **dict.fromkeys(required, True)}
 
 
-def _read_protocols(body: Object, document: Document, notes: Notes) -> Iterator[Protocol]:
+def _read_protocols(body: Object, document: Document, notes: Notes) -> Iterator[services.Protocol]:
     for key, entry in list(map_of(body, "protocols").items())[:_MAX_PROTOCOLS]:
         pointer = at("/protocols", key)
         version = short_text_of(entry, "version")
@@ -194,7 +180,7 @@ def _read_protocols(body: Object, document: Document, notes: Notes) -> Iterator[
         check_protocol(key, entry, pointer, notes)
         holder = entry if isinstance(entry, dict) else {}
         address = endpoint(holder.get("endpoint"), document.url, document, at(pointer, "endpoint"), notes)
-        yield Protocol(
+        yield services.Protocol(
             id=line(key, ID_CHARS).lower(),
             version=version,
             endpoint=address.url if address else None,
@@ -203,27 +189,27 @@ def _read_protocols(body: Object, document: Document, notes: Notes) -> Iterator[
         )
 
 
-def _read_pricing(body: Object) -> Pricing:
+def _read_pricing(body: Object) -> services.Pricing:
     protocols = map_of(body, "protocols")
     payment = first_text(protocols.get("payment"), "type", "note", chars=NAME_CHARS)
     note = f"payment: {payment}" if payment else None
     payment_entry = map_of(protocols, "x402")
     payment_terms = payment_of(payment_entry)
-    return Pricing(
+    return services.Pricing(
         model="pay_per_call" if "x402" in protocols else "unknown",
         note=note,
         payments=(payment_terms,) if payment_terms else (),
     )
 
 
-def _read_pointers(body: Object, document: Document) -> Iterator[Pointer]:
+def _read_pointers(body: Object, document: Document) -> Iterator[services.Pointer]:
     protocols = map_of(body, "protocols")
     for key, field, rel, suffix, expected in _FOLLOWED:
         declared_url = map_of(protocols, key).get(field)
         target = link(declared_url, document.url)
         if target is not None and "{" not in str(declared_url):
             url = target.rstrip("/") + suffix if suffix else target
-            yield Pointer(url, rel, at("/protocols", key, field), expected)
+            yield services.Pointer(url, rel, at("/protocols", key, field), expected)
 
 
 def _read_hints(body: Object) -> dict[str, str]:
@@ -232,9 +218,9 @@ def _read_hints(body: Object) -> dict[str, str]:
     return {key: text for key, text in texts if key and text}
 
 
-def _read_relations(body: Object, document: Document, notes: Notes) -> Relations:
+def _read_relations(body: Object, document: Document, notes: Notes) -> services.Relations:
     status = map_of(body, "agent_status")
-    return Relations(
+    return services.Relations(
         dependencies=_read_dependencies(body, notes),
         errors={
             line(code, ID_CHARS): recovery
@@ -276,15 +262,15 @@ class Surface:
     """The facts that all actions of a document share. `key` is the member with an action's id in this dialect."""
 
     document: Document
-    auth: Auth
+    auth: services.Auth
     needing_auth: Mapping[str, bool]  # action id -> whether the top-level `auth` requires credentials for it
-    protocols: Mapping[str, Protocol]
+    protocols: Mapping[str, services.Protocol]
     entities: Definitions
     key: str
     notes: Notes
 
 
-def capabilities(surface: Surface, holder: Object, actions_pointer: str) -> Iterator[Capability]:
+def capabilities(surface: Surface, holder: Object, actions_pointer: str) -> Iterator[services.Capability]:
     """Yield the usable actions in `holder["actions"]`; `actions_pointer` is the JSON Pointer of that array."""
     actions = holder.get("actions")
     if not isinstance(actions, list):
@@ -313,7 +299,7 @@ def _read_name(surface: Surface, action: Object, pointer: str, seen: set[str]) -
     return None if is_unusable else name
 
 
-def _read_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
+def _read_call(surface: Surface, action: Object, name: str, pointer: str) -> services.Invocation | None:
     return (
         _read_protocol_call(surface, action, name, pointer)
         if "via" in action
@@ -321,7 +307,7 @@ def _read_call(surface: Surface, action: Object, name: str, pointer: str) -> Inv
     )
 
 
-def _read_protocol_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
+def _read_protocol_call(surface: Surface, action: Object, name: str, pointer: str) -> services.Invocation | None:
     via = (short_text_of(action, "via") or "").lower()
     protocol = surface.protocols.get(via)
     if protocol is None:
@@ -329,17 +315,17 @@ def _read_protocol_call(surface: Surface, action: Object, name: str, pointer: st
         return None
     if protocol.endpoint is None:
         surface.notes.add(rules.VIA_WITHOUT_ENDPOINT, at(pointer, "via"), via)
-    return Invocation(
+    return services.Invocation(
         _KINDS.get(via, "rpc"),
         protocol.endpoint,
         name=text_of(action, "operation", ID_CHARS) or name,
         auth=_read_action_auth(surface, action, name),
         rate_limit=rate_limit_text(short_text_of(action, "rate_limit")),
-        origin=Origin(surface.document.url, pointer, SLUG),
+        origin=services.Origin(surface.document.url, pointer, SLUG),
     )
 
 
-def _read_http_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
+def _read_http_call(surface: Surface, action: Object, name: str, pointer: str) -> services.Invocation | None:
     if not short_text_of(action, "endpoint") or not short_text_of(action, "method"):
         surface.notes.add(rules.ACTION_CALL, pointer, name)
         return None
@@ -348,31 +334,33 @@ def _read_http_call(surface: Surface, action: Object, name: str, pointer: str) -
         surface.notes.add(rules.METHOD, at(pointer, "method"), action["method"])
     url = surface.document.url
     address = endpoint(action["endpoint"], origin_of(url), surface.document, at(pointer, "endpoint"), surface.notes)
-    return Invocation(
+    return services.Invocation(
         "http",
         address.url if address else None,
         method,
         auth=_read_action_auth(surface, action, name),
         rate_limit=rate_limit_text(short_text_of(action, "rate_limit")),
         templated=address is not None and address.templated,
-        origin=Origin(url, pointer, SLUG),
+        origin=services.Origin(url, pointer, SLUG),
     )
 
 
-def _read_action_auth(surface: Surface, action: Object, name: str) -> Auth | None:
+def _read_action_auth(surface: Surface, action: Object, name: str) -> services.Auth | None:
     """Return the action's own declaration, else the declaration in the top-level lists, else None."""
     declared = flag_of(action, "auth_required")
     is_required = declared if declared is not None else surface.needing_auth.get(name)
     if is_required is None:
         return None
-    return Auth(surface.auth.schemes, True) if is_required else NOTHING_NEEDED
+    return services.Auth(surface.auth.schemes, True) if is_required else NOTHING_NEEDED
 
 
-def _read_capability(surface: Surface, action: Object, name: str, pointer: str, call: Invocation) -> Capability:
+def _read_capability(
+    surface: Surface, action: Object, name: str, pointer: str, call: services.Invocation
+) -> services.Capability:
     if surface.key == "id":
         _check_fields(action, pointer, surface.notes)
         check_action(action, pointer, surface.entities.named, surface.notes)
-    return Capability(
+    return services.Capability(
         id=name,
         name=name,
         title=first_text(action, "title", *(("name",) if surface.key == "id" else ()), chars=NAME_CHARS),
@@ -418,11 +406,11 @@ def _read_polling_url(surface: Surface, action: Object, pointer: str) -> str | N
     return address.url if address else None
 
 
-def _read_confirmation(action: Object) -> Confirmation | None:
+def _read_confirmation(action: Object) -> services.Confirmation | None:
     is_required = flag_of(action, "requires_human_confirmation")
     if is_required or action.get("sensitivity") == "irreversible":
-        return Confirmation(True)
-    return Confirmation(False) if is_required is False else None
+        return services.Confirmation(True)
+    return services.Confirmation(False) if is_required is False else None
 
 
 # --- inputs and outputs as JSON Schema (sections 8 and 9) ------------------------------------------------------------

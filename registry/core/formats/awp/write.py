@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from registry.core.format_support.manifest import ID_CHARS, MAX_TEXTS, NAME_CHARS
 from registry.core.format_support.vocabulary import ACTION_METHODS, SAFE_METHODS
+from registry.core.format_support.writing import task as writing
 from registry.core.format_support.writing.calls import (
     HttpCall,
     WrittenParameter,
@@ -21,29 +22,17 @@ from registry.core.format_support.writing.calls import (
     http_call,
     parameters,
 )
-from registry.core.format_support.writing.task import (
-    EntrySource,
-    Task,
-    Writer,
-    WrittenDocument,
-    call_at,
-    capability_description,
-    capability_pointer,
-    clean_text,
-    plain_id,
-    service_description,
-    snake_case,
-    stated,
-    unique,
-    with_native,
-)
 from registry.core.formats.awp.read import SLUG
-from registry.core.model.services import Auth, AuthType, Capability, Invocation, Protocol, RateLimit, Service
+from registry.core.model import services
 from registry.core.reading.plain_text import line
 
 VERSION: Final = "0.2"
 
-_AUTH: Final[tuple[AuthType, ...]] = ("oauth2", "api_key", "bearer")  # section 7; `_write_auth_kind` handles `none`
+_AUTH: Final[tuple[services.AuthType, ...]] = (
+    "oauth2",
+    "api_key",
+    "bearer",
+)  # section 7; `_write_auth_kind` handles `none`
 _VIA: Final = {"mcp_tool": "mcp", "a2a_skill": "a2a"}
 _TYPES: Final = {"string": "string", "integer": "integer", "number": "float", "boolean": "boolean"}
 _DATES: Final = frozenset({"date", "date-time", "ISO8601"})
@@ -60,43 +49,49 @@ _MAX_ENTITIES: Final = 200
 class _Surface:
     """State shared by all actions. `ids` maps capability ids to action ids in the file."""
 
-    task: Task
-    protocols: dict[str, Protocol]
+    task: writing.Task
+    protocols: dict[str, services.Protocol]
     ids: dict[str, str] = field(default_factory=dict)
     entities: dict[str, dict[str, Any]] = field(default_factory=dict)  # name -> fields
 
 
-def write(task: Task) -> WrittenDocument:
+def write(task: writing.Task) -> writing.WrittenDocument:
     surface = _Surface(task, _write_protocols(task))
     used_names: set[str] = set()
     actions: list[dict[str, Any]] = []
-    sources: list[EntrySource] = []
+    sources: list[writing.EntrySource] = []
     for index, capability, call in task.entries(partial(_write_call, surface)):
-        name = unique(plain_id(capability.id), used_names, "_")
+        name = writing.unique(writing.plain_id(capability.id), used_names, "_")
         surface.ids.setdefault(capability.id, name)
         actions.append(_write_action(surface, name, index, capability, call))
         sources.append(call.source)
     # protocols alone justify a document, but no empty list of actions for a service that has capabilities
     if not actions and (task.service.capabilities or not surface.protocols):
         raise task.nothing_written("AWP declares actions and protocols")
-    document: dict[str, Any] = {"awp_version": VERSION, "domain": task.host, "intent": service_description(task)}
+    document: dict[str, Any] = {
+        "awp_version": VERSION,
+        "domain": task.host,
+        "intent": writing.service_description(task),
+    }
     if surface.protocols:
         document["protocols"] = {key: _write_protocol(protocol) for key, protocol in surface.protocols.items()}
-    auth_kind = _write_auth_kind(task.service, [call_at(task, source) for source in sources])
+    auth_kind = _write_auth_kind(task.service, [writing.call_at(task, source) for source in sources])
     if auth_kind is not None:
         document["auth"] = {"type": auth_kind}
     if surface.entities:
         document["entities"] = {name: {"fields": fields} for name, fields in surface.entities.items()}
     document["actions"] = actions
-    return WrittenDocument(with_native(SLUG, task.service, {**document, **_write_relations(surface)}), sources)
+    return writing.WrittenDocument(
+        writing.with_native(SLUG, task.service, {**document, **_write_relations(surface)}), sources
+    )
 
 
 # --- protocols and authentication -----------------------------------------------------------------------------------
 
 
-def _write_protocols(task: Task) -> dict[str, Protocol]:
+def _write_protocols(task: writing.Task) -> dict[str, services.Protocol]:
     """Return each protocol with its first address; one without address and version is omitted (5.5)."""
-    protocols: dict[str, Protocol] = {}
+    protocols: dict[str, services.Protocol] = {}
     for protocol in task.service.protocols:
         key, url = protocol.id.lower(), callable_address(protocol.endpoint, task.host)
         is_usable = _KEY.fullmatch(key) and len(key) <= ID_CHARS and (url or protocol.version)
@@ -105,20 +100,20 @@ def _write_protocols(task: Task) -> dict[str, Protocol]:
             and (key not in protocols or (protocols[key].endpoint is None and url))
             and len(protocols) < _MAX_PROTOCOLS
         ):
-            protocols[key] = Protocol(key, protocol.version, url, protocol.transport, protocol.card_url)
+            protocols[key] = services.Protocol(key, protocol.version, url, protocol.transport, protocol.card_url)
     return protocols
 
 
-def _write_protocol(protocol: Protocol) -> dict[str, Any]:
-    return stated({
-        "version": clean_text(protocol.version),
+def _write_protocol(protocol: services.Protocol) -> dict[str, Any]:
+    return writing.stated({
+        "version": writing.clean_text(protocol.version),
         "endpoint": protocol.endpoint,
-        "transport": clean_text(protocol.transport),
+        "transport": writing.clean_text(protocol.transport),
         "agent_card": protocol.card_url,
     })  # fmt: skip
 
 
-def _write_auth_kind(service: Service, calls: list[Invocation]) -> str | None:
+def _write_auth_kind(service: services.Service, calls: list[services.Invocation]) -> str | None:
     """Return the kind of section 7 that all calls with credentials accept; `none` only where documents state it. A file
     declares one kind for all actions, so none is declared where no kind fits them all."""
     auths = [auth_of_call(service, call) for call in calls] or [service.auth]
@@ -129,14 +124,14 @@ def _write_auth_kind(service: Service, calls: list[Invocation]) -> str | None:
     return "none" if is_stated and not _write_credential_types(service.auth) else None
 
 
-def _write_credential_types(auth: Auth) -> set[AuthType]:
+def _write_credential_types(auth: services.Auth) -> set[services.AuthType]:
     return {scheme.type for scheme in auth.schemes if scheme.type != "none"}
 
 
 # --- actions --------------------------------------------------------------------------------------------------------
 
 
-def _write_call(surface: _Surface, index: int, capability: Capability) -> HttpCall | str:
+def _write_call(surface: _Surface, index: int, capability: services.Capability) -> HttpCall | str:
     """Return the plain HTTP call, else one through a protocol (`url` empty, `method` its key), else the reason."""
     direct = http_call(surface.task.host, ACTION_METHODS, index, capability)
     if not isinstance(direct, str):
@@ -155,14 +150,14 @@ def _write_call(surface: _Surface, index: int, capability: Capability) -> HttpCa
         elif _declare_address(surface, key, url) != url:
             reason = f"called at another {key} address than the first: AWP declares one for each protocol"
         else:
-            surface.task.reasons[f"{capability_pointer(index)}/invocations/{invocation_index}/method"] = (
+            surface.task.reasons[f"{writing.capability_pointer(index)}/invocations/{invocation_index}/method"] = (
                 f"fixed by {key}"
             )
-            return HttpCall(EntrySource(index, invocation_index), call, "", key, capability.params)
+            return HttpCall(writing.EntrySource(index, invocation_index), call, "", key, capability.params)
     return reason
 
 
-def _write_other_protocol(surface: _Surface, call: Invocation) -> str | None:
+def _write_other_protocol(surface: _Surface, call: services.Invocation) -> str | None:
     """Return the key of a declared protocol other than MCP and A2A with the address of the call."""
     if call.kind != "rpc" or call.endpoint is None:
         return None
@@ -176,18 +171,20 @@ def _write_other_protocol(surface: _Surface, call: Invocation) -> str | None:
 
 def _declare_address(surface: _Surface, key: str, url: str) -> str | None:
     """Return the address that the file declares for the protocol; declare `url` if it has none yet."""
-    protocol = surface.protocols.get(key, Protocol(key))
+    protocol = surface.protocols.get(key, services.Protocol(key))
     if protocol.endpoint is None:
-        protocol = Protocol(key, protocol.version, url, protocol.transport, protocol.card_url)
+        protocol = services.Protocol(key, protocol.version, url, protocol.transport, protocol.card_url)
         surface.protocols[key] = protocol
     return protocol.endpoint
 
 
-def _write_action(surface: _Surface, name: str, index: int, capability: Capability, call: HttpCall) -> dict[str, Any]:
+def _write_action(
+    surface: _Surface, name: str, index: int, capability: services.Capability, call: HttpCall
+) -> dict[str, Any]:
     task, is_direct = surface.task, bool(call.url)
     action: dict[str, Any] = {
         "id": name,
-        "description": capability_description(task, index, capability, name),
+        "description": writing.capability_description(task, index, capability, name),
         "auth_required": auth_of_call(task.service, call.call).required,
         "inputs": _write_members(call.params, partial(_write_input, surface)),
         "outputs": _write_members(capability.result, partial(_write_output, surface)),
@@ -203,14 +200,14 @@ def _write_action(surface: _Surface, name: str, index: int, capability: Capabili
         "poll_endpoint": capability.polling_url,
         "requires_human_confirmation": capability.confirmation.required if capability.confirmation else None,
     }
-    return with_native(SLUG, capability, action)
+    return writing.with_native(SLUG, capability, action)
 
 
-def _write_sensitivity(capability: Capability, method: str | None) -> str | None:
+def _write_sensitivity(capability: services.Capability, method: str | None) -> str | None:
     """Return the document's value, else `destructive` if the call deletes data, or changes data and its method does
     not show that (section 9)."""
     if capability.sensitivity is not None:
-        return clean_text(capability.sensitivity, NAME_CHARS)
+        return writing.clean_text(capability.sensitivity, NAME_CHARS)
     hidden = method is None or method in SAFE_METHODS
     return "destructive" if capability.side_effects and (hidden or method == "DELETE") else None
 
@@ -225,7 +222,7 @@ def _write_members(
 def _write_input(surface: _Surface, parameter: WrittenParameter) -> dict[str, Any]:
     kind = _write_type(surface, parameter.name, parameter.rules, parameter.type)
     options = parameter.choices
-    return stated({
+    return writing.stated({
         "type": "enum" if options and kind == "string" else kind,
         "required": True if parameter.required else None,
         "default": parameter.value("default"),
@@ -240,7 +237,7 @@ def _write_output(surface: _Surface, parameter: WrittenParameter) -> Any:
     description = parameter.text("description")
     if kind is not None and description is None:
         return kind
-    return stated({"type": kind, "description": description})
+    return writing.stated({"type": kind, "description": description})
 
 
 def _write_type(surface: _Surface, name: str, rules: Mapping[str, Any], kind: str | None, depth: int = 0) -> str | None:
@@ -272,18 +269,18 @@ def _write_entity(surface: _Surface, name: str, rules: Mapping[str, Any], depth:
     }
     entity_name = next((key for key, entity in surface.entities.items() if entity == fields), None)
     if entity_name is None:
-        entity_name = unique(snake_case(name), {*surface.entities, *_RESERVED}, "_")
+        entity_name = writing.unique(writing.snake_case(name), {*surface.entities, *_RESERVED}, "_")
         surface.entities[entity_name] = fields
     return entity_name
 
 
-def _write_rate_limit(limit: RateLimit | None) -> str | None:
+def _write_rate_limit(limit: services.RateLimit | None) -> str | None:
     if limit is None:
         return None
     if limit.requests is not None and limit.window:
         unit = _UNITS.get(limit.window)
         return f"{limit.requests}/{unit}" if unit else f"{limit.requests} per {limit.window}"
-    return clean_text(limit.note)
+    return writing.clean_text(limit.note)
 
 
 # --- relations ------------------------------------------------------------------------------------------------------
@@ -306,9 +303,9 @@ def _write_relations(surface: _Surface) -> dict[str, Any]:
         "errors": {code: {"recovery": text} for code, text in list(relations.errors.items())[:MAX_TEXTS]},
         "dependencies": dependencies,
         "agent_hints": dict(list(surface.task.service.policies.hints.items())[:MAX_TEXTS]),
-        "agent_status": stated(status),
+        "agent_status": writing.stated(status),
     }
     return {key: value for key, value in members.items() if value}
 
 
-WRITER: Final = Writer("AWP", write)
+WRITER: Final = writing.Writer("AWP", write)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from registry.core.format_support import shapes
 from registry.core.format_support.endpoints import callable_url, link
 from registry.core.format_support.manifest import (
     ID_CHARS,
@@ -27,16 +28,6 @@ from registry.core.format_support.manifest import (
     with_provenance,
 )
 from registry.core.format_support.params import Definitions
-from registry.core.format_support.shapes import (
-    DRAFT_2020_12,
-    LIST,
-    OBJECT,
-    TEXT,
-    TEXTS,
-    check_types,
-    is_schema,
-    missing_texts,
-)
 from registry.core.formats.woa import rules
 from registry.core.formats.woa.transports import REST, VERSION, Transport, transports
 from registry.core.model.documents import Document, Json
@@ -53,7 +44,7 @@ _AGENT_READ: Final = frozenset({"id", "name", "description", "inputs", "outputs"
 _OPERATION_READ: Final = frozenset({"name", "description", "inputs", "outputs"})
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 _WHITESPACE = re.compile(r"\s")
-_OPTIONAL: Final = {"version": TEXT, "capabilities": TEXTS, "operations": LIST}
+_OPTIONAL: Final = {"version": shapes.TEXT, "capabilities": shapes.TEXTS, "operations": shapes.LIST}
 _REQUIRED: Final = (("name", str), ("description", str), ("inputs", dict), ("outputs", dict), ("transports", list))
 _PATH = re.compile(r"https?://[^/]+/\.well-known/woa\.json(?:\?.*)?")
 _READ: Final = frozenset({"woa_version", "agents"})
@@ -192,7 +183,7 @@ def _is_usable(agent: Object, pointer: str, seen: set[str], notes: Notes) -> boo
         missing.append("transports")
     for key in missing:
         notes.add(rules.AGENT_REQUIRED, at(pointer, key), agent.get(key, ""))
-    check_types(agent, _OPTIONAL, pointer, rules.MEMBER_TYPE, notes)
+    shapes.check_types(agent, _OPTIONAL, pointer, rules.MEMBER_TYPE, notes)
     if missing or is_repeated(agent_id, seen, at(pointer, "id"), notes):
         return False
     return not has_template(agent, ("name", "description"), pointer, notes)
@@ -243,8 +234,10 @@ def _read_operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tupl
     for operation_pointer, operation in members(
         list_of(agent, "operations"), at(pointer, "operations"), rules.OPERATION, notes
     ):
-        missing_texts(operation, ("name", "description"), operation_pointer, rules.OPERATION, notes)
-        check_types(operation, {"inputs": OBJECT, "outputs": OBJECT}, operation_pointer, rules.MEMBER_TYPE, notes)
+        shapes.missing_texts(operation, ("name", "description"), operation_pointer, rules.OPERATION, notes)
+        shapes.check_types(
+            operation, {"inputs": shapes.OBJECT, "outputs": shapes.OBJECT}, operation_pointer, rules.MEMBER_TYPE, notes
+        )
         name = operation.get("name")
         if isinstance(name, str) and _WHITESPACE.search(name):
             notes.add(rules.OPERATION, at(operation_pointer, "name"), name)
@@ -302,11 +295,11 @@ def _read_calls(
 
 def _read_schema(schema: Json, pointer: str, notes: Notes) -> dict[str, Any] | None:
     """Return the schema as data; None, with a finding, where it is not a valid schema of draft 2020-12."""
-    if not isinstance(schema, dict) or not is_schema(schema):
+    if not isinstance(schema, dict) or not shapes.is_schema(schema):
         notes.add(rules.SCHEMA, pointer, schema)
         return None
     draft = schema.get("$schema")
-    if draft is not None and not (isinstance(draft, str) and draft.rstrip("#") == DRAFT_2020_12):
+    if draft is not None and not (isinstance(draft, str) and draft.rstrip("#") == shapes.DRAFT_2020_12):
         notes.add(rules.SCHEMA_DRAFT, at(pointer, "$schema"), draft)
     if schema.get("type") != "object" or not isinstance(schema.get("properties"), dict):
         notes.add(rules.OBJECT_SCHEMA, pointer)

@@ -8,18 +8,8 @@ from typing import Any, Final
 
 from registry.core.format_support.manifest import NAME_CHARS
 from registry.core.format_support.shapes import is_schema
+from registry.core.format_support.writing import task as writing
 from registry.core.format_support.writing.calls import agent_and_operation, callable_address, drop_references
-from registry.core.format_support.writing.task import (
-    CannotWrite,
-    EntrySource,
-    Task,
-    Writer,
-    WrittenDocument,
-    capability_description,
-    capability_pointer,
-    clean_text,
-    with_native,
-)
 from registry.core.formats.woa.read import SLUG
 from registry.core.formats.woa.transports import REST, VERSION
 from registry.core.model.services import Capability
@@ -27,10 +17,10 @@ from registry.core.model.services import Capability
 _ANY_OBJECT: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 
 
-def write(task: Task) -> WrittenDocument:
+def write(task: writing.Task) -> writing.WrittenDocument:
     template, base, path = _write_transport(task)
     agents: dict[str, dict[str, Any]] = {}
-    sources: dict[str, list[EntrySource]] = {}
+    sources: dict[str, list[writing.EntrySource]] = {}
     for index, capability in task.capabilities():
         agent_call = _write_call(task, index, capability, template)
         if agent_call is None:
@@ -58,11 +48,11 @@ def write(task: Task) -> WrittenDocument:
         "agents": list(agents.values()),
         "transports": {"rest": {"base": base, "invoke_path": path}},
     }
-    document = with_native(SLUG, task.service, document)
-    return WrittenDocument(document, [source for agent_id in agents for source in sources[agent_id]])
+    document = writing.with_native(SLUG, task.service, document)
+    return writing.WrittenDocument(document, [source for agent_id in agents for source in sources[agent_id]])
 
 
-def _write_transport(task: Task) -> tuple[str, str, str]:
+def _write_transport(task: writing.Task) -> tuple[str, str, str]:
     """Return the declared URL template, and its base and invoke_path, which a client joins (section 4.3.1)."""
     for protocol in task.service.protocols:
         if protocol.id == REST and callable_address(protocol.endpoint, task.host):
@@ -70,29 +60,29 @@ def _write_transport(task: Task) -> tuple[str, str, str]:
             parts = template.split("/", 3)
             if template.startswith("https://") and len(parts) == 4 and "{" not in parts[2]:
                 return template, "/".join(parts[:3]), f"/{parts[3]}"
-    raise CannotWrite("no document of the host names a REST transport of the Web of Agents")
+    raise writing.CannotWrite("no document of the host names a REST transport of the Web of Agents")
 
 
 def _write_call(
-    task: Task, index: int, capability: Capability, template: str
-) -> tuple[EntrySource, str, str | None] | None:
+    task: writing.Task, index: int, capability: Capability, template: str
+) -> tuple[writing.EntrySource, str, str | None] | None:
     for invocation_index, call in enumerate(capability.invocations):
         ids = agent_and_operation(capability, call)
         if ids and call.endpoint == callable_address(template.replace("{agent_id}", ids[0]), task.host):
-            return EntrySource(index, invocation_index), *ids
+            return writing.EntrySource(index, invocation_index), *ids
     return None
 
 
-def _write_agent(task: Task, index: int, capability: Capability, agent_id: str) -> dict[str, Any]:
+def _write_agent(task: writing.Task, index: int, capability: Capability, agent_id: str) -> dict[str, Any]:
     agent: dict[str, Any] = {
         "id": agent_id,
-        "name": clean_text(capability.name, NAME_CHARS) or agent_id,
-        "description": capability_description(task, index, capability, agent_id),
+        "name": writing.clean_text(capability.name, NAME_CHARS) or agent_id,
+        "description": writing.capability_description(task, index, capability, agent_id),
         **_write_schemas(task, index, capability),
         "transports": ["rest"],
     }
     agent = {**agent, "capabilities": list(capability.tags)} if capability.tags else agent
-    return with_native(SLUG, capability, agent)
+    return writing.with_native(SLUG, capability, agent)
 
 
 def _write_operations_agent(capability: Capability, agent_id: str, operation: str) -> dict[str, Any]:
@@ -100,7 +90,7 @@ def _write_operations_agent(capability: Capability, agent_id: str, operation: st
     label = capability.name.removesuffix(f": {operation}")
     agent: dict[str, Any] = {
         "id": agent_id,
-        "name": clean_text(label if label != capability.name else agent_id, NAME_CHARS) or agent_id,
+        "name": writing.clean_text(label if label != capability.name else agent_id, NAME_CHARS) or agent_id,
         "description": "",
         "inputs": _ANY_OBJECT,
         "outputs": _ANY_OBJECT,
@@ -111,8 +101,8 @@ def _write_operations_agent(capability: Capability, agent_id: str, operation: st
     return {**_own_members(capability).get("agent", {}), **agent}
 
 
-def _write_operation(task: Task, index: int, capability: Capability, operation: str) -> dict[str, Any]:
-    description = capability_description(task, index, capability, operation)
+def _write_operation(task: writing.Task, index: int, capability: Capability, operation: str) -> dict[str, Any]:
+    description = writing.capability_description(task, index, capability, operation)
     members = {"name": operation, "description": description, **_write_schemas(task, index, capability)}
     kept = {key: value for key, value in _own_members(capability).items() if key != "agent"}
     return {**kept, **members}
@@ -123,7 +113,7 @@ def _own_members(capability: Capability) -> Mapping[str, Any]:
     return capability.native.get(SLUG, {})
 
 
-def _write_schemas(task: Task, index: int, capability: Capability) -> dict[str, Any]:
+def _write_schemas(task: writing.Task, index: int, capability: Capability) -> dict[str, Any]:
     """Return `inputs` and `outputs`, which section 4.2 requires; the schema of any object replaces an unknown one."""
     schemas = {}
     for member, field in (("inputs", "params"), ("outputs", "result")):
@@ -131,10 +121,10 @@ def _write_schemas(task: Task, index: int, capability: Capability) -> dict[str, 
         if schema is None or not is_schema(schema):
             reason = "WoA requires a JSON Schema 2020-12 and none is known: a schema for any object is used"
             has_value = getattr(capability, field) is not None
-            task.substitute(f"{capability_pointer(index)}/{field}", member, reason, has_value=has_value)
+            task.substitute(f"{writing.capability_pointer(index)}/{field}", member, reason, has_value=has_value)
             schema = _ANY_OBJECT
         schemas[member] = schema
     return schemas
 
 
-WRITER: Final = Writer("WoA", write)
+WRITER: Final = writing.Writer("WoA", write)
