@@ -217,6 +217,14 @@ def has_template(holder: Object, texts: tuple[str, ...], pointer: str, notes: No
     return False
 
 
+def required_text(body: Object, key: str, rule: Rule, notes: Notes, chars: int = TEXT_CHARS) -> str | None:
+    """Return the text of a top-level member; None, with a finding, for a missing text or an unrendered template."""
+    text = text_of(body, key, chars)
+    if text is None:
+        notes.add(rule, at("", key), body.get(key, ""))
+    return None if text is None or has_template(body, (key,), "", notes) else text
+
+
 # --- ids ------------------------------------------------------------------------------------------------------------
 
 

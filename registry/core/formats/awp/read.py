@@ -1,8 +1,10 @@
-"""Recognise AWP documents and read them into a service (AWP sections 5 to 14)."""
+"""Recognise AWP documents, read them into a service and check what AWP demands (AWP sections 4 to 14)."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
 
 from registry.core.format_support.endpoints import claim, endpoint, link, origin_of
@@ -23,6 +25,7 @@ from registry.core.format_support.manifest import (
     members,
     native,
     own_members,
+    required_text,
     short_text_of,
     text_of,
     texts_of,
@@ -30,9 +33,9 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.params import Definitions, object_schema, property_of, type_of
 from registry.core.format_support.security import NOTHING_NEEDED
+from registry.core.format_support.shapes import FLAG, IDS, LIST, OBJECT, TEXT, check_types, one_of
 from registry.core.format_support.vocabulary import ACTION_METHODS, auth_type, http_method, rate_limit_text
 from registry.core.formats.awp import rules
-from registry.core.formats.awp.checks import ENUM, NESTED, check, check_action, check_protocol
 from registry.core.model import services
 from registry.core.model.documents import Document, Json
 from registry.core.reading.json_pointer import at
@@ -73,6 +76,47 @@ _FOLLOWED: Final = (
     ("openapi", "endpoint", "service-desc", "", "openapi"),
 )
 
+NEEDING_ENDPOINT: Final = frozenset({"a2a", "mcp", "acp"})
+"""Registered identifiers of transports and tool protocols (section 5.5). Others, such as payments, need no endpoint."""
+
+CHANGING: Final = frozenset({"PUT", "PATCH", "DELETE"})
+"""Methods that replace, modify or delete (RFC 9110 section 9.3, RFC 5789)."""
+
+_PROTOCOL_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+ENUM: Final = re.compile(r"enum\[(.*)\]")
+NESTED: Final = re.compile(r"(array|object)\[(.+)\]")
+_PRIMITIVES: Final = frozenset({"string", "integer", "float", "boolean", "ISO8601", "url", "enum"})
+
+TOP: Final = dict.fromkeys(
+    ("protocols", "capabilities", "auth", "entities", "errors", "dependencies", "agent_hints", "agent_status"), OBJECT
+)
+CAPABILITIES: Final = {
+    **dict.fromkeys(("streaming", "batch_actions", "webhooks", "idempotency"), FLAG),
+    "pagination": one_of("cursor", "offset", "page", "none"),
+}
+AUTH: Final = {
+    **dict.fromkeys(("required_for", "optional_for"), IDS),
+    **dict.fromkeys(("token_expiry", "refresh_endpoint"), TEXT),
+    "type": one_of("oauth2", "api_key", "bearer", "none"),
+}
+STATUS: Final = {"operational": FLAG, "degraded_actions": IDS, "status_endpoint": TEXT}
+ACTION: Final = {
+    "description": TEXT,
+    "auth_required": FLAG,
+    "inputs": OBJECT,
+    "outputs": OBJECT,
+    "method": TEXT,
+    "operation": TEXT,
+    "rate_limit": TEXT,
+    "idempotency": OBJECT,
+    "poll_endpoint": TEXT,
+    "requires_human_confirmation": FLAG,
+    "reversible": FLAG,
+    "execution_model": one_of("sync", "async"),
+    "sensitivity": one_of("standard", "destructive", "irreversible"),
+}
+INPUT: Final = {"required": FLAG, "options": LIST, "description": TEXT}
+
 
 def dialect(document: Document) -> str | None:
     """Return the declared MAJOR.MINOR, "other" for any other version, None for a document that is not AWP."""
@@ -102,17 +146,26 @@ def read(document: Document, dialect: str, notes: Notes) -> services.Service:
         check(body, notes)
         holder, actions_pointer, key = body, "/actions", "id"
         declared = map_of(body, "auth")
-        domain, auth = _read_domain(body, document, notes), _read_auth(short_text_of(declared, "type"), declared)
+        domain = required_text(body, "domain", rules.DOMAIN, notes, NAME_CHARS)
+        domain = claim(body["domain"], document, "/domain", notes) if domain else None
+        auth = _read_auth(short_text_of(declared, "type"), declared)
     protocols = {protocol.id: protocol for protocol in _read_protocols(body, document, notes)}
     entities = Definitions(map_of(body, "entities"))
-    surface = Surface(document, auth, _needing_auth(body), protocols, entities, key, notes)
+    needing_auth = {
+        action: is_required
+        for member, is_required in (("optional_for", False), ("required_for", True))
+        for action in texts_of(map_of(body, "auth"), member, ID_CHARS, MAX_CAPABILITIES)
+    }
+    surface = Surface(document, auth, needing_auth, protocols, entities, key, notes)
+    declared_hints = map_of(body, "agent_hints")
+    hints = ((line(key, ID_CHARS), text_of(declared_hints, key)) for key in list(declared_hints)[:MAX_TEXTS])
     service = services.Service(
         name=domain,
-        description=_read_intent(body, notes),
+        description=required_text(body, "intent", rules.INTENT, notes),
         capabilities=tuple(capabilities(surface, holder, actions_pointer)),
         auth=auth,
         pricing=_read_pricing(body),
-        policies=services.Policies(hints=_read_hints(body)),
+        policies=services.Policies(hints={key: text for key, text in hints if key and text}),
         protocols=tuple(protocols.values()),
         pointers=tuple(_read_pointers(body, document)),
         relations=_read_relations(body, document, notes),
@@ -137,21 +190,6 @@ def _check_version(body: Object, dialect: str, document: Document, notes: Notes)
         notes.add(rules.PATH, "", document.url)
 
 
-def _read_domain(body: Object, document: Document, notes: Notes) -> str | None:
-    if not short_text_of(body, "domain"):
-        notes.add(rules.DOMAIN, "/domain", body.get("domain", ""))
-        return None
-    return None if has_template(body, ("domain",), "", notes) else claim(body["domain"], document, "/domain", notes)
-
-
-def _read_intent(body: Object, notes: Notes) -> str | None:
-    intent = text_of(body, "intent")
-    if intent is None:
-        notes.add(rules.INTENT, "/intent", body.get("intent", ""))
-        return None
-    return None if has_template(body, ("intent",), "", notes) else intent
-
-
 def _read_auth(type_name: str | None, declared: Object) -> services.Auth:
     """Return the scheme that a type names; "none" also in a sentence that begins so ("none required for search")."""
     kind = auth_type(type_name)
@@ -163,12 +201,6 @@ def _read_auth(type_name: str | None, declared: Object) -> services.Auth:
     notes = (type_name if kind == "custom" else None, f"tokens are valid for {expiry}" if expiry else None)
     note = "; ".join(text for text in notes if text) or None
     return services.Auth((services.AuthScheme(kind, note=note),), False if kind == "none" else None)
-
-
-def _needing_auth(body: Object) -> dict[str, bool]:
-    auth = map_of(body, "auth")
-    optional, required = (texts_of(auth, key, ID_CHARS, MAX_CAPABILITIES) for key in ("optional_for", "required_for"))
-    return {**dict.fromkeys(optional, False), **dict.fromkeys(required, True)}
 
 
 def _read_protocols(body: Object, document: Document, notes: Notes) -> Iterator[services.Protocol]:
@@ -193,13 +225,9 @@ def _read_pricing(body: Object) -> services.Pricing:
     protocols = map_of(body, "protocols")
     payment = first_text(protocols.get("payment"), "type", "note", chars=NAME_CHARS)
     note = f"payment: {payment}" if payment else None
-    payment_entry = map_of(protocols, "x402")
-    payment_terms = payment_of(payment_entry)
-    return services.Pricing(
-        model="pay_per_call" if "x402" in protocols else "unknown",
-        note=note,
-        payments=(payment_terms,) if payment_terms else (),
-    )
+    terms = payment_of(map_of(protocols, "x402"))
+    model: services.PricingModel = "pay_per_call" if "x402" in protocols else "unknown"
+    return services.Pricing(model, note=note, payments=(terms,) if terms else ())
 
 
 def _read_pointers(body: Object, document: Document) -> Iterator[services.Pointer]:
@@ -208,14 +236,8 @@ def _read_pointers(body: Object, document: Document) -> Iterator[services.Pointe
         declared_url = map_of(protocols, key).get(field)
         target = link(declared_url, document.url)
         if target is not None and "{" not in str(declared_url):
-            url = target.rstrip("/") + suffix if suffix else target
-            yield services.Pointer(url, rel, at("/protocols", key, field), expected)
-
-
-def _read_hints(body: Object) -> dict[str, str]:
-    hints = map_of(body, "agent_hints")
-    texts = ((line(key, ID_CHARS), text_of(hints, key)) for key in list(hints)[:MAX_TEXTS])
-    return {key: text for key, text in texts if key and text}
+            target = target.rstrip("/") + suffix if suffix else target
+            yield services.Pointer(target, rel, at("/protocols", key, field), expected)
 
 
 def _read_relations(body: Object, document: Document, notes: Notes) -> services.Relations:
@@ -234,7 +256,7 @@ def _read_relations(body: Object, document: Document, notes: Notes) -> services.
 
 
 def _read_dependencies(body: Object, notes: Notes) -> dict[str, tuple[str, ...]]:
-    action_ids = {text_of(action, "id", ID_CHARS) for action in list_of(body, "actions")}
+    action_ids = _action_ids(body)
     dependencies = map_of(body, "dependencies")
     prerequisites_by_action = {}
     for name in list(dependencies)[:MAX_CAPABILITIES]:
@@ -248,10 +270,10 @@ def _read_dependencies(body: Object, notes: Notes) -> dict[str, tuple[str, ...]]
 
 
 def _read_confidence(body: Object) -> float | None:
-    confidence = body.get("confidence")
-    if not isinstance(confidence, int | float) or isinstance(confidence, bool):
+    value = body.get("confidence")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
         return None
-    return float(confidence) if 0 <= confidence <= 1 else None
+    return float(value)
 
 
 # --- actions (section 9; `via`: section 5.5) --------------------------------------------------------------------------
@@ -300,48 +322,37 @@ def _read_name(surface: Surface, action: Object, pointer: str, seen: set[str]) -
 
 
 def _read_call(surface: Surface, action: Object, name: str, pointer: str) -> services.Invocation | None:
-    return (
-        _read_protocol_call(surface, action, name, pointer)
-        if "via" in action
-        else _read_http_call(surface, action, name, pointer)
-    )
-
-
-def _read_protocol_call(surface: Surface, action: Object, name: str, pointer: str) -> services.Invocation | None:
-    via = (short_text_of(action, "via") or "").lower()
-    protocol = surface.protocols.get(via)
-    if protocol is None:
-        surface.notes.add(rules.VIA_UNKNOWN, at(pointer, "via"), action["via"])
-        return None
-    if protocol.endpoint is None:
-        surface.notes.add(rules.VIA_WITHOUT_ENDPOINT, at(pointer, "via"), via)
+    """Return the call through the protocol that `via` names, else by plain HTTP; None, with a finding, without one."""
+    document, notes = surface.document, surface.notes
+    kind: services.InvocationKind
+    if "via" in action:
+        via = (short_text_of(action, "via") or "").lower()
+        protocol = surface.protocols.get(via)
+        if protocol is None:
+            notes.add(rules.VIA_UNKNOWN, at(pointer, "via"), action["via"])
+            return None
+        if protocol.endpoint is None:
+            notes.add(rules.VIA_WITHOUT_ENDPOINT, at(pointer, "via"), via)
+        kind, url, is_templated = _KINDS.get(via, "rpc"), protocol.endpoint, False
+        method, operation = None, text_of(action, "operation", ID_CHARS) or name
+    else:
+        if not short_text_of(action, "endpoint") or not short_text_of(action, "method"):
+            notes.add(rules.ACTION_CALL, pointer, name)
+            return None
+        method, operation = http_method(action), None
+        if method not in ACTION_METHODS:
+            notes.add(rules.METHOD, at(pointer, "method"), action["method"])
+        address = endpoint(action["endpoint"], origin_of(document.url), document, at(pointer, "endpoint"), notes)
+        kind, url, is_templated = "http", address.url if address else None, address is not None and address.templated
     return services.Invocation(
-        _KINDS.get(via, "rpc"),
-        protocol.endpoint,
-        name=text_of(action, "operation", ID_CHARS) or name,
-        auth=_read_action_auth(surface, action, name),
-        rate_limit=rate_limit_text(short_text_of(action, "rate_limit")),
-        origin=services.Origin(surface.document.url, pointer, SLUG),
-    )
-
-
-def _read_http_call(surface: Surface, action: Object, name: str, pointer: str) -> services.Invocation | None:
-    if not short_text_of(action, "endpoint") or not short_text_of(action, "method"):
-        surface.notes.add(rules.ACTION_CALL, pointer, name)
-        return None
-    method = http_method(action)
-    if method not in ACTION_METHODS:
-        surface.notes.add(rules.METHOD, at(pointer, "method"), action["method"])
-    url = surface.document.url
-    address = endpoint(action["endpoint"], origin_of(url), surface.document, at(pointer, "endpoint"), surface.notes)
-    return services.Invocation(
-        "http",
-        address.url if address else None,
+        kind,
+        url,
         method,
+        operation,
         auth=_read_action_auth(surface, action, name),
         rate_limit=rate_limit_text(short_text_of(action, "rate_limit")),
-        templated=address is not None and address.templated,
-        origin=services.Origin(url, pointer, SLUG),
+        templated=is_templated,
+        origin=services.Origin(document.url, pointer, SLUG),
     )
 
 
@@ -360,6 +371,8 @@ def _read_capability(
     if surface.key == "id":
         _check_fields(action, pointer, surface.notes)
         check_action(action, pointer, surface.entities.named, surface.notes)
+    base, polling_pointer = origin_of(surface.document.url), at(pointer, "poll_endpoint")
+    polling = endpoint(action.get("poll_endpoint"), base, surface.document, polling_pointer, surface.notes)
     return services.Capability(
         id=name,
         name=name,
@@ -374,7 +387,7 @@ def _read_capability(
         idempotency_key=flag_of(map_of(action, "idempotency"), "supported"),
         reversible=flag_of(action, "reversible"),
         sensitivity=short_text_of(action, "sensitivity"),
-        polling_url=_read_polling_url(surface, action, pointer),
+        polling_url=polling.url if polling else None,
         tags=("async",) if action.get("execution_model") == "async" else (),
         invocations=(call,),
         native=native(SLUG, action, _ACTION_READ),
@@ -400,12 +413,6 @@ def _check_fields(action: Object, pointer: str, notes: Notes) -> None:
         notes.add(rules.ALIAS, at(pointer, "payment"), "payment")
 
 
-def _read_polling_url(surface: Surface, action: Object, pointer: str) -> str | None:
-    base, place = origin_of(surface.document.url), at(pointer, "poll_endpoint")
-    address = endpoint(action.get("poll_endpoint"), base, surface.document, place, surface.notes)
-    return address.url if address else None
-
-
 def _read_confirmation(action: Object) -> services.Confirmation | None:
     is_required = flag_of(action, "requires_human_confirmation")
     if is_required or action.get("sensitivity") == "irreversible":
@@ -416,12 +423,10 @@ def _read_confirmation(action: Object) -> services.Confirmation | None:
 # --- inputs and outputs as JSON Schema (sections 8 and 9) ------------------------------------------------------------
 
 
-def _read_schema(fields: Json, entities: Definitions) -> dict[str, Any] | None:
+def _read_schema(fields: Json, entities: Definitions, depth: int = _ENTITY_DEPTH) -> dict[str, Any] | None:
     """Return the object schema of `{name: {type, required, ...}}` or `{name: type}`; None for anything but a map."""
-    return _read_fields_schema(fields, entities, _ENTITY_DEPTH) if isinstance(fields, dict) else None
-
-
-def _read_fields_schema(fields: Object, entities: Definitions, depth: int) -> dict[str, Any]:
+    if not isinstance(fields, dict):
+        return None
     entries = [(line(name, NAME_CHARS), field) for name, field in fields.items()]
     required = [name for name, field in entries if isinstance(field, dict) and field.get("required") is True]
     return object_schema([(name, _read_field_schema(field, entities, depth)) for name, field in entries], required)
@@ -445,5 +450,130 @@ def _read_type_schema(kind: Json, entities: Definitions, depth: int) -> dict[str
         return {"type": "array", "items": nested_schema} if nested[1] == "array" else nested_schema
     if kind in entities.named:
         fields = map_of(entities.taken(kind), "fields") if depth > 0 else {}
-        return _read_fields_schema(fields, entities, depth - 1) if fields else {"type": "object"}
+        return (_read_schema(fields, entities, depth - 1) if fields else None) or {"type": "object"}
     return {"type": "string"} if kind == "enum" else type_of(kind)
+
+
+# --- what AWP demands beyond the common model: types, words, names, dependency cycles ---------------------------------
+
+
+def check(body: Object, notes: Notes) -> None:
+    """Check the document apart from its actions, which `check_action` checks one by one."""
+    check_types(body, TOP, "", rules.MEMBER_TYPE, notes)
+    for key, kinds in (("capabilities", CAPABILITIES), ("auth", AUTH), ("agent_status", STATUS)):
+        check_types(body.get(key), kinds, at("", key), rules.MEMBER_TYPE, notes, words=rules.WORD)
+    action_ids = _action_ids(body)
+    for holder, key in (("auth", "required_for"), ("auth", "optional_for"), ("agent_status", "degraded_actions")):
+        for name in texts_of(map_of(body, holder), key, ID_CHARS, MAX_CAPABILITIES):
+            if name not in action_ids:
+                notes.add(rules.ACTION_UNKNOWN, at("", holder, key), name)
+    _check_entities(map_of(body, "entities"), notes)
+    if body.get("errors") in (None, {}):
+        notes.add(rules.NO_ERRORS, "/errors")
+    for code, entry in list(map_of(body, "errors").items())[:MAX_CAPABILITIES]:
+        if not text_of(entry, "recovery"):  # section 10: so that agents can act on it
+            recovery = entry.get("recovery", "") if isinstance(entry, dict) else entry
+            notes.add(rules.RECOVERY, at("/errors", code, "recovery"), recovery)
+    _check_cycles(map_of(body, "dependencies"), notes)
+    _check_synthetic(body, notes)
+
+
+def check_protocol(key: str, entry: Json, pointer: str, notes: Notes) -> None:
+    """Check the declaration of a protocol (section 5.5, Field structure)."""
+    if not _PROTOCOL_ID.fullmatch(key):
+        notes.add(rules.PROTOCOL_ID, pointer, key)
+    if not isinstance(entry, dict):
+        notes.add(rules.MEMBER_TYPE, pointer, entry)
+        return
+    check_types(entry, {"endpoint": TEXT}, pointer, rules.MEMBER_TYPE, notes)
+    if key in NEEDING_ENDPOINT and not text_of(entry, "endpoint"):
+        notes.add(rules.PROTOCOL_ENDPOINT, at(pointer, "endpoint"), key)
+
+
+def check_action(action: Object, pointer: str, entities: Mapping[str, Json], notes: Notes) -> None:
+    """Check one action (section 9): types and words, inputs and outputs, and whether it declares its sensitivity."""
+    check_types(action, ACTION, pointer, rules.MEMBER_TYPE, notes, words=rules.WORD)
+    for name, field in list(map_of(action, "inputs").items())[:MAX_TEXTS]:
+        _check_input(field, at(pointer, "inputs", name), entities, notes)
+    for name, field in list(map_of(action, "outputs").items())[:MAX_TEXTS]:
+        _check_type(field, at(pointer, "outputs", name), entities, notes)
+    changes = (short_text_of(action, "method") or "").upper() in CHANGING and "via" not in action
+    if "sensitivity" not in action and (changes or action.get("reversible") is False):
+        notes.add(rules.SENSITIVITY, at(pointer, "sensitivity"))
+
+
+def _check_input(field: Json, pointer: str, entities: Mapping[str, Json], notes: Notes) -> None:
+    if isinstance(field, str):
+        _check_type(field, pointer, entities, notes)
+        return
+    if not isinstance(field, dict):
+        notes.add(rules.MEMBER_TYPE, pointer, field)
+        return
+    check_types(field, INPUT, pointer, rules.MEMBER_TYPE, notes)
+    if not text_of(field, "type"):
+        notes.add(rules.INPUT_TYPE, at(pointer, "type"), field.get("type", ""))
+    elif field["type"] == "enum" and not list_of(field, "options"):
+        notes.add(rules.OPTIONS, at(pointer, "options"), field.get("options", ""))
+    else:
+        _check_type(field["type"], at(pointer, "type"), entities, notes)
+
+
+def _check_type(kind: Json, pointer: str, entities: Mapping[str, Json], notes: Notes) -> None:
+    """Check a type (section 8, Supported primitive types). An unknown type is only an INFO finding, because the
+    specification's own examples use such types."""
+    if not isinstance(kind, str) or kind in _PRIMITIVES or kind in entities:
+        return
+    choices, nested = ENUM.fullmatch(kind), NESTED.fullmatch(kind)
+    if choices is not None:
+        if not choices[1].strip():
+            notes.add(rules.OPTIONS, pointer, kind)
+    elif nested is None:
+        notes.add(rules.TYPE_UNKNOWN, pointer, kind)
+    elif (inner := nested[2]) not in entities:
+        # an array of a primitive, a JSON type or its synonym, or a nested type needs no entity
+        is_plain = inner in _PRIMITIVES or "[" in inner or "format" not in type_of(inner)
+        if nested[1] == "object" or not is_plain:
+            notes.add(rules.ENTITY_UNKNOWN, pointer, kind)
+
+
+def _action_ids(body: Object) -> frozenset[str | None]:
+    return frozenset(text_of(action, "id", ID_CHARS) for action in list_of(body, "actions"))
+
+
+def _check_entities(entities: Object, notes: Notes) -> None:
+    """Check that entities have typed fields (section 8)."""
+    for name, entity in list(entities.items())[:MAX_TEXTS]:
+        pointer = at("/entities", name)
+        if not isinstance(entity, dict) or ("fields" in entity and not isinstance(entity["fields"], dict)):
+            notes.add(rules.MEMBER_TYPE, pointer, entity)
+        for key, kind in list(map_of(entity, "fields").items())[:MAX_TEXTS]:
+            _check_type(kind, at(pointer, "fields", key), entities, notes)
+
+
+def _check_cycles(dependencies: Object, notes: Notes) -> None:
+    """Check the prerequisites for cycles (section 11): actions in a cycle can never be called."""
+    kinds = dict.fromkeys(list(dependencies)[:MAX_CAPABILITIES], IDS)
+    check_types(dependencies, kinds, "/dependencies", rules.MEMBER_TYPE, notes)
+    try:
+        TopologicalSorter({line(name, ID_CHARS): texts_of(dependencies, name, ID_CHARS) for name in kinds}).prepare()
+    except CycleError as error:
+        cycle = list(reversed(error.args[1]))
+        notes.add(rules.DEPENDENCY_CYCLE, at("/dependencies", cycle[0]), " needs ".join(cycle))
+
+
+def _check_synthetic(body: Object, notes: Notes) -> None:
+    """Check that a generated file declares its generator, confidence and last verification (section 14)."""
+    if body.get("source") != "synthetic":
+        if "generated_by" in body and "confidence" in body:
+            notes.add(rules.SYNTHETIC_ORIGIN, "/source", body.get("source", ""))
+        return
+    if not text_of(body, "generated_by", NAME_CHARS):
+        notes.add(rules.SYNTHETIC_ORIGIN, "/generated_by", body.get("generated_by", ""))
+    if _read_confidence(body) is None:
+        confidence = body.get("confidence")
+        notes.add(rules.SYNTHETIC_ORIGIN, "/confidence", "" if confidence is None else confidence)
+    verified = body.get("last_verified", "")
+    try:
+        datetime.fromisoformat(verified.strip() if isinstance(verified, str) else "")
+    except ValueError:
+        notes.add(rules.SYNTHETIC_ORIGIN, "/last_verified", verified)

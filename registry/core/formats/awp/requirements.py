@@ -14,7 +14,8 @@ from registry.core.format_support.requirements import (
     requirements_of,
     type_rows,
 )
-from registry.core.formats.awp import checks, rules
+from registry.core.formats.awp import rules
+from registry.core.formats.awp.read import ACTION, AUTH, CAPABILITIES, INPUT, STATUS, TOP
 
 # fmt: off
 REQUIREMENTS: Final = requirements_of("awp", {
@@ -37,7 +38,7 @@ REQUIREMENTS: Final = requirements_of("awp", {
         ("intent", REQUIRED, "intent is there, as text", rules.INTENT, "service.undescribed"),
         ("actions", REQUIRED, "actions is there, as a list", rules.ACTIONS),
         ("canonical", LIMIT, "domain is the site that the file speaks for", "manifest.claim_elsewhere"),
-        *type_rows(checks.TOP, rules.MEMBER_TYPE),
+        *type_rows(TOP, rules.MEMBER_TYPE),
     ],
     "5.5, Field structure": [
         ("id", LIMIT, "identifiers are lower case, with hyphens", rules.PROTOCOL_ID),
@@ -58,10 +59,10 @@ REQUIREMENTS: Final = requirements_of("awp", {
          ours("Such actions become HTTP invocations (registry/core/formats/awp/read.py).")),
     ],
     "6": [
-        *type_rows(checks.CAPABILITIES, rules.MEMBER_TYPE, words=rules.WORD),
+        *type_rows(CAPABILITIES, rules.MEMBER_TYPE, words=rules.WORD),
     ],
     "7": [
-        *type_rows(checks.AUTH, rules.MEMBER_TYPE, words=rules.WORD),
+        *type_rows(AUTH, rules.MEMBER_TYPE, words=rules.WORD),
         ("ids", LIMIT, "required_for and optional_for hold ids of actions", rules.ACTION_UNKNOWN),
     ],
     "8": [
@@ -89,14 +90,14 @@ REQUIREMENTS: Final = requirements_of("awp", {
          "endpoint.not_public", "endpoint.invalid", "capability.unreachable"),
         ("method", REQUIRED, "it has a method, unless via is set", rules.ACTION_CALL),
         ("methods", LIMIT, "method is GET, POST, PUT, DELETE or PATCH", rules.METHOD),
-        *type_rows(checks.ACTION, rules.MEMBER_TYPE, words=rules.WORD, without=("method", "sensitivity")),
+        *type_rows(ACTION, rules.MEMBER_TYPE, words=rules.WORD, without=("method", "sensitivity")),
         ("prompt", SHOULD, "agents ask the user where confirmation is required",
          callers("Every row and answer about the capability passes the demand on.")),
     ],
     "9, Input parameter fields": [
         ("input-type", REQUIRED, "an input has a type", rules.INPUT_TYPE),
         ("input-object", LIMIT, "an input is an object, or the name of its type", rules.MEMBER_TYPE),
-        *type_rows(checks.INPUT, rules.MEMBER_TYPE, prefix="input-"),
+        *type_rows(INPUT, rules.MEMBER_TYPE, prefix="input-"),
         ("options", LIMIT, "an enum has options", rules.OPTIONS),
     ],
     "9, Sensitivity levels": [
@@ -122,7 +123,7 @@ REQUIREMENTS: Final = requirements_of("awp", {
          ours("A hint changes no rank, no score and no call.")),
     ],
     "13": [
-        *type_rows(checks.STATUS, rules.MEMBER_TYPE),
+        *type_rows(STATUS, rules.MEMBER_TYPE),
         ("ids", LIMIT, "degraded_actions holds ids of actions", rules.ACTION_UNKNOWN),
     ],
     "14": [

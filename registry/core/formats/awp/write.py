@@ -6,7 +6,7 @@ values are unknown (`auth_required`, `inputs`, `outputs`, a protocol's version) 
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -68,22 +68,18 @@ def write(task: writing.Task) -> writing.WrittenDocument:
     # protocols alone justify a document, but no empty list of actions for a service that has capabilities
     if not actions and (task.service.capabilities or not surface.protocols):
         raise task.nothing_written("AWP declares actions and protocols")
+    auth_kind = _write_auth_kind(task.service, [writing.call_at(task, source) for source in sources])
     document: dict[str, Any] = {
         "awp_version": VERSION,
         "domain": task.host,
         "intent": writing.service_description(task),
+        "protocols": {key: _write_protocol(protocol) for key, protocol in surface.protocols.items()} or None,
+        "auth": {"type": auth_kind} if auth_kind else None,
+        "entities": {name: {"fields": fields} for name, fields in surface.entities.items()} or None,
+        "actions": actions,
+        **_write_relations(surface),
     }
-    if surface.protocols:
-        document["protocols"] = {key: _write_protocol(protocol) for key, protocol in surface.protocols.items()}
-    auth_kind = _write_auth_kind(task.service, [writing.call_at(task, source) for source in sources])
-    if auth_kind is not None:
-        document["auth"] = {"type": auth_kind}
-    if surface.entities:
-        document["entities"] = {name: {"fields": fields} for name, fields in surface.entities.items()}
-    document["actions"] = actions
-    return writing.WrittenDocument(
-        writing.with_native(SLUG, task.service, {**document, **_write_relations(surface)}), sources
-    )
+    return writing.WrittenDocument(writing.with_native(SLUG, task.service, document), sources)
 
 
 # --- protocols and authentication -----------------------------------------------------------------------------------
@@ -95,11 +91,8 @@ def _write_protocols(task: writing.Task) -> dict[str, services.Protocol]:
     for protocol in task.service.protocols:
         key, url = protocol.id.lower(), callable_address(protocol.endpoint, task.host)
         is_usable = _KEY.fullmatch(key) and len(key) <= ID_CHARS and (url or protocol.version)
-        if (
-            is_usable
-            and (key not in protocols or (protocols[key].endpoint is None and url))
-            and len(protocols) < _MAX_PROTOCOLS
-        ):
+        is_better = key not in protocols or (protocols[key].endpoint is None and url)
+        if is_usable and is_better and len(protocols) < _MAX_PROTOCOLS:
             protocols[key] = services.Protocol(key, protocol.version, url, protocol.transport, protocol.card_url)
     return protocols
 
@@ -150,9 +143,8 @@ def _write_call(surface: _Surface, index: int, capability: services.Capability) 
         elif _declare_address(surface, key, url) != url:
             reason = f"called at another {key} address than the first: AWP declares one for each protocol"
         else:
-            surface.task.reasons[f"{writing.capability_pointer(index)}/invocations/{invocation_index}/method"] = (
-                f"fixed by {key}"
-            )
+            pointer = f"{writing.capability_pointer(index)}/invocations/{invocation_index}/method"
+            surface.task.reasons[pointer] = f"fixed by {key}"
             return HttpCall(writing.EntrySource(index, invocation_index), call, "", key, capability.params)
     return reason
 
@@ -161,20 +153,15 @@ def _write_other_protocol(surface: _Surface, call: services.Invocation) -> str |
     """Return the key of a declared protocol other than MCP and A2A with the address of the call."""
     if call.kind != "rpc" or call.endpoint is None:
         return None
-    keys = (
-        key
-        for key, protocol in surface.protocols.items()
-        if key not in _VIA.values() and protocol.endpoint == call.endpoint
-    )
-    return next(keys, None)
+    others = ((key, protocol) for key, protocol in surface.protocols.items() if key not in _VIA.values())
+    return next((key for key, protocol in others if protocol.endpoint == call.endpoint), None)
 
 
 def _declare_address(surface: _Surface, key: str, url: str) -> str | None:
     """Return the address that the file declares for the protocol; declare `url` if it has none yet."""
     protocol = surface.protocols.get(key, services.Protocol(key))
     if protocol.endpoint is None:
-        protocol = services.Protocol(key, protocol.version, url, protocol.transport, protocol.card_url)
-        surface.protocols[key] = protocol
+        surface.protocols[key] = protocol = replace(protocol, endpoint=url)
     return protocol.endpoint
 
 
@@ -186,8 +173,8 @@ def _write_action(
         "id": name,
         "description": writing.capability_description(task, index, capability, name),
         "auth_required": auth_of_call(task.service, call.call).required,
-        "inputs": _write_members(call.params, partial(_write_input, surface)),
-        "outputs": _write_members(capability.result, partial(_write_output, surface)),
+        "inputs": _write_members(surface, call.params, _write_input),
+        "outputs": _write_members(surface, capability.result, _write_output),
         "endpoint": call.url or None,
         "method": call.method if is_direct else None,
         "via": None if is_direct else call.method,
@@ -213,14 +200,17 @@ def _write_sensitivity(capability: services.Capability, method: str | None) -> s
 
 
 def _write_members(
-    schema: Mapping[str, Any] | None, write_member: Callable[[WrittenParameter], Any]
+    surface: _Surface, schema: Mapping[str, Any] | None, write: Callable[[WrittenParameter, str | None], Any]
 ) -> dict[str, Any] | None:
     members = parameters(schema)
-    return None if members is None else {member.name: write_member(member) for member in members}
+    if members is None:
+        return None
+    return {
+        member.name: write(member, _write_type(surface, member.name, member.rules, member.type)) for member in members
+    }
 
 
-def _write_input(surface: _Surface, parameter: WrittenParameter) -> dict[str, Any]:
-    kind = _write_type(surface, parameter.name, parameter.rules, parameter.type)
+def _write_input(parameter: WrittenParameter, kind: str | None) -> dict[str, Any]:
     options = parameter.choices
     return writing.stated({
         "type": "enum" if options and kind == "string" else kind,
@@ -231,13 +221,11 @@ def _write_input(surface: _Surface, parameter: WrittenParameter) -> dict[str, An
     })  # fmt: skip
 
 
-def _write_output(surface: _Surface, parameter: WrittenParameter) -> Any:
+def _write_output(parameter: WrittenParameter, kind: str | None) -> Any:
     """Return the name of the type, or an object if the result has a description or no type."""
-    kind = _write_type(surface, parameter.name, parameter.rules, parameter.type)
     description = parameter.text("description")
-    if kind is not None and description is None:
-        return kind
-    return writing.stated({"type": kind, "description": description})
+    has_only_type = kind is not None and description is None
+    return kind if has_only_type else writing.stated({"type": kind, "description": description})
 
 
 def _write_type(surface: _Surface, name: str, rules: Mapping[str, Any], kind: str | None, depth: int = 0) -> str | None:
