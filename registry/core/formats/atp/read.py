@@ -1,10 +1,10 @@
-"""Recognise ATP manifests and read them into a service (ATP section 3)."""
+"""Recognise ATP manifests, read them into a service and check what ATP demands (ATP sections 2.2 and 3)."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
+from registry.core.format_support import shapes
 from registry.core.format_support.common_rules import PROVIDER_ELSEWHERE
 from registry.core.format_support.endpoints import claim, endpoint, link
 from registry.core.format_support.manifest import (
@@ -24,16 +24,15 @@ from registry.core.format_support.manifest import (
     members,
     native,
     own_members,
+    required_text,
     short_text_of,
     text_of,
     texts_of,
     with_provenance,
 )
 from registry.core.format_support.params import Definitions, list_schema
-from registry.core.format_support.shapes import missing_texts
 from registry.core.format_support.vocabulary import ACTION_METHODS, SAFE_METHODS, SEMVER, auth_type, http_method
 from registry.core.formats.atp import rules
-from registry.core.formats.atp.checks import check, check_capability, check_path, check_served, check_workflow
 from registry.core.model import services
 from registry.core.model.documents import Document, Json
 from registry.core.reading.json_pointer import at
@@ -63,6 +62,45 @@ _POINTERS: Final = {
     "pricing": "/rateLimit/tierUrl",
     "relations": "/workflows",
 }
+
+MAX_BYTES: Final = 50 * 1024
+MAX_SCHEMAS: Final = 200
+
+_PATH = re.compile(r"https?://[^/]+/\.well-known/agent\.json(?:\?.*)?")
+_WINDOW = re.compile(r"\d+[smhdw]")
+
+TOP: Final = {
+    **dict.fromkeys(("provider", "auth", "rateLimit", "schemas", "policies"), shapes.OBJECT),
+    "workflows": shapes.LIST,
+}
+RATE_LIMIT: Final = {"requests": shapes.INTEGER, "window": shapes.TEXT, "burstLimit": shapes.INTEGER}
+CAPABILITY: Final = {
+    "parameters": shapes.LIST,
+    "response": shapes.OBJECT,
+    "requiredScopes": shapes.TEXTS,
+    "sideEffects": shapes.FLAG,
+    "confirmation": shapes.OBJECT,
+    "deprecated": shapes.FLAG,
+    "deprecationMessage": shapes.TEXT,
+}
+CONFIRMATION: Final = {"required": shapes.FLAG, "message": shapes.TEXT}
+PARAMETER: Final = {
+    "required": shapes.FLAG,
+    "enum": shapes.LIST,
+    "description": shapes.TEXT,
+    "format": shapes.TEXT,
+    "minimum": shapes.NUMBER,
+    "maximum": shapes.NUMBER,
+    "pattern": shapes.TEXT,
+}
+POLICIES: Final = {
+    "training": shapes.one_of("allow", "deny", "conditional"),
+    "inference": shapes.one_of("allow", "deny", "conditional"),
+    "attribution": shapes.one_of("required", "preferred", "none"),
+    "caching": shapes.OBJECT,
+}
+_PARAMETER_TYPES: Final = ("string", "number", "integer", "boolean", "array", "object")
+_TYPE = rules.MEMBER_TYPE
 
 
 def dialect(document: Document) -> str | None:
@@ -99,16 +137,16 @@ def read(document: Document, dialect: str, notes: Notes) -> services.Service:
         notes.add(rules.HTTP, "", document.url)
         return services.Service()
     body = document.members
-    check_served(document, notes)
+    _check_served(document, notes)
     _check_top(body, dialect, document, notes)
-    check(body, document, notes)
+    _check(body, document, notes)
     provider = map_of(body, "provider")
     provider_url = claim(provider.get("url"), document, "/provider/url", notes, PROVIDER_ELSEWHERE)
     usable_capabilities = tuple(capabilities(body, document, notes))
     service = services.Service(
-        name=_read_required_text(body, "name", NAME_CHARS, notes),
-        description=_read_required_text(body, "description", None, notes),
-        version=_read_required_text(body, "version", NAME_CHARS, notes),
+        name=required_text(body, "name", rules.REQUIRED, notes, NAME_CHARS),
+        description=required_text(body, "description", rules.REQUIRED, notes),
+        version=required_text(body, "version", rules.REQUIRED, notes, NAME_CHARS),
         provider=_read_provider(provider, document, notes) if provider else None,
         homepage=link(provider.get("url"), document.url),
         icon_url=link(provider.get("logo"), document.url),
@@ -127,7 +165,8 @@ def _check_top(body: Object, dialect: str, document: Document, notes: Notes) -> 
     if dialect == LAX:
         notes.add(rules.LAX)
     else:
-        check_path(document, notes)
+        if not _PATH.fullmatch(document.url):
+            notes.add(rules.PATH, "", document.url)
         for key, is_named in (("@context", _names_context(body)), ("@type", body.get("@type") == TYPE)):
             if not is_named:
                 notes.add(rules.CONTEXT, at("", key), body.get(key, ""))
@@ -136,16 +175,8 @@ def _check_top(body: Object, dialect: str, document: Document, notes: Notes) -> 
         notes.add(rules.SEMVER, "/version", version)
 
 
-def _read_required_text(body: Object, key: str, chars: int | None, notes: Notes) -> str | None:
-    text = text_of(body, key, chars) if chars else text_of(body, key)
-    if text is None:
-        notes.add(rules.REQUIRED, at("", key), body.get(key, ""))
-        return None
-    return None if has_template(body, (key,), "", notes) else text
-
-
 def _read_provider(provider: Object, document: Document, notes: Notes) -> services.Provider:
-    missing_texts(provider, ("name", "url"), "/provider", rules.PROVIDER, notes)
+    shapes.missing_texts(provider, ("name", "url"), "/provider", rules.PROVIDER, notes)
     return services.Provider(
         short_text_of(provider, "name"), link(provider.get("url"), document.url), short_text_of(provider, "contact")
     )
@@ -162,7 +193,7 @@ def _read_auth(auth: Object, document: Document) -> services.Auth:
     needs_identity = flag_of(identity, "required")
     if needs_identity:
         schemes.append(services.AuthScheme("did", "header", "Agent-Identity", note=short_text_of(identity, "format")))
-    return services.Auth(tuple(schemes), True if needs_identity else None)
+    return services.Auth(tuple(schemes), needs_identity or None)
 
 
 def _read_schemes(scheme: Object, document: Document) -> Iterator[services.AuthScheme]:
@@ -230,7 +261,7 @@ def _read_workflows(
         if not isinstance(workflow, dict):
             notes.add(rules.WORKFLOW, at("/workflows", index), workflow)
             continue
-        check_workflow(workflow, at("/workflows", index), capability_ids, notes)
+        _check_workflow(workflow, at("/workflows", index), capability_ids, notes)
         steps = texts_of(workflow, "steps", ID_CHARS)
         for step in steps:
             if step not in capability_ids:
@@ -245,33 +276,30 @@ def _read_workflows(
 # --- capabilities (section 3.5) ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Schemas:
-    """The schemas that the document defines (section 3.7). References out of the document are dropped: they would make
-    clients of the registry fetch a URL that the site chose."""
-
-    definitions: Definitions
-    notes: Notes
-
-    def resolved(self, value: Json, pointer: str, depth: int = 0) -> Any:
-        """Return a copy of `value` with cleaned texts and with references replaced by their targets."""
-        if isinstance(value, str):
-            return plain(value, TEXT_CHARS)
-        if isinstance(value, list):
-            return [self.resolved(item, at(pointer, index), depth) for index, item in enumerate(value)]
-        if not isinstance(value, dict):
-            return value
-        if "$ref" in value:
-            return self._resolved_reference(value["$ref"], pointer, depth)
-        return {line(key, NAME_CHARS): self.resolved(item, at(pointer, key), depth) for key, item in value.items()}
-
-    def _resolved_reference(self, reference: Json, pointer: str, depth: int) -> Any:
-        name = reference.removeprefix(_PREFIX) if isinstance(reference, str) else ""
-        if not isinstance(reference, str) or not reference.startswith(_PREFIX) or name not in self.definitions.named:
-            self.notes.add(rules.REFERENCE, at(pointer, "$ref"), reference)
-            return {}
-        schema = self.definitions.taken(name) if depth < _MAX_DEPTH else None
-        return {"type": "object"} if schema is None else self.resolved(schema, at("/schemas", name), depth + 1)
+def _resolve(value: Json, pointer: str, definitions: Definitions, notes: Notes, depth: int = 0) -> Any:
+    """Return a copy of `value` with cleaned texts and with references replaced by their targets (section 3.7).
+    References out of the document are dropped: they would make clients of the registry fetch a URL that the site chose.
+    """
+    if isinstance(value, str):
+        return plain(value, TEXT_CHARS)
+    if isinstance(value, list):
+        return [_resolve(item, at(pointer, index), definitions, notes, depth) for index, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    if "$ref" not in value:
+        return {
+            line(key, NAME_CHARS): _resolve(item, at(pointer, key), definitions, notes, depth)
+            for key, item in value.items()
+        }
+    reference = value["$ref"]
+    name = reference.removeprefix(_PREFIX) if isinstance(reference, str) else ""
+    if not isinstance(reference, str) or not reference.startswith(_PREFIX) or name not in definitions.named:
+        notes.add(rules.REFERENCE, at(pointer, "$ref"), reference)
+        return {}
+    schema = definitions.taken(name) if depth < _MAX_DEPTH else None
+    return (
+        {"type": "object"} if schema is None else _resolve(schema, at("/schemas", name), definitions, notes, depth + 1)
+    )
 
 
 def capabilities(body: Object, document: Document, notes: Notes) -> Iterator[services.Capability]:
@@ -280,27 +308,104 @@ def capabilities(body: Object, document: Document, notes: Notes) -> Iterator[ser
     if not isinstance(entries, list):
         notes.add(rules.CAPABILITIES, "/capabilities", body.get("capabilities", ""))
         return
-    schemas = _Schemas(Definitions(map_of(body, "schemas")), notes)
+    schemas = Definitions(map_of(body, "schemas"))
     seen: set[str] = set()
     for pointer, entry in members(entries, "/capabilities", rules.CAPABILITY, notes):
-        missing = missing_texts(entry, REQUIRED, pointer, rules.CAPABILITY_REQUIRED, notes)
+        missing = shapes.missing_texts(entry, REQUIRED, pointer, rules.CAPABILITY_REQUIRED, notes)
         name = text_of(entry, "id", ID_CHARS)
         if missing or name is None or is_repeated(name, seen, at(pointer, "id"), notes):
             continue
         if not has_template(entry, ("id", "name", "description", "method"), pointer, notes, url="endpoint"):
-            _check(entry, name, pointer, notes)
+            _check_capability(entry, name, pointer, notes)
             yield _read_capability(entry, name, pointer, document, schemas, notes)
 
 
-def _check(entry: Object, name: str, pointer: str, notes: Notes) -> None:
-    check_capability(entry, pointer, notes)
+def _read_capability(
+    entry: Object, name: str, pointer: str, document: Document, schemas: Definitions, notes: Notes
+) -> services.Capability:
+    method = http_method(entry)
+    address = endpoint(entry["endpoint"], document.url, document, at(pointer, "endpoint"), notes)
+    semantic_type = short_text_of(entry, "semanticType")
+    call = services.Invocation(
+        "http",
+        address.url if address else None,
+        method,
+        scopes=texts_of(entry, "requiredScopes"),
+        templated=address is not None and address.templated,
+        origin=services.Origin(document.url, pointer, SLUG),
+    )
+    has_params = isinstance(entry.get("parameters"), list)
+    params = _resolve(list_of(entry, "parameters"), at(pointer, "parameters"), schemas, notes)
+    result = _resolve(map_of(entry, "response"), at(pointer, "response"), schemas, notes)
+    confirmation = map_of(entry, "confirmation")
+    needs_confirmation, message = flag_of(confirmation, "required"), text_of(confirmation, "message")
+    return services.Capability(
+        id=name,
+        name=short_text_of(entry, "name") or name,
+        title=short_text_of(entry, "name"),
+        description=text_of(entry, "description"),
+        params=list_schema(params) if has_params else None,
+        result=result if isinstance(result, dict) and result else None,
+        side_effects=flag_of(entry, "sideEffects"),
+        confirmation=None if needs_confirmation is None else services.Confirmation(needs_confirmation, message),
+        deprecated=flag_of(entry, "deprecated"),
+        tags=(semantic_type,) if semantic_type else (),
+        invocations=(call,),
+        native=native(SLUG, entry, _CAPABILITY_READ),
+    )
+
+
+# --- what ATP demands beyond the common model: types, words, addresses, workflow steps --------------------------------
+
+
+def _check(body: Object, document: Document, notes: Notes) -> None:
+    """Check the manifest apart from its capabilities and workflows."""
+    shapes.check_types(body, TOP, "", _TYPE, notes)
+    provider, rate_limit = map_of(body, "provider"), body.get("rateLimit")
+    shapes.check_addresses(provider, ("url", "logo"), document.url, "/provider", rules.ADDRESS, notes)
+    if provider.get("contact") is not None and not shapes.is_email(provider["contact"]):
+        notes.add(rules.ADDRESS, "/provider/contact", provider["contact"])
+    _check_auth(map_of(body, "auth"), document, notes)
+    shapes.check_types(rate_limit, RATE_LIMIT, "/rateLimit", _TYPE, notes)
+    window = text_of(rate_limit, "window")
+    if window is not None and not _WINDOW.fullmatch(window):
+        notes.add(rules.WINDOW, "/rateLimit/window", window)
+    shapes.check_addresses(rate_limit, ("tierUrl",), document.url, "/rateLimit", rules.ADDRESS, notes)
+    for name, schema in list(map_of(body, "schemas").items())[:MAX_SCHEMAS]:
+        _check_schema(schema, at("/schemas", name), notes)
+    _check_policies(body.get("policies"), document, notes)
+
+
+def _check_served(document: Document, notes: Notes) -> None:
+    """Check how the manifest is served (section 2.2), as far as one GET answer shows it."""
+    if len(document.raw) > MAX_BYTES:
+        notes.add(rules.SIZE, "", f"{len(document.raw)} bytes")
+    headers = document.headers
+    if not headers:  # the document was read from a file
+        return
+    if not shapes.allows_any_origin(headers):
+        notes.add(rules.CORS, "", headers.get("access-control-allow-origin", ""))
+    if "cache-control" not in headers:
+        notes.add(rules.CACHING)
+    elif shapes.max_age(headers) != shapes.HOUR:
+        notes.add(rules.MAX_AGE, "", headers["cache-control"])
+    if "etag" not in headers:
+        notes.add(rules.ETAG)
+
+
+def _check_capability(entry: Object, name: str, pointer: str, notes: Notes) -> None:
+    """Check a usable capability (section 3.5); the reader reports defects that make one unusable."""
+    shapes.check_types(entry, CAPABILITY, pointer, _TYPE, notes)
+    shapes.check_types(entry.get("confirmation"), CONFIRMATION, at(pointer, "confirmation"), _TYPE, notes)
+    if isinstance(entry.get("response"), dict):
+        _check_schema(entry["response"], at(pointer, "response"), notes)
+    for index, parameter in enumerate(list_of(entry, "parameters")[:MAX_TEXTS]):
+        _check_parameter(parameter, at(pointer, "parameters", index), notes)
     if not _ID.fullmatch(name):
         notes.add(rules.ID, at(pointer, "id"), name)
-    semantic_type = entry.get("semanticType")
-    if semantic_type is not None and not (
-        isinstance(semantic_type, str) and services.SEMANTIC_TYPE.fullmatch(semantic_type)
-    ):
-        notes.add(rules.SEMANTIC_TYPE, at(pointer, "semanticType"), semantic_type)
+    tag = entry.get("semanticType")
+    if tag is not None and not (isinstance(tag, str) and services.SEMANTIC_TYPE.fullmatch(tag)):
+        notes.add(rules.SEMANTIC_TYPE, at(pointer, "semanticType"), tag)
     method = http_method(entry)
     if method not in ACTION_METHODS:
         notes.add(rules.METHOD, at(pointer, "method"), entry["method"])
@@ -316,48 +421,99 @@ def _check(entry: Object, name: str, pointer: str, notes: Notes) -> None:
                 notes.add(rules.PARAMETER, at(pointer, "parameters", index, key))
 
 
-def _read_capability(
-    entry: Object, name: str, pointer: str, document: Document, schemas: _Schemas, notes: Notes
-) -> services.Capability:
-    method = http_method(entry)
-    address = endpoint(entry["endpoint"], document.url, document, at(pointer, "endpoint"), notes)
-    semantic_type = short_text_of(entry, "semanticType")
-    call = services.Invocation(
-        "http",
-        address.url if address else None,
-        method,
-        scopes=texts_of(entry, "requiredScopes"),
-        templated=address is not None and address.templated,
-        origin=services.Origin(document.url, pointer, SLUG),
-    )
-    return services.Capability(
-        id=name,
-        name=short_text_of(entry, "name") or name,
-        title=short_text_of(entry, "name"),
-        description=text_of(entry, "description"),
-        params=_read_params(entry.get("parameters"), at(pointer, "parameters"), schemas),
-        result=_read_result(entry.get("response"), at(pointer, "response"), schemas),
-        side_effects=flag_of(entry, "sideEffects"),
-        confirmation=_read_confirmation(map_of(entry, "confirmation")),
-        deprecated=flag_of(entry, "deprecated"),
-        tags=(semantic_type,) if semantic_type else (),
-        invocations=(call,),
-        native=native(SLUG, entry, _CAPABILITY_READ),
-    )
+def _check_workflow(workflow: Object, pointer: str, capability_ids: Collection[str | None], notes: Notes) -> None:
+    """Check required members and branch targets (section 3.6). `capability_ids`: ids of all capabilities."""
+    shapes.missing_texts(workflow, ("id", "name", "description"), pointer, rules.WORKFLOW, notes)
+    shapes.check_types(workflow, {"conditional": shapes.OBJECT}, pointer, _TYPE, notes)
+    if not list_of(workflow, "steps"):
+        notes.add(rules.WORKFLOW, at(pointer, "steps"), workflow.get("steps", ""))
+    for step, branch in list(map_of(workflow, "conditional").items())[:MAX_TEXTS]:
+        branch_pointer = at(pointer, "conditional", step)
+        if step not in capability_ids:
+            notes.add(rules.WORKFLOW_BRANCH, branch_pointer, step)
+        shapes.missing_texts(branch, ("condition",), branch_pointer, rules.WORKFLOW_BRANCH, notes)
+        for key in ("onTrue", "onFalse"):
+            target = branch.get(key) if isinstance(branch, dict) else None
+            if target is not None and text_of(branch, key, ID_CHARS) not in capability_ids:
+                notes.add(rules.WORKFLOW_BRANCH, at(branch_pointer, key), target)
 
 
-def _read_params(parameters: Json, pointer: str, schemas: _Schemas) -> dict[str, Any] | None:
-    if not isinstance(parameters, list):
-        return None
-    resolved = schemas.resolved(parameters, pointer)
-    return list_schema(resolved if isinstance(resolved, list) else [])
+def _check_auth(auth: Object, document: Document, notes: Notes) -> None:
+    """Check schemes, OAuth 2.1 flows, keys, and the identity of agents (section 3.3)."""
+    shapes.check_types(auth, {"schemes": shapes.LIST, "agentIdentity": shapes.OBJECT}, "/auth", _TYPE, notes)
+    schemes = list_of(auth, "schemes")[:MAX_TEXTS]
+    for index, scheme in enumerate(schemes):
+        _check_scheme(scheme, at("/auth/schemes", index), document, notes)
+    if schemes and not any(short_text_of(scheme, "type") == "oauth2" for scheme in schemes):
+        notes.add(rules.NO_OAUTH, "/auth/schemes")
+    identity = map_of(auth, "agentIdentity")
+    shapes.check_types(identity, {"required": shapes.FLAG}, "/auth/agentIdentity", _TYPE, notes)
+    words = {"format": ("did:web", "did:key", "custom")}
+    shapes.check_words(identity, words, "/auth/agentIdentity", rules.WORD, notes)
+    if flag_of(identity, "required") and identity.get("format", "did:web") != "did:web":
+        notes.add(rules.IDENTITY, "/auth/agentIdentity/format", identity["format"])
 
 
-def _read_result(response: Json, pointer: str, schemas: _Schemas) -> dict[str, Any] | None:
-    resolved = schemas.resolved(response, pointer) if isinstance(response, dict) and response else None
-    return resolved if isinstance(resolved, dict) and resolved else None
+def _check_scheme(scheme: Json, pointer: str, document: Document, notes: Notes) -> None:
+    if not isinstance(scheme, dict):
+        notes.add(_TYPE, pointer, scheme)
+        return
+    kind = scheme.get("type")
+    if kind not in ("oauth2", "apiKey", "bearer", "delegated"):
+        notes.add(rules.WORD, at(pointer, "type"), kind if kind is not None else "")
+    if kind == "oauth2":
+        _check_flows(scheme, at(pointer, "flows"), document, notes)
+    elif kind == "apiKey":
+        shapes.missing_texts(scheme, ("in", "name"), pointer, rules.API_KEY, notes)
+        shapes.check_words(scheme, {"in": ("header", "query", "cookie")}, pointer, rules.WORD, notes)
+        shapes.check_addresses(scheme, ("registration",), document.url, pointer, rules.ADDRESS, notes)
 
 
-def _read_confirmation(confirmation: Object) -> services.Confirmation | None:
-    required = flag_of(confirmation, "required")
-    return None if required is None else services.Confirmation(required, text_of(confirmation, "message"))
+def _check_flows(scheme: Object, pointer: str, document: Document, notes: Notes) -> None:
+    """Check the flows (section 3.3.1). A scheme without flows gives clients no address for authorization."""
+    flows = map_of(scheme, "flows")
+    code, credentials = map_of(flows, "authorizationCode"), map_of(flows, "clientCredentials")
+    if not code and not credentials:
+        notes.add(rules.OAUTH, pointer, scheme.get("flows", ""))
+    if not code:
+        notes.add(rules.NO_USER_FLOW, pointer)
+    for name, flow, required in (
+        ("authorizationCode", code, ("authorizationUrl", "tokenUrl")),
+        ("clientCredentials", credentials, ("tokenUrl",)),
+    ):
+        flow_pointer = at(pointer, name)
+        for key in required if flow else ():
+            if not shapes.is_address(flow.get(key), document.url):
+                notes.add(rules.OAUTH, at(flow_pointer, key), flow.get(key, ""))
+        shapes.check_addresses(flow, ("refreshUrl",), document.url, flow_pointer, rules.ADDRESS, notes)
+        shapes.check_types(flow, {"scopes": shapes.OBJECT}, flow_pointer, _TYPE, notes)
+
+
+def _check_parameter(parameter: Json, pointer: str, notes: Notes) -> None:
+    """Check a parameter (section 3.5.1), apart from the presence of name and type."""
+    if not isinstance(parameter, dict):
+        return
+    shapes.check_types(parameter, PARAMETER, pointer, _TYPE, notes)
+    shapes.check_words(parameter, {"type": _PARAMETER_TYPES}, pointer, rules.WORD, notes)
+    if not text_of(parameter, "description"):
+        notes.add(rules.PARAMETER_TEXT, at(pointer, "description"))
+    if parameter.get("enum") == []:
+        notes.add(rules.CONSTRAINT, at(pointer, "enum"), parameter["enum"])
+    minimum, maximum = parameter.get("minimum"), parameter.get("maximum")
+    if isinstance(minimum, int | float) and isinstance(maximum, int | float) and minimum > maximum:
+        notes.add(rules.CONSTRAINT, at(pointer, "minimum"), minimum)
+
+
+def _check_schema(schema: Json, pointer: str, notes: Notes) -> None:
+    if not isinstance(schema, dict) or not shapes.is_schema(schema):
+        notes.add(rules.SCHEMA, pointer, schema)
+
+
+def _check_policies(policies: Json, document: Document, notes: Notes) -> None:
+    """Check the policies (section 3.8)."""
+    shapes.check_types(policies, POLICIES, "/policies", _TYPE, notes, words=rules.WORD)
+    caching = map_of(policies, "caching")
+    shapes.check_types(caching, {"allowed": shapes.FLAG, "maxAge": shapes.INTEGER}, "/policies/caching", _TYPE, notes)
+    shapes.check_addresses(policies, ("termsUrl", "privacyUrl"), document.url, "/policies", rules.ADDRESS, notes)
+    if text_of(policies, "training") == "conditional" and not text_of(policies, "termsUrl"):
+        notes.add(rules.TERMS, "/policies/termsUrl")

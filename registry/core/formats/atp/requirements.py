@@ -18,7 +18,8 @@ from registry.core.format_support.requirements import (
     requirements_of,
     type_rows,
 )
-from registry.core.formats.atp import checks, rules
+from registry.core.formats.atp import rules
+from registry.core.formats.atp.read import CAPABILITY, CONFIRMATION, PARAMETER, POLICIES, RATE_LIMIT, TOP
 
 # fmt: off
 REQUIREMENTS: Final = requirements_of("atp", {
@@ -51,7 +52,7 @@ REQUIREMENTS: Final = requirements_of("atp", {
         ("context", LIMIT, "@context names the schema of ATP", rules.CONTEXT),
         ("kind", LIMIT, "@type is AgentManifest", rules.CONTEXT),
         ("capabilities", LIMIT, "capabilities is a list", rules.CAPABILITIES),
-        *type_rows(checks.TOP, rules.MEMBER_TYPE),
+        *type_rows(TOP, rules.MEMBER_TYPE),
     ],
     "3.2": [
         ("name", REQUIRED, "the provider has name", rules.PROVIDER),
@@ -88,7 +89,7 @@ REQUIREMENTS: Final = requirements_of("atp", {
         ("did-web", RECOMMENDED, "identities are did:web", rules.IDENTITY),
     ],
     "3.4": [
-        *type_rows(checks.RATE_LIMIT, rules.MEMBER_TYPE, without=("window",)),
+        *type_rows(RATE_LIMIT, rules.MEMBER_TYPE, without=("window",)),
         ("window", LIMIT, "window is a duration like 1h, 1m or 1d", rules.MEMBER_TYPE, rules.WINDOW),
         ("tier-url", LIMIT, "tierUrl is a URI", rules.ADDRESS),
         ("headers", SHOULD, "answers of the API carry rate limit headers", RUNTIME),
@@ -104,8 +105,8 @@ REQUIREMENTS: Final = requirements_of("atp", {
         ("endpoint-uri", LIMIT, "endpoint is a URI that may be called",
          "endpoint.not_public", "endpoint.invalid", "capability.unreachable"),
         ("http-method", LIMIT, "method is an HTTP method", rules.METHOD),
-        *type_rows(checks.CAPABILITY, rules.MEMBER_TYPE),
-        *type_rows(checks.CONFIRMATION, rules.MEMBER_TYPE, of="confirmation"),
+        *type_rows(CAPABILITY, rules.MEMBER_TYPE),
+        *type_rows(CONFIRMATION, rules.MEMBER_TYPE, of="confirmation"),
         ("response-schema", LIMIT, "response is a JSON Schema", rules.SCHEMA),
     ],
     "3.5.1": [
@@ -113,7 +114,7 @@ REQUIREMENTS: Final = requirements_of("atp", {
         ("type", REQUIRED, "a parameter has type", rules.PARAMETER),
         ("types", LIMIT, "type is string, number, integer, boolean, array or object", rules.WORD),
         ("description", RECOMMENDED, "a parameter has a description", rules.PARAMETER_TEXT),
-        *type_rows(checks.PARAMETER, rules.MEMBER_TYPE, without=("enum",)),
+        *type_rows(PARAMETER, rules.MEMBER_TYPE, without=("enum",)),
         ("enum", LIMIT, "enum lists allowed values", rules.MEMBER_TYPE, rules.CONSTRAINT),
         ("range", LIMIT, "minimum is not above maximum", rules.CONSTRAINT),
     ],
@@ -144,7 +145,7 @@ REQUIREMENTS: Final = requirements_of("atp", {
         ("reference", LIMIT, "$ref points to a schema of the manifest", rules.REFERENCE),
     ],
     "3.8": [
-        *type_rows(checks.POLICIES, rules.MEMBER_TYPE, words=rules.WORD, without=("caching",)),
+        *type_rows(POLICIES, rules.MEMBER_TYPE, words=rules.WORD, without=("caching",)),
         ("caching", LIMIT, "caching is an object", rules.MEMBER_TYPE),
         ("allowed", LIMIT, "caching.allowed is true or false", rules.MEMBER_TYPE),
         ("max-age", LIMIT, "caching.maxAge is an integer", rules.MEMBER_TYPE),

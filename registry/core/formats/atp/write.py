@@ -16,8 +16,7 @@ from registry.core.format_support.writing.calls import (
     http_call,
     parameters,
 )
-from registry.core.formats.atp.checks import POLICIES
-from registry.core.formats.atp.read import SLUG
+from registry.core.formats.atp.read import POLICIES, SLUG
 from registry.core.model import services
 
 _CACHING = re.compile(r"(allow|deny)(?:, (\d{1,12}) s)?")
@@ -38,7 +37,7 @@ def write(task: writing.Task) -> writing.WrittenDocument:
         sources.append(call.source)
     if not capabilities:
         raise task.nothing_written("an ATP capability is an HTTP call")
-    service = task.service
+    service, workflows = task.service, task.service.relations.workflows[:MAX_TEXTS]
     document: dict[str, Any] = {
         "@context": "https://atp.dev/schema/v1",
         "@type": "AgentManifest",
@@ -49,10 +48,7 @@ def write(task: writing.Task) -> writing.WrittenDocument:
         "auth": _write_auth(service, [writing.call_at(task, source) for source in sources]),
         "rateLimit": _write_rate_limit(service),
         "capabilities": capabilities,
-        "workflows": [
-            entry for workflow in service.relations.workflows[:MAX_TEXTS] if (entry := _write_workflow(workflow, ids))
-        ]
-        or None,
+        "workflows": [entry for workflow in workflows if (entry := _write_workflow(workflow, ids))] or None,
         "policies": _write_policies(service) or None,
     }
     return writing.WrittenDocument(writing.with_native(SLUG, service, document), sources)
@@ -124,27 +120,25 @@ def _write_flows(scheme: services.AuthScheme) -> dict[str, Any]:
 
 
 def _write_rate_limit(service: services.Service) -> dict[str, Any] | None:
-    limit: services.RateLimit | None = service.policies.rate_limit
-    if limit is None or limit.requests is None or not writing.clean_text(limit.window):
+    limit = service.policies.rate_limit
+    window = writing.clean_text(limit.window) if limit else None
+    if limit is None or limit.requests is None or not window:
         return None
-    tier = {"tierUrl": service.pricing.url} if service.pricing.url else {}
-    return {"requests": limit.requests, "window": writing.clean_text(limit.window), **tier}
+    return writing.stated({"requests": limit.requests, "window": window, "tierUrl": service.pricing.url or None})
 
 
 def _write_policies(service: services.Service) -> dict[str, Any]:
     policies = service.policies
     caching = _CACHING.fullmatch(policies.caching or "")
-    entry: dict[str, Any] = {
+    maximum = int(caching[2]) if caching and caching[2] else None
+    return writing.stated({
         "training": policies.training if policies.training in POLICIES["training"].words else None,
         "inference": policies.inference if policies.inference in POLICIES["inference"].words else None,
-        "caching": None if caching is None else {"allowed": caching[1] == "allow"},
+        "caching": caching and writing.stated({"allowed": caching[1] == "allow", "maxAge": maximum}),
         "attribution": policies.attribution if policies.attribution in POLICIES["attribution"].words else None,
         "termsUrl": policies.terms_url,
         "privacyUrl": policies.privacy_url,
-    }
-    if caching is not None and caching[2] is not None:
-        entry["caching"]["maxAge"] = int(caching[2])
-    return writing.stated(entry)
+    })  # fmt: skip
 
 
 def _write_workflow(workflow: services.Workflow, ids: Mapping[str, str]) -> dict[str, Any] | None:
@@ -153,13 +147,13 @@ def _write_workflow(workflow: services.Workflow, ids: Mapping[str, str]) -> dict
     if name is None or description is None or not all(step in ids for step in workflow.steps):
         return None
     conditional = {ids.get(step, step): _write_condition(rule, ids) for step, rule in workflow.conditions.items()}
-    entry = {
+    return writing.stated({
         "id": workflow.id,
         "name": name,
         "description": description,
         "steps": [ids[step] for step in workflow.steps],
-    }
-    return {**entry, "conditional": conditional} if conditional else entry
+        "conditional": conditional or None,
+    })  # fmt: skip
 
 
 def _write_condition(rule: Any, ids: Mapping[str, str]) -> Any:
@@ -177,7 +171,8 @@ def _write_condition(rule: Any, ids: Mapping[str, str]) -> Any:
 def _write_capability(
     task: writing.Task, name: str, index: int, capability: services.Capability, call: HttpCall
 ) -> dict[str, Any]:
-    request_parameters = parameters(call.params)
+    found, confirmation = parameters(call.params), capability.confirmation
+    message = writing.clean_text(confirmation.message) if confirmation else None
     entry: dict[str, Any] = {
         "id": name,
         "name": writing.capability_name(task, index, capability, name),
@@ -185,24 +180,14 @@ def _write_capability(
         "semanticType": next((tag for tag in capability.tags if services.is_semantic_type(tag)), None),
         "endpoint": call.url,
         "method": call.method,
-        "parameters": None
-        if request_parameters is None
-        else [_write_parameter(parameter) for parameter in request_parameters],
+        "parameters": None if found is None else [_write_parameter(parameter) for parameter in found],
         "response": drop_references(capability.result),
         "requiredScopes": list(call.call.scopes[:MAX_TEXTS]) or None,
         "sideEffects": capability.side_effects,
-        "confirmation": _write_confirmation(capability),
+        "confirmation": confirmation and writing.stated({"required": confirmation.required, "message": message}),
         "deprecated": capability.deprecated,
     }
     return writing.with_native(SLUG, capability, entry)
-
-
-def _write_confirmation(capability: services.Capability) -> dict[str, Any] | None:
-    confirmation = capability.confirmation
-    if confirmation is None:
-        return None
-    message = writing.clean_text(confirmation.message)
-    return {"required": confirmation.required, **({"message": message} if message else {})}
 
 
 def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
