@@ -6,8 +6,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from registry.core.formats.adp.read import SLUG as ADP
+from registry.core.formats.woa.read import REST as WOA_REST
 from registry.core.formats.woa.read import SLUG as WOA
-from registry.core.formats.woa.transports import REST as WOA_REST
 from registry.core.model.services import (
     Auth,
     Capability,

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from registry.core.format_support import shapes
-from registry.core.format_support.endpoints import callable_url, link
+from registry.core.format_support.endpoints import callable_url, endpoint, link
 from registry.core.format_support.manifest import (
     ID_CHARS,
+    MAX_TEXTS,
     NAME_CHARS,
     TEXT_CHARS,
     Notes,
@@ -29,19 +30,26 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.params import Definitions
 from registry.core.formats.woa import rules
-from registry.core.formats.woa.transports import REST, VERSION, Transport, transports
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Service
+from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Protocol, Service
 from registry.core.names.domains import host_of
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
 SLUG: Final = "woa"
+VERSION: Final = "1"
+REST: Final = "woa-rest"
+MCP: Final = "mcp"
 INHERITED: Final = ("inputs", "outputs", "capabilities")
 MAX_TRANSPORTS: Final = 8
 
 _AGENT_READ: Final = frozenset({"id", "name", "description", "inputs", "outputs", "capabilities", "operations"})
 _OPERATION_READ: Final = frozenset({"name", "description", "inputs", "outputs"})
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+_MISSPELT: Final = frozenset({"agent_id", "agentid", "agent-id"})
+"""Common misspellings of the placeholder, whose spelling and case are fixed (section 4.3.1); compared in lower case."""
+
+_REVERSE_DNS = re.compile(r"[a-z][a-z0-9-]*(?:\.[A-Za-z0-9-]+)+")
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 _WHITESPACE = re.compile(r"\s")
 _OPTIONAL: Final = {"version": shapes.TEXT, "capabilities": shapes.TEXTS, "operations": shapes.LIST}
@@ -50,13 +58,14 @@ _PATH = re.compile(r"https?://[^/]+/\.well-known/woa\.json(?:\?.*)?")
 _READ: Final = frozenset({"woa_version", "agents"})
 _CACHING: Final = ("etag", "last-modified", "cache-control")
 _POINTERS: Final = {
-    "name": "/agents",
-    "description": "/agents",
-    "version": "/agents",
-    "capabilities": "/agents",
+    **dict.fromkeys(("name", "description", "version", "capabilities"), "/agents"),
     "auth": "/authz",
     "protocols": "/transports",
 }
+
+Transport: TypeAlias = tuple[Protocol, str | None]
+"""A way to call agents, and the tool field of MCP, whose server may be an identifier that only a client can resolve.
+The endpoint of REST is base and invoke_path, concatenated (section 4.3.1); it may contain `{agent_id}`."""
 
 
 def dialect(document: Document) -> str | None:
@@ -71,39 +80,41 @@ def dialect(document: Document) -> str | None:
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     body = document.members
-    _check_version(body, notes)
-    _check_served(document, notes)
-    usable_transports = dict(transports(body, document, notes))
+    _check_top(body, document, notes)
+    transports = dict(_read_transports(body, document, notes))
     is_configured = isinstance(body.get("transports"), dict)
     if not is_configured:
         notes.add(rules.TRANSPORTS, "/transports", body.get("transports", ""))
-    context = AgentContext(
-        document, is_configured, map_of(body, "transports"), usable_transports, read_definitions(body), notes
-    )
-    agent_capabilities = cap_capabilities(capabilities(context, body.get("agents")), "/agents", notes)
-    agents = _usable_agents(body, agent_capabilities)
-    single_agent = agents[0] if len(agents) == 1 else {}
+    agents = [agent for agent in list_of(body, "agents") if isinstance(agent, dict)]
+    inherited: Object = {
+        agent_id: {key: agent.get(key) for key in INHERITED} for agent in agents if (agent_id := text_of(agent, "id"))
+    }
+    configured = map_of(body, "transports")
+    context = AgentContext(document, is_configured, configured, transports, Definitions(inherited), notes)
+    found = cap_capabilities(capabilities(context, body.get("agents")), "/agents", notes)
+    # the draft names no service: a single agent stands for it, and the names of several describe it
+    usable_ids = {capability.id.partition(".")[0] for capability in found}
+    usable = list({agent_id: agent for agent in agents if (agent_id := text_of(agent, "id")) in usable_ids}.values())
+    single_agent = usable[0] if len(usable) == 1 else {}
+    names = dict.fromkeys(name for agent in usable if (name := short_text_of(agent, "name")))
     service = Service(
         name=short_text_of(single_agent, "name") or host_of(document.url),
-        description=text_of(single_agent, "description") or _joined_names(agents),
+        description=text_of(single_agent, "description") or line(", ".join(names), TEXT_CHARS) or None,
         version=short_text_of(single_agent, "version"),
-        capabilities=agent_capabilities,
+        capabilities=found,
         auth=authz(body, document) or Auth(),
-        protocols=tuple(transport.protocol for transport in usable_transports.values()),
+        protocols=tuple(protocol for protocol, _ in transports.values()),
         native=native(SLUG, body, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
 
 
-def _check_version(body: Object, notes: Notes) -> None:
+def _check_top(body: Object, document: Document, notes: Notes) -> None:
     version = body.get("woa_version", "")
     if version == 1 and not isinstance(version, bool):
         notes.add(rules.VERSION_NUMBER, "/woa_version", version)
     elif version != VERSION:
         notes.add(rules.VERSION, "/woa_version", version)
-
-
-def _check_served(document: Document, notes: Notes) -> None:
     if document.url.startswith("http://"):
         notes.add(rules.HTTP, "", document.url)
     if not _PATH.fullmatch(document.url):
@@ -114,17 +125,48 @@ def _check_served(document: Document, notes: Notes) -> None:
         notes.add(rules.CACHING)
 
 
-def _usable_agents(body: Object, agent_capabilities: tuple[Capability, ...]) -> list[Object]:
-    """Return the agents that have capabilities. The draft names no service: a single agent stands for it."""
-    usable_ids = {capability.id.partition(".")[0] for capability in agent_capabilities}
-    agents = (agent for agent in list_of(body, "agents") if isinstance(agent, dict))
-    return list({text_of(agent, "id"): agent for agent in agents if text_of(agent, "id") in usable_ids}.values())
+# --- transports (section 4.3) -----------------------------------------------------------------------------------------
 
 
-def _joined_names(agents: list[Object]) -> str | None:
-    """Return the names of several agents, joined: the draft has no description of the service."""
-    names = dict.fromkeys(name for agent in agents if (name := short_text_of(agent, "name")))
-    return line(", ".join(names), TEXT_CHARS) or None
+def _read_transports(body: Object, document: Document, notes: Notes) -> Iterator[tuple[str, Transport]]:
+    """Yield the usable transports with their names; a broken one is noted and left out."""
+    for name, value in list(map_of(body, "transports").items())[:MAX_TEXTS]:
+        pointer, config = at("/transports", name), value if isinstance(value, dict) else {}
+        transport: Transport | None
+        if name == "rest":
+            transport = _read_rest(config, pointer, document, notes)
+        elif name == "mcp":
+            transport = _read_mcp(config, pointer, document, notes)
+        else:  # private: described elsewhere, a client has to know it
+            transport = Protocol(line(name, ID_CHARS).lower()), None
+            if not _REVERSE_DNS.fullmatch(name):
+                notes.add(rules.TRANSPORT_NAME, pointer, name)
+            if not isinstance(value, dict):
+                notes.add(rules.MEMBER_TYPE, pointer, value)
+        if transport is not None:
+            yield name, transport
+
+
+def _read_rest(config: Object, pointer: str, document: Document, notes: Notes) -> Transport | None:
+    base, path = config.get("base"), config.get("invoke_path")
+    if not isinstance(base, str) or not base.startswith("https://"):
+        notes.add(rules.REST, at(pointer, "base"), config.get("base", ""))
+        return None
+    if not isinstance(path, str) or not path.startswith("/"):
+        notes.add(rules.REST, at(pointer, "invoke_path"), config.get("invoke_path", ""))
+        return None
+    if any(name != "agent_id" and name.casefold() in _MISSPELT for name in _VARIABLE.findall(path)):
+        notes.add(rules.PLACEHOLDER, at(pointer, "invoke_path"), path)
+    resolved = endpoint(base, document.url, document, at(pointer, "base"), notes)
+    return (Protocol(REST, VERSION, base + path), None) if resolved else None
+
+
+def _read_mcp(config: Object, pointer: str, document: Document, notes: Notes) -> Transport | None:
+    if shapes.missing_texts(config, ("server", "tool_namespace", "tool_field"), pointer, rules.MCP, notes):
+        return None
+    server = str(config["server"])
+    resolved = endpoint(server, document.url, document, at(pointer, "server"), notes) if "://" in server else None
+    return Protocol(MCP, endpoint=resolved.url if resolved else None), short_text_of(config, "tool_field")
 
 
 # --- agents and their operations (sections 4.1, 4.2 and 5) ------------------------------------------------------------
@@ -142,11 +184,6 @@ class AgentContext:
     notes: Notes
 
 
-def read_definitions(body: Object) -> Definitions:
-    agents = ((text_of(agent, "id"), agent) for agent in list_of(body, "agents") if isinstance(agent, dict))
-    return Definitions({agent_id: {key: agent.get(key) for key in INHERITED} for agent_id, agent in agents if agent_id})
-
-
 def capabilities(context: AgentContext, agents: Json) -> Iterator[Capability]:
     """Yield one capability per agent, or per operation where it has any; unusable agents are noted and left out."""
     if not isinstance(agents, list):
@@ -155,7 +192,7 @@ def capabilities(context: AgentContext, agents: Json) -> Iterator[Capability]:
     seen: set[str] = set()
     for pointer, agent in members(agents, "/agents", rules.AGENT, context.notes):
         if _is_usable(agent, pointer, seen, context.notes):
-            transports = _read_transports(context, agent, pointer)
+            transports = _find_transports(context, agent, pointer)
             if transports:
                 yield from _read_agent_capabilities(context, agent, pointer, transports)
 
@@ -189,7 +226,7 @@ def _is_usable(agent: Object, pointer: str, seen: set[str], notes: Notes) -> boo
     return not has_template(agent, ("name", "description"), pointer, notes)
 
 
-def _read_transports(context: AgentContext, agent: Object, pointer: str) -> dict[str, Transport]:
+def _find_transports(context: AgentContext, agent: Object, pointer: str) -> dict[str, Transport]:
     transports = {}
     for name in texts_of(agent, "transports", most=MAX_TRANSPORTS):
         if name not in context.configured and context.is_configured:
@@ -218,13 +255,23 @@ def _read_agent_capabilities(
         yield replace(agent_capability, invocations=_read_calls(context, agent_id, None, transports, auth, pointer))
     for operation_pointer, operation in operations:
         operation_name = str(operation["name"])
-        base = (
-            agent_capability
-            if context.inherited.taken(agent_id)
-            else replace(agent_capability, params=None, result=None, tags=())
-        )
+        kept = {"agent": {"id": agent_id, **agent_capability.native.get(SLUG, {})}}
+        # the operation's own description and schemas override the agent's, which it inherits within a budget
+        inherits = context.inherited.taken(agent_id) is not None
+        schemas = {
+            field: _read_schema(operation[key], at(operation_pointer, key), context.notes)
+            for key, field in (("inputs", "params"), ("outputs", "result"))
+            if key in operation
+        }
         yield replace(
-            _read_operation_capability(base, operation, operation_pointer, context.notes),
+            agent_capability,
+            id=f"{agent_id}.{line(operation_name, ID_CHARS)}",
+            name=f"{agent_capability.name}: {line(operation_name, NAME_CHARS)}",
+            description=text_of(operation, "description") or agent_capability.description,
+            tags=agent_capability.tags if inherits else (),
+            native={SLUG: {**kept, **other_members(operation, _OPERATION_READ)}},
+            params=schemas.get("params", agent_capability.params if inherits else None),
+            result=schemas.get("result", agent_capability.result if inherits else None),
             invocations=_read_calls(context, agent_id, operation_name, transports, auth, operation_pointer),
         )
 
@@ -245,29 +292,6 @@ def _read_operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tupl
             yield operation_pointer, operation
 
 
-def _read_operation_capability(
-    agent_capability: Capability, operation: Object, pointer: str, notes: Notes
-) -> Capability:
-    """Return the capability of an operation; its own description and schemas override the agent's."""
-    operation_name = str(operation["name"])
-    agent = agent_capability.native.get(SLUG, {})
-    schemas = {
-        field: _read_schema(operation[key], at(pointer, key), notes)
-        for key, field in (("inputs", "params"), ("outputs", "result"))
-        if key in operation
-    }
-    return replace(
-        agent_capability,
-        id=f"{agent_capability.id}.{line(operation_name, ID_CHARS)}",
-        name=f"{agent_capability.name}: {line(operation_name, NAME_CHARS)}",
-        description=text_of(operation, "description") or agent_capability.description,
-        title=agent_capability.title,
-        native={SLUG: {"agent": {"id": agent_capability.id, **agent}, **other_members(operation, _OPERATION_READ)}},
-        params=schemas.get("params", agent_capability.params),
-        result=schemas.get("result", agent_capability.result),
-    )
-
-
 def _read_calls(
     context: AgentContext,
     agent: str,
@@ -278,14 +302,14 @@ def _read_calls(
 ) -> tuple[Invocation, ...]:
     origin = Origin(context.document.url, pointer, SLUG)
     calls = []
-    for transport in transports.values():
-        template = transport.protocol.endpoint
-        if transport.protocol.id == REST and template:
-            endpoint = callable_url(template.replace("{agent_id}", agent), context.document.url, context.document.url)
-            url, templated = (endpoint.url, endpoint.templated) if endpoint else (None, False)
+    for protocol, tool_field in transports.values():
+        template = protocol.endpoint
+        if protocol.id == REST and template:
+            address = callable_url(template.replace("{agent_id}", agent), context.document.url, context.document.url)
+            url, templated = (address.url, address.templated) if address else (None, False)
             call = Invocation("rpc", url, "POST", operation or agent, templated=templated)
-        elif transport.tool_field:
-            tool = operation if operation and transport.tool_field == "operation" else agent
+        elif tool_field:
+            tool = operation if operation and tool_field == "operation" else agent
             call = Invocation("mcp_tool", template, name=tool)
         else:
             call = Invocation("rpc", name=operation or agent)

@@ -10,8 +10,7 @@ from registry.core.format_support.manifest import NAME_CHARS
 from registry.core.format_support.shapes import is_schema
 from registry.core.format_support.writing import task as writing
 from registry.core.format_support.writing.calls import agent_and_operation, callable_address, drop_references
-from registry.core.formats.woa.read import SLUG
-from registry.core.formats.woa.transports import REST, VERSION
+from registry.core.formats.woa.read import REST, SLUG, VERSION
 from registry.core.model.services import Capability
 
 _ANY_OBJECT: Final[dict[str, Any]] = {"type": "object", "properties": {}}
@@ -33,10 +32,8 @@ def write(task: writing.Task) -> writing.WrittenDocument:
         if operation is None:
             agents[agent_id] = _write_agent(task, index, capability, agent_id)
         else:
-            operation_entry = _write_operation(task, index, capability, operation)
-            agents.setdefault(agent_id, _write_operations_agent(capability, agent_id, operation))["operations"].append(
-                operation_entry
-            )
+            agent = agents.setdefault(agent_id, _write_operations_agent(capability, agent_id, operation))
+            agent["operations"].append(_write_operation(task, index, capability, operation))
         sources.setdefault(agent_id, []).append(source)
     if not agents:
         raise task.nothing_written("a WoA agent is called by the draft's REST transport")
@@ -48,8 +45,8 @@ def write(task: writing.Task) -> writing.WrittenDocument:
         "agents": list(agents.values()),
         "transports": {"rest": {"base": base, "invoke_path": path}},
     }
-    document = writing.with_native(SLUG, task.service, document)
-    return writing.WrittenDocument(document, [source for agent_id in agents for source in sources[agent_id]])
+    ordered = [source for agent_id in agents for source in sources[agent_id]]
+    return writing.WrittenDocument(writing.with_native(SLUG, task.service, document), ordered)
 
 
 def _write_transport(task: writing.Task) -> tuple[str, str, str]:
@@ -74,21 +71,21 @@ def _write_call(
 
 
 def _write_agent(task: writing.Task, index: int, capability: Capability, agent_id: str) -> dict[str, Any]:
-    agent: dict[str, Any] = {
+    agent = {
         "id": agent_id,
         "name": writing.clean_text(capability.name, NAME_CHARS) or agent_id,
         "description": writing.capability_description(task, index, capability, agent_id),
         **_write_schemas(task, index, capability),
         "transports": ["rest"],
+        "capabilities": list(capability.tags) or None,
     }
-    agent = {**agent, "capabilities": list(capability.tags)} if capability.tags else agent
     return writing.with_native(SLUG, capability, agent)
 
 
 def _write_operations_agent(capability: Capability, agent_id: str, operation: str) -> dict[str, Any]:
     """Return an agent that only has operations. Its own schemas accept any object; `write` adds its description."""
     label = capability.name.removesuffix(f": {operation}")
-    agent: dict[str, Any] = {
+    agent = {
         "id": agent_id,
         "name": writing.clean_text(label if label != capability.name else agent_id, NAME_CHARS) or agent_id,
         "description": "",
@@ -96,9 +93,9 @@ def _write_operations_agent(capability: Capability, agent_id: str, operation: st
         "outputs": _ANY_OBJECT,
         "transports": ["rest"],
         "operations": [],
+        "capabilities": list(capability.tags) or None,
     }
-    agent = {**agent, "capabilities": list(capability.tags)} if capability.tags else agent
-    return {**_own_members(capability).get("agent", {}), **agent}
+    return {**_own_members(capability).get("agent", {}), **writing.stated(agent)}
 
 
 def _write_operation(task: writing.Task, index: int, capability: Capability, operation: str) -> dict[str, Any]:
