@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.core.assessing.mining import EXPECTED, MAX_POINTERS, home_pointers
-from registry.core.formats.awas.dialects import has_page_hint
+from registry.core.formats.awas.read import has_page_hint
 
 HOME = "https://shop.example/"
 

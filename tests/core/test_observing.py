@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.core.assessing.assess import Assessment
-from registry.core.formats.awas.history import is_unversioned_break
+from registry.core.formats.awas.checks import is_unversioned_break
 from registry.core.model.documents import FetchResult, Observation, Outcome, Probe, Purpose, from_text, to_text
 from registry.core.visiting.results import observed
 from registry.core.visiting.visits import ProbeResult

@@ -6,9 +6,8 @@ from registry.core.format_support.format import Format, PageHint, Role
 from registry.core.format_support.probing import ProbePath, never
 from registry.core.format_support.requirements import codes_in
 from registry.core.formats.awas import rules
-from registry.core.formats.awas.dialects import PUBLISHED, has_page_hint
-from registry.core.formats.awas.history import is_unversioned_break
-from registry.core.formats.awas.read import OWN_PATHS, SLUG, read, weak_dialect
+from registry.core.formats.awas.checks import is_unversioned_break
+from registry.core.formats.awas.read import OWN_PATHS, PUBLISHED, SLUG, has_page_hint, read, weak_dialect
 from registry.core.formats.awas.requirements import REQUIREMENTS
 from registry.core.formats.awas.write import WRITER
 from registry.core.model.documents import Observation

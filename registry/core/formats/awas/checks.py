@@ -1,10 +1,9 @@
-"""Check what AWAS 1.0 demands beyond the common model: types, words, selectors, names, how the manifest is served.
+"""Check what AWAS 1.0 demands beyond the common model: types, words, selectors, names, serving, versions.
 
 Members and actions are checked for version 1.0 only, because other dialects use the same members differently.
 """
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support.manifest import MAX_CAPABILITIES, MAX_TEXTS, Notes, Object, list_of, map_of, text_of
@@ -31,7 +30,6 @@ from registry.core.reading.json_pointer import at
 MAX_BYTES: Final = 100 * 1024
 MAX_SELECTOR: Final = 500
 
-_PATH = re.compile(r"https?://[^/]+/\.well-known/(?:ai-actions|awas)\.json(?:\?.*)?")
 _VERSION = re.compile(r"1\.\d{1,3}(?:\.\d{1,3})?")
 _KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
@@ -88,12 +86,6 @@ def check_served(document: Document, notes: Notes) -> None:
         notes.add(rules.CACHING, "", headers.get("cache-control", ""))
 
 
-def check_path(document: Document, notes: Notes) -> None:
-    """Check the path: the catalogue's own, or awas.json, the example path in the section about bridges."""
-    if not _PATH.fullmatch(document.url):
-        notes.add(rules.PATH, "", document.url)
-
-
 def check_action(action: Object, name: str, pointer: str, notes: Notes) -> None:
     check_types(action, ACTION, pointer, rules.MEMBER_TYPE, notes)
     if not _KEBAB.fullmatch(name):
@@ -135,27 +127,53 @@ def _check_parameter(parameter: Json, pointer: str, notes: Notes) -> None:
     check_words(parameter, {"type": _JSON_TYPES}, pointer, rules.VALUE_TYPE, notes)
     if "example" not in parameter:
         notes.add(rules.EXAMPLE, at(pointer, "example"))
-    if "selector" in parameter:
-        _check_selector(parameter["selector"], at(pointer, "selector"), notes)
+    _check_selector(parameter.get("selector"), at(pointer, "selector"), notes)
 
 
 def _check_result(result: Object, pointer: str, notes: Notes) -> None:
     missing_texts(result, ("type", "selector"), pointer, rules.RESULT, notes)
     check_words(result, {"type": ("single", "list", "table", "form")}, pointer, rules.WORD, notes)
     check_types(result, RESULT, pointer, rules.MEMBER_TYPE, notes)
-    for selector_pointer, selector in _selectors(result, pointer):
-        _check_selector(selector, selector_pointer, notes)
-
-
-def _selectors(result: Object, pointer: str) -> Iterator[tuple[str, Json]]:
     for key in ("selector", "itemSelector"):
-        if key in result:
-            yield at(pointer, key), result[key]
+        _check_selector(result.get(key), at(pointer, key), notes)
     for key in ("properties", "pagination"):
         for name, selector in list(map_of(result, key).items())[:MAX_TEXTS]:
-            yield at(pointer, key, name), selector
+            _check_selector(selector, at(pointer, key, name), notes)
 
 
 def _check_selector(selector: Json, pointer: str, notes: Notes) -> None:
     if isinstance(selector, str) and selector.strip() and not is_selector(selector):
         notes.add(rules.SELECTOR, pointer, selector)
+
+
+# --- two versions of a manifest (Versioning and Best Practices 6) -----------------------------------------------------
+
+
+def is_unversioned_break(before: Json, after: Json) -> bool | None:
+    """Return whether `after` breaks callers of `before` under the same version; False for a new version. None: the
+    change is compatible, so it says nothing. Callers break when an action is gone, is called in another way, or demands
+    a parameter that it did not demand."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return None
+    if before.get("version") != after.get("version"):
+        return False
+    actions = _by_name(list_of(after, "actions"), "id", MAX_CAPABILITIES)
+    for name, action in _by_name(list_of(before, "actions"), "id", MAX_CAPABILITIES).items():
+        if name not in actions or _is_breaking(action, actions[name]):
+            return True
+    return None
+
+
+def _is_breaking(before: Object, after: Object) -> bool:
+    if any(text_of(before, key) != text_of(after, key) for key in ("path", "method")):
+        return True
+    old, new = (_by_name(list_of(action, "parameters"), "name", MAX_TEXTS) for action in (before, after))
+    return any(
+        parameter.get("required") is True and old.get(name, {}).get("required") is not True
+        for name, parameter in new.items()
+    )
+
+
+def _by_name(items: list[Json], key: str, most: int) -> dict[str, Object]:
+    named = ((text_of(item, key), item) for item in items[:most] if isinstance(item, dict))
+    return {name: item for name, item in named if name is not None}

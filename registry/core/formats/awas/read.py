@@ -1,11 +1,15 @@
-"""Recognise AWAS documents and read them into a service (Top-Level Properties, Action Object Structure)."""
+"""Recognise AWAS documents and read them into a service (AWAS 1.0, Top-Level Properties, Action Object Structure).
+
+Dialects contradict each other, so one is chosen first and the document is graded by it alone. Bridge manifests only
+point to the catalogue of actions (MCP and A2A Integration).
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from registry.core.format_support.endpoints import claim, endpoint, link, origin_of
+from registry.core.format_support.endpoints import claim, endpoint, link, origin_of, page
 from registry.core.format_support.loose import homepage_of, license_of, pricing_of, provider_of, repository_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
@@ -16,6 +20,7 @@ from registry.core.format_support.manifest import (
     Notes,
     Object,
     clean_json,
+    first_flag,
     first_text,
     flag_of,
     has_placeholder,
@@ -34,17 +39,20 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.params import list_schema, object_schema, property_of
 from registry.core.format_support.security import NOTHING_NEEDED
-from registry.core.format_support.shapes import missing_texts
+from registry.core.format_support.shapes import OBJECT, check_types, missing_texts
 from registry.core.format_support.vocabulary import auth_type, http_method, rate_limit_object, rate_limit_text
-from registry.core.formats.awas import bridge, rules
-from registry.core.formats.awas.checks import check, check_action, check_path, check_served
-from registry.core.formats.awas.dialects import BRIDGE, CUSTOMER, DIALECTS, GRADED, Dialect, dialect_of
+from registry.core.formats.awas import rules
+from registry.core.formats.awas.checks import check, check_action, check_served
 from registry.core.model import services
 from registry.core.model.documents import Document, Json
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
 SLUG: Final = "awas"
+BRIDGE: Final = "bridge"
+CUSTOMER: Final = "customer_actions"
+GRADED: Final = "1.0"
+"""The version whose text is the specification for grading."""
 MAX_SCHEMES: Final = 10  # a low limit, because every action repeats the schemes that it needs
 
 _ACTION_READ: Final = frozenset({
@@ -60,6 +68,8 @@ _LISTS: Final = ("parameters", "inputs", "params")
 _SCHEMAS: Final = ("inputSchema", "request_schema")
 _OUTPUT_SCHEMAS: Final = ("outputSchema", "response_schema")
 _ID_1_1 = re.compile(r"[a-z_][a-z0-9_]*")
+# the catalogue's own path, or awas.json, the example path in the section about bridges
+_PATH = re.compile(r"https?://[^/]+/\.well-known/(?:ai-actions|awas)\.json(?:\?.*)?")
 _WINDOW = re.compile(r"\d+[smhd]")
 _SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 MAX_POINTERS: Final = 10
@@ -67,6 +77,12 @@ _READ: Final = frozenset({
     "version", "specVersion", "schemaVersion", "schema_version", "name", "appName", "description", "siteDescription",
     "baseUrl", "actions", "customer_actions", "workflows", "openapiUrl", "mcpManifestUrl",
 })  # fmt: skip
+_CATALOGUE: Final = frozenset({"actions", "actions_registry", "discover"})
+_BRIDGE_READ: Final = frozenset({"$schema", "name", "description", "version", "protocol"})
+_DOCS: Final = ("documentation", "documentationUrl", "docs")
+_MAX_BRIDGE_POINTERS: Final = 20
+_NEEDED: Final = {"mcp": ("capabilities", "endpoints"), "a2a": ("capabilities", "endpoints", "interoperability")}
+_STEP_IDS: Final = ("action", "actionId", "id")
 OWN_PATHS: Final = re.compile(r"/(?:ai-actions|awas|mcp-manifest|a2a-manifest|mcp-actions)\.json$")
 
 _POINTERS: Final = {
@@ -80,16 +96,75 @@ _POINTERS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The members that a dialect uses. `required` are top-level texts; `published`: the AWAS project describes it."""
+
+    name: str
+    required: tuple[str, ...]
+    ids: tuple[str, ...]
+    targets: tuple[str, ...]
+    methods: tuple[str, ...] = ("method",)
+    published: bool = False
+
+
+_PAGE_HINT = re.compile(rb"\sdata-(?:awas|ai)-[a-z]", re.IGNORECASE)
+_TEXTS: Final = ("name", "description")
+_ANYWHERE: Final = ("endpoint", "url", "path")
+
+DIALECTS: Final = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect(GRADED, ("version", *_TEXTS), ("id",), ("path",), published=True),
+        Dialect("1.1", ("specVersion", *_TEXTS), ("id",), ("endpoint", "path", "url"), published=True),
+        Dialect("mixed", ("version", *_TEXTS), ("id", "name"), _ANYWHERE),
+        Dialect("qontinui", ("schemaVersion", "appName"), ("id", "name"), _ANYWHERE),
+        Dialect("schemaVersion", ("schemaVersion",), ("id", "name"), ("url", "endpoint", "path")),
+        Dialect("action_id", (), ("action_id", "id", "name"), _ANYWHERE, ("http_method", "method")),
+        Dialect(CUSTOMER, (), (), ("url",)),
+    )
+}
+PUBLISHED: Final = frozenset(name for name, dialect in DIALECTS.items() if dialect.published)
+
+
 def weak_dialect(document: Document) -> str | None:
     """Return the dialect, or None for a document that is not AWAS. No member identifies AWAS, so this is a weak test:
     it counts at the format's own paths, after all strong tests."""
-    return dialect_of(document.members)
+    value = document.members
+    if isinstance(value.get("customer_actions"), dict):
+        return CUSTOMER
+    actions = [action for action in list_of(value, "actions") if isinstance(action, dict)]
+    if any(
+        any(key in action for key in ("id", "action_id", "name"))
+        and any(key in action for key in ("path", "endpoint", "url", "method", "http_method"))
+        for action in actions
+    ):
+        return _dialect_by_members(value, actions)
+    if value.get("actions") == [] and all(isinstance(value.get(key), str) for key in DIALECTS[GRADED].required):
+        return GRADED  # the example in section File Formats: a site without actions so far
+    return BRIDGE if any(isinstance(url, str) and url.strip() for url in _catalogue_urls(value)) else None
+
+
+def _dialect_by_members(value: Object, actions: list[Object]) -> str:
+    if any("action_id" in action or "http_method" in action for action in actions):
+        return "action_id"
+    if "specVersion" in value:
+        return "1.1"
+    if "schemaVersion" in value:
+        return "qontinui" if "appName" in value or "baseUrl" in value else "schemaVersion"
+    return GRADED if any("path" in action for action in actions) else "mixed"
+
+
+def has_page_hint(body: bytes) -> bool:
+    """Return whether the page has attributes `data-awas-*` or `data-ai-*`: only a hint, never a capability."""
+    # plain search first, because the pattern would dominate the cost of processing a page
+    return b"data-a" in body.lower() and _PAGE_HINT.search(body) is not None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> services.Service:
     body = document.members
     if dialect == BRIDGE:
-        return bridge.read(body, document, notes)
+        return _read_bridge(body, document, notes)
     check_served(document, notes)
     definition = DIALECTS[dialect]
     if not definition.published:
@@ -97,11 +172,12 @@ def read(document: Document, dialect: str, notes: Notes) -> services.Service:
     missing_texts(body, definition.required, "", rules.REQUIRED, notes)
     for key in ("name", "description"):
         has_template(body, (key,), "", notes)
-    if definition.published:
-        check_path(document, notes)
+    if definition.published and not _PATH.fullmatch(document.url):
+        notes.add(rules.PATH, "", document.url)
     if definition.name == GRADED:
         check(body, notes)
-    base_url = _read_base_url(body, document, notes)
+    base = endpoint(body.get("baseUrl"), document.url, document, "/baseUrl", notes)
+    base_url = claim(base.url, document, "/baseUrl", notes) if base and not base.templated else None
     auth = auth_of(map_of(body, "authentication") or map_of(body, "auth"), base_url or document.url)
     catalogue = ActionCatalogue(document, definition, base_url or origin_of(document.url), auth, notes)
     limit = body.get("rateLimit", body.get("rate_limits"))
@@ -134,15 +210,6 @@ def _text(body: Object, chars: int, *keys: str) -> str | None:
     return None if key is None or has_placeholder(body[key]) else text_of(body, key, chars)
 
 
-def _read_base_url(body: Object, document: Document, notes: Notes) -> str | None:
-    if "baseUrl" not in body:
-        return None
-    address = endpoint(body["baseUrl"], document.url, document, "/baseUrl", notes)
-    if address is None or address.templated:
-        return None
-    return claim(address.url, document, "/baseUrl", notes)
-
-
 def _read_pointers(body: Object, document: Document) -> Iterator[services.Pointer]:
     """Yield pointers to the same calls in other formats: qontinui's members, `openapi.documentUrl` of 1.1."""
     seen = set()
@@ -161,14 +228,12 @@ def _read_workflows(body: Object) -> Iterator[services.Workflow]:
     for workflow in list_of(body, "workflows")[:MAX_TEXTS]:
         name = first_text(workflow, "id", "name", chars=ID_CHARS)
         if name is not None:
-            steps = tuple(filter(None, (_read_step(step) for step in list_of(workflow, "steps")[:MAX_TEXTS])))
-            yield services.Workflow(name, short_text_of(workflow, "name"), text_of(workflow, "description"), steps)
-
-
-def _read_step(step: Json) -> str | None:
-    if isinstance(step, str):
-        return line(step, ID_CHARS) or None
-    return first_text(step, "action", "actionId", "id", chars=ID_CHARS)
+            steps = (
+                line(step, ID_CHARS) if isinstance(step, str) else first_text(step, *_STEP_IDS, chars=ID_CHARS)
+                for step in list_of(workflow, "steps")[:MAX_TEXTS]
+            )
+            kept = tuple(step for step in steps if step)
+            yield services.Workflow(name, short_text_of(workflow, "name"), text_of(workflow, "description"), kept)
 
 
 # --- actions of all dialects ------------------------------------------------------------------------------------------
@@ -205,11 +270,12 @@ def customer_actions(catalogue: ActionCatalogue, actions: Object) -> Iterator[se
         call = _read_navigation(
             catalogue, action["url"], at(pointer, "url"), services.Origin(catalogue.document.url, pointer, SLUG)
         )
+        title = first_text(action, "label", "name", chars=NAME_CHARS)
         yield services.Capability(
             name,
-            first_text(action, "label", "name", chars=NAME_CHARS) or name,
+            title or name,
             text_of(action, "description"),
-            title=first_text(action, "label", "name", chars=NAME_CHARS),
+            title=title,
             native=native(SLUG, action, _ACTION_READ),
             tags=(kind,) if (kind := short_text_of(action, "type")) else (),
             invocations=(call,),
@@ -303,16 +369,13 @@ def _read_auth(catalogue: ActionCatalogue, action: Object) -> services.Auth | No
     declared = map_of(action, "authentication")
     if declared:
         return auth_of(declared, catalogue.base)
-    for key in ("authentication_required", "auth_required"):
-        is_required = flag_of(action, key)
-        if is_required is not None:
-            headers = texts_of(action, "auth_headers")
-            header_schemes = tuple(services.AuthScheme("api_key", "header", header) for header in headers)
-            together = (tuple(range(len(headers))),) if len(headers) > 1 else ()
-            if not is_required:
-                return NOTHING_NEEDED
-            return services.Auth(header_schemes or catalogue.auth.schemes, True, together)
-    return None
+    is_required = first_flag(action, "authentication_required", "auth_required")
+    if not is_required:
+        return None if is_required is None else NOTHING_NEEDED
+    headers = texts_of(action, "auth_headers")
+    header_schemes = tuple(services.AuthScheme("api_key", "header", header) for header in headers)
+    together = (tuple(range(len(headers))),) if len(headers) > 1 else ()
+    return services.Auth(header_schemes or catalogue.auth.schemes, True, together)
 
 
 def auth_of(auth: Object, base: str) -> services.Auth:
@@ -390,7 +453,10 @@ def _read_inputs(action: Object, pointer: str, graded: bool, notes: Notes) -> di
         if isinstance(parameters, list):
             if graded:
                 _check_parameters(parameters, at(pointer, key), notes)
-            return list_schema([_with_validation(parameter) for parameter in parameters])
+            # `validation` holds JSON Schema keywords
+            return list_schema(
+                [{**map_of(item, "validation"), **item} for item in parameters if isinstance(item, dict)]
+            )
         if isinstance(parameters, dict):
             return _read_map_schema(parameters)
     return None
@@ -403,7 +469,11 @@ def _read_outputs(action: Object) -> dict[str, Any] | None:
             return schema
     if isinstance(action.get("outputs"), list):
         return list_schema(list_of(action, "outputs"))
-    return _read_result_schema(map_of(action, "result"))
+    result = map_of(action, "result")
+    if not result:
+        return None
+    fields = object_schema([(line(name, NAME_CHARS), {}) for name in map_of(result, "properties")], ())
+    return {"type": "array", "items": fields} if result.get("type") in ("list", "table") else fields
 
 
 def _check_parameters(parameters: list[Json], pointer: str, notes: Notes) -> None:
@@ -418,11 +488,6 @@ def _check_parameters(parameters: list[Json], pointer: str, notes: Notes) -> Non
         choices = holder.get("enum")
         if "enum" in holder and not (isinstance(choices, list) and choices):
             notes.add(rules.ENUM, at(parameter_pointer, "enum"), choices)
-
-
-def _with_validation(parameter: Json) -> Json:
-    """Return the parameter with its own members and the JSON Schema keywords of its `validation`."""
-    return {**map_of(parameter, "validation"), **parameter} if isinstance(parameter, dict) else parameter
 
 
 def _read_map_schema(parameters: Object) -> dict[str, Any]:
@@ -443,8 +508,56 @@ def _read_field_schema(field: Json) -> dict[str, Any]:
     return {"type": "string", "description": line(field, TEXT_CHARS)} if isinstance(field, str) else {}
 
 
-def _read_result_schema(result: Object) -> dict[str, Any] | None:
-    if not result:
-        return None
-    fields = object_schema([(line(name, NAME_CHARS), {}) for name in map_of(result, "properties")], ())
-    return {"type": "array", "items": fields} if result.get("type") in ("list", "table") else fields
+# --- bridges ----------------------------------------------------------------------------------------------------------
+
+
+def _read_bridge(body: Object, document: Document, notes: Notes) -> services.Service:
+    integration = map_of(body, "integration")
+    protocol = (short_text_of(body, "protocol") or short_text_of(integration, "protocol") or "").lower()
+    if protocol not in _NEEDED:
+        protocol = "a2a" if "a2a" in document.url.rpartition("/")[2] else "mcp"
+    for key in _NEEDED[protocol]:
+        if key not in body:
+            notes.add(rules.BRIDGE, at("", key))
+    _check_endpoints(body, document, notes)
+    metadata = {**body, **map_of(body, "metadata")}
+    return services.Service(
+        name=short_text_of(body, "name"),
+        description=text_of(body, "description"),
+        version=short_text_of(body, "version"),
+        provider=provider_of(metadata, document.url),
+        homepage=homepage_of(metadata, document.url),
+        docs_url=next((url for key in _DOCS if (url := page(metadata.get(key), document.url))), None),
+        repository=repository_of(metadata, document.url),
+        license=license_of(metadata),
+        native=native(SLUG, body, _BRIDGE_READ),
+        protocols=(services.Protocol(protocol, version=short_text_of(integration, "version")),),
+        pointers=tuple(_read_bridge_pointers(body, document))[:_MAX_BRIDGE_POINTERS],
+    )
+
+
+def _catalogue_urls(body: Object) -> list[Json]:
+    endpoints, actions = map_of(body, "endpoints"), map_of(body, "actions")
+    return [endpoints.get("actions"), endpoints.get("actions_registry"), actions.get("discover")]
+
+
+def _check_endpoints(body: Object, document: Document, notes: Notes) -> None:
+    """Check that the bridge links the catalogue of actions and its schema, and the types of its sections."""
+    catalogue_urls = _catalogue_urls(body)
+    if not any(link(url, document.url) for url in catalogue_urls):
+        notes.add(rules.BRIDGE_LINK, "/endpoints", next((url for url in catalogue_urls if url is not None), ""))
+    if not any(key.startswith("schema") for key in map_of(body, "endpoints")):
+        notes.add(rules.BRIDGE_SCHEMA, "/endpoints")
+    check_types(body, {"endpoints": OBJECT, "interoperability": OBJECT}, "", rules.MEMBER_TYPE, notes)
+    if not isinstance(body.get("capabilities", []), list | dict):
+        notes.add(rules.MEMBER_TYPE, "/capabilities", body["capabilities"])
+
+
+def _read_bridge_pointers(body: Object, document: Document) -> Iterator[services.Pointer]:
+    """Yield pointers to the documents that the bridge names, except schemas, which describe no capability."""
+    for section in ("endpoints", "discovery", "actions"):
+        for key, target in map_of(body, section).items():
+            url = link(target, document.url)
+            if url is not None and url != document.url and not key.startswith("schema"):
+                expected = SLUG if key in _CATALOGUE else None
+                yield services.Pointer(url, "ai-actions" if expected else key[:40], at("", section, key), expected)

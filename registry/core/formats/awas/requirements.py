@@ -83,7 +83,7 @@ REQUIREMENTS: Final = requirements_of("awas", {
     "Versioning": [
         ("version-form", LIMIT, "version is a semantic version", rules.VERSION),
         ("version-many", SHOULD, "clients read several versions",
-         ours("1.0, the repository's 1.1 and five dialects are read (registry/core/formats/awas/dialects.py).")),
+         ours("1.0, the repository's 1.1 and five dialects are read (registry/core/formats/awas/read.py).")),
     ],
     "Best Practices": [
         ("best-1", LIMIT, "1: the manifest stays below 100 KB", rules.SIZE),

@@ -67,13 +67,8 @@ def _write_contact(service: Service) -> dict[str, str] | None:
 
 
 def _write_authentication(auth: Auth) -> dict[str, Any] | None:
-    kinds = list(
-        dict.fromkeys(_WORDS.get(scheme.type, scheme.type) for scheme in auth.schemes if scheme.type != "none")
-    )
-    entry: dict[str, Any] = {} if auth.required is None else {"required": auth.required}
-    if kinds:
-        entry["methods"] = kinds[:_MAX_SCHEMES]
-    return entry or None
+    kinds = dict.fromkeys(_WORDS.get(scheme.type, scheme.type) for scheme in auth.schemes if scheme.type != "none")
+    return writing.stated({"required": auth.required, "methods": list(kinds)[:_MAX_SCHEMES] or None}) or None
 
 
 def _write_rate_limit(limit: RateLimit | None) -> dict[str, Any] | None:
@@ -85,7 +80,8 @@ def _write_rate_limit(limit: RateLimit | None) -> dict[str, Any] | None:
 def _write_action(
     task: writing.Task, name: str, index: int, capability: Capability, call: HttpCall, origin: str
 ) -> dict[str, Any]:
-    request_parameters = parameters(call.params)
+    found = parameters(call.params)
+    confirmation, effects = capability.confirmation, capability.side_effects
     path = call.url.removeprefix(origin)
     entry: dict[str, Any] = {
         "id": name,
@@ -93,14 +89,15 @@ def _write_action(
         "description": writing.capability_description(task, index, capability, name),
         "path": path if path.startswith("/") and not path.startswith("//") else call.url,
         "method": call.method,
-        "parameters": None
-        if request_parameters is None
-        else [_write_parameter(parameter) for parameter in request_parameters],
+        "parameters": None if found is None else [_write_parameter(parameter) for parameter in found],
         "rateLimit": _write_rate_limit(call.call.rate_limit),
         "authentication": None if call.call.auth is None else _write_authentication(call.call.auth),
-        **_write_extensions(capability, call.method),
+        # extensions, because 1.0 has no members for these; effects that the method implies are left out
+        "x-side-effects": effects if effects is (call.method in SAFE_METHODS) else None,
+        "x-confirmation": confirmation
+        and writing.stated({"required": confirmation.required, "message": confirmation.message or None}),
     }
-    undescribed = [parameter.name for parameter in request_parameters or () if not parameter.text("description")]
+    undescribed = [parameter.name for parameter in found or () if not parameter.text("description")]
     if undescribed:
         loss = f"descriptions of {writing.short_name(', '.join(undescribed))}"
         task.note_loss(
@@ -109,19 +106,6 @@ def _write_action(
             "AWAS requires them and none is known: the names are used",
         )
     return writing.with_native(SLUG, capability, entry)
-
-
-def _write_extensions(capability: Capability, method: str) -> dict[str, Any]:
-    """Return side effects (if the method does not imply them) and confirmation as extensions: 1.0 has no members."""
-    confirmation, effects = capability.confirmation, capability.side_effects
-    extensions: dict[str, Any] = {}
-    if effects is not None and effects is (method in SAFE_METHODS):
-        extensions["x-side-effects"] = effects
-    if confirmation is not None:
-        extensions["x-confirmation"] = {"required": confirmation.required}
-        if confirmation.message:
-            extensions["x-confirmation"]["message"] = confirmation.message
-    return extensions
 
 
 def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
