@@ -70,10 +70,8 @@ def _host_detail(
     url = joined(adp_base_url(host, service), endpoint)  # guard: detail-host
     if url is None:
         return None
-    entries = source.get("parameters")
-    parameters = (
-        [_served_parameter(entry) for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    )
+    entries = source["parameters"] if isinstance(source.get("parameters"), list) else ()
+    parameters = [_served_parameter(entry) for entry in entries if isinstance(entry, dict)]
     detail: dict[str, Any] = {
         "name": capability.name,
         "description": plain(_text(source.get("description")) or capability.description or "", PARAMETER_CHARS),
@@ -81,7 +79,11 @@ def _host_detail(
         "method": method.upper(),
         "parameters": [parameter for parameter in parameters if parameter is not None][:MAX_PARAMETERS],
     }
-    derived = _add_examples(detail, source, _request(method.upper(), url, example))
+    derived = []
+    for key, fallback in (("request_example", _request(method.upper(), url, example)), ("response_example", {})):
+        is_served = isinstance(source.get(key), dict)
+        detail[key] = source[key] if is_served else fallback
+        derived += [] if is_served else [key]
     if isinstance(source.get("auth_scopes"), list):
         detail["auth_scopes"] = [scope for scope in source["auth_scopes"] if isinstance(scope, str)]
     if isinstance(source.get("rate_limits"), dict):
@@ -110,24 +112,10 @@ def _served_parameter(source: Mapping[str, Any]) -> dict[str, Any] | None:
     return parameter
 
 
-def _add_examples(detail: dict[str, Any], source: Mapping[str, Any], request: dict[str, Any]) -> list[str]:
-    """Add both examples; return the names of the examples that the document lacks."""
-    derived = []
-    for key, fallback in (("request_example", request), ("response_example", {})):
-        example = source.get(key)
-        detail[key] = example if isinstance(example, dict) else fallback
-        if not isinstance(example, dict):
-            derived.append(key)
-    return derived
-
-
 def preferred_call(capability: Capability) -> Invocation | None:
     """Return the invocation to describe: plain HTTP before protocols over HTTP, on-site before off-site."""
-    usable = [
-        call
-        for call in capability.invocations
-        if call.kind != "pointer" and _is_https(call.endpoint) and method_of(call)
-    ]
+    calls = (call for call in capability.invocations if call.kind != "pointer")
+    usable = [call for call in calls if _is_https(call.endpoint) and method_of(call)]
     return min(usable, key=lambda call: (call.kind != "http", call.off_site), default=None)
 
 
@@ -151,10 +139,10 @@ def _detail_from_call(capability: Capability, call: Invocation, example: Mapping
     }
     if call.scopes:
         detail["auth_scopes"] = list(call.scopes)
-    if call.rate_limit and call.rate_limit.requests is not None:
-        key = {"1m": "requests_per_minute", "1d": "daily_limit"}.get(call.rate_limit.window or "")
-        if key:
-            detail["rate_limits"] = {key: call.rate_limit.requests}
+    limit = call.rate_limit
+    key = {"1m": "requests_per_minute", "1d": "daily_limit"}.get(limit.window or "") if limit else None
+    if limit and limit.requests is not None and key:
+        detail["rate_limits"] = {key: limit.requests}
     return detail | {"kind": call.kind, "derived": ["request_example", "response_example"], "untrusted_text": True}
 
 
@@ -166,9 +154,7 @@ def _parameters(
     if not isinstance(properties, Mapping):
         return
     required = (schema or {}).get("required")
-    required_names = (
-        {name for name in required if isinstance(name, str)} if isinstance(required, list | tuple) else set()
-    )
+    required_names = {name for name in required if isinstance(name, str)} if isinstance(required, list | tuple) else ()
     path_names = set(_PLACEHOLDER.findall(endpoint))
     other_location = "query" if method in ("GET", "HEAD", "DELETE") else "body"
     for name, rules in list(properties.items())[:MAX_PARAMETERS]:

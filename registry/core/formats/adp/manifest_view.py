@@ -87,11 +87,6 @@ def adp_base_url(host: str, service: Service) -> str:
     return (service.base_url or f"https://{host}").rstrip("/")
 
 
-def absolute_detail_url(capability: Capability, detail_url: Callable[[str], str]) -> str:
-    """Return the URL of a capability's detail: the host's own document if it has one, else this registry's."""
-    return capability.detail_url or detail_url(capability.name)
-
-
 def adp_auth(service: Service) -> dict[str, Any]:
     """Return `auth` (ADP section 3). Only `header` and `prefix` have defaults; other members come from documents."""
     scheme = _deciding_scheme(service)
@@ -151,7 +146,7 @@ def _is_payment_only(service: Service) -> bool:
 
 def _manifest_capability(capability: Capability, base_url: str, detail_url: Callable[[str], str]) -> dict[str, Any]:
     """Return the entry. The host's own detail URL is relative if below `base_url`: clients concatenate the two."""
-    url = absolute_detail_url(capability, detail_url)
+    url = capability.detail_url or detail_url(capability.name)
     relative_url = url.removeprefix(base_url)
     entry: dict[str, Any] = {
         "name": capability.name,

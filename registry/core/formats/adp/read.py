@@ -1,7 +1,7 @@
 """Read ADP 1.0 manifests (Agent Discovery Protocol of agent-dns.dev) into the common model."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -11,6 +11,7 @@ from registry.core.format_support.endpoints import endpoint as joined_endpoint
 from registry.core.format_support.manifest import (
     ID_CHARS,
     MAX_TEXTS,
+    NAME_CHARS,
     Notes,
     Object,
     has_template,
@@ -20,6 +21,7 @@ from registry.core.format_support.manifest import (
     members,
     native,
     own_members,
+    required_text,
     short_text_of,
     text_of,
     texts_of,
@@ -81,12 +83,9 @@ def endpoint(base_url: str | None, target: str | None) -> str | None:
 def _resolve(target: str, base_url: str) -> Endpoint | None:
     if target.startswith("http"):
         return callable_url(target, target, base_url)
-    return callable_url(base_url + target, base_url, base_url) if _stays_on_host(target, base_url) else None
-
-
-def _stays_on_host(target: str, base_url: str) -> bool:
-    """Return whether appending `target` keeps the host: `https://api.example` + `.evil.example` is another host."""
-    return target.startswith(("/", "?")) or base_url.partition("://")[2].find("/") >= 0
+    # `https://api.example` + `.evil.example` is another host
+    stays_on_host = target.startswith(("/", "?")) or "/" in base_url.partition("://")[2]
+    return callable_url(base_url + target, base_url, base_url) if stays_on_host else None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> services.Service:
@@ -99,7 +98,7 @@ def read(document: Document, dialect: str, notes: Notes) -> services.Service:
     base_url = _read_base_url(body, document, notes)
     capabilities = tuple(_read_capabilities(body, base_url, document, notes))
     service = services.Service(
-        name=_read_name(body, notes),
+        name=required_text(body, "name", rules.REQUIRED, notes, NAME_CHARS),
         description=_read_description(body, notes),
         base_url=base_url,
         capabilities=capabilities,
@@ -127,14 +126,6 @@ def _check_served(document: Document, notes: Notes) -> None:
 
 
 # --- top level ------------------------------------------------------------------------------------------------------
-
-
-def _read_name(body: Object, notes: Notes) -> str | None:
-    name = short_text_of(body, "name")
-    if name is None:
-        notes.add(rules.REQUIRED, "/name", body.get("name", ""))
-        return None
-    return None if has_template(body, ("name",), "", notes) else name
 
 
 def _read_description(body: Object, notes: Notes) -> str | None:
@@ -196,7 +187,7 @@ def _read_api_keys(auth: Object, notes: Notes) -> services.Auth:
     if header is None and query is None and place is None:
         notes.add(rules.HEADER, "/auth")
     note = text_of(auth, "note") or text_of(auth, "description")
-    key = services.AuthScheme("api_key", setup_url=_absolute_page(auth, "setup_url"), note=note)
+    key = services.AuthScheme("api_key", setup_url=_absolute(page, auth.get("setup_url")), note=note)
     schemes = []
     if query is not None or place is not None:
         schemes.append(replace(key, location=place or "query", name=query))
@@ -211,7 +202,7 @@ def _read_api_keys(auth: Object, notes: Notes) -> services.Auth:
 
 
 def _read_oauth(auth: Object, notes: Notes) -> services.AuthScheme:
-    authorization, token = _absolute_link(auth, "authorization_url"), _absolute_link(auth, "token_url")
+    authorization, token = (_absolute(link, auth.get(key)) for key in ("authorization_url", "token_url"))
     for key, url in (("authorization_url", authorization), ("token_url", token)):
         if url is None:
             notes.add(rules.OAUTH, at("/auth", key), auth.get(key, ""))
@@ -220,21 +211,14 @@ def _read_oauth(auth: Object, notes: Notes) -> services.AuthScheme:
         authorization_url=authorization,
         token_url=token,
         scopes=texts_of(auth, "scopes"),
-        setup_url=_absolute_page(auth, "setup_url"),
+        setup_url=_absolute(page, auth.get("setup_url")),
         note=text_of(auth, "note") or text_of(auth, "description"),
     )
 
 
-def _absolute_page(holder: Object, key: str) -> str | None:
-    """Return an absolute https URL for people; a relative one is dropped, because ADP names no base for it."""
-    url = holder.get(key)
-    return page(url, url) if isinstance(url, str) else None
-
-
-def _absolute_link(holder: Object, key: str) -> str | None:
-    """Return an absolute https URL; a relative one is dropped, because ADP names no base for these members."""
-    url = holder.get(key)
-    return link(url, url) if isinstance(url, str) else None
+def _absolute(find: Callable[[Json, str], str | None], url: Json) -> str | None:
+    """Return what `page` or `link` finds; a relative URL is dropped, because ADP names no base for these members."""
+    return find(url, url) if isinstance(url, str) else None
 
 
 def _read_pricing(body: Object, document: Document, notes: Notes) -> services.Pricing:
@@ -246,26 +230,18 @@ def _read_pricing(body: Object, document: Document, notes: Notes) -> services.Pr
         notes.add(rules.PRICING, "/pricing/type", pricing.get("type", ""))
     shapes.check_types(pricing, {"plans": shapes.LIST}, "/pricing", rules.MEMBER_TYPE, notes)
     shapes.check_addresses(pricing, ("plans_url",), document.url, "/pricing", rules.ADDRESS, notes)
+    plans = []
     for index, plan in enumerate(list_of(pricing, "plans")[:MAX_TEXTS]):
-        _check_plan(plan, at("/pricing/plans", index), notes)
-    plans = tuple(
-        services.Plan(short_text_of(plan, "name"), _read_price(plan), short_text_of(plan, "limits"))
-        for plan in list_of(pricing, "plans")[:MAX_TEXTS]
-        if isinstance(plan, dict)
-    )
-    return services.Pricing(model or "unknown", plans, page(pricing.get("plans_url"), document.url))
-
-
-def _check_plan(plan: Json, pointer: str, notes: Notes) -> None:
-    for key in ("name", "price", "limits"):
-        if not isinstance(plan, dict) or plan.get(key) in (None, ""):
-            notes.add(rules.PLAN, at(pointer, key))
-
-
-def _read_price(plan: Object) -> str | None:
-    price = plan.get("price")
-    is_number = isinstance(price, int | float) and not isinstance(price, bool)
-    return str(price) if is_number else short_text_of(plan, "price")
+        holder = plan if isinstance(plan, dict) else {}
+        for key in ("name", "price", "limits"):
+            if holder.get(key) in (None, ""):
+                notes.add(rules.PLAN, at("/pricing/plans", index, key))
+        price = holder.get("price")
+        is_number = isinstance(price, int | float) and not isinstance(price, bool)
+        text = str(price) if is_number else short_text_of(plan, "price")
+        if isinstance(plan, dict):
+            plans.append(services.Plan(short_text_of(plan, "name"), text, short_text_of(plan, "limits")))
+    return services.Pricing(model or "unknown", tuple(plans), page(pricing.get("plans_url"), document.url))
 
 
 # --- capabilities ---------------------------------------------------------------------------------------------------

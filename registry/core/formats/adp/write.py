@@ -43,21 +43,24 @@ class _Entry:
 
 def write(task: writing.Task) -> writing.WrittenDocument:
     entries = list(_write_entries(task))
-    auth = _write_auth(task.service, entries)
+    # from the calls that the details describe
+    described = tuple(replace(entry.capability, invocations=(entry.call,)) for entry in entries)
+    auth = adp_auth(replace(task.service, capabilities=described))
     capabilities: list[dict[str, Any]] = []
     sources: list[writing.EntrySource] = []
     details: dict[int, dict[str, Any]] = {}
     used_names: set[str] = set()
     for entry in entries:
-        if _write_auth_kinds(auth_of_call(task.service, entry.call)) - {"none"} not in (set(), {auth["type"]}):
-            task.leave_out(
-                entry.source.capability, "needs other credentials than the manifest's: ADP declares one kind for all"
-            )
+        index, call_auth = entry.source.capability, auth_of_call(task.service, entry.call)
+        schemes = () if call_auth.required is False else call_auth.schemes
+        kinds = {adp_auth_type(Service(auth=Auth((scheme,)))) for scheme in schemes}
+        if kinds - {"none"} not in (set(), {auth["type"]}):
+            task.leave_out(index, "needs other credentials than the manifest's: ADP declares one kind for all")
             continue
         if entry.detail is not None:
             details[len(sources)] = entry.detail
         name = writing.unique(writing.snake_case(entry.capability.name), used_names, "_")
-        description = writing.capability_description(task, entry.source.capability, entry.capability, name)
+        description = writing.capability_description(task, index, entry.capability, name)
         members = {"name": name, "description": description, "detail_url": entry.url}
         capabilities.append(writing.with_native(SLUG, entry.capability, members))
         sources.append(entry.source)
@@ -104,19 +107,6 @@ def _write_entry(task: writing.Task, index: int, capability: Capability) -> _Ent
     return _Entry(source, capability, detail, task.detail_url(capability.name))
 
 
-def _write_auth(service: Service, entries: list[_Entry]) -> dict[str, Any]:
-    """Return ADP's `auth` (manifest_view.py), from the calls that the details describe."""
-    capabilities = tuple(replace(entry.capability, invocations=(entry.call,)) for entry in entries)
-    return adp_auth(replace(service, capabilities=capabilities))
-
-
-def _write_auth_kinds(auth: Auth) -> set[str]:
-    """Return ADP's names for the schemes that a call accepts; empty where no credential is required."""
-    if auth.required is False:
-        return set()
-    return {adp_auth_type(Service(auth=Auth((scheme,)))) for scheme in auth.schemes}
-
-
 def _write_source(
     task: writing.Task, index: int, capability: Capability, detail: dict[str, Any] | None
 ) -> writing.EntrySource | None:
@@ -139,11 +129,8 @@ def _write_description(task: writing.Task) -> str:
         return writing.cut(f"Capabilities of {writing.names_of(service, host)}", LONG)
     if len(text) >= SHORT:
         return writing.cut(text, LONG)
-    text_with_name = f"{writing.clean_text(service.name, NAME_CHARS) or host}: {text}"
-    return writing.cut(
-        text_with_name if len(text_with_name) >= SHORT else f"{text_with_name} ({writing.names_of(service, host)})",
-        LONG,
-    )
+    text = f"{writing.clean_text(service.name, NAME_CHARS) or host}: {text}"
+    return writing.cut(text if len(text) >= SHORT else f"{text} ({writing.names_of(service, host)})", LONG)
 
 
 def _write_base_url(task: writing.Task) -> str:

@@ -9,15 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from registry.core.format_support import loose
 from registry.core.format_support.endpoints import Endpoint, callable_url, first_link, link, origin_of
-from registry.core.format_support.loose import (
-    homepage_of,
-    license_of,
-    pricing_of,
-    provider_of,
-    repository_of,
-    with_payments,
-)
 from registry.core.format_support.manifest import (
     NAME_CHARS,
     Notes,
@@ -82,9 +75,8 @@ def dialect(document: Document) -> str | None:
 
 def recognise_wrapped(document: Document) -> str | None:
     """Return "adhoc" for short members, like AID's, with a profile of the agent in `a`."""
-    value = document.members
-    is_short = all(key in value for key in ("v", "p", "u"))
-    return AD_HOC if is_short and short_text_of(map_of(value, "a"), "name") else None
+    is_short = document.members.keys() >= {"v", "p", "u"}
+    return AD_HOC if is_short and short_text_of(map_of(document.members, "a"), "name") else None
 
 
 def read(document: Document, notes: Notes) -> Service:
@@ -98,13 +90,13 @@ def read(document: Document, notes: Notes) -> Service:
     service = Service(
         name=None if is_template else first_text(card, *_NAMES, chars=NAME_CHARS),
         description=description,
-        provider=provider_of(card, document.url),
+        provider=loose.provider_of(card, document.url),
         version=short_text_of(card, "version"),
-        homepage=homepage_of(card, document.url) or _read_site(card, protocols, capabilities, document),
+        homepage=loose.homepage_of(card, document.url) or _read_site(card, protocols, document),
         docs_url=first_link(card, _DOCS, document.url) or first_link(card.get("developer"), _DOCS, document.url),
         icon_url=link(first_text(card, "logo", "icon", "iconUrl", "logo_url"), document.url),
-        repository=repository_of(card, document.url),
-        license=license_of(card),
+        repository=loose.repository_of(card, document.url),
+        license=loose.license_of(card),
         languages=texts_of(card, "languages"),
         tags=texts_of(card, "tags"),
         capabilities=capabilities,
@@ -173,14 +165,9 @@ def _read_capabilities(
     for offer in _read_offers(card):
         if fallback is None and target_of(offer.holder)[0] is None:
             continue  # an offer in words: nothing says where it is called
-        yield from capabilities_of(
-            offer, base, document, SLUG, used_names, notes, kind=_kind_of(offer, kind), fallback=fallback
-        )
-
-
-def _kind_of(offer: Offer, kind: InvocationKind) -> InvocationKind:
-    """Return how an entry without an address is called: an entry among `tools` of an MCP server is a tool."""
-    return "rpc" if kind == "mcp_tool" and not offer.pointer.startswith("/tools") else kind
+        # an entry among `tools` of an MCP server is a tool
+        called: InvocationKind = "rpc" if kind == "mcp_tool" and not offer.pointer.startswith("/tools") else kind
+        yield from capabilities_of(offer, base, document, SLUG, used_names, notes, kind=called, fallback=fallback)
 
 
 def _read_call(card: Object, protocols: list[Protocol], document: Document) -> tuple[InvocationKind, Endpoint | None]:
@@ -202,9 +189,7 @@ def _read_agent_address(card: Object, document: Document) -> Endpoint | None:
     )
 
 
-def _read_site(
-    card: Object, protocols: list[Protocol], capabilities: tuple[Capability, ...], document: Document
-) -> str | None:
+def _read_site(card: Object, protocols: list[Protocol], document: Document) -> str | None:
     """Return `url` where it is a site and nothing else in the card is called at it."""
     url = link(card.get("url"), document.url)
     is_site = url is not None and url == origin_of(url)
@@ -226,7 +211,7 @@ def _read_auth(card: Object, description: str | None, document: Document) -> Aut
 
 
 def _read_pricing(card: Object, description: str | None, document: Document) -> Pricing:
-    pricing = with_payments(pricing_of(card.get("pricing", card.get("price")), document.url), card)
+    pricing = loose.with_payments(loose.pricing_of(card.get("pricing", card.get("price")), document.url), card)
     if pricing.model == "unknown" and (model := stated_pricing([description])) is not None:
         return replace(pricing, model=model)
     return pricing

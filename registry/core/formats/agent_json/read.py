@@ -6,7 +6,6 @@ Sections refer to the agent.json specification 1.4. `extensions` are kept as the
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 from registry.core.format_support.endpoints import claim, endpoint
@@ -92,12 +91,12 @@ def read(document: Document, dialect: str, notes: Notes) -> services.Service:
     if not intents:
         notes.add(rules.NO_INTENTS, "/intents")
     _check_rewards(body, "", notes)
-    plans = tuple(plan for _, plan, _ in intents if plan is not None)[:MAX_TEXTS]
-    rewards = [reward for reward in (_read_rewards(body), *(reward for _, _, reward in intents)) if reward]
+    plans = tuple(plan for intent, _ in intents if intent.pricing for plan in intent.pricing.plans)[:MAX_TEXTS]
+    rewards = [reward for reward in (_read_rewards(body), *(reward for _, reward in intents)) if reward]
     service = services.Service(
         name=None if has_template(body, ("display_name",), "", notes) else short_text_of(body, "display_name"),
         description=None if has_template(body, ("description",), "", notes) else text_of(body, "description"),
-        capabilities=tuple(capability for capability, _, _ in intents),
+        capabilities=tuple(capability for capability, _ in intents),
         pricing=services.Pricing(
             "pay_per_call" if plans else "unknown",
             plans,
@@ -141,56 +140,44 @@ def _read_claims(body: Object, document: Document, notes: Notes) -> dict[str, st
 # --- intents ---------------------------------------------------------------------------------------------------------
 
 
-def _read_intents(
-    body: Object, document: Document, notes: Notes
-) -> Iterator[tuple[services.Capability, services.Plan | None, str | None]]:
-    """Yield the usable intents (section 4.2), each with its price and with its own bounty and incentive in words."""
+def _read_intents(body: Object, document: Document, notes: Notes) -> Iterator[tuple[services.Capability, str | None]]:
+    """Yield the usable intents (section 4.2), each with its own bounty and incentive in words."""
     seen: set[str] = set()
     for pointer, intent in members(list_of(body, "intents"), "/intents", rules.INTENT, notes):
         name, description = text_of(intent, "name", ID_CHARS), text_of(intent, "description")
         if name is None or description is None:
             notes.add(rules.INTENT, pointer, name or "")
             continue
-        if has_template(intent, ("name", "description"), pointer, notes):
-            continue
-        if is_repeated(name, seen, at(pointer, "name"), notes):
+        is_template = has_template(intent, ("name", "description"), pointer, notes)
+        if is_template or is_repeated(name, seen, at(pointer, "name"), notes):
             continue
         if not _SNAKE_CASE.fullmatch(name):
             notes.add(rules.INTENT_NAME, at(pointer, "name"), name)
         _check_rewards(intent, pointer, notes)
-        method = _read_method(intent, pointer, notes)
+        method = http_method(intent)  # the specification lets runtimes assume POST; this reader does not
+        if method not in _METHODS and "endpoint" in intent:
+            notes.add(rules.METHOD, at(pointer, "method"), intent.get("method", ""))
+        params = _read_params(intent, pointer, notes)
+        address = endpoint(intent.get("endpoint"), document.url, document, at(pointer, "endpoint"), notes)
+        calls, origin = [], services.Origin(document.url, pointer, SLUG)
+        if address is not None:
+            templated = address.templated
+            calls = [services.Invocation("http", address.url, method, name, templated=templated, origin=origin)]
+        returns, rewards = map_of(intent, "returns"), _read_rewards(intent)
+        result: Object = {key: returns[key] for key in ("type", "description", "properties") if key in returns}
+        plan = _read_plan(name, intent, pointer, notes)
         capability = services.Capability(
             name,
             name,
             description,
-            params=_read_params(intent, pointer, notes),
-            result=_read_returns(map_of(intent, "returns")),
+            params=params,
+            result=clean_json(result) or None,  # section 4.3.1
+            pricing=services.Pricing("pay_per_call", (plan,)) if plan else None,
             tags=texts_of(intent, "tags"),
-            invocations=tuple(_read_invocations(intent, pointer, name, method, document, notes)),
+            invocations=tuple(calls),
             native=native(SLUG, intent, _INTENT_READ),
         )
-        rewards, plan = _read_rewards(intent), _read_plan(name, intent, pointer, notes)
-        if plan is not None:
-            capability = replace(capability, pricing=services.Pricing("pay_per_call", (plan,)))
-        yield capability, plan, f"{name}: {rewards}" if rewards else None
-
-
-def _read_method(intent: Object, pointer: str, notes: Notes) -> str | None:
-    """Return the declared method. The specification lets runtimes assume POST; this reader does not."""
-    method = http_method(intent)
-    if method not in _METHODS and "endpoint" in intent:
-        notes.add(rules.METHOD, at(pointer, "method"), intent.get("method", ""))
-    return method
-
-
-def _read_invocations(
-    intent: Object, pointer: str, name: str, method: str | None, document: Document, notes: Notes
-) -> Iterator[services.Invocation]:
-    """Yield the call of an intent that has an endpoint: a URL, or a path relative to the document."""
-    address = endpoint(intent.get("endpoint"), document.url, document, at(pointer, "endpoint"), notes)
-    if address is not None:
-        origin = services.Origin(document.url, pointer, SLUG)
-        yield services.Invocation("http", address.url, method, name, templated=address.templated, origin=origin)
+        yield capability, f"{name}: {rewards}" if rewards else None
 
 
 def _read_params(intent: Object, pointer: str, notes: Notes) -> dict[str, Any] | None:
@@ -208,13 +195,6 @@ def _read_params(intent: Object, pointer: str, notes: Notes) -> dict[str, Any] |
             properties.append((name, property_of(entry)))
             required += [name] if flag_of(entry, "required") else []
     return object_schema(properties, required)
-
-
-def _read_returns(returns: Object) -> dict[str, Any] | None:
-    """Return the JSON Schema of the response (section 4.3.1)."""
-    declared: Object = {key: returns[key] for key in ("type", "description", "properties") if key in returns}
-    schema: dict[str, Any] = clean_json(declared)
-    return schema or None
 
 
 # --- money -----------------------------------------------------------------------------------------------------------
@@ -258,12 +238,8 @@ def _read_rewards(holder: Object) -> str | None:
 def _check_rewards(holder: Object, pointer: str, notes: Notes) -> None:
     for key in _REWARDS:
         reward = map_of(holder, key)
-        is_complete = (
-            short_text_of(reward, "type")
-            and short_text_of(reward, "currency")
-            and _read_number(reward, "rate") is not None
-        )
-        if key in holder and not is_complete:
+        parts = (short_text_of(reward, "type"), short_text_of(reward, "currency"), _read_number(reward, "rate"))
+        if key in holder and None in parts:
             notes.add(rules.REWARD, at(pointer, key))
         if "splits" in reward and not math.isclose(sum(share for _, share in _read_splits(reward)), 1, abs_tol=1e-6):
             notes.add(rules.SPLITS, at(pointer, key, "splits"))
