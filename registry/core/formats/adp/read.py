@@ -301,9 +301,8 @@ def _read_detail_url(detail_url: Json, pointer: str, base_url: str | None, notes
     address = _resolve(detail_url, base_url or detail_url)
     if address is None:
         is_absolute = detail_url.startswith("http")
-        notes.add(
-            common_rules.ENDPOINT_NOT_PUBLIC if is_absolute else common_rules.ENDPOINT_INVALID, pointer, detail_url
-        )
+        rule = common_rules.ENDPOINT_NOT_PUBLIC if is_absolute else common_rules.ENDPOINT_INVALID
+        notes.add(rule, pointer, detail_url)
         return None
     if base_url is not None and not _is_same_site(address.url, base_url):
         notes.add(rules.DETAIL_ELSEWHERE, pointer, detail_url)

@@ -40,9 +40,8 @@ def read(document: Document, dialect: str, notes: manifest.Notes) -> Service:
             notes.add(rules.MEMBER, at("", key), body.get(key, ""))
     _check(body, notes)
     call = _read_call(body, document, notes)
-    name = manifest.text_of(body, "name", manifest.ID_CHARS) or manifest.slug(
-        document.url.rstrip("/").rpartition("/")[2]
-    )
+    last_segment = document.url.rstrip("/").rpartition("/")[2]
+    name = manifest.text_of(body, "name", manifest.ID_CHARS) or manifest.slug(last_segment)
     capability = Capability(
         id=name,
         name=name,

@@ -143,6 +143,7 @@ def read(document: Document, dialect: str, notes: Notes) -> services.Service:
     provider = map_of(body, "provider")
     provider_url = claim(provider.get("url"), document, "/provider/url", notes, PROVIDER_ELSEWHERE)
     usable_capabilities = tuple(capabilities(body, document, notes))
+    usable_ids = {capability.id for capability in usable_capabilities}
     service = services.Service(
         name=required_text(body, "name", rules.REQUIRED, notes, NAME_CHARS),
         description=required_text(body, "description", rules.REQUIRED, notes),
@@ -154,7 +155,7 @@ def read(document: Document, dialect: str, notes: Notes) -> services.Service:
         auth=_read_auth(map_of(body, "auth"), document),
         pricing=services.Pricing(url=link(map_of(body, "rateLimit").get("tierUrl"), document.url)),
         policies=_read_policies(body, document),
-        relations=services.Relations(workflows=tuple(_read_workflows(body, usable_capabilities, notes))),
+        relations=services.Relations(workflows=tuple(_read_workflows(body, usable_ids, notes))),
         claims={"provider_url": provider_url} if provider_url else {},
         native=native(SLUG, body, _READ),
     )
@@ -177,18 +178,13 @@ def _check_top(body: Object, dialect: str, document: Document, notes: Notes) -> 
 
 def _read_provider(provider: Object, document: Document, notes: Notes) -> services.Provider:
     shapes.missing_texts(provider, ("name", "url"), "/provider", rules.PROVIDER, notes)
-    return services.Provider(
-        short_text_of(provider, "name"), link(provider.get("url"), document.url), short_text_of(provider, "contact")
-    )
+    name, contact = short_text_of(provider, "name"), short_text_of(provider, "contact")
+    return services.Provider(name, link(provider.get("url"), document.url), contact)
 
 
 def _read_auth(auth: Object, document: Document) -> services.Auth:
-    schemes = [
-        scheme
-        for entry in list_of(auth, "schemes")[:MAX_TEXTS]
-        if isinstance(entry, dict)
-        for scheme in _read_schemes(entry, document)
-    ]
+    entries = [entry for entry in list_of(auth, "schemes")[:MAX_TEXTS] if isinstance(entry, dict)]
+    schemes = [scheme for entry in entries for scheme in _read_schemes(entry, document)]
     identity = map_of(auth, "agentIdentity")
     needs_identity = flag_of(identity, "required")
     if needs_identity:
@@ -203,9 +199,8 @@ def _read_schemes(scheme: Object, document: Document) -> Iterator[services.AuthS
         yield from _read_flows(map_of(scheme, "flows"), document)
     elif kind == "api_key":
         setup = link(scheme.get("registration"), document.url)
-        yield services.AuthScheme(
-            "api_key", short_text_of(scheme, "in"), short_text_of(scheme, "name"), setup_url=setup
-        )
+        place, name = short_text_of(scheme, "in"), short_text_of(scheme, "name")
+        yield services.AuthScheme("api_key", place, name, setup_url=setup)
     elif kind == "bearer":
         yield services.AuthScheme("bearer", "header", "Authorization", "Bearer")
     elif kind is not None:
@@ -251,12 +246,9 @@ def _read_caching(policies: Object) -> str | None:
     return f"allow, {seconds} s" if seconds is not None else "allow"
 
 
-def _read_workflows(
-    body: Object, usable_capabilities: tuple[services.Capability, ...], notes: Notes
-) -> Iterator[services.Workflow]:
+def _read_workflows(body: Object, usable_ids: set[str], notes: Notes) -> Iterator[services.Workflow]:
     """Yield the workflows. A step may name an entry that was left out: that entry has its own finding."""
-    capability_ids = {text_of(entry, "id", ID_CHARS) for entry in list_of(body, "capabilities")}
-    capability_ids |= {capability.id for capability in usable_capabilities}
+    capability_ids = {text_of(entry, "id", ID_CHARS) for entry in list_of(body, "capabilities")} | usable_ids
     for index, workflow in enumerate(list_of(body, "workflows")[:MAX_TEXTS]):
         if not isinstance(workflow, dict):
             notes.add(rules.WORKFLOW, at("/workflows", index), workflow)
@@ -268,9 +260,8 @@ def _read_workflows(
                 notes.add(rules.WORKFLOW_STEP, at("/workflows", index, "steps"), step)
         conditions = clean_json(map_of(workflow, "conditional"))
         if name := text_of(workflow, "id", ID_CHARS):
-            yield services.Workflow(
-                name, short_text_of(workflow, "name"), text_of(workflow, "description"), steps, conditions
-            )
+            title, description = short_text_of(workflow, "name"), text_of(workflow, "description")
+            yield services.Workflow(name, title, description, steps, conditions)
 
 
 # --- capabilities (section 3.5) ---------------------------------------------------------------------------------------

@@ -267,9 +267,8 @@ def customer_actions(catalogue: ActionCatalogue, actions: Object) -> Iterator[se
         if not name or not isinstance(action, dict) or not text_of(action, "url"):
             catalogue.notes.add(rules.ACTION_REQUIRED, pointer, name)
             continue
-        call = _read_navigation(
-            catalogue, action["url"], at(pointer, "url"), services.Origin(catalogue.document.url, pointer, SLUG)
-        )
+        origin = services.Origin(catalogue.document.url, pointer, SLUG)
+        call = _read_navigation(catalogue, action["url"], at(pointer, "url"), origin)
         title = first_text(action, "label", "name", chars=NAME_CHARS)
         yield services.Capability(
             name,

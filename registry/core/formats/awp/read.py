@@ -315,10 +315,10 @@ def _read_name(surface: Surface, action: Object, pointer: str, seen: set[str]) -
     if name is None:
         notes.add(rules.ACTION_ID, at(pointer, key), action.get(key, ""))
         return None
-    is_unusable = is_repeated(name, seen, at(pointer, key), notes) or has_template(
-        action, (key, "description", "method"), pointer, notes, url="endpoint"
-    )
-    return None if is_unusable else name
+    if is_repeated(name, seen, at(pointer, key), notes):
+        return None
+    texts = (key, "description", "method")
+    return None if has_template(action, texts, pointer, notes, url="endpoint") else name
 
 
 def _read_call(surface: Surface, action: Object, name: str, pointer: str) -> services.Invocation | None:

@@ -204,10 +204,8 @@ def authz(holder: Object, document: Document) -> Auth | None:
         return None
     header = short_text_of(authorization, "token_header")
     setup_url = link(authorization.get("policy_uri"), document.url)
-    scheme = AuthScheme(
-        "custom", "header" if header else None, header, setup_url=setup_url, note=short_text_of(authorization, "scheme")
-    )
-    return Auth((scheme,), True)
+    place, note = "header" if header else None, short_text_of(authorization, "scheme")
+    return Auth((AuthScheme("custom", place, header, setup_url=setup_url, note=note),), True)
 
 
 def _is_usable(agent: Object, pointer: str, seen: set[str], notes: Notes) -> bool:
@@ -278,13 +276,11 @@ def _read_agent_capabilities(
 
 def _read_operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tuple[str, Object]]:
     seen: set[str] = set()
-    for operation_pointer, operation in members(
-        list_of(agent, "operations"), at(pointer, "operations"), rules.OPERATION, notes
-    ):
+    operations = members(list_of(agent, "operations"), at(pointer, "operations"), rules.OPERATION, notes)
+    schemas = dict.fromkeys(("inputs", "outputs"), shapes.OBJECT)
+    for operation_pointer, operation in operations:
         shapes.missing_texts(operation, ("name", "description"), operation_pointer, rules.OPERATION, notes)
-        shapes.check_types(
-            operation, {"inputs": shapes.OBJECT, "outputs": shapes.OBJECT}, operation_pointer, rules.MEMBER_TYPE, notes
-        )
+        shapes.check_types(operation, schemas, operation_pointer, rules.MEMBER_TYPE, notes)
         name = operation.get("name")
         if isinstance(name, str) and _WHITESPACE.search(name):
             notes.add(rules.OPERATION, at(operation_pointer, "name"), name)
