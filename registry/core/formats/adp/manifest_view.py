@@ -20,15 +20,8 @@ KEYWORDS_CHARS: Final = 500
 _WITH_GROUPS: Final = ("adp", "adp-detail")
 
 _COLLAPSED: Final[dict[str, AdpAuthType]] = {
-    "api_key": "api_key",
-    "http_basic": "api_key",
-    "bearer": "api_key",
-    "session": "api_key",
-    "custom": "api_key",
-    "did": "api_key",
-    "mtls": "api_key",
-    "oauth2": "oauth2",
-    "openid": "oauth2",
+    **dict.fromkeys(("api_key", "http_basic", "bearer", "session", "custom", "did", "mtls"), "api_key"),
+    **dict.fromkeys(("oauth2", "openid"), "oauth2"),
 }
 """`none` and `payment` are missing, because neither requires a credential."""
 

@@ -4,7 +4,6 @@ Kinds of authentication are reduced to ADP's three (manifest_view.py). A capabil
 left out: ADP cannot express that, and `none` would be a false statement.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -42,7 +41,7 @@ class _Entry:
 
 
 def write(task: writing.Task) -> writing.WrittenDocument:
-    entries = list(_write_entries(task))
+    entries = [entry for _, _, entry in task.entries(partial(_write_entry, task))]
     # from the calls that the details describe
     described = tuple(replace(entry.capability, invocations=(entry.call,)) for entry in entries)
     auth = adp_auth(replace(task.service, capabilities=described))
@@ -79,16 +78,6 @@ def write(task: writing.Task) -> writing.WrittenDocument:
     return writing.WrittenDocument(document, sources, details)
 
 
-def _write_entries(task: writing.Task) -> Iterator[_Entry]:
-    """Yield the capabilities that have a detail and whose authentication is known."""
-    for index, _, entry in task.entries(partial(_write_entry, task)):
-        auth = auth_of_call(task.service, entry.call)
-        if auth.schemes or auth.required is not None:
-            yield entry
-        else:
-            task.leave_out(index, "no document states how callers authenticate, and ADP requires that")
-
-
 def _write_entry(task: writing.Task, index: int, capability: Capability) -> _Entry | str:
     """Return the entry with the host's own detail, else with this registry's, or the reason why it is left out."""
     detail = adp_detail(task.host, task.service, capability)
@@ -97,14 +86,19 @@ def _write_entry(task: writing.Task, index: int, capability: Capability) -> _Ent
         return "no document describes how to call it"
     call = capability.invocations[source.invocation]
     if capability.detail_url and callable_address(capability.detail_url, task.host):
-        return _Entry(source, capability, detail, capability.detail_url)
-    if detail is None:
+        url = capability.detail_url
+    elif detail is None:
         return "no document of the host names its HTTP call in full"
-    if call.kind not in ("http", "mcp_tool") and agent_and_operation(capability, call) is None:
+    elif call.kind not in ("http", "mcp_tool") and agent_and_operation(capability, call) is None:
         return NOT_PLAIN_HTTP[call.kind]  # a detail cannot express the request that the protocol needs
-    if task.detail_url is None:
+    elif task.detail_url is None:
         return "the host has no detail for it, and a file cannot serve one"
-    return _Entry(source, capability, detail, task.detail_url(capability.name))
+    else:
+        url = task.detail_url(capability.name)
+    auth = auth_of_call(task.service, call)
+    if not auth.schemes and auth.required is None:
+        return "no document states how callers authenticate, and ADP requires that"
+    return _Entry(source, capability, detail, url)
 
 
 def _write_source(

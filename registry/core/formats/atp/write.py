@@ -7,15 +7,8 @@ from typing import Any, Final
 
 from registry.core.format_support.manifest import MAX_TEXTS, NAME_CHARS
 from registry.core.format_support.vocabulary import ACTION_METHODS
+from registry.core.format_support.writing import calls
 from registry.core.format_support.writing import task as writing
-from registry.core.format_support.writing.calls import (
-    HttpCall,
-    WrittenParameter,
-    auth_of_call,
-    drop_references,
-    http_call,
-    parameters,
-)
 from registry.core.formats.atp.read import POLICIES, SLUG
 from registry.core.model import services
 
@@ -30,7 +23,7 @@ def write(task: writing.Task) -> writing.WrittenDocument:
     sources: list[writing.EntrySource] = []
     used_names: set[str] = set()
     ids: dict[str, str] = {}
-    for index, capability, call in task.entries(partial(http_call, task.host, ACTION_METHODS)):
+    for index, capability, call in task.entries(partial(calls.http_call, task.host, ACTION_METHODS)):
         name = writing.unique(writing.kebab_case(capability.id), used_names, "-")
         ids.setdefault(capability.id, name)
         capabilities.append(_write_capability(task, name, index, capability, call))
@@ -78,9 +71,11 @@ def _write_provider(service: services.Service) -> dict[str, Any] | None:
     return {key: value for key, value in entry.items() if value}
 
 
-def _write_auth(service: services.Service, calls: list[services.Invocation]) -> dict[str, Any] | None:
+def _write_auth(service: services.Service, invocations: list[services.Invocation]) -> dict[str, Any] | None:
     """Return `auth` (section 3.3), with schemes that only calls declare: ATP has no other member for those."""
-    declared = service.auth.schemes or [scheme for call in calls for scheme in auth_of_call(service, call).schemes]
+    declared = service.auth.schemes or [
+        scheme for call in invocations for scheme in calls.auth_of_call(service, call).schemes
+    ]
     if service.auth.required is False and not service.auth.schemes:
         return None
     schemes = [entry for scheme in dict.fromkeys(declared) if (entry := _write_scheme(scheme))]
@@ -169,9 +164,9 @@ def _write_condition(rule: Any, ids: Mapping[str, str]) -> Any:
 
 
 def _write_capability(
-    task: writing.Task, name: str, index: int, capability: services.Capability, call: HttpCall
+    task: writing.Task, name: str, index: int, capability: services.Capability, call: calls.HttpCall
 ) -> dict[str, Any]:
-    found, confirmation = parameters(call.params), capability.confirmation
+    found, confirmation = calls.parameters(call.params), capability.confirmation
     message = writing.clean_text(confirmation.message) if confirmation else None
     entry: dict[str, Any] = {
         "id": name,
@@ -181,7 +176,7 @@ def _write_capability(
         "endpoint": call.url,
         "method": call.method,
         "parameters": None if found is None else [_write_parameter(parameter) for parameter in found],
-        "response": drop_references(capability.result),
+        "response": calls.drop_references(capability.result),
         "requiredScopes": list(call.call.scopes[:MAX_TEXTS]) or None,
         "sideEffects": capability.side_effects,
         "confirmation": confirmation and writing.stated({"required": confirmation.required, "message": message}),
@@ -190,7 +185,7 @@ def _write_capability(
     return writing.with_native(SLUG, capability, entry)
 
 
-def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
+def _write_parameter(parameter: calls.WrittenParameter) -> dict[str, Any]:
     """Return a parameter as section 3.5.1 writes it."""
     return writing.stated({
         "name": parameter.name,

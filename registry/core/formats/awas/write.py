@@ -5,14 +5,8 @@ from functools import partial
 from typing import Any, Final
 
 from registry.core.format_support.vocabulary import METHODS, SAFE_METHODS
+from registry.core.format_support.writing import calls
 from registry.core.format_support.writing import task as writing
-from registry.core.format_support.writing.calls import (
-    HttpCall,
-    WrittenParameter,
-    callable_address,
-    http_call,
-    parameters,
-)
 from registry.core.formats.awas.read import SLUG
 from registry.core.model.services import Auth, AuthType, Capability, RateLimit, Service
 
@@ -30,7 +24,7 @@ def write(task: writing.Task) -> writing.WrittenDocument:
     origin = "/".join(base_url.split("/", 3)[:3])
     used_names: set[str] = set()
     actions, sources = [], []
-    for index, capability, call in task.entries(partial(http_call, task.host, METHODS, pages=True)):
+    for index, capability, call in task.entries(partial(calls.http_call, task.host, METHODS, pages=True)):
         name = writing.unique(writing.plain_id(capability.id), used_names, "-")
         actions.append(_write_action(task, name, index, capability, call, origin))
         sources.append(call.source)
@@ -52,7 +46,7 @@ def write(task: writing.Task) -> writing.WrittenDocument:
 def _write_base_url(task: writing.Task) -> str:
     """Return the URL that paths are resolved against: the service's own base, else the host's root."""
     base_url = task.service.base_url
-    if base_url and "{" not in base_url and (callable_address(base_url, task.host) or "").startswith("https:"):
+    if base_url and "{" not in base_url and (calls.callable_address(base_url, task.host) or "").startswith("https:"):
         return base_url
     return f"https://{task.host}/"
 
@@ -78,9 +72,9 @@ def _write_rate_limit(limit: RateLimit | None) -> dict[str, Any] | None:
 
 
 def _write_action(
-    task: writing.Task, name: str, index: int, capability: Capability, call: HttpCall, origin: str
+    task: writing.Task, name: str, index: int, capability: Capability, call: calls.HttpCall, origin: str
 ) -> dict[str, Any]:
-    found = parameters(call.params)
+    found = calls.parameters(call.params)
     confirmation, effects = capability.confirmation, capability.side_effects
     path = call.url.removeprefix(origin)
     entry: dict[str, Any] = {
@@ -108,7 +102,7 @@ def _write_action(
     return writing.with_native(SLUG, capability, entry)
 
 
-def _write_parameter(parameter: WrittenParameter) -> dict[str, Any]:
+def _write_parameter(parameter: calls.WrittenParameter) -> dict[str, Any]:
     """Return a parameter (section Parameter Object Structure); the name replaces a missing description."""
     validation: dict[str, Any] = {key: parameter.number(key) for key in _VALIDATION}
     validation["pattern"] = parameter.text("pattern")

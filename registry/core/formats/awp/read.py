@@ -143,7 +143,7 @@ def read(document: Document, dialect: str, notes: Notes) -> services.Service:
         domain, auth = None, _read_auth(text_of(holder, "auth", NAME_CHARS), {})
     else:
         _check_version(body, dialect, document, notes)
-        check(body, notes)
+        _check(body, notes)
         holder, actions_pointer, key = body, "/actions", "id"
         declared = map_of(body, "auth")
         domain = required_text(body, "domain", rules.DOMAIN, notes, NAME_CHARS)
@@ -209,7 +209,13 @@ def _read_protocols(body: Object, document: Document, notes: Notes) -> Iterator[
         version = short_text_of(entry, "version")
         if version is None:
             notes.add(rules.PAYMENT_VERSION if key == "payment" else rules.PROTOCOL_VERSION, pointer)
-        check_protocol(key, entry, pointer, notes)
+        if not _PROTOCOL_ID.fullmatch(key):
+            notes.add(rules.PROTOCOL_ID, pointer, key)
+        if not isinstance(entry, dict):
+            notes.add(rules.MEMBER_TYPE, pointer, entry)
+        check_types(entry, {"endpoint": TEXT}, pointer, rules.MEMBER_TYPE, notes)
+        if isinstance(entry, dict) and key in NEEDING_ENDPOINT and not text_of(entry, "endpoint"):
+            notes.add(rules.PROTOCOL_ENDPOINT, at(pointer, "endpoint"), key)
         holder = entry if isinstance(entry, dict) else {}
         address = endpoint(holder.get("endpoint"), document.url, document, at(pointer, "endpoint"), notes)
         yield services.Protocol(
@@ -369,8 +375,7 @@ def _read_capability(
     surface: Surface, action: Object, name: str, pointer: str, call: services.Invocation
 ) -> services.Capability:
     if surface.key == "id":
-        _check_fields(action, pointer, surface.notes)
-        check_action(action, pointer, surface.entities.named, surface.notes)
+        _check_action(action, pointer, surface.entities.named, surface.notes)
     base, polling_pointer = origin_of(surface.document.url), at(pointer, "poll_endpoint")
     polling = endpoint(action.get("poll_endpoint"), base, surface.document, polling_pointer, surface.notes)
     return services.Capability(
@@ -392,25 +397,6 @@ def _read_capability(
         invocations=(call,),
         native=native(SLUG, action, _ACTION_READ),
     )
-
-
-def _check_fields(action: Object, pointer: str, notes: Notes) -> None:
-    """Note missing fields as warnings: section 9 requires the four, but the published schema and reference site do not.
-    Aliases of fields are noted as well."""
-    for key, alias, rule in (
-        ("description", "intent", rules.ACTION_DESCRIPTION),
-        ("inputs", "parameters", rules.ACTION_INPUTS),
-        ("outputs", "", rules.ACTION_OUTPUTS),
-        ("auth_required", "", rules.ACTION_AUTH),
-    ):
-        if key in action:
-            continue
-        if alias in action:
-            notes.add(rules.ALIAS, at(pointer, alias), alias)
-        else:
-            notes.add(rule, pointer)
-    if "payment" in action:
-        notes.add(rules.ALIAS, at(pointer, "payment"), "payment")
 
 
 def _read_confirmation(action: Object) -> services.Confirmation | None:
@@ -457,8 +443,8 @@ def _read_type_schema(kind: Json, entities: Definitions, depth: int) -> dict[str
 # --- what AWP demands beyond the common model: types, words, names, dependency cycles ---------------------------------
 
 
-def check(body: Object, notes: Notes) -> None:
-    """Check the document apart from its actions, which `check_action` checks one by one."""
+def _check(body: Object, notes: Notes) -> None:
+    """Check the document apart from its actions, which `_check_action` checks one by one."""
     check_types(body, TOP, "", rules.MEMBER_TYPE, notes)
     for key, kinds in (("capabilities", CAPABILITIES), ("auth", AUTH), ("agent_status", STATUS)):
         check_types(body.get(key), kinds, at("", key), rules.MEMBER_TYPE, notes, words=rules.WORD)
@@ -478,20 +464,23 @@ def check(body: Object, notes: Notes) -> None:
     _check_synthetic(body, notes)
 
 
-def check_protocol(key: str, entry: Json, pointer: str, notes: Notes) -> None:
-    """Check the declaration of a protocol (section 5.5, Field structure)."""
-    if not _PROTOCOL_ID.fullmatch(key):
-        notes.add(rules.PROTOCOL_ID, pointer, key)
-    if not isinstance(entry, dict):
-        notes.add(rules.MEMBER_TYPE, pointer, entry)
-        return
-    check_types(entry, {"endpoint": TEXT}, pointer, rules.MEMBER_TYPE, notes)
-    if key in NEEDING_ENDPOINT and not text_of(entry, "endpoint"):
-        notes.add(rules.PROTOCOL_ENDPOINT, at(pointer, "endpoint"), key)
-
-
-def check_action(action: Object, pointer: str, entities: Mapping[str, Json], notes: Notes) -> None:
-    """Check one action (section 9): types and words, inputs and outputs, and whether it declares its sensitivity."""
+def _check_action(action: Object, pointer: str, entities: Mapping[str, Json], notes: Notes) -> None:
+    """Check one action (section 9): members, types and words, inputs and outputs, and its sensitivity."""
+    # warnings and no errors: section 9 requires the four, but the published schema and reference site do not
+    for key, alias, rule in (
+        ("description", "intent", rules.ACTION_DESCRIPTION),
+        ("inputs", "parameters", rules.ACTION_INPUTS),
+        ("outputs", "", rules.ACTION_OUTPUTS),
+        ("auth_required", "", rules.ACTION_AUTH),
+    ):
+        if key in action:
+            continue
+        if alias in action:
+            notes.add(rules.ALIAS, at(pointer, alias), alias)
+        else:
+            notes.add(rule, pointer)
+    if "payment" in action:
+        notes.add(rules.ALIAS, at(pointer, "payment"), "payment")
     check_types(action, ACTION, pointer, rules.MEMBER_TYPE, notes, words=rules.WORD)
     for name, field in list(map_of(action, "inputs").items())[:MAX_TEXTS]:
         _check_input(field, at(pointer, "inputs", name), entities, notes)

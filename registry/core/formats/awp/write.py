@@ -12,16 +12,8 @@ from typing import Any, Final
 
 from registry.core.format_support.manifest import ID_CHARS, MAX_TEXTS, NAME_CHARS
 from registry.core.format_support.vocabulary import ACTION_METHODS, SAFE_METHODS
+from registry.core.format_support.writing import calls
 from registry.core.format_support.writing import task as writing
-from registry.core.format_support.writing.calls import (
-    HttpCall,
-    WrittenParameter,
-    auth_of_call,
-    callable_address,
-    certain_type,
-    http_call,
-    parameters,
-)
 from registry.core.formats.awp.read import SLUG
 from registry.core.model import services
 from registry.core.reading.plain_text import line
@@ -89,7 +81,7 @@ def _write_protocols(task: writing.Task) -> dict[str, services.Protocol]:
     """Return each protocol with its first address; one without address and version is omitted (5.5)."""
     protocols: dict[str, services.Protocol] = {}
     for protocol in task.service.protocols:
-        key, url = protocol.id.lower(), callable_address(protocol.endpoint, task.host)
+        key, url = protocol.id.lower(), calls.callable_address(protocol.endpoint, task.host)
         is_usable = _KEY.fullmatch(key) and len(key) <= ID_CHARS and (url or protocol.version)
         is_better = key not in protocols or (protocols[key].endpoint is None and url)
         if is_usable and is_better and len(protocols) < _MAX_PROTOCOLS:
@@ -106,10 +98,10 @@ def _write_protocol(protocol: services.Protocol) -> dict[str, Any]:
     })  # fmt: skip
 
 
-def _write_auth_kind(service: services.Service, calls: list[services.Invocation]) -> str | None:
+def _write_auth_kind(service: services.Service, invocations: list[services.Invocation]) -> str | None:
     """Return the kind of section 7 that all calls with credentials accept; `none` only where documents state it. A file
     declares one kind for all actions, so none is declared where no kind fits them all."""
-    auths = [auth_of_call(service, call) for call in calls] or [service.auth]
+    auths = [calls.auth_of_call(service, call) for call in invocations] or [service.auth]
     kinds = [kinds for auth in auths if auth.required is not False and (kinds := _write_credential_types(auth))]
     if kinds:
         return next((kind for kind in _AUTH if all(kind in accepted for accepted in kinds)), None)
@@ -124,9 +116,9 @@ def _write_credential_types(auth: services.Auth) -> set[services.AuthType]:
 # --- actions --------------------------------------------------------------------------------------------------------
 
 
-def _write_call(surface: _Surface, index: int, capability: services.Capability) -> HttpCall | str:
+def _write_call(surface: _Surface, index: int, capability: services.Capability) -> calls.HttpCall | str:
     """Return the plain HTTP call, else one through a protocol (`url` empty, `method` its key), else the reason."""
-    direct = http_call(surface.task.host, ACTION_METHODS, index, capability)
+    direct = calls.http_call(surface.task.host, ACTION_METHODS, index, capability)
     if not isinstance(direct, str):
         return direct
     reason = direct
@@ -134,7 +126,7 @@ def _write_call(surface: _Surface, index: int, capability: services.Capability) 
         key = _VIA.get(call.kind) or _write_other_protocol(surface, call)
         if key is None:
             continue
-        url = callable_address(call.endpoint, surface.task.host)
+        url = calls.callable_address(call.endpoint, surface.task.host)
         name = call.name or capability.id
         if url is None:
             reason = f"called through {key}, which has no known public address"
@@ -145,7 +137,7 @@ def _write_call(surface: _Surface, index: int, capability: services.Capability) 
         else:
             pointer = f"{writing.capability_pointer(index)}/invocations/{invocation_index}/method"
             surface.task.reasons[pointer] = f"fixed by {key}"
-            return HttpCall(writing.EntrySource(index, invocation_index), call, "", key, capability.params)
+            return calls.HttpCall(writing.EntrySource(index, invocation_index), call, "", key, capability.params)
     return reason
 
 
@@ -166,13 +158,13 @@ def _declare_address(surface: _Surface, key: str, url: str) -> str | None:
 
 
 def _write_action(
-    surface: _Surface, name: str, index: int, capability: services.Capability, call: HttpCall
+    surface: _Surface, name: str, index: int, capability: services.Capability, call: calls.HttpCall
 ) -> dict[str, Any]:
     task, is_direct = surface.task, bool(call.url)
     action: dict[str, Any] = {
         "id": name,
         "description": writing.capability_description(task, index, capability, name),
-        "auth_required": auth_of_call(task.service, call.call).required,
+        "auth_required": calls.auth_of_call(task.service, call.call).required,
         "inputs": _write_members(surface, call.params, _write_input),
         "outputs": _write_members(surface, capability.result, _write_output),
         "endpoint": call.url or None,
@@ -200,9 +192,9 @@ def _write_sensitivity(capability: services.Capability, method: str | None) -> s
 
 
 def _write_members(
-    surface: _Surface, schema: Mapping[str, Any] | None, write: Callable[[WrittenParameter, str | None], Any]
+    surface: _Surface, schema: Mapping[str, Any] | None, write: Callable[[calls.WrittenParameter, str | None], Any]
 ) -> dict[str, Any] | None:
-    members = parameters(schema)
+    members = calls.parameters(schema)
     if members is None:
         return None
     return {
@@ -210,7 +202,7 @@ def _write_members(
     }
 
 
-def _write_input(parameter: WrittenParameter, kind: str | None) -> dict[str, Any]:
+def _write_input(parameter: calls.WrittenParameter, kind: str | None) -> dict[str, Any]:
     options = parameter.choices
     return writing.stated({
         "type": "enum" if options and kind == "string" else kind,
@@ -221,7 +213,7 @@ def _write_input(parameter: WrittenParameter, kind: str | None) -> dict[str, Any
     })  # fmt: skip
 
 
-def _write_output(parameter: WrittenParameter, kind: str | None) -> Any:
+def _write_output(parameter: calls.WrittenParameter, kind: str | None) -> Any:
     """Return the name of the type, or an object if the result has a description or no type."""
     description = parameter.text("description")
     has_only_type = kind is not None and description is None
@@ -233,7 +225,7 @@ def _write_type(surface: _Surface, name: str, rules: Mapping[str, Any], kind: st
     if kind == "array":
         items = rules.get("items")
         items = items if isinstance(items, Mapping) else {}
-        item_type = certain_type(items)
+        item_type = calls.certain_type(items)
         item_entity = _write_entity(surface, name, items, depth) if item_type == "object" else None
         item_name = item_entity or _write_type(surface, name, items, item_type, depth)
         return f"array[{item_name}]" if item_name else kind
@@ -249,7 +241,7 @@ def _write_type(surface: _Surface, name: str, rules: Mapping[str, Any], kind: st
 
 def _write_entity(surface: _Surface, name: str, rules: Mapping[str, Any], depth: int) -> str | None:
     """Return the name of the entity with these members, declaring it if it is new; None where it cannot be declared."""
-    members = parameters(rules)
+    members = calls.parameters(rules)
     if not members or depth >= _MAX_DEPTH or len(surface.entities) >= _MAX_ENTITIES:
         return None
     fields: dict[str, Any] = {

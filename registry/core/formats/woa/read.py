@@ -82,15 +82,14 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     body = document.members
     _check_top(body, document, notes)
     transports = dict(_read_transports(body, document, notes))
-    is_configured = isinstance(body.get("transports"), dict)
-    if not is_configured:
+    configured = map_of(body, "transports") if isinstance(body.get("transports"), dict) else None
+    if configured is None:
         notes.add(rules.TRANSPORTS, "/transports", body.get("transports", ""))
     agents = [agent for agent in list_of(body, "agents") if isinstance(agent, dict)]
     inherited: Object = {
         agent_id: {key: agent.get(key) for key in INHERITED} for agent in agents if (agent_id := text_of(agent, "id"))
     }
-    configured = map_of(body, "transports")
-    context = AgentContext(document, is_configured, configured, transports, Definitions(inherited), notes)
+    context = AgentContext(document, configured, transports, Definitions(inherited), notes)
     found = cap_capabilities(capabilities(context, body.get("agents")), "/agents", notes)
     # the draft names no service: a single agent stands for it, and the names of several describe it
     usable_ids = {capability.id.partition(".")[0] for capability in found}
@@ -177,8 +176,7 @@ class AgentContext:
     """The facts that all agents of a document share."""
 
     document: Document
-    is_configured: bool  # whether there are top-level transports at all; their absence is noted once
-    configured: Object  # the top-level transports as written
+    configured: Object | None  # the top-level transports as written; None without any, which is noted once
     transports: Mapping[str, Transport]  # the usable ones
     inherited: Definitions  # agent id -> members that its operations inherit
     notes: Notes
@@ -227,7 +225,7 @@ def _is_usable(agent: Object, pointer: str, seen: set[str], notes: Notes) -> boo
 def _find_transports(context: AgentContext, agent: Object, pointer: str) -> dict[str, Transport]:
     transports = {}
     for name in texts_of(agent, "transports", most=MAX_TRANSPORTS):
-        if name not in context.configured and context.is_configured:
+        if context.configured is not None and name not in context.configured:
             context.notes.add(rules.TRANSPORT_UNKNOWN, at(pointer, "transports"), name)
         elif name in context.transports:
             transports[name] = context.transports[name]
