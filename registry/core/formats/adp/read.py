@@ -5,29 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from registry.core.format_support import common_rules, shapes
+from registry.core.format_support import common_rules, manifest, shapes
 from registry.core.format_support.endpoints import Endpoint, callable_url, claim, link, page
 from registry.core.format_support.endpoints import endpoint as joined_endpoint
-from registry.core.format_support.manifest import (
-    ID_CHARS,
-    MAX_TEXTS,
-    NAME_CHARS,
-    Notes,
-    Object,
-    has_template,
-    is_repeated,
-    list_of,
-    map_of,
-    members,
-    native,
-    own_members,
-    required_text,
-    short_text_of,
-    text_of,
-    texts_of,
-    unrendered_url,
-    with_provenance,
-)
 from registry.core.formats.adp import rules
 from registry.core.model import services
 from registry.core.model.documents import Document, Json
@@ -54,7 +34,7 @@ _VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 _READ: Final = frozenset({"spec_version", "name", "description", "base_url", "auth", "pricing", "capabilities"})
 _ENTRY_READ: Final = frozenset({"name", "description", "detail_url", "resource_group"})
 _MODELS: Final[dict[str, services.PricingModel]] = {"free": "free", "freemium": "freemium", "paid": "paid"}
-_POINTERS: Final = own_members("name", "description", "base_url", "capabilities", "auth", "pricing")
+_POINTERS: Final = manifest.own_members("name", "description", "base_url", "capabilities", "auth", "pricing")
 
 
 def dialect(document: Document) -> str | None:
@@ -62,7 +42,9 @@ def dialect(document: Document) -> str | None:
     value = document.members
     if not isinstance(value.get("capabilities"), list):
         return None
-    has_details = any(isinstance(entry, dict) and "detail_url" in entry for entry in list_of(value, "capabilities"))
+    has_details = any(
+        isinstance(entry, dict) and "detail_url" in entry for entry in manifest.list_of(value, "capabilities")
+    )
     is_partial = has_details and ("spec_version" in value or "base_url" in value)
     if not is_partial and not all(key in value for key in ("spec_version", "base_url", "auth")):
         return None
@@ -88,7 +70,7 @@ def _resolve(target: str, base_url: str) -> Endpoint | None:
     return callable_url(base_url + target, base_url, base_url) if stays_on_host else None
 
 
-def read(document: Document, dialect: str, notes: Notes) -> services.Service:
+def read(document: Document, dialect: str, notes: manifest.Notes) -> services.Service:
     body = document.members
     version = body.get("spec_version")
     if version != VERSION:
@@ -98,21 +80,21 @@ def read(document: Document, dialect: str, notes: Notes) -> services.Service:
     base_url = _read_base_url(body, document, notes)
     capabilities = tuple(_read_capabilities(body, base_url, document, notes))
     service = services.Service(
-        name=required_text(body, "name", rules.REQUIRED, notes, NAME_CHARS),
+        name=manifest.required_text(body, "name", rules.REQUIRED, notes, manifest.NAME_CHARS),
         description=_read_description(body, notes),
         base_url=base_url,
         capabilities=capabilities,
         auth=_read_auth(body, notes),
         pricing=_read_pricing(body, document, notes),
-        protocols=(services.Protocol("adp", version=short_text_of(body, "spec_version")),),
+        protocols=(services.Protocol("adp", version=manifest.short_text_of(body, "spec_version")),),
         pointers=tuple(_read_detail_pointers(capabilities, document)),
         claims={"base_url": base_url} if base_url else {},
-        native=native(SLUG, body, _READ),
+        native=manifest.native(SLUG, body, _READ),
     )
-    return with_provenance(service, document, SLUG, _POINTERS)
+    return manifest.with_provenance(service, document, SLUG, _POINTERS)
 
 
-def _check_served(document: Document, notes: Notes) -> None:
+def _check_served(document: Document, notes: manifest.Notes) -> None:
     """Check how the manifest is served (section 1), as far as one GET answer shows it."""
     if not _PATH.fullmatch(document.url):
         notes.add(rules.PATH, "", document.url)
@@ -128,27 +110,27 @@ def _check_served(document: Document, notes: Notes) -> None:
 # --- top level ------------------------------------------------------------------------------------------------------
 
 
-def _read_description(body: Object, notes: Notes) -> str | None:
+def _read_description(body: manifest.Object, notes: manifest.Notes) -> str | None:
     """Return the description. The specification allows 10 to 200 characters, the reference validator 20 to 500. A
     length that both refuse is an ERROR; a length that only one of them refuses is a WARNING or an INFO finding."""
     description = body.get("description")
     if not isinstance(description, str) or not description.strip():
         notes.add(rules.REQUIRED, "/description", body.get("description", ""))
         return None
-    if has_template(body, ("description",), "", notes):
+    if manifest.has_template(body, ("description",), "", notes):
         return None
     length = len(description)
     if not _MIN_CHARS <= length <= _MAX_CHARS:
         notes.add(rules.DESCRIPTION_LENGTH, "/description", f"{length} characters")
-        return text_of(body, "description", _MAX_CHARS) if length > _MAX_CHARS else None
+        return manifest.text_of(body, "description", _MAX_CHARS) if length > _MAX_CHARS else None
     if length > _LONG:
         notes.add(rules.DESCRIPTION_LONG, "/description", f"{length} characters")
     elif length < _SHORT:
         notes.add(rules.DESCRIPTION_SHORT, "/description", f"{length} characters")
-    return text_of(body, "description")
+    return manifest.text_of(body, "description")
 
 
-def _read_base_url(body: Object, document: Document, notes: Notes) -> str | None:
+def _read_base_url(body: manifest.Object, document: Document, notes: manifest.Notes) -> str | None:
     base_url = body.get("base_url")
     if not isinstance(base_url, str) or not base_url.startswith("https://"):
         notes.add(rules.BASE_URL, "/base_url", base_url if base_url is not None else "")
@@ -160,11 +142,11 @@ def _read_base_url(body: Object, document: Document, notes: Notes) -> str | None
     return claim(base_url, document, "/base_url", notes)
 
 
-def _read_auth(body: Object, notes: Notes) -> services.Auth:
-    auth = map_of(body, "auth")
+def _read_auth(body: manifest.Object, notes: manifest.Notes) -> services.Auth:
+    auth = manifest.map_of(body, "auth")
     shapes.check_types(auth, _AUTH, "/auth", rules.MEMBER_TYPE, notes)
     shapes.check_addresses(auth, ("setup_url",), None, "/auth", rules.ADDRESS, notes)
-    kind = short_text_of(auth, "type")
+    kind = manifest.short_text_of(auth, "type")
     if kind == "none":
         return services.Auth((services.AuthScheme("none"),), False)
     if kind == "oauth2":
@@ -175,24 +157,26 @@ def _read_auth(body: Object, notes: Notes) -> services.Auth:
     return services.Auth()
 
 
-def _read_api_keys(auth: Object, notes: Notes) -> services.Auth:
+def _read_api_keys(auth: manifest.Object, notes: manifest.Notes) -> services.Auth:
     """Return the keys that a client sends: in the query, in a header, or elsewhere (section 3, and common practice).
 
     `header` often names a place ("query", "url_path") for a key that is not sent in a header. With a `query_param`, a
     header is an alternative unless it is just the default without a prefix. A further header that the note demands is
     needed at the same time.
     """
-    query, header = short_text_of(auth, "query_param"), short_text_of(auth, "header")
-    place = _PLACES.get(re.sub(r"[^a-z]", "", (short_text_of(auth, "in") or header or "").lower()))
+    query, header = manifest.short_text_of(auth, "query_param"), manifest.short_text_of(auth, "header")
+    place = _PLACES.get(re.sub(r"[^a-z]", "", (manifest.short_text_of(auth, "in") or header or "").lower()))
     if header is None and query is None and place is None:
         notes.add(rules.HEADER, "/auth")
-    note = text_of(auth, "note") or text_of(auth, "description")
+    note = manifest.text_of(auth, "note") or manifest.text_of(auth, "description")
     key = services.AuthScheme("api_key", setup_url=_absolute(page, auth.get("setup_url")), note=note)
     schemes = []
     if query is not None or place is not None:
         schemes.append(replace(key, location=place or "query", name=query))
     if place is None and (query is None or "prefix" in auth or header not in (None, "Authorization")):
-        prefix = text_of(auth, "prefix", ID_CHARS) or ("" if isinstance(auth.get("prefix"), str) else "Bearer")
+        prefix = manifest.text_of(auth, "prefix", manifest.ID_CHARS) or (
+            "" if isinstance(auth.get("prefix"), str) else "Bearer"
+        )
         schemes.append(replace(key, location="header", name=header or "Authorization", prefix=prefix))
     further = _FURTHER_HEADER.search(note or "")
     if further is None:
@@ -201,7 +185,7 @@ def _read_api_keys(auth: Object, notes: Notes) -> services.Auth:
     return services.Auth((*schemes, services.AuthScheme("api_key", "header", further[1], "")), True, combinations)
 
 
-def _read_oauth(auth: Object, notes: Notes) -> services.AuthScheme:
+def _read_oauth(auth: manifest.Object, notes: manifest.Notes) -> services.AuthScheme:
     authorization, token = (_absolute(link, auth.get(key)) for key in ("authorization_url", "token_url"))
     for key, url in (("authorization_url", authorization), ("token_url", token)):
         if url is None:
@@ -210,9 +194,9 @@ def _read_oauth(auth: Object, notes: Notes) -> services.AuthScheme:
         "oauth2",
         authorization_url=authorization,
         token_url=token,
-        scopes=texts_of(auth, "scopes"),
+        scopes=manifest.texts_of(auth, "scopes"),
         setup_url=_absolute(page, auth.get("setup_url")),
-        note=text_of(auth, "note") or text_of(auth, "description"),
+        note=manifest.text_of(auth, "note") or manifest.text_of(auth, "description"),
     )
 
 
@@ -221,26 +205,28 @@ def _absolute(find: Callable[[Json, str], str | None], url: Json) -> str | None:
     return find(url, url) if isinstance(url, str) else None
 
 
-def _read_pricing(body: Object, document: Document, notes: Notes) -> services.Pricing:
+def _read_pricing(body: manifest.Object, document: Document, notes: manifest.Notes) -> services.Pricing:
     if "pricing" not in body:
         return services.Pricing()
-    pricing = map_of(body, "pricing")
-    model = _MODELS.get(short_text_of(pricing, "type") or "")
+    pricing = manifest.map_of(body, "pricing")
+    model = _MODELS.get(manifest.short_text_of(pricing, "type") or "")
     if model is None:
         notes.add(rules.PRICING, "/pricing/type", pricing.get("type", ""))
     shapes.check_types(pricing, {"plans": shapes.LIST}, "/pricing", rules.MEMBER_TYPE, notes)
     shapes.check_addresses(pricing, ("plans_url",), document.url, "/pricing", rules.ADDRESS, notes)
     plans = []
-    for index, plan in enumerate(list_of(pricing, "plans")[:MAX_TEXTS]):
+    for index, plan in enumerate(manifest.list_of(pricing, "plans")[: manifest.MAX_TEXTS]):
         holder = plan if isinstance(plan, dict) else {}
         for key in ("name", "price", "limits"):
             if holder.get(key) in (None, ""):
                 notes.add(rules.PLAN, at("/pricing/plans", index, key))
         price = holder.get("price")
         is_number = isinstance(price, int | float) and not isinstance(price, bool)
-        text = str(price) if is_number else short_text_of(plan, "price")
+        text = str(price) if is_number else manifest.short_text_of(plan, "price")
         if isinstance(plan, dict):
-            plans.append(services.Plan(short_text_of(plan, "name"), text, short_text_of(plan, "limits")))
+            plans.append(
+                services.Plan(manifest.short_text_of(plan, "name"), text, manifest.short_text_of(plan, "limits"))
+            )
     return services.Pricing(model or "unknown", tuple(plans), page(pricing.get("plans_url"), document.url))
 
 
@@ -248,21 +234,21 @@ def _read_pricing(body: Object, document: Document, notes: Notes) -> services.Pr
 
 
 def _read_capabilities(
-    body: Object, base_url: str | None, document: Document, notes: Notes
+    body: manifest.Object, base_url: str | None, document: Document, notes: manifest.Notes
 ) -> Iterator[services.Capability]:
     entries = body.get("capabilities")
     if not isinstance(entries, list) or not entries:
         notes.add(rules.CAPABILITIES, "/capabilities", entries if entries is not None else "")
         return
     seen: set[str] = set()
-    for pointer, entry in members(entries, "/capabilities", rules.CAPABILITY, notes):
+    for pointer, entry in manifest.members(entries, "/capabilities", rules.CAPABILITY, notes):
         missing = shapes.missing_texts(
             entry, ("name", "description", "detail_url"), pointer, rules.CAPABILITY_REQUIRED, notes
         )
-        name = text_of(entry, "name", ID_CHARS)
-        if missing or name is None or is_repeated(name, seen, at(pointer, "name"), notes):
+        name = manifest.text_of(entry, "name", manifest.ID_CHARS)
+        if missing or name is None or manifest.is_repeated(name, seen, at(pointer, "name"), notes):
             continue
-        if has_template(entry, ("name", "description"), pointer, notes, url="detail_url"):
+        if manifest.has_template(entry, ("name", "description"), pointer, notes, url="detail_url"):
             continue
         if not _SNAKE.fullmatch(name):
             notes.add(rules.NAME, at(pointer, "name"), name)
@@ -270,10 +256,10 @@ def _read_capabilities(
 
 
 def _read_capability(
-    entry: Object, name: str, pointer: str, base_url: str | None, document: Document, notes: Notes
+    entry: manifest.Object, name: str, pointer: str, base_url: str | None, document: Document, notes: manifest.Notes
 ) -> services.Capability:
     address = _read_detail_url(entry["detail_url"], at(pointer, "detail_url"), base_url, notes)
-    group = short_text_of(entry, "resource_group")
+    group = manifest.short_text_of(entry, "resource_group")
     # the call is unknown until the detail is read, so the invocation points at the detail
     call = services.Invocation(
         "pointer",
@@ -285,16 +271,16 @@ def _read_capability(
     return services.Capability(
         id=name,
         name=name,
-        description=text_of(entry, "description"),
+        description=manifest.text_of(entry, "description"),
         tags=(group,) if group else (),
         detail_url=address.url if address and not address.templated else None,
         invocations=(call,),
-        native=native(SLUG, entry, _ENTRY_READ),
+        native=manifest.native(SLUG, entry, _ENTRY_READ),
     )
 
 
-def _read_detail_url(detail_url: Json, pointer: str, base_url: str | None, notes: Notes) -> Endpoint | None:
-    if not isinstance(detail_url, str) or unrendered_url(detail_url):
+def _read_detail_url(detail_url: Json, pointer: str, base_url: str | None, notes: manifest.Notes) -> Endpoint | None:
+    if not isinstance(detail_url, str) or manifest.unrendered_url(detail_url):
         return None
     if base_url is None and not detail_url.startswith("http"):
         return None  # the missing base_url has its own finding
