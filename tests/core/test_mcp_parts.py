@@ -213,7 +213,7 @@ def test_secrets_of_several_headers_are_needed_at_once() -> None:
 def test_a_credential_that_stands_in_a_configuration_is_never_repeated() -> None:
     plain, secret = headers_of({"Authorization": "Bearer abc123", "X-Region": "north"})
     assert plain == (Input("X-Region", value="north"),)
-    assert [(one.scheme.type, one.scheme.name, one.scheme.note, one.required) for one in secret] == [
+    assert [(scheme.type, scheme.name, scheme.note, required) for scheme, required in secret] == [
         ("bearer", "Authorization", None, None)
     ]
     assert inputs_of({"MARSH_TOKEN": "abc123", "LEVEL": "info", "HOME": "${HOME}"}) == (

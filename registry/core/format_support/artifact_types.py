@@ -23,8 +23,6 @@ SKILL_TEXT: Final = 'text/markdown; profile="urn:air:agent-skills"'
 SKILL_ZIP: Final = "application/agent-skills+zip"
 SKILL_GZIP: Final = "application/agent-skills+gzip"
 
-_PROFILE: Final = "urn:waypost:format:"
-
 _WITHOUT_TYPE: Final = (
     "acp", "adp", "agent-json", "agent-skills-index", "agents-json", "ai-plugin", "aid", "anp", "atp", "awas", "awp",
     "ucp", "x402",
@@ -41,7 +39,7 @@ TYPE_OF: Final[Mapping[str, str]] = MappingProxyType(
         "woa": "application/woa+json",
         "ai-catalog": AI_CATALOG,
         "api-catalog": API_CATALOG,
-        **{slug: f'application/json; profile="{_PROFILE}{slug}"' for slug in _WITHOUT_TYPE},
+        **{slug: f'application/json; profile="urn:waypost:format:{slug}"' for slug in _WITHOUT_TYPE},
     }
 )
 """Format slug -> media type of its entries, for all formats whose documents are artifacts of their own. The others only
@@ -90,16 +88,16 @@ _MAX_CHARS: Final = 200
 
 @lru_cache(maxsize=1_000)
 def canonical_type(text: str) -> str:
-    """Return the spelling of a media type that entries here have; an unknown one in lower case, without parameters but
-    `profile` (RFC 9110 section 8.3.1: names and types are case-insensitive). Of a long text only the beginning counts.
-    """
+    """Return the spelling of a media type that entries here have; an unknown one in lower case, with only the parameter
+    `profile` (RFC 9110 section 8.3.1: types are case-insensitive). Of a long text only the beginning counts."""
     name, *parameters = (part.strip() for part in text[:_MAX_CHARS].lower().split(";"))
     name = re.sub(r"\s+", "", name)
     if (canonical := _BY_SPELLING.get(name)) is not None:
         return canonical
     if _OPENAPI.fullmatch(name):
         return OPENAPI
-    profile = _read_profile(parameters)
+    pairs = (parameter.partition("=") for parameter in parameters)
+    profile = next((value.strip().strip('"') for key, _, value in pairs if key.strip() == "profile"), "")
     skill = _SKILL.fullmatch(name)
     if skill is not None:
         return _SKILL_OF.get(skill["packing"] or "", SKILL_TEXT)
@@ -109,9 +107,8 @@ def canonical_type(text: str) -> str:
 
 
 def formats_of_type(text: str) -> tuple[str, ...]:
-    """Return the slugs of the formats whose entries have this type, in any spelling; none for a type that this registry
-    does not index. `application/mcp-server+json` has named both the card and server.json, so it means either.
-    """
+    """Return the slugs of the formats whose entries have this type, in any spelling; none for a type that is not
+    indexed. `application/mcp-server+json` has named both the card and server.json, so it means either."""
     canonical = canonical_type(text)
     meant = {canonical, MCP_CARD} if canonical == MCP_SERVER else {canonical}
     return tuple(slug for slug, media_type in TYPE_OF.items() if media_type in meant)
@@ -129,11 +126,3 @@ def artifact_formats(formats: Iterable[str]) -> tuple[str, ...]:
     """Return the formats that have entries, in the order of TYPE_OF, which is the order of a service's entries."""
     held = frozenset(formats)
     return tuple(slug for slug in TYPE_OF if slug in held)
-
-
-def _read_profile(parameters: Iterable[str]) -> str:
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip() == "profile":
-            return value.strip().strip('"')
-    return ""

@@ -46,7 +46,7 @@ def endpoint(target: Json, base: str, document: Document, pointer: str, notes: N
     if unrendered_url(target):
         notes.add(common_rules.TEMPLATE, pointer, target)
         return None
-    if _parse(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
+    if parse_short(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
         notes.add(common_rules.ENDPOINT_INVALID, pointer, target)
         return None
     resolved = callable_url(target, base, document.url)
@@ -63,7 +63,7 @@ def callable_url(target: str, base: str, trusted_url: str) -> Endpoint | None:
     reference = target.strip()
     variables = _VARIABLE.findall(reference)
     # replace variables by letters, because the URL parser would percent-encode the braces
-    parsed = _parse(_VARIABLE.sub(_STAND_IN, reference), base)
+    parsed = parse_short(_VARIABLE.sub(_STAND_IN, reference), base)
     if parsed is None or not _may_be_called(parsed, trusted_url, variables):
         return None
     url = parsed.href.partition("#")[0]
@@ -92,11 +92,6 @@ def page(target: Json, base: str) -> str | None:
     return f"{url}#{fragment}" if fragment and len(f"{url}#{fragment}") <= MAX_URL_CHARS else url
 
 
-def parses(target: str, base: str) -> bool:
-    """Return whether `target`, relative to `base`, is a valid URL of any scheme."""
-    return _parse(target, base) is not None
-
-
 def origin_of(url: str) -> str:
     """Return the origin of an absolute URL with a trailing slash, for example `https://host/`."""
     scheme, _, after_scheme = url.partition("://")
@@ -120,7 +115,16 @@ def claim(
     return claimed
 
 
-def _parse(target: str, base: str) -> Url | None:
+def claims(
+    name: str, value: Json, document: Document, pointer: str, notes: Notes, rule: Rule = common_rules.CLAIM_ELSEWHERE
+) -> dict[str, str]:
+    """Return what `claim` returns under a name, for `Service.claims`; nothing where nothing is claimed."""
+    claimed = claim(value, document, pointer, notes, rule)
+    return {name: claimed} if claimed else {}
+
+
+def parse_short(target: str, base: str) -> Url | None:
+    """Return `target`, relative to `base`, as a URL of any scheme; None where it is invalid or too long."""
     return parse_url(target, base) if len(target) <= MAX_URL_CHARS else None
 
 

@@ -13,6 +13,7 @@ from registry.core.format_support.params import describes_variables
 from registry.core.format_support.probing import JSON_CAP, ProbePath, Topic
 from registry.core.format_support.public_addresses import public_service
 from registry.core.format_support.requirements import Requirement
+from registry.core.format_support.shapes import TEXT_TYPES
 from registry.core.format_support.writing.task import Writer
 from registry.core.model.documents import Document, Json, Observation
 from registry.core.model.findings import Finding, Rule
@@ -104,7 +105,13 @@ class Format:
         capability describes it as a parameter."""
         notes = Notes()
         service = public_service(self.read(document, dialect, notes), document, notes)
-        notes.withdraw(ENDPOINT_TEMPLATED, _described_templates(service))
+        described = {
+            call.origin.pointer
+            for capability in service.capabilities
+            for call in capability.invocations
+            if call.origin is not None and describes_variables(capability.params, call.endpoint)
+        }
+        notes.withdraw(ENDPOINT_TEMPLATED, described)
         return service, notes.findings()
 
     def promises(self) -> tuple[str, ...]:
@@ -112,11 +119,16 @@ class Format:
         return self.paths if self.promised_paths is None else self.promised_paths
 
 
-def _described_templates(service: Service) -> frozenset[str]:
-    """Return where calls stand whose address has variables and whose capability describes all of them."""
-    return frozenset(
-        call.origin.pointer
-        for capability in service.capabilities
-        for call in capability.invocations
-        if call.origin is not None and describes_variables(capability.params, call.endpoint)
+def text_format(slug: str, title: str, spec: str, *paths: str) -> Format:
+    """Return a format of texts that are only searched for pointers: its service is empty."""
+    return Format(
+        slug=slug,
+        title=title,
+        spec=spec,
+        paths=paths,
+        media_types=TEXT_TYPES,
+        role=Role.TEXT,
+        read=lambda document, dialect, notes: Service(),
+        promised_paths=(),
+        names_documents=True,
     )

@@ -95,9 +95,8 @@ def pricing_of(value: Json, base: str) -> Pricing:
     if model is None and value.get("free") is True:
         model = "free"
     plans = tuple(plan for plan in _read_plans(value) if plan is not None)[:MAX_TEXTS]
-    notes = dict.fromkeys(
-        text for text in (word if model is None else None, first_text(value, *_NOTE_MEMBERS)) if text is not None
-    )
+    stated_notes = (word if model is None else None, first_text(value, *_NOTE_MEMBERS))
+    notes = dict.fromkeys(text for text in stated_notes if text is not None)
     stated = stated_pricing((*notes, *(text for plan in plans for text in (plan.name, plan.limits))))
     if model is None or (model == "paid" and stated == "freemium"):
         model = stated
@@ -127,10 +126,9 @@ def _read_plans(value: Object) -> Iterator[Plan | None]:
 def _read_plan(item: Json, name: str | None) -> Plan | None:
     if isinstance(item, str):
         return Plan(name, line(item, NAME_CHARS)) if name else Plan(line(item, NAME_CHARS))
-    if isinstance(item, int | float) and not isinstance(item, bool):
-        return Plan(name, f"{item:.12g}")
     if not isinstance(item, dict):
-        return None
+        number = scalar_text(item)
+        return Plan(name, number) if number else None
     name = first_text(item, "name", "id", "tier", "title") or name
     price = price_of(item)
     limits = first_text(item, "limits", "limit", "quota", "description", "includes", "unit", "per", "period")
@@ -143,7 +141,7 @@ def price_of(item: Object) -> str | None:
         match = _PRICE.fullmatch(key)
         if match is None:
             continue
-        text = _read_price_text(value)
+        text = price_of(value) if isinstance(value, dict) else scalar_text(value)
         if text:
             unit_word = short_text_of(item, "unit") or ""
             named = first_text(item, *_CURRENCIES, chars=NAME_CHARS) or (
@@ -155,10 +153,11 @@ def price_of(item: Object) -> str | None:
     return None
 
 
-def _read_price_text(value: Json) -> str | None:
+def scalar_text(value: Json) -> str | None:
+    """Return a number or a text as a short text; None for anything else."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:.12g}"
-    return price_of(value) if isinstance(value, dict) else text_of({"": value}, "", NAME_CHARS)
+    return (line(value, NAME_CHARS) or None) if isinstance(value, str) else None
 
 
 def payment_of(item: Json) -> Payment | None:
@@ -166,7 +165,7 @@ def payment_of(item: Json) -> Payment | None:
     if not isinstance(item, dict):
         return None
     amounts = ("maxAmountRequired", "amount", "price", "price_usd", "cost")
-    amount = next((text for key in amounts if (text := _read_scalar(item.get(key)))), None)
+    amount = next((text for key in amounts if (text := scalar_text(item.get(key)))), None)
     payment = Payment(
         amount,
         first_text(item, "asset", "currency", "token", chars=NAME_CHARS),
@@ -203,12 +202,6 @@ def with_payments(pricing: Pricing, holder: Object) -> Pricing:
     return replace(pricing, model=model, payments=payments)
 
 
-def _read_scalar(value: Json) -> str | None:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:.12g}"
-    return (line(value, NAME_CHARS) or None) if isinstance(value, str) else None
-
-
 def provider_of(value: Object, base: str) -> Provider | None:
     """Return who runs the service: the first member that names an organisation or author, and all contacts."""
     name = url = None
@@ -239,7 +232,9 @@ def _read_addresses(value: Json, depth: int = 3) -> list[str]:
     """Return the texts of known members that look like addresses: mail, URL, telephone."""
     if isinstance(value, str):
         text = line(value.removeprefix("mailto:"), NAME_CHARS)
-        return [text] if text and _is_address(text) and inside_host(text) is None else []
+        is_telephone = re.fullmatch(r"\+?[\d\s().-]{6,}", text) is not None
+        is_address = "@" in text or text.startswith(("https://", "http://")) or is_telephone
+        return [text] if is_address and inside_host(text) is None else []
     if depth == 0:
         return []
     if isinstance(value, list):
@@ -248,12 +243,6 @@ def _read_addresses(value: Json, depth: int = 3) -> list[str]:
         parts = [item for key, item in value.items() if key in _CONTACT_PARTS]
         return [address for item in parts[:MAX_TEXTS] for address in _read_addresses(item, depth - 1)]
     return []
-
-
-def _is_address(text: str) -> bool:
-    return (
-        "@" in text or text.startswith(("https://", "http://")) or re.fullmatch(r"\+?[\d\s().-]{6,}", text) is not None
-    )
 
 
 def homepage_of(value: Object, base: str) -> str | None:
@@ -356,19 +345,14 @@ def _read_property(item: Json) -> dict[str, Any]:
             return {**property_of(item), **nested}
         return parameters_of(item) or {}
     if isinstance(item, str):
-        return _schema_of_text(item)
+        words = line(item, TEXT_CHARS)
+        bare = _MARKED.sub("", words).strip()
+        if bare.lower().removesuffix("[]") in _TYPE_WORDS:  # the name of a type, else a description
+            return type_of(bare) if bare.lower() != "any" else {}
+        return {"description": words} if words else {}
     if isinstance(item, list) and item:
         return {"enum": clean_json(item)} if all(isinstance(one, str) for one in item) else {"type": "array"}
     return {} if item is None else {"examples": [clean_json(item)]}
-
-
-def _schema_of_text(text: str) -> dict[str, Any]:
-    """Return the schema of a parameter that has only a text: the name of a type, else a description."""
-    words = line(text, TEXT_CHARS)
-    bare = _MARKED.sub("", words).strip()
-    is_type = bare.lower().removesuffix("[]") in _TYPE_WORDS
-    kind = type_of(bare) if is_type and bare.lower() != "any" else {}
-    return kind if is_type else ({"description": words} if words else {})
 
 
 def _is_required(item: Json) -> bool:

@@ -65,28 +65,22 @@ class Notes:
 
     def findings(self) -> tuple[Finding, ...]:
         """Return at most FINDINGS_PER_DOCUMENT findings, grouped by rule in the order of first occurrence."""
-        return tuple(finding for rule in self._findings for finding in self._findings_of(rule))[:FINDINGS_PER_DOCUMENT]
-
-    def _findings_of(self, rule: Rule) -> list[Finding]:
-        findings = self._findings[rule]
-        omitted = self._counts[rule] - len(findings)
-        if omitted > 0 and findings:
-            evidence = f"and {omitted + 1} more of {self._counts[rule]}"
-            findings = [*findings[:-1], replace(findings[-1], evidence=evidence, count=omitted + 1)]
-        return findings
+        found: list[Finding] = []
+        for rule, kept in self._findings.items():
+            found += kept
+            omitted = self._counts[rule] - len(kept)
+            if omitted > 0 and kept:
+                evidence = f"and {omitted + 1} more of {self._counts[rule]}"
+                found[-1] = replace(kept[-1], evidence=evidence, count=omitted + 1)
+        return tuple(found[:FINDINGS_PER_DOCUMENT])
 
 
 def evidence_text(value: object) -> str:
     """Return any value as short evidence: a text itself, a scalar as in JSON, "object" or "array" for containers."""
-    if isinstance(value, str):
-        return line(value, EVIDENCE_CHARS)
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, dict):
-        return "object"
-    if isinstance(value, list):
-        return "array"
-    return line(str(value), EVIDENCE_CHARS)
+    if isinstance(value, dict | list):
+        return "object" if isinstance(value, dict) else "array"
+    is_word = value is None or isinstance(value, bool)
+    return line(json.dumps(value) if is_word else str(value), EVIDENCE_CHARS)
 
 
 def own_members(*names: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ Parts are tools, resources, prompts, and the capability for a whole server. The 
 server.json of the MCP registry, and mcp.json.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Final
 
 from registry.core.format_support import common_rules
@@ -30,16 +30,16 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.offers import methods_of, pricing_in, resolve_address, target_of
 from registry.core.format_support.params import JSON_TYPES, object_schema
-from registry.core.format_support.security import loose_auth
+from registry.core.format_support.security import own_auth
 from registry.core.format_support.vocabulary import rate_limit_in
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import COMPLETENESS, CONFORMANCE, ERROR, WARNING, Rule
 from registry.core.model.services import (
     SERVER_ID,
-    Auth,
     Capability,
     Confirmation,
     Invocation,
+    InvocationKind,
     Origin,
     Pointer,
     Protocol,
@@ -112,8 +112,7 @@ def tool_entries(holder: Object) -> Entries:
 
 def _read_entries(value: Json, pointer: str) -> Entries:
     if isinstance(value, list):
-        is_dynamic = value == ["dynamic"]
-        return [] if is_dynamic else [(at(pointer, index), item) for index, item in enumerate(value)]
+        return [] if value == ["dynamic"] else [(at(pointer, index), item) for index, item in enumerate(value)]
     found: Entries = []
     for key, item in value.items() if isinstance(value, dict) else ():
         below = at(pointer, key)
@@ -129,33 +128,34 @@ def _read_entries(value: Json, pointer: str) -> Entries:
 def tools(
     items: list[Json], pointer: str, address: Endpoint | None, document: Document, format_slug: str, notes: Notes
 ) -> tuple[Capability, ...]:
-    """Return the capabilities of `tools[]`, which holds objects or bare names. Tools without a name, with a repeated
-    name or with unrendered texts are left out, with findings."""
+    """Return the capabilities of `tools[]`, as `listed_tools` does."""
     return listed_tools(_read_entries(items, pointer), address, document, format_slug, notes)
 
 
 def listed_tools(
     entries: Entries, address: Endpoint | None, document: Document, format_slug: str, notes: Notes
 ) -> tuple[Capability, ...]:
-    """Return the capabilities of tools, as `tools` does, wherever they are listed."""
+    """Return the capabilities of tools, which are objects or bare names. Tools without a name, with a repeated name or
+    with unrendered texts are left out, with findings."""
     if len(entries) > MAX_CAPABILITIES:
         notes.add(common_rules.TOO_MANY_CAPABILITIES, entries[0][0].rpartition("/")[0], len(entries))
-    return tuple(_read_tools(entries[:MAX_CAPABILITIES], address, document, format_slug, notes))
-
-
-def _read_tools(
-    entries: Entries, address: Endpoint | None, document: Document, format_slug: str, notes: Notes
-) -> Iterator[Capability]:
     seen: set[str] = set()
-    for pointer, value in entries:
-        item: Object = {"name": value} if isinstance(value, str) else value if isinstance(value, dict) else {}
+    found: list[Capability] = []
+    for pointer, value in entries[:MAX_CAPABILITIES]:
+        item = _as_object(value)
         name = first_text(item, "name", "id", chars=ID_CHARS)
         if name is None:
             notes.add(TOOL, pointer, "" if isinstance(value, dict) else value)
             continue
         repeated = is_repeated(name, seen, at(pointer, "name"), notes)
         if not repeated and not has_template(item, ("name", "description"), pointer, notes):
-            yield _read_tool(item, name, address, Origin(document.url, pointer, format_slug), document, notes)
+            origin = Origin(document.url, pointer, format_slug)
+            found.append(_read_tool(item, name, address, origin, document, notes))
+    return tuple(found)
+
+
+def _as_object(value: Json) -> Object:
+    return {"name": value} if isinstance(value, str) else value if isinstance(value, dict) else {}
 
 
 def _read_tool(
@@ -203,20 +203,9 @@ def _read_calls(
     item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document, notes: Notes
 ) -> tuple[Invocation, ...]:
     """Return how a tool is called: by its name at the server, and by HTTP where it has a method or the only address."""
-    auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
-    own_auth = auth if auth != Auth() else None
-    limit = rate_limit_in(item)
-    call = Invocation(
-        "mcp_tool",
-        address.url if address else None,
-        "POST",
-        name,
-        auth=own_auth,
-        scopes=texts_of(item, "scopes"),
-        rate_limit=limit,
-        templated=address.templated if address else False,
-        origin=origin,
-    )
+    auth, limit = own_auth(item, document.url), rate_limit_in(item)
+    scopes = texts_of(item, "scopes")
+    call = _make_call("mcp_tool", name, address, origin, auth=auth, scopes=scopes, rate_limit=limit)
     target, routed_method, key = target_of(item)
     method = routed_method or next(iter(methods_of(item)), None)
     if target is None or (method is None and (address is not None or key not in ("endpoint", "path", "route"))):
@@ -224,7 +213,7 @@ def _read_calls(
     own = resolve_address(target, origin_of(document.url), document, at(origin.pointer, key), notes)
     if own is None:
         return (call,)
-    http = Invocation("http", own.url, method, auth=own_auth, rate_limit=limit, templated=own.templated, origin=origin)
+    http = Invocation("http", own.url, method, auth=auth, rate_limit=limit, templated=own.templated, origin=origin)
     return (http,) if address is None else (call, http)
 
 
@@ -260,7 +249,7 @@ def context_offers(
     for key in ("resources", "resourceTemplates", "prompts"):
         listed = holder.get(key) or map_of(holder, "capabilities").get(key)
         for pointer, value in _read_entries(listed, f"/{key}")[:MAX_CAPABILITIES]:
-            item: Object = {"name": value} if isinstance(value, str) else value if isinstance(value, dict) else {}
+            item = _as_object(value)
             name = first_text(item, "name", "title", "uri", "uriTemplate", chars=ID_CHARS)
             if name is None:
                 continue
@@ -275,9 +264,9 @@ def context_offers(
 def keeps_tools_to_itself(holder: Object) -> bool:
     """Return whether a document says that the server has tools, but not which."""
     declared = map_of(holder, "capabilities").get("tools")
+    is_declared = declared is True or isinstance(declared, dict)
     counts = (holder.get(key) for key in ("tools_count", "toolsCount", "tool_count", "toolCount", "tools"))
     is_counted = any(isinstance(count, int) and count > 0 for count in counts) or bool(map_of(holder, "tools"))
-    is_declared = declared is True or isinstance(declared, dict)
     return (is_declared or is_counted) and holder.get("tools") != [] and not tool_entries(holder)
 
 
@@ -289,7 +278,7 @@ def _read_resource(item: Object, name: str, address: Endpoint | None, origin: Or
     elif template is not None:
         schema["description"] = f"An address that follows the template {template}"
     direct = callable_url(uri, document.url, document.url) if uri is not None and uri.startswith("https://") else None
-    call = _read_context_call("resources/read", address, origin)
+    call = _make_call("rpc", "resources/read", address, origin)
     if direct is not None:
         call = Invocation("http", direct.url, "GET", templated=direct.templated, origin=origin)
     kind = first_text(item, "mimeType", "mime_type", chars=NAME_CHARS)
@@ -318,20 +307,16 @@ def _read_prompt(item: Object, name: str, address: Endpoint | None, origin: Orig
         first_text(item, "description", "title"),
         params=object_schema(properties, required),
         title=_read_other(short_text_of(item, "title"), name),
-        invocations=(_read_context_call("prompts/get", address, origin),),
+        invocations=(_make_call("rpc", "prompts/get", address, origin),),
         native=native(origin.format, item, frozenset({"name", "title", "description", "arguments"})),
     )
 
 
-def _read_context_call(method: str | None, address: Endpoint | None, origin: Origin) -> Invocation:
-    return Invocation(
-        "rpc",
-        address.url if address else None,
-        "POST",
-        method,
-        templated=address.templated if address else False,
-        origin=origin,
-    )
+def _make_call(
+    kind: InvocationKind, name: str | None, address: Endpoint | None, origin: Origin, **declared: Any
+) -> Invocation:
+    url, templated = (address.url, address.templated) if address else (None, False)
+    return Invocation(kind, url, "POST", name, templated=templated, origin=origin, **declared)
 
 
 # --- servers --------------------------------------------------------------------------------------------------------
@@ -344,26 +329,20 @@ def whole_server(
     address: Endpoint | None,
     origin: Origin,
     *,
-    local: bool = False,
+    local: bool = False
 ) -> Capability:
     """Return one capability for a server whose tools no document lists, so that search can find it. `local`: the server
     is a package to install, so it cannot be called over the network."""
-    call = Invocation("instructions", origin=origin) if local else _read_context_call(None, address, origin)
-    identifier = f"{SERVER_ID}{name}"[:ID_CHARS]
-    title = title or name.rpartition("/")[2]
+    call = Invocation("instructions", origin=origin) if local else _make_call("rpc", None, address, origin)
+    identifier, title = f"{SERVER_ID}{name}"[:ID_CHARS], title or name.rpartition("/")[2]
     return Capability(identifier, title, description, whole_server=True, invocations=(call,))
 
 
 def remote_cards(protocols: Iterable[Protocol], document: Document) -> tuple[Pointer, ...]:
     """Return pointers to the server cards at the addresses of `protocols`, except to the document itself."""
-    card_pointers = (
-        card_pointer(Endpoint(protocol.endpoint, "{" in protocol.endpoint), "/remotes")
-        for protocol in protocols
-        if protocol.endpoint
-    )
-    return tuple(
-        dict.fromkeys(pointer for pointers in card_pointers for pointer in pointers if pointer.url != document.url)
-    )
+    addresses = (Endpoint(url, "{" in url) for protocol in protocols if (url := protocol.endpoint))
+    pointers = dict.fromkeys(pointer for address in addresses for pointer in card_pointer(address, "/remotes"))
+    return tuple(pointer for pointer in pointers if pointer.url != document.url)
 
 
 def card_pointer(address: Endpoint | None, pointer: str) -> tuple[Pointer, ...]:

@@ -65,12 +65,8 @@ _EXPRESSED: Final = frozenset({
 _ANGLED = re.compile(r"<([A-Za-z][\w-]*)>")
 
 
-@dataclass(frozen=True, slots=True)
-class InputCredential:
-    """A secret that a server wants, and whether it does so in any case."""
-
-    scheme: AuthScheme
-    required: bool | None
+Secret = tuple[AuthScheme, bool | None]
+"""A secret that a server wants, and whether it does so in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +109,16 @@ def remotes(holder: Object, document: Document, notes: Notes) -> Remotes:
 
 def remote_of(item: Object, key: str, pointer: str, document: Document, notes: Notes) -> Remote:
     """Return the remote that an object describes, whose address stands at `key`."""
-    address = endpoint(with_variables(item.get(key)), document.url, document, at(pointer, key), notes)
+    url = item.get(key)
+    if isinstance(url, str):  # a value that the caller fills in, `<YOUR_TOKEN>`, is written `{your_token}`
+        url = _ANGLED.sub(lambda match: f"{{{match[1].lower()}}}", url)
+    address = endpoint(url, document.url, document, at(pointer, key), notes)
     plain, secrets = headers_of(item.get("headers"))
     variables: tuple[Input, ...] = ()
     if address is not None and (described := map_of(item, "variables")):
         variables, in_url = variables_of(address.url, described)
         secrets += in_url
-    versions = texts_of(item, "supportedProtocolVersions") or texts_of(item, "protocolVersions")
-    version = max(versions, default=None) or _read_version(item)
-    protocol = Protocol("mcp", version, address.url if address else None, transport_of(item), headers=plain)
+    protocol = Protocol("mcp", _read_version(item), address.url if address else None, transport_of(item), headers=plain)
     declared = loose_auth(item.get("authentication", item.get("auth")), document.url)
     return Remote(at(pointer, key), protocol, address, _with_secrets(declared, secrets), variables)
 
@@ -142,13 +139,8 @@ def described_remotes(value: Object, document: Document, notes: Notes) -> list[R
         known = {other.protocol.endpoint for other in found}
         if remote.address is None or remote.address.url not in known:
             found.append(remote)
-    version = max(
-        texts_of(value, "supportedProtocolVersions") or texts_of(value, "protocolVersions"), default=None
-    ) or _read_version(value)
-    return [
-        replace(remote, protocol=replace(remote.protocol, version=remote.protocol.version or version))
-        for remote in found
-    ]
+    version = _read_version(value)
+    return [replace(one, protocol=replace(one.protocol, version=one.protocol.version or version)) for one in found]
 
 
 def _read_places(value: Json, pointer: str, *, only_mcp: bool) -> Iterator[tuple[str, Object, str]]:
@@ -159,20 +151,23 @@ def _read_places(value: Json, pointer: str, *, only_mcp: bool) -> Iterator[tuple
             if isinstance(item, dict) and (key := address_key(item)) is not None:
                 yield at(pointer, index), item, key
     elif isinstance(value, dict) and value.get("type") != "none":
-        key = None if only_mcp else address_key(value)
-        if key is not None:
+        if not only_mcp and (key := address_key(value)) is not None:
             yield pointer, value, key
             return
         for name, item in value.items():
             if not _TRANSPORT_NAME.search(name):
                 continue
+            kind: Object = {} if name.lower() == "mcp" else {"type": name}
             if isinstance(item, str) and _looks_like_url(item):
-                yield pointer, {name: item, **({} if name.lower() == "mcp" else {"type": name})}, name
+                yield pointer, {name: item, **kind}, name
             elif isinstance(item, dict) and (key := address_key(item)) is not None:
-                yield at(pointer, name), {**({} if name.lower() == "mcp" else {"type": name}), **item}, key
+                yield at(pointer, name), {**kind, **item}, key
 
 
 def _read_version(item: Object) -> str | None:
+    """Return the latest version of the protocol that is declared."""
+    if listed := texts_of(item, "supportedProtocolVersions") or texts_of(item, "protocolVersions"):
+        return max(listed)
     if stated := first_text(item, "protocolVersion", "protocol_version", chars=NAME_CHARS):
         return stated
     versions = (first_text(item, key, chars=NAME_CHARS) for key in _VERSION_KEYS)
@@ -214,23 +209,17 @@ def configured_servers(value: Object) -> list[tuple[str, str | None, Object]]:
         held = value.get(key)
         if isinstance(held, dict) and key == "mcp" and address_key(held):
             found.append((at("", key), None, held))
-        elif isinstance(held, dict):
-            entries = list(held.items())[:MAX_REMOTES]
-            found += [(at("", key, name), name, _read_entry(item)) for name, item in entries if _is_entry(item)]
-        elif isinstance(held, list):
-            items = enumerate(held[:MAX_REMOTES])
-            found += [(at("", key, i), None, _read_entry(item)) for i, item in items if _is_entry(item)]
+            continue
+        named = list(held.items())[:MAX_REMOTES] if isinstance(held, dict) else ()
+        listed = enumerate(held[:MAX_REMOTES]) if isinstance(held, list) else ()
+        for name, item in (*named, *listed):
+            if isinstance(item, str) and item.strip().startswith("https://"):
+                item = {"url": item}
+            if not isinstance(item, dict):
+                continue
+            if address_key(item) is not None or isinstance(item.get("command"), str) or "tools" in item:
+                found.append((at("", key, name), name if isinstance(name, str) else None, item))
     return found[:MAX_REMOTES]
-
-
-def _is_entry(item: Json) -> bool:
-    if isinstance(item, dict):
-        return address_key(item) is not None or isinstance(item.get("command"), str) or "tools" in item
-    return isinstance(item, str) and item.strip().startswith("https://")
-
-
-def _read_entry(item: Json) -> Object:
-    return item if isinstance(item, dict) else {"url": item}
 
 
 def address_key(item: Object) -> str | None:
@@ -242,16 +231,11 @@ def _looks_like_url(text: Json) -> bool:
     return isinstance(text, str) and text.strip().startswith(("https://", "http://", "wss://", "ws://", "/", "{", "."))
 
 
-def with_variables(url: Json) -> Json:
-    """Return a URL with `<YOUR_TOKEN>` rewritten as `{your_token}`: a value that the caller fills in."""
-    return _ANGLED.sub(lambda match: f"{{{match[1].lower()}}}", url) if isinstance(url, str) else url
-
-
-def _with_secrets(declared: Auth, secrets: list[InputCredential]) -> Auth:
+def _with_secrets(declared: Auth, secrets: list[Secret]) -> Auth:
     """Return the credentials that a remote declares, else its required secrets, which are all needed at once."""
     if not secrets or declared.schemes:
         return declared
-    needed = {secret.scheme: secret.required for secret in secrets[:MAX_TEXTS]}
+    needed = dict(secrets[:MAX_TEXTS])
     at_once = tuple(index for index, is_required in enumerate(needed.values()) if is_required)
     required = True if at_once else None if None in needed.values() else False
     return Auth(tuple(needed), required, (at_once,) if len(at_once) > 1 else ())
@@ -279,9 +263,7 @@ def package_of(item: Object, base: str) -> Package:
         arguments=_read_arguments(
             list_of(item, "packageArguments") or list_of(item, "package_arguments") or list_of(item, "args")
         ),
-        environment=inputs_of(
-            item.get("environmentVariables", item.get("environment_variables", item.get("env")))
-        ),
+        environment=inputs_of(item.get("environmentVariables", item.get("environment_variables", item.get("env")))),
         transport=short_text_of(transport, "type") or short_text_of(item, "transport"),
         url=link(transport.get("url"), base),
         registry_url=link(item.get("registryBaseUrl", item.get("registry_base_url")), base),
@@ -291,19 +273,16 @@ def package_of(item: Object, base: str) -> Package:
 
 def argument_details(holder: Object) -> list[dict[str, Any]]:
     """Return the raw descriptions of each package's arguments, without the values; [] without descriptions."""
-    details = []
-    for item in list_of(holder, "packages")[:MAX_PACKAGES]:
-        kept = {
+    more = ("description", "choices", "variables", "isRepeated", "is_repeated")
+    details = [
+        {
             key: clean_json(list_of(item, key)[:MAX_TEXTS])
             for key in ("runtimeArguments", "runtime_arguments", "packageArguments", "package_arguments")
-            if any(isinstance(part, dict) and _says_more(part) for part in list_of(item, key))
+            if any(isinstance(part, dict) and any(part.get(word) for word in more) for part in list_of(item, key))
         }
-        details.append(kept)
+        for item in list_of(holder, "packages")[:MAX_PACKAGES]
+    ]
     return details if any(details) else []
-
-
-def _says_more(argument: Object) -> bool:
-    return any(argument.get(key) for key in ("description", "choices", "variables", "isRepeated", "is_repeated"))
 
 
 def _read_arguments(items: list[Json]) -> tuple[str, ...]:
@@ -321,10 +300,9 @@ def _read_argument(item: Json) -> Iterator[str]:
     value = first_text(item, "value", "default", chars=_VALUE_CHARS)
     hint = first_text(item, "valueHint", "value_hint", chars=NAME_CHARS)
     required = first_flag(item, "isRequired", "is_required") is True
-    is_named = item.get("type") == "named" and name is not None
     if value is None and not required:
         return
-    if is_named and name is not None and not (value or "").startswith(name):
+    if item.get("type") == "named" and name is not None and not (value or "").startswith(name):
         yield name
         if value is not None or hint is not None:
             yield value or f"{{{_read_variable(hint or name)}}}"
@@ -406,10 +384,9 @@ def inputs_of(value: Json) -> tuple[Input, ...]:
                 continue
             if isinstance(item, dict):
                 found.append(_without_credential(input_of(item, name)))
-            elif isinstance(item, str):
-                found.append(_without_credential(Input(name, value=line(item, _VALUE_CHARS) or None)))
             else:
-                found.append(Input(name))
+                fixed = line(item, _VALUE_CHARS) if isinstance(item, str) else None
+                found.append(_without_credential(Input(name, value=fixed or None)))
     return tuple(dict.fromkeys(found))
 
 
@@ -424,18 +401,17 @@ def _without_credential(item: Input) -> Input:
     return replace(item, value=None) if _CREDENTIAL.search(item.name) else item
 
 
-def headers_of(value: Json) -> tuple[tuple[Input, ...], list[InputCredential]]:
+def headers_of(value: Json) -> tuple[tuple[Input, ...], list[Secret]]:
     """Return the public headers of a remote, and the headers that carry a secret."""
     plain: list[Input] = []
-    secret: list[InputCredential] = []
+    secret: list[Secret] = []
     is_map = isinstance(value, dict)  # else of a schema in which `isRequired` is false unless stated
     objects = {short_text_of(item, "name"): item for item in value} if isinstance(value, list) else {}
     for item in inputs_of(value):
         variables = map_of(objects.get(item.name, {}), "variables")
         is_secret = item.secret or any(first_flag(variable, "isSecret", "is_secret") for variable in variables.values())
         if is_secret or (is_map and _CREDENTIAL.search(item.name)):
-            required = item.required if is_map else item.required is True
-            secret.append(InputCredential(_header_scheme(item, variables), required))
+            secret.append((_header_scheme(item, variables), item.required if is_map else item.required is True))
         else:
             plain.append(item)
     return tuple(plain), secret
@@ -454,11 +430,11 @@ def _header_scheme(item: Input, variables: Mapping[str, Json]) -> AuthScheme:
     return AuthScheme("api_key", "header", item.name, prefix or None, note=note)
 
 
-def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[InputCredential]]:
+def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[Secret]]:
     """Return the public variables of a templated URL, and the secret ones. A secret is in the path, or in the query
     under the name of its parameter."""
     plain: list[Input] = []
-    secret: list[InputCredential] = []
+    secret: list[Secret] = []
     path, _, query = url.partition("?")
     for key, item in list(variables.items())[:MAX_TEXTS]:
         known = input_of(item if isinstance(item, dict) else {}, line(key, NAME_CHARS))
@@ -468,12 +444,9 @@ def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[I
         elif place in query:
             pairs = (pair.partition("=") for pair in query.split("&"))
             name = next((name for name, _, value in pairs if place in value), key)
-            secret.append(
-                InputCredential(AuthScheme("api_key", "query", name, note=known.description), known.required is True)
-            )
+            secret.append((AuthScheme("api_key", "query", name, note=known.description), known.required is True))
         elif place in path:
-            scheme = AuthScheme("api_key", "path", known.name, note=known.description)
-            secret.append(InputCredential(scheme, known.required is True))
+            secret.append((AuthScheme("api_key", "path", known.name, note=known.description), known.required is True))
     return tuple(plain), secret
 
 

@@ -19,6 +19,7 @@ from registry.core.format_support.manifest import (
     MAX_TEXTS,
     NAME_CHARS,
     Object,
+    count_of,
     first_text,
     flag_of,
     has_placeholder,
@@ -70,9 +71,7 @@ _PARTLY_READ: Final = frozenset({*_DOCS, "transport", "tools", "endpoint", "lice
 def base_service(holders: list[Object], top: Object, document: Document) -> dict[str, Any]:
     """Return the fields of Service that describe it as a whole, from the first of `holders` that says each. `top` is
     the document itself."""
-    base = document.url
-    links = map_of(top, "links")
-    everywhere = [*holders, links]
+    base, everywhere = document.url, [*holders, map_of(top, "links")]
     title = _first(first_text(holder, *TITLES, chars=NAME_CHARS) for holder in holders)
     name = _first(name_of(holder) for holder in holders)
     return {
@@ -87,7 +86,11 @@ def base_service(holders: list[Object], top: Object, document: Document) -> dict
         "license": _first(license_of(holder) for holder in holders),
         "tags": _first(texts_of(holder, key) for holder in holders for key in _TAGS) or (),
         "pricing": _read_pricing(holders, base),
-        "policies": _read_policies(everywhere, base),
+        "policies": Policies(
+            terms_url=_first(page(holder.get(key), base) for holder in everywhere for key in _TERMS),
+            privacy_url=_first(page(holder.get(key), base) for holder in everywhere for key in _PRIVACY),
+            rate_limit=_first(_read_rate(holder.get(key)) for holder in everywhere for key in _RATES),
+        ),
         "packages": _read_packages(holders, top, base),
     }
 
@@ -179,9 +182,8 @@ def _read_provider(holders: list[Object], base: str) -> Provider | None:
     found = [provider for holder in holders if (provider := provider_of(holder, base)) is not None]
     if not found:
         return None
-    contacts = tuple(dict.fromkeys(text for one in found for text in (one.contact, *one.contacts) if text is not None))[
-        :MAX_TEXTS
-    ]
+    texts = dict.fromkeys(text for one in found for text in (one.contact, *one.contacts) if text is not None)
+    contacts = tuple(texts)[:MAX_TEXTS]
     name, url = _first(one.name for one in found), _first(one.url for one in found)
     return Provider(name, url, contacts[0] if contacts else None, contacts[1:])
 
@@ -211,31 +213,17 @@ def _read_pricing(holders: list[Object], base: str) -> Pricing:
     return Pricing(model, pricing.plans, pricing.url, note, tuple(dict.fromkeys(payments))[:MAX_TEXTS])
 
 
-def _read_policies(holders: list[Object], base: str) -> Policies:
-    limits = (_read_rate(holder.get(key)) for holder in holders for key in _RATES)
-    return Policies(
-        terms_url=_first(page(holder.get(key), base) for holder in holders for key in _TERMS),
-        privacy_url=_first(page(holder.get(key), base) for holder in holders for key in _PRIVACY),
-        rate_limit=_first(limits),
-    )
-
-
 def _read_rate(value: Json) -> RateLimit | None:
     if isinstance(value, str):
         return rate_limit_text(short_text_of({"": value}, ""))
-    for key, window in (("perMinute", "1m"), ("requests_per_minute", "1m"), ("per_minute", "1m"), ("rpm", "1m")):
-        count = value.get(key) if isinstance(value, dict) else None
-        if isinstance(count, int) and not isinstance(count, bool) and count > 0:
-            return RateLimit(count, window)
+    for key in ("perMinute", "requests_per_minute", "per_minute", "rpm"):
+        if count := count_of(value, key):
+            return RateLimit(count, "1m")
     return rate_limit_object(value)
 
 
 def _read_packages(holders: list[Object], top: Object, base: str) -> tuple[Package, ...]:
-    found: list[Package] = []
-    for holder in holders:
-        found += packages_of(holder, base)
-        found += read_install(holder)
-    for _, _, entry in configured_servers(top):
-        package = command_package(entry)
-        found += [package] if package is not None else []
+    found = [package for holder in holders for package in (*packages_of(holder, base), *read_install(holder))]
+    started = [command_package(entry) for _, _, entry in configured_servers(top)]
+    found += [package for package in started if package is not None]
     return tuple(dict.fromkeys(found))[:MAX_TEXTS]

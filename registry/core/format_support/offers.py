@@ -28,7 +28,7 @@ from registry.core.format_support.manifest import (
     texts_of,
     unique_name,
 )
-from registry.core.format_support.security import NOTHING_NEEDED, loose_auth
+from registry.core.format_support.security import NOTHING_NEEDED, own_auth
 from registry.core.format_support.vocabulary import METHODS, http_method, rate_limit_in
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Auth, Capability, Invocation, InvocationKind, Origin, Plan, Pricing
@@ -213,5 +213,4 @@ def _read_auth(holder: Object, document: Document) -> Auth | None:
     for key in ("auth_required", "authRequired", "requires_auth", "requiresAuth"):
         if flag_of(holder, key) is False:
             return NOTHING_NEEDED
-    auth = loose_auth(holder.get("authentication", holder.get("auth")), document.url)
-    return auth if auth.schemes or auth.required is not None else None
+    return own_auth(holder, document.url)

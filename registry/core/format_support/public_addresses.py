@@ -115,14 +115,12 @@ def _may_name_private(raw: bytes, gate: "_Gate") -> bool:
     """Return whether a document has to be walked: one scan of its bytes decides for nearly all documents. Addresses
     that the scan cannot see (escapes, hidden characters) are removed after the merge."""
     text = raw.lower().replace(b"\\/", b"/")
-    if any(sign in text for sign in _SIGNS) or _is_odd(text):
+    if any(sign in text for sign in _SIGNS):
+        return True
+    if any(part.search(text) for part in _MAY_BE_ODD) and _ODD.search(text):
         return True
     hosts = {*_AUTHORITY.findall(text)} - {gate.host.encode()}
     return any(gate.inside(f"https://{host.decode('utf-8', 'replace')}") for host in hosts)
-
-
-def _is_odd(text: bytes) -> bool:
-    return any(part.search(text) for part in _MAY_BE_ODD) and _ODD.search(text) is not None
 
 
 class _Gate:

@@ -80,7 +80,9 @@ def schemes_of(definitions: Json, base: str) -> dict[str, AuthScheme]:
 
 def scheme_of(item: Object, base: str) -> AuthScheme:
     """Return one scheme of any of these formats; its type is "custom" where the kind is unknown."""
-    item = _unwrapped(item)
+    wrapper = next((key for key in _WRAPPED if isinstance(item.get(key), dict)), None)
+    if wrapper is not None:
+        item = {**map_of(item, wrapper), "type": _WRAPPED[wrapper]}
     kind = auth_type(short_text_of(item, "type")) or "custom"
     note = first_text(item, *_NOTES)
     if short_text_of(item, "type") == "http":
@@ -111,7 +113,9 @@ def required_auth(requirements: Json, auth_schemes: Mapping[str, AuthScheme]) ->
     sets: list[list[str]] = []
     optional = not requirements
     for alternative in requirements[:MAX_ALTERNATIVES]:
-        scopes_by_scheme = _read_alternative(alternative)
+        scopes_by_scheme = map_of(alternative, "schemes")  # A2A 1.0 writes `{schemes: {name: {list: [...]}}}`
+        if isinstance(alternative, dict) and "schemes" not in alternative:
+            scopes_by_scheme = alternative
         optional = optional or not scopes_by_scheme
         together = [name for name in list(scopes_by_scheme)[:MAX_ALTERNATIVES] if name in auth_schemes]
         for name in together:
@@ -119,14 +123,11 @@ def required_auth(requirements: Json, auth_schemes: Mapping[str, AuthScheme]) ->
         sets += [together] if together else []
     if not used and optional:
         return NOTHING_NEEDED
-    return Auth(tuple(used.values()), not optional, _read_combinations(list(used), sets))
-
-
-def _read_combinations(names: list[str], sets: list[list[str]]) -> tuple[tuple[int, ...], ...]:
-    """Return the sets of schemes that are needed at once, as indexes; nothing where each suffices alone."""
     if all(len(together) == 1 for together in sets):
-        return ()
-    return tuple(dict.fromkeys(tuple(names.index(name) for name in together) for together in sets))
+        return Auth(tuple(used.values()), not optional)
+    names = list(used)  # sets of schemes that are needed at once, as indexes
+    combinations = dict.fromkeys(tuple(names.index(name) for name in together) for together in sets)
+    return Auth(tuple(used.values()), not optional, tuple(combinations))
 
 
 def operation_auth(part: Object, auth_schemes: Mapping[str, AuthScheme]) -> Auth | None:
@@ -135,12 +136,8 @@ def operation_auth(part: Object, auth_schemes: Mapping[str, AuthScheme]) -> Auth
     auth = required_auth(part.get("securityRequirements", part.get("security")), auth_schemes)
     if auth is None:
         return None
-    brief_schemes = (
-        replace(scheme, note=None, setup_url=None, authorization_url=None, token_url=None) for scheme in auth.schemes
-    )
-    return replace(
-        auth, schemes=tuple(replace(scheme, scopes=scheme.scopes[:MAX_ALTERNATIVES]) for scheme in brief_schemes)
-    )
+    brief = (replace(one, note=None, setup_url=None, authorization_url=None, token_url=None) for one in auth.schemes)
+    return replace(auth, schemes=tuple(replace(one, scopes=one.scopes[:MAX_ALTERNATIVES]) for one in brief))
 
 
 def loose_auth(authentication: Json, base: str) -> Auth:
@@ -166,6 +163,12 @@ def loose_auth(authentication: Json, base: str) -> Auth:
     return Auth(tuple(schemes), False if only_none else required)
 
 
+def own_auth(part: Object, base: str) -> Auth | None:
+    """Return what the `authentication` or `auth` of a part demands; None where it says nothing."""
+    auth = loose_auth(part.get("authentication", part.get("auth")), base)
+    return auth if auth != Auth() else None
+
+
 def _listed_schemes(value: Json) -> list[Json]:
     """Return the schemes in a list, or in a map, in which a name may stand for the missing type."""
     if isinstance(value, dict):
@@ -184,14 +187,6 @@ def _loose_scheme(item: Json, base: str) -> AuthScheme | None:
     kind = next((kind for pattern, kind in _IN_WORDS if pattern.search(words)), None)
     named = scheme if kind is None else scheme_of({**item, "type": kind}, base)
     return named if named.note else replace(named, note=words)
-
-
-def _unwrapped(item: Object) -> Object:
-    for key, kind in _WRAPPED.items():
-        inner = item.get(key)
-        if isinstance(inner, dict):
-            return {**inner, "type": kind}
-    return item
 
 
 def _read_http(scheme: str | None, note: str | None) -> AuthScheme:
@@ -228,14 +223,7 @@ def _read_setup_url(item: Object, base: str) -> str | None:
     return next((url for url in urls if url), None)
 
 
-def _read_alternative(item: Json) -> Object:
-    """Return the map from scheme names to scopes; A2A 1.0 wraps it as `{schemes: {name: {list: [...]}}}`."""
-    inner = map_of(item, "schemes")
-    return inner or (item if isinstance(item, dict) and "schemes" not in item else {})
-
-
 def _with_scopes(scheme: AuthScheme, scopes: Json) -> AuthScheme:
     required_scopes = texts_of({"list": scopes} if isinstance(scopes, list) else scopes, "list", _SCOPE_CHARS)
-    if scheme.type not in ("oauth2", "openid") or not required_scopes:
-        return scheme
-    return replace(scheme, scopes=required_scopes)
+    has_scopes = scheme.type in ("oauth2", "openid") and required_scopes
+    return replace(scheme, scopes=required_scopes) if has_scopes else scheme

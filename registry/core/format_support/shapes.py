@@ -12,11 +12,11 @@ from typing import Final
 
 import jsonschema_rs
 
-from registry.core.format_support.endpoints import parses
+from registry.core.format_support.endpoints import parse_short
 from registry.core.format_support.manifest import Notes, Object, text_of
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import Rule
-from registry.core.model.services import PricingModel, Service
+from registry.core.model.services import PricingModel
 from registry.core.reading.json_pointer import at
 
 DRAFT_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -100,9 +100,7 @@ def check_addresses(
 
 def is_address(value: Json, base: str | None) -> bool:
     """Return whether `value` is a URI reference (RFC 3986 section 4.1); without `base`, an absolute URI."""
-    if not isinstance(value, str) or not _WRITTEN.fullmatch(value):
-        return False
-    return parses(value, base or value)
+    return isinstance(value, str) and bool(_WRITTEN.fullmatch(value)) and parse_short(value, base or value) is not None
 
 
 def is_email(value: Json) -> bool:
@@ -132,11 +130,6 @@ TEXT_TYPES: Final = ("text/plain", "text/markdown")
 def any_text(document: Document) -> str | None:
     """Return "" for every text, None for JSON. The test is applied only at the paths of a format."""
     return "" if document.text is not None else None
-
-
-def read_empty_service(document: Document, dialect: str, notes: Notes) -> Service:
-    """Return an empty service: such a text contributes only pointers to other documents."""
-    return Service()
 
 
 _CHARS: Final = 4_000

@@ -42,9 +42,6 @@ class SignatureVerdict(StrEnum):
     UNSUPPORTED = "unsupported"  # an unknown algorithm, a critical extension (`crit`), or an unreadable header
 
 
-# --- reading documents ----------------------------------------------------------------------------------------------
-
-
 def canonical(document: Mapping[str, Json], omitted_member: str) -> str | None:
     """Return the canonical JSON of the document without one member; None if impossible or over MAX_SIGNED_CHARS."""
     try:
@@ -76,9 +73,6 @@ def public_keys(keys: Json) -> tuple[Key, ...]:
     return tuple(public)
 
 
-# --- verification ---------------------------------------------------------------------------------------------------
-
-
 def verify(signature: Signature, signed_text: str, keys: Iterable[Key]) -> SignatureVerdict:
     """Check the signature against the keys, over `signed_text` as served and as A2A 1.0 section 8.4.1 reduces it."""
     header = header_of(signature.protected)
@@ -91,8 +85,11 @@ def verify(signature: Signature, signed_text: str, keys: Iterable[Key]) -> Signa
         return SignatureVerdict.NO_KEY
     if raw is None:
         return SignatureVerdict.BROKEN
-    for text in dict.fromkeys((signed_text, _without_defaults(signed_text))):
-        message = f"{signature.protected}.{_encode(text.encode())}".encode()
+    # signers that rebuild the card from its protocol buffer sign it without default values
+    reduced_text = canonical(_drop_defaults(json.loads(signed_text)), "") or signed_text
+    for text in dict.fromkeys((signed_text, reduced_text)):
+        encoded = base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+        message = f"{signature.protected}.{encoded}".encode()
         if any(_is_signed(algorithm, key, raw, message) for key in candidates):
             return SignatureVerdict.VERIFIED
     return SignatureVerdict.BROKEN
@@ -102,9 +99,9 @@ def _may_sign(key: Key, algorithm: str, kid: Json) -> bool:
     """Return whether the key fits the algorithm and its own `alg` and `use` allow it (RFC 7517 section 4). Where the
     header has no `kid`, every fitting key is accepted."""
     kty, curve, _ = _ALGORITHMS[algorithm]
-    type_matches = key.get("kty") == kty and (curve is None or key.get("crv") == curve)
     return (
-        type_matches
+        key.get("kty") == kty
+        and (curve is None or key.get("crv") == curve)
         and key.get("alg", algorithm) == algorithm
         and key.get("use", "sig") == "sig"
         and (kid is None or key.get("kid") == kid)
@@ -172,22 +169,17 @@ _ALWAYS_THERE: Final = frozenset(
 )  # fmt: skip
 """Members that are required or have explicit presence: kept even with a default value."""
 _MAPS: Final = frozenset({"securitySchemes", "schemes", "scopes"})
-_OPAQUE: Final = frozenset({"params"})
-
-
-def _without_defaults(signed_text: str) -> str:
-    """Return the text without default values, as signers write it that rebuild the card from its protocol buffer."""
-    return canonical(_drop_defaults(json.loads(signed_text)), "") or signed_text
+_DEFAULTS: Final[tuple[Json, ...]] = ("", 0, [], {}, None)
 
 
 def _drop_defaults(message: dict[str, Json]) -> dict[str, Json]:
     """Return the message without default values. The JSON reader's depth limit bounds the recursion."""
     members = {key: _reduced_member(key, value) for key, value in message.items()}
-    return {key: value for key, value in members.items() if key in _ALWAYS_THERE or not _is_default(value)}
+    return {key: value for key, value in members.items() if key in _ALWAYS_THERE or value not in _DEFAULTS}
 
 
 def _reduced_member(key: str, value: Json) -> Json:
-    if key in _OPAQUE:
+    if key == "params":  # an opaque value
         return value
     if isinstance(value, list):
         return [_drop_defaults(item) if isinstance(item, dict) else item for item in value]
@@ -198,23 +190,12 @@ def _reduced_member(key: str, value: Json) -> Json:
     return value
 
 
-def _is_default(value: Json) -> bool:
-    return value in ("", 0, [], {}, None)
-
-
-# --- bytes ----------------------------------------------------------------------------------------------------------
-
-
 def _decode(text: str) -> bytes | None:
     """Decode base64url without padding (RFC 7515 section 2); return None for anything else."""
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         return None
-
-
-def _encode(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def _bytes(text: str) -> bytes:

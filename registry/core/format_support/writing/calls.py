@@ -6,7 +6,7 @@ The parameter lists are those of ATP, AWAS and AWP. A parameter of unknown type 
 would be a guess. translating/compare.py finds the losses.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -92,8 +92,8 @@ def _as_http_call(
     ids = agent_and_operation(capability, call)
     if ids is None:
         return None
-    enveloped_source = EntrySource(source.capability, source.invocation, enveloped=True)
-    return HttpCall(enveloped_source, call, url, "POST", _envelope(*ids, capability.params))
+    source = EntrySource(source.capability, source.invocation, enveloped=True)
+    return HttpCall(source, call, url, "POST", _envelope(*ids, capability.params))
 
 
 def _envelope(agent: str, operation: str | None, params: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -138,8 +138,7 @@ def _members_sentence(params: Mapping[str, Any] | None) -> str:
     descriptions = []
     for name, rules in properties.items():
         kind = rules.get("type") if isinstance(rules, Mapping) else None
-        qualifiers = [kind] if isinstance(kind, str) else []
-        qualifiers += ["required"] if name in required_names else []
+        qualifiers = [*([kind] if isinstance(kind, str) else ()), *(["required"] if name in required_names else ())]
         descriptions.append(f"{name} ({', '.join(qualifiers)})" if qualifiers else str(name))
     return line(f"The input of the agent, with {', '.join(descriptions)}.", TEXT_CHARS)
 
@@ -149,12 +148,9 @@ def _reason_without_call(capability: Capability, host: str, methods: Collection[
     if not calls:
         kinds = [call.kind for call in capability.invocations]
         return NOT_PLAIN_HTTP[kinds[0]] if kinds else "no document describes how to call it"
-    calls_with_endpoint = [call for call in calls if call.endpoint]
-    if not calls_with_endpoint:
+    if not any(call.endpoint for call in calls):
         return "no endpoint is known"
-    usable = [
-        call for call in calls_with_endpoint if (callable_address(call.endpoint, host) or "").startswith("https:")
-    ]
+    usable = [call for call in calls if (callable_address(call.endpoint, host) or "").startswith("https:")]
     if not usable:
         return "none of its endpoints is public https"
     if any(call.method for call in usable):
@@ -208,15 +204,12 @@ def parameters(schema: Mapping[str, Any] | None) -> list[WrittenParameter] | Non
     if not isinstance(properties, Mapping):
         return None
     required = (schema or {}).get("required")
-    required_names = set(_texts(required))
+    required_names = {one for one in required if isinstance(one, str)} if isinstance(required, list | tuple) else ()
     found = []
-    for name, rules in list(properties.items())[:MAX_PARAMS]:
-        clean_name = line(name, NAME_CHARS)
-        if clean_name:
-            property_rules = rules if isinstance(rules, Mapping) else {}
-            found.append(
-                WrittenParameter(clean_name, certain_type(property_rules), name in required_names, property_rules)
-            )
+    for name, item in list(properties.items())[:MAX_PARAMS]:
+        if clean_name := line(name, NAME_CHARS):
+            rules = item if isinstance(item, Mapping) else {}
+            found.append(WrittenParameter(clean_name, certain_type(rules), name in required_names, rules))
     return found
 
 
@@ -230,9 +223,8 @@ def certain_type(rules: Mapping[str, Any]) -> str | None:
     for key in _UNIONS:
         branches = rules.get(key)
         if isinstance(branches, list) and branches:
-            return next(
-                (kind for branch in branches if isinstance(branch, Mapping) and (kind := certain_type(branch))), None
-            )
+            kinds = (certain_type(branch) for branch in branches if isinstance(branch, Mapping))
+            return next((kind for kind in kinds if kind), None)
     choices = rules.get("enum")
     if isinstance(choices, list) and choices and all(isinstance(choice, str) for choice in choices):
         return "string"
@@ -254,11 +246,7 @@ def levels(value: Any) -> int:
     depth, level = 0, [value]
     while level := [item for item in level if isinstance(item, Mapping | list | tuple)]:
         depth += 1
-        level = [
-            child
-            for container in level
-            for child in (container.values() if isinstance(container, Mapping) else container)
-        ]
+        level = [child for one in level for child in (one.values() if isinstance(one, Mapping) else one)]
     return depth
 
 
@@ -271,8 +259,3 @@ def _self_contained(value: Any, levels_left: int) -> Any:
     if isinstance(value, list | tuple):
         return [_self_contained(item, levels_left - 1) for item in value] if levels_left else []
     return value
-
-
-def _texts(values: object) -> Iterator[str]:
-    if isinstance(values, Sequence) and not isinstance(values, str):
-        yield from (value for value in values if isinstance(value, str))

@@ -7,6 +7,7 @@ format knows are written back as its reader kept them (`native`).
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -119,13 +120,10 @@ class Task:
         """Return the error for a document without capabilities: `demand` with the reasons, most frequent first."""
         if not self.service.capabilities:
             return CannotWrite(f"{demand}; no document of the host names a capability")
-        counts: dict[str, int] = {}
-        for loss in self.losses:
-            if loss.what.startswith("capability "):
-                counts[loss.why] = counts.get(loss.why, 0) + 1
         total = len(self.service.capabilities)
-        ranked = sorted(counts, key=lambda reason: -counts[reason])[:MAX_REASONS]
-        return CannotWrite(*(f"{demand}; {counts[reason]} of {total} capabilities: {reason}" for reason in ranked))
+        counts = Counter(loss.why for loss in self.losses if loss.what.startswith("capability "))
+        ranked = counts.most_common(MAX_REASONS)
+        return CannotWrite(*(f"{demand}; {count} of {total} capabilities: {reason}" for reason, count in ranked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,27 +169,27 @@ def _unite(written: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any
     return united
 
 
-_SUBSTITUTED: Final = "the format requires one and no usable one is known: {} is used"
-
-
 def clean_text(text: str | None, chars: int = TEXT_CHARS) -> str | None:
     """Return the text on one line; None for an empty text and for an unrendered template (readers drop those)."""
     clean = line(text, chars) if text else ""
     return None if not clean or has_placeholder(clean) else clean
 
 
+def _clean_or_noted(task: Task, pointer: str, text: str | None, substitute: str, chars: int = TEXT_CHARS) -> str | None:
+    """Return what `clean_text` does; for None, note that `substitute` takes the place of the member at `pointer`."""
+    clean = clean_text(text, chars)
+    if clean is None:
+        reason = f"the format requires one and no usable one is known: {substitute} is used"
+        task.substitute(pointer, pointer.rpartition("/")[2], reason, has_value=bool(text))
+    return clean
+
+
 def service_name(task: Task) -> str:
-    name = clean_text(task.service.name, NAME_CHARS)
-    if name is None:
-        task.substitute("/name", "name", _SUBSTITUTED.format("the host"), has_value=bool(task.service.name))
-    return name or task.host
+    return _clean_or_noted(task, "/name", task.service.name, "the host", NAME_CHARS) or task.host
 
 
 def service_description(task: Task) -> str:
-    description = clean_text(task.service.description)
-    if description is None:
-        reason = _SUBSTITUTED.format("a list of names")
-        task.substitute("/description", "description", reason, has_value=bool(task.service.description))
+    description = _clean_or_noted(task, "/description", task.service.description, "a list of names")
     return description or names_of(task.service, task.host)
 
 
@@ -203,18 +201,13 @@ def names_of(service: Service, host: str) -> str:
 
 
 def capability_name(task: Task, index: int, capability: Capability, fallback: str) -> str:
-    name = clean_text(capability.name, NAME_CHARS)
-    if name is None:
-        reason = _SUBSTITUTED.format("the id")
-        task.substitute(f"{capability_pointer(index)}/name", "name", reason, has_value=bool(capability.name))
-    return name or fallback
+    pointer = f"{capability_pointer(index)}/name"
+    return _clean_or_noted(task, pointer, capability.name, "the id", NAME_CHARS) or fallback
 
 
 def capability_description(task: Task, index: int, capability: Capability, fallback: str) -> str:
-    description = clean_text(capability.description)
-    if description is None:
-        reason, has_value = _SUBSTITUTED.format("the name"), bool(capability.description)
-        task.substitute(f"{capability_pointer(index)}/description", "description", reason, has_value=has_value)
+    pointer = f"{capability_pointer(index)}/description"
+    description = _clean_or_noted(task, pointer, capability.description, "the name")
     return description or clean_text(capability.name, NAME_CHARS) or fallback
 
 
@@ -223,9 +216,9 @@ def cut(text: str, chars: int) -> str:
     if len(text) <= chars:
         return text
     head = text[: chars - 1]
-    ends_at_word = text[chars - 1] == " " or " " not in head[chars // 2 :]
-    words = head if ends_at_word else head.rpartition(" ")[0]
-    return words.rstrip(" ,;:.") + ELLIPSIS
+    if text[chars - 1] != " " and " " in head[chars // 2 :]:  # inside a word
+        head = head.rpartition(" ")[0]
+    return head.rstrip(" ,;:.") + ELLIPSIS
 
 
 def plain_id(text: str) -> str:

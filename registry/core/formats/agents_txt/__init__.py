@@ -1,21 +1,5 @@
 """agents.txt: a policy in prose, searched for pointers to other documents."""
 
-from typing import Final
+from registry.core.format_support.format import text_format
 
-from registry.core.format_support.format import Format, Role
-from registry.core.format_support.shapes import TEXT_TYPES, read_empty_service
-
-__all__ = ["FORMAT"]
-
-
-FORMAT: Final = Format(
-    slug="agents-txt",
-    title="agents.txt",
-    spec="agents.txt convention",
-    paths=("/agents.txt",),
-    media_types=TEXT_TYPES,
-    role=Role.TEXT,
-    read=read_empty_service,
-    promised_paths=(),
-    names_documents=True,
-)
+FORMAT = text_format("agents-txt", "agents.txt", "agents.txt convention", "/agents.txt")

@@ -1,14 +1,287 @@
-"""AI Catalog 1.0 and ARD 0.9/0.91: a publisher's list of agents, servers, APIs and skills."""
+"""Recognise AI Catalog 1.0 and ARD 0.9/0.91 and read them: a publisher's list of agents, servers, APIs and skills.
 
+Each entry becomes a provisional capability, because its sample queries are a good text to search, and a pointer to the
+document that it names or contains. The catalogue itself offers nothing to call. Identifiers are claims.
+"""
+
+import re
+from collections.abc import Iterator
 from typing import Final
 
+from registry.core.format_support.artifact_types import promised_format
+from registry.core.format_support.common_rules import PROVIDER_ELSEWHERE
+from registry.core.format_support.endpoints import claim, link, origin_of
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.loose import license_of, provider_of, repository_of
+from registry.core.format_support.loose_card import loose_card
+from registry.core.format_support.manifest import (
+    ID_CHARS,
+    MAX_TEXTS,
+    Notes,
+    Object,
+    has_template,
+    list_of,
+    map_of,
+    members,
+    native,
+    short_text_of,
+    text_of,
+    texts_of,
+    with_provenance,
+)
 from registry.core.format_support.probing import CARD_CAP, ProbePath
 from registry.core.formats.ai_catalog import rules
-from registry.core.formats.ai_catalog.read import SLUG, at_own_path, dialect, read
+from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
+from registry.core.model.services import Capability, Invocation, Origin, Pointer, Policies, Service
+from registry.core.reading.json_pointer import at
 
-__all__ = ["FORMAT", "at_own_path", "dialect"]
+SLUG: Final = "ai-catalog"
+_AD_HOC: Final = "adhoc"
+_URN = re.compile(r"urn:(air?):([a-z0-9.-]+\.[a-z0-9-]+)(:[^:\s]+)+", re.IGNORECASE)
+_QUERIES: Final = range(2, 6)
+_QUERY_CHARS: Final = 500
+_QUERIES_KEY: Final = "representativeQueries"
+_TAGS: Final = ("tags", "capabilities")
+_INLINE: Final = ("data", "inline")
+_READ: Final = frozenset({
+    "identifier", "displayName", "description", "url", "tags", "capabilities", _QUERIES_KEY, "extensions",
+})  # fmt: skip
+_LOOSE_LISTS: Final = {
+    "agentCards": "a2a", "mcpServers": "mcp-server-card", "services": None, "resources": None,
+}  # fmt: skip
+_PROMISES: Final = {
+    "application/a2a-agent-card+json": "a2a",
+    "application/agent-card+json": "a2a",
+    "application/mcp-server-card+json": "mcp-server-card",
+    "application/mcp-server+json": "mcp-server-card",
+    "application/ai-catalog+json": SLUG,
+    "application/linkset+json": "api-catalog",
+}
+_SNIFFED: Final = frozenset(
+    {"application/json", "application/ld+json", "application/yaml", "text/yaml", "text/plain", "text/html",
+     "text/markdown"}
+)  # fmt: skip
+"""Types that promise no format; the content decides."""
+_CARD: Final = frozenset({"$schema", "serverInfo", "remotes", "packages"})
+_REGISTRY: Final = frozenset({"application/ai-registry", "application/ai-registry+json"})
+"""Types of search interfaces, which are recorded but never called."""
+_OPENAPI = re.compile(r"application/(openapi\b|vnd\.oai\.openapi\b|rest-api\+json)")
+_SKILL = re.compile(
+    r"application/(ai-skill|agent-?skills?)(\+(md|zip|gzip))?|text/markdown;.*profile=\"?urn:air:agent-skills.*"
+)
+
+
+# --- recognition ----------------------------------------------------------------------------------------------------
+
+
+def dialect(document: Document) -> str | None:
+    value = document.members
+    entries = value.get("entries")
+    if not isinstance(entries, list):
+        return None
+    if "specVersion" not in value and not any(_is_entry(item) for item in entries):
+        return None
+    return "mediaType" if any(isinstance(item, dict) and "mediaType" in item for item in entries) else "type"
+
+
+def at_own_path(document: Document) -> str | None:
+    """Recognise lists of resources in any other shape. A weak test, for the catalogue's paths."""
+    value = document.members
+    return _AD_HOC if any(isinstance(value.get(key), list) for key in _LOOSE_LISTS) else None
+
+
+def _is_entry(item: Json) -> bool:
+    return (
+        isinstance(item, dict)
+        and "identifier" in item
+        and any(key in item for key in ("type", "mediaType", "url", "data"))
+    )
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.members
+    if dialect == _AD_HOC:
+        notes.add(rules.SHAPE)
+        pointers = tuple(_read_ad_hoc_pointers(value, document))[:MAX_TEXTS]
+        return loose_card(value, document, SLUG, notes, pointers=pointers)
+    host = map_of(value, "host")
+    entries = list(_read_entries(value, document, notes))
+    own_trust = map_of(value, "trustManifest")
+    trust = own_trust or map_of(host, "trustManifest")
+    service = Service(
+        name=short_text_of(host, "displayName"),
+        provider=provider_of(trust, document.url),
+        homepage=_read_homepage(host, document),
+        docs_url=link(host.get("documentationUrl"), document.url),
+        repository=repository_of(map_of(trust, "source"), document.url),
+        license=license_of(map_of(trust, "source")),
+        icon_url=link(host.get("logoUrl"), document.url),
+        capabilities=tuple(capability for capability, _ in entries),
+        policies=Policies(
+            terms_url=link(trust.get("termsOfServiceUrl"), document.url),
+            privacy_url=link(trust.get("privacyPolicyUrl"), document.url),
+        ),
+        claims=_read_claims(host, document, notes),
+        pointers=tuple(pointer for _, pointer in entries if pointer is not None),
+        native=native(SLUG, value, ("specVersion", "entries", "host")),
+    )
+    pointer_by_field = {
+        "policies": "/trustManifest" if own_trust else "/host/trustManifest",
+        "claims": "/host/identifier",
+    }
+    return with_provenance(service, document, SLUG, {**_POINTERS, **pointer_by_field})
+
+
+_POINTERS: Final = {
+    "name": "/host/displayName",
+    "docs_url": "/host/documentationUrl",
+    "icon_url": "/host/logoUrl",
+    "capabilities": "/entries",
+}
+
+
+def _read_homepage(host: Object, document: Document) -> str | None:
+    """Return the documentation where it is a site's front page: a catalogue has no member for a home page."""
+    url = link(host.get("documentationUrl"), document.url)
+    return url if url is not None and url == origin_of(url) else None
+
+
+def _read_claims(host: Object, document: Document, notes: Notes) -> dict[str, str]:
+    claimed = claim(host.get("identifier"), document, "/host/identifier", notes)
+    return {"identifier": claimed} if claimed else {}
+
+
+def _read_entries(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Pointer | None]]:
+    seen: set[tuple[str, str | None]] = set()
+    for pointer, item in members(list_of(value, "entries"), "/entries", rules.ENTRY, notes):
+        identifier = text_of(item, "identifier", ID_CHARS)
+        kind = short_text_of(item, "type") or short_text_of(item, "mediaType")
+        inline_key = "data" if "data" in item else "inline"
+        missing = identifier is None or kind is None or ("url" in item) == (inline_key in item)
+        if missing or identifier is None or kind is None:
+            notes.add(rules.ENTRY, pointer, identifier or "")
+            continue
+        if (identifier, short_text_of(item, "version")) in seen:
+            notes.add(rules.REPEATED, at(pointer, "identifier"), identifier)
+            continue
+        if has_template(item, ("identifier", "displayName", "description"), pointer, notes, "url"):
+            continue
+        seen.add((identifier, short_text_of(item, "version")))
+        _grade(item, identifier, kind, pointer, document, notes)
+        target = link(item.get("url"), document.url)
+        yield (
+            _read_capability(item, identifier, kind, target, Origin(document.url, pointer, SLUG)),
+            _read_pointer(item, kind, target, inline_key, pointer),
+        )
+
+
+def _grade(item: Object, identifier: str, kind: str, pointer: str, document: Document, notes: Notes) -> None:
+    media_type = _read_media_type(kind)
+    is_known = (
+        media_type in {*_PROMISES, *_SNIFFED, *_REGISTRY} or _OPENAPI.match(media_type) or _SKILL.fullmatch(media_type)
+    )
+    if not is_known:
+        notes.add(rules.TYPE, at(pointer, "type" if "type" in item else "mediaType"), kind)
+    urn = _URN.fullmatch(identifier)
+    if urn is None:
+        notes.add(rules.IDENTIFIER, at(pointer, "identifier"), identifier)
+    else:
+        claim(urn[2], document, at(pointer, "identifier"), notes, PROVIDER_ELSEWHERE)
+    draft_keys = [key for key in ("mediaType", "inline") if key in item]
+    if draft_keys or (urn is not None and urn[1].lower() == "ai"):
+        notes.add(rules.DRAFT, pointer, ", ".join(draft_keys) or identifier)
+    if not text_of(item, "displayName"):
+        notes.add(rules.DISPLAY_NAME, at(pointer, "displayName"))
+    queries = item.get("representativeQueries")
+    query_list = queries if isinstance(queries, list) else []
+    if len(query_list) not in _QUERIES or not all(isinstance(query, str) for query in query_list):
+        notes.add(rules.QUERIES, at(pointer, "representativeQueries"))
+    if "trustManifest" in item and not map_of(item, "trustManifest").get("identity"):
+        notes.add(rules.TRUST, at(pointer, "trustManifest"))
+
+
+def _read_capability(item: Object, identifier: str, kind: str, target: str | None, origin: Origin) -> Capability:
+    """Return the provisional capability: instructions for a skill, for anything else a pointer to its document."""
+    is_skill = _SKILL.fullmatch(_read_media_type(kind)) is not None
+    kept = {key: value for key, value in item.items() if key not in _INLINE or _is_small(value)}
+    extensions = map_of(item, "extensions").values()
+    holders: list[Object] = [item, *(extension for extension in extensions if isinstance(extension, dict))][:MAX_TEXTS]
+    call = Invocation("instructions" if is_skill else "pointer", None if is_skill else target, origin=origin)
+    return Capability(
+        identifier,
+        short_text_of(item, "displayName") or identifier.rpartition(":")[2],
+        text_of(item, "description"),
+        tags=tuple(dict.fromkeys(text for key in _TAGS for holder in holders for text in texts_of(holder, key))),
+        examples=tuple(
+            dict.fromkeys(text for holder in holders for text in texts_of(holder, _QUERIES_KEY, _QUERY_CHARS))
+        ),
+        docs_url=target if is_skill else None,
+        invocations=(call,),
+        native=native(SLUG, kept, _READ),
+    )
+
+
+def _is_small(data: Json) -> bool:
+    """Return whether an inline value only says where something is; whole documents are judged by themselves."""
+    return isinstance(data, dict) and not any(isinstance(value, list | dict) for value in data.values())
+
+
+def _read_media_type(kind: str) -> str:
+    """Return the media type in lower case, with only the parameter profile, which marks skills in Markdown."""
+    name, *parameters = (part.strip() for part in kind.lower().split(";"))
+    profile = [part for part in parameters if part.startswith("profile")]
+    return ";".join([name, *profile])
+
+
+def _read_pointer(item: Object, kind: str, target: str | None, inline_key: str, pointer: str) -> Pointer | None:
+    """Return the pointer to an entry's document. Skills and registries are not fetched. The content of a document
+    decides its format, even if the type promises another."""
+    media_type = _read_media_type(kind)
+    if _SKILL.fullmatch(media_type) or media_type in _REGISTRY or not _is_document(media_type):
+        return None
+    expected = promised_format(media_type)
+    if inline_key in item:
+        data = item[inline_key]
+        if (
+            expected == "mcp-server-card"
+            and isinstance(data, dict)
+            and list_of(data, "tools")
+            and not _CARD & set(data)
+        ):
+            expected = "mcp-json"  # a list of tools without what makes it a card
+        return Pointer(None, "entry", at(pointer, inline_key), expected, data) if isinstance(data, dict) else None
+    return Pointer(target, "entry", at(pointer, "url"), expected) if target else None
+
+
+def _is_document(media_type: str) -> bool:
+    """Return whether the media type can be a document, unlike archives and images."""
+    name = media_type.partition(";")[0]
+    return promised_format(name) is not None or name in _SNIFFED or name.endswith(("json", "yaml"))
+
+
+def _read_ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer]:
+    for key, expected in _LOOSE_LISTS.items():
+        for index, item in enumerate(list_of(value, key)[:MAX_TEXTS]):
+            url = (
+                item
+                if isinstance(item, str)
+                else next(
+                    (
+                        item[url_key]
+                        for url_key in ("url", "card", "specification")
+                        if isinstance(item, dict) and url_key in item
+                    ),
+                    None,
+                )
+            )
+            target = link(url, document.url)
+            if target:
+                yield Pointer(target, "entry", at("", key, index), expected)
+
 
 FORMAT: Final = Format(
     slug=SLUG,

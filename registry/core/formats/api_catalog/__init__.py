@@ -1,14 +1,246 @@
-"""RFC 9727 API catalogues: a linkset (RFC 9264) that links each API to its descriptions."""
+"""Read RFC 9727 API catalogues: a linkset (RFC 9264) that links each API to its descriptions.
 
+Each anchor with a description, except the catalogue itself, becomes a group of the host's service. The capabilities
+are read from the descriptions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
+from registry.core.format_support.endpoints import endpoint, first_link, link
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.loose import payment_of, price_of
+from registry.core.format_support.loose_card import loose_card
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    Notes,
+    Object,
+    list_of,
+    map_of,
+    members,
+    native,
+    short_text_of,
+    slug,
+    text_of,
+    texts_of,
+    unique_name,
+    with_provenance,
+)
 from registry.core.format_support.probing import CARD_CAP, ProbePath
+from registry.core.format_support.security import loose_auth
 from registry.core.formats.api_catalog import rules
-from registry.core.formats.api_catalog.read import SLUG, at_own_path, dialect, read
+from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
+from registry.core.model.services import (
+    Auth,
+    Capability,
+    Group,
+    Invocation,
+    Origin,
+    Plan,
+    Pointer,
+    Policies,
+    Pricing,
+    Service,
+)
+from registry.core.reading.json_pointer import at
 
-__all__ = ["FORMAT", "at_own_path", "dialect"]
+SLUG: Final = "api-catalog"
+_LOOSE: Final = "adhoc"
+_FOLLOWED: Final = {
+    "service-desc": None,
+    "service-meta": None,
+    "describedby": None,
+    "api-catalog": SLUG,
+    "oauth-protected-resource": "oauth-protected-resource",
+    "oauth-authorization-server": "oauth-authorization-server",
+    "ucp-profile": "ucp",
+    "acp-discovery": "acp",
+}
+"""Relations whose targets are fetched. `item` is added if its type is a document; payment resources are not fetched."""
+_API_BASES: Final = ("baseUrl", "base_url", "url", "endpoint")
+_API_DOCS: Final = ("documentation", "docs", "documentationUrl", "docs_url", "humanURL")
+_DOCUMENT_TYPES: Final = ("json", "yaml")
+
+
+def dialect(document: Document) -> str | None:
+    value = document.members
+    return "" if isinstance(value.get("linkset"), list) else None
+
+
+def at_own_path(document: Document) -> str | None:
+    """Recognise a list of APIs in any other shape. A weak test, for the catalogue's path."""
+    value = document.members
+    return _LOOSE if any(isinstance(value.get(key), list) for key in ("apis", "api-catalog")) else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.members
+    extra = loose_card(value, document, SLUG, Notes())  # members beside the linkset, which RFC 9727 does not define
+    if dialect == _LOOSE:
+        value = {"linkset": [{"anchor": document.url, "apis": value.get("apis", value.get("api-catalog"))}]}
+    has_links = False
+    pointers: list[Pointer] = []
+    groups: list[Group] = []
+    target_by_relation: dict[str, str] = {}
+    pointer_by_relation: dict[str, str] = {}
+    for member_pointer, member in members(list_of(value, "linkset"), "/linkset", rules.RELATION, notes):
+        if not text_of(member, "anchor"):
+            notes.add(rules.ANCHOR, at(member_pointer, "anchor"))
+        anchor, descriptions, documentation = link(member.get("anchor"), document.url), [], None
+        for relation, link_pointer, item in _read_links(member, member_pointer, notes):
+            target = link(item.get("href"), document.url)
+            if target is None:
+                notes.add(rules.RELATION, link_pointer, item.get("href", ""))
+                continue
+            has_links = True
+            if relation not in target_by_relation:
+                target_by_relation[relation], pointer_by_relation[relation] = target, link_pointer
+            if (pointer := _read_pointer(relation, link_pointer, item, target)) is not None:
+                pointers.append(pointer)
+            descriptions += [target] if relation == "service-desc" else []
+            documentation = documentation or (target if relation == "service-doc" else None)
+        if anchor and descriptions and anchor != document.url:
+            groups.append(Group(anchor, _read_title(member), tuple(dict.fromkeys(descriptions)), documentation))
+        ad_hoc_pointers = list(_read_ad_hoc_pointers(member, member_pointer, document, notes))
+        has_links = has_links or bool(ad_hoc_pointers)
+        pointers += ad_hoc_pointers
+    if not has_links:
+        notes.add(rules.EMPTY, "/linkset")
+    apis = tuple(_read_described_apis(value, document, notes))
+    only = apis[0] if len(apis) == 1 else None
+    service = Service(
+        name=extra.name or (only.name if only else None),
+        description=extra.description or (only.description if only else None),
+        provider=extra.provider,
+        homepage=extra.homepage,
+        base_url=groups[0].url if groups else None,
+        docs_url=target_by_relation.get("service-doc") or extra.docs_url or (only.docs_url if only else None),
+        capabilities=(*extra.capabilities, *apis),
+        auth=extra.auth if extra.auth != Auth() else (only.invocations[0].auth if only else None) or Auth(),
+        pricing=_read_pricing(value, extra),
+        protocols=extra.protocols,
+        native=native(SLUG, value, ("linkset", "apis", "api-catalog", "name", "description", "endpoints")),
+        policies=Policies(
+            terms_url=target_by_relation.get("terms-of-service"), privacy_url=target_by_relation.get("privacy-policy")
+        ),
+        pointers=tuple({pointer.url: pointer for pointer in reversed(pointers)}.values())[::-1][:MAX_TEXTS],
+        groups=tuple({group.url: group for group in reversed(groups)}.values())[::-1][:MAX_TEXTS],
+    )
+    relation_by_field = {
+        "docs_url": "service-doc",
+        "policies/terms_url": "terms-of-service",
+        "policies/privacy_url": "privacy-policy",
+    }
+    sources = {
+        name: Origin(document.url, pointer_by_relation[rel], SLUG)
+        for name, rel in relation_by_field.items()
+        if rel in pointer_by_relation
+    }
+    pointer_by_field = {
+        **dict.fromkeys(("base_url", "groups", "capabilities", "name", "description", "auth", "pricing"), "/linkset"),
+        **dict.fromkeys(extra.provenance, ""),
+    }
+    service_with_origins = with_provenance(service, document, SLUG, pointer_by_field)
+    return replace(service_with_origins, provenance={**service_with_origins.provenance, **sources})
+
+
+def _read_described_apis(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+    """Yield an entry for each API that the catalogue itself describes: `apis[]{name, baseUrl, specUrl, auth}`."""
+    used_names: set[str] = set()
+    members_of = [(at("", "linkset", index), item) for index, item in enumerate(list_of(value, "linkset")[:MAX_TEXTS])]
+    for prefix, member in members_of:
+        for index, item in enumerate(list_of(member, "apis")[:MAX_TEXTS]):
+            name = short_text_of(item, "name") or short_text_of(item, "title")
+            if not isinstance(item, dict) or name is None:
+                continue
+            pointer = at(prefix, "apis", index)
+            key = next((key for key in _API_BASES if text_of(item, key)), _API_BASES[0])
+            address = endpoint(item.get(key), document.url, document, at(pointer, key), notes)
+            auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
+            call = Invocation(
+                "pointer",
+                link(item.get("specUrl"), document.url) or (address.url if address else None),
+                auth=auth if auth != Auth() else None,
+                origin=Origin(document.url, pointer, SLUG),
+            )
+            yield Capability(
+                slug(name),
+                unique_name(name, used_names),
+                text_of(item, "description"),
+                tags=texts_of(item, "tags"),
+                docs_url=first_link(item, _API_DOCS, document.url),
+                invocations=(call,),
+                native=native(SLUG, item, ("name", "description", "tags")),
+            )
+
+
+def _read_pricing(value: Object, extra: Service) -> Pricing:
+    """Return the prices in pricing members, or in a payment protocol's members."""
+    payment = map_of(value, "payment")
+    price = price_of(payment)
+    if extra.pricing != Pricing() or not (price or payment_of(payment)):
+        return extra.pricing
+    is_per_call = "x402" in (short_text_of(payment, "protocol") or "")
+    return Pricing("pay_per_call" if is_per_call else "unknown", (Plan(price=price),) if price else ())
+
+
+def _read_title(member: Object) -> str | None:
+    """Return the API's own title, else the title of the first titled link to a description (RFC 8288)."""
+    links = [item for item in list_of(member, "service-desc") if isinstance(item, dict)]
+    return short_text_of(member, "title") or next(
+        (title for item in links if (title := short_text_of(item, "title"))), None
+    )
+
+
+def _read_links(member: Object, member_pointer: str, notes: Notes) -> Iterator[tuple[str, str, Object]]:
+    """Yield (relation, pointer, target object). RFC 9264 section 4.2.3 requires lists of objects."""
+    for relation, targets in member.items():
+        if relation in ("anchor", "links", "apis", "relation", "href", "title"):
+            continue
+        if not isinstance(targets, list):
+            if relation not in _FOLLOWED:
+                continue
+            notes.add(rules.RELATION, at(member_pointer, relation), targets)
+            if isinstance(targets, str | dict):  # a single target instead of a list
+                yield relation, at(member_pointer, relation), {"href": targets} if isinstance(targets, str) else targets
+            continue
+        for index, item in enumerate(targets[:MAX_TEXTS]):
+            if isinstance(item, dict):
+                yield relation, at(member_pointer, relation, index), item
+
+
+def _read_pointer(relation: str, pointer: str, item: Object, target: str) -> Pointer | None:
+    kind = (short_text_of(item, "type") or "").lower()
+    is_document_type = any(word in kind for word in _DOCUMENT_TYPES)
+    if relation not in _FOLLOWED and not (relation == "item" and is_document_type):
+        return None
+    expected = "openapi" if "openapi" in kind or "vnd.oai" in kind else _FOLLOWED.get(relation)
+    return Pointer(target, relation, pointer, expected)
+
+
+def _read_ad_hoc_pointers(member: Object, member_pointer: str, document: Document, notes: Notes) -> Iterator[Pointer]:
+    """Yield pointers from shapes that occur on sites but in no specification, with a finding.
+
+    These are `links[]{rel, href}`, `relation` with `href`, and `apis[]{specUrl}`.
+    """
+    links: list[tuple[str | None, Json, str]] = []
+    for index, item in enumerate(list_of(member, "links")[:MAX_TEXTS]):
+        if isinstance(item, dict):
+            links.append((short_text_of(item, "rel"), item.get("href"), at(member_pointer, "links", index)))
+    for index, item in enumerate(list_of(member, "apis")[:MAX_TEXTS]):
+        if isinstance(item, dict):
+            links.append(("service-desc", item.get("specUrl"), at(member_pointer, "apis", index, "specUrl")))
+    if "relation" in member:
+        links.append((short_text_of(member, "relation"), member.get("href"), at(member_pointer, "href")))
+    if links:
+        notes.add(rules.OTHER_SHAPE, member_pointer)
+    for relation, href, pointer in links:
+        target = link(href, document.url)
+        if target and relation in _FOLLOWED:
+            yield Pointer(target, relation, pointer, _FOLLOWED[relation])
+
 
 FORMAT: Final = Format(
     slug=SLUG,

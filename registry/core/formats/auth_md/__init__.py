@@ -11,8 +11,6 @@ from registry.core.format_support.shapes import TEXT_TYPES
 from registry.core.model.documents import Document
 from registry.core.model.services import Service
 
-__all__ = ["FORMAT"]
-
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     return Service(docs_url=link(document.url, document.url))

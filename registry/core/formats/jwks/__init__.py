@@ -11,8 +11,6 @@ from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Identity, Service
 
-__all__ = ["FORMAT", "dialect"]
-
 SLUG: Final = "jwks"
 
 

@@ -1,21 +1,5 @@
 """llms-full.txt: the pages of a site in one text, searched for pointers to other documents."""
 
-from typing import Final
+from registry.core.format_support.format import text_format
 
-from registry.core.format_support.format import Format, Role
-from registry.core.format_support.shapes import TEXT_TYPES, read_empty_service
-
-__all__ = ["FORMAT"]
-
-
-FORMAT: Final = Format(
-    slug="llms-full-txt",
-    title="llms-full.txt",
-    spec="llmstxt.org",
-    paths=("/llms-full.txt",),
-    media_types=TEXT_TYPES,
-    role=Role.TEXT,
-    read=read_empty_service,
-    promised_paths=(),
-    names_documents=True,
-)
+FORMAT = text_format("llms-full-txt", "llms-full.txt", "llmstxt.org", "/llms-full.txt")

@@ -1,16 +1,219 @@
-"""MCP server cards: v1 (SEP-2127, final) and the SEP-1649 draft, which most sites still serve."""
+"""Recognise and read MCP server cards: v1 (SEP-2127, final) and the SEP-1649 draft, which most sites still serve.
+
+A v1 card lists no tools by design, so one capability represents the whole server for search. Many cards mix the members
+of both; each is read wherever it stands.
+"""
 
 import re
-from typing import Final
+from typing import Any, Final
 
-from registry.core.format_support import mcp_parts
+from registry.core.format_support import common_rules, mcp_parts
+from registry.core.format_support.endpoints import Endpoint, claim, link
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.manifest import (
+    Notes,
+    Object,
+    first_text,
+    flag_of,
+    has_placeholder,
+    list_of,
+    map_of,
+    text_of,
+    with_provenance,
+)
+from registry.core.format_support.mcp_parts import (
+    card_pointer,
+    context_offers,
+    keeps_tools_to_itself,
+    listed_tools,
+    tool_entries,
+    whole_server,
+)
+from registry.core.format_support.mcp_remotes import (
+    Remotes,
+    described_remotes,
+    other_remote_members,
+    remotes,
+    unite_remotes,
+)
+from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base_service, mcp_auth, name_of, other_facts
 from registry.core.format_support.probing import CARD_CAP, ProbePath, never
 from registry.core.formats.mcp_server_card import rules
-from registry.core.formats.mcp_server_card.read import SLUG, by_remotes, by_schema, by_server_info, read
+from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
+from registry.core.model.services import Capability, Origin, Pointer, Service
 
-__all__ = ["FORMAT", "by_remotes", "by_schema", "by_server_info"]
+SLUG = "mcp-server-card"
+_V1, _SEP1649 = "v1", "sep1649"
+_SCHEMA = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
+_SCHEMA_LIKE = re.compile(r"static\.modelcontextprotocol\.io/.*server-card\.schema\.json")
+_NAME = re.compile(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+")
+_RANGE = re.compile(r"[\^~*]|[<>]|\.x\b|\|\|")
+_READ: Final = (READ - {"remotes"}) | {"openapi"}
+_MAX_CHARS = {"name": 200, "version": 255, "description": 100, "title": 100}
+
+
+# --- recognition ----------------------------------------------------------------------------------------------------
+
+
+def by_schema(document: Document) -> str | None:
+    return _V1 if _SCHEMA_LIKE.search(text_of(document.value, "$schema") or "") else None
+
+
+def by_remotes(document: Document) -> str | None:
+    """Recognise a v1 card without $schema."""
+    card = document.members
+    return _V1 if isinstance(card.get("remotes"), list) and "name" in card else None
+
+
+def by_server_info(document: Document) -> str | None:
+    card = document.members
+    return _SEP1649 if isinstance(card.get("serverInfo"), dict) else None
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    card = document.members
+    if flag_of(card, "enabled") is False:
+        notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)
+    if dialect == _V1:
+        _grade(card, notes)
+    info = map_of(card, "serverInfo")
+    # the members of each draft stand where it puts them; the other place fills what is missing
+    holders = [card, info] if dialect == _V1 and info else [info, card] if info else [card]
+    for holder, pointer in ((card, "/name"), (info, "/serverInfo/name")):
+        if has_placeholder(holder.get("name")):
+            notes.add(common_rules.TEMPLATE, pointer, holder["name"])
+    endpoints = _read_endpoints(card, document, notes)
+    address = endpoints.address
+    entries = tool_entries(card)
+    tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
+    offered = tool_capabilities or context_offers(card, address, document, SLUG, notes)
+    described = base_service(holders, card, document)
+    is_shown_whole = not offered or (not tool_capabilities and keeps_tools_to_itself(card))
+    whole = _make_whole_server(holders, described, address, document) if is_shown_whole else ()
+    service = Service(
+        **described,
+        capabilities=(*whole, *offered),
+        auth=mcp_auth(card, endpoints.auth, described["description"], document.url),
+        protocols=endpoints.protocols,
+        pointers=(*_read_pointers(card, document), *_read_card_pointers(card, endpoints, document)),
+        claims=_read_claims(card, document, notes),
+        native=other_facts(
+            SLUG,
+            card,
+            _READ if tool_capabilities or not offered else _READ | CONTEXT,
+            {"variables": dict(endpoints.variables), "remotes": list(other_remote_members(card))},
+        ),
+    )
+    if not endpoints.protocols and not _names_an_address(card):
+        is_empty = dialect == _SEP1649 and not offered and not service.packages
+        kind = map_of(card, "transport").get("type", "")
+        place = "/remotes" if dialect == _V1 else "/transport"
+        notes.add(mcp_parts.NOTHING if is_empty else mcp_parts.NO_REMOTE, place, kind)
+    origin = offered[0].invocations[0].origin if offered else None
+    info_pointer = "/serverInfo" if isinstance(card.get("serverInfo"), dict) else ""
+    capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else info_pointer
+    return with_provenance(
+        service, document, SLUG, {**_read_sources(card, dialect), "capabilities": capabilities_pointer}
+    )
+
+
+def _read_endpoints(card: Object, document: Document, notes: Notes) -> Remotes:
+    """Return the addresses in `remotes`, then those in `transport` and its spellings."""
+    listed = remotes(card, document, notes)
+    if listed.protocols:
+        return listed
+    protocols, auth, address = unite_remotes(described_remotes(card, document, notes))
+    return Remotes(protocols, auth, address, listed.variables)
+
+
+def _names_an_address(card: Object) -> bool:
+    transport = map_of(card, "transport")
+    is_named = first_text(transport, "url", "endpoint") is not None and transport.get("type") != "none"
+    return bool(list_of(card, "remotes")) or is_named
+
+
+def _make_whole_server(
+    holders: list[Object], described: dict[str, Any], address: Endpoint | None, document: Document
+) -> tuple[Capability, ...]:
+    """Return the server as one capability, if it has a name and can be called or installed."""
+    name = next((name for holder in holders if (name := name_of(holder))), None)
+    is_local = address is None
+    if name is None or (is_local and not described["packages"]):
+        return ()
+    title = described["name"] if described["name"] != name else None
+    origin = Origin(document.url, "/packages" if is_local else "", SLUG)
+    return (whole_server(name, title, described["description"], address, origin, local=is_local),)
+
+
+def _read_sources(card: Object, dialect: str) -> dict[str, str]:
+    """Return pointers to the members that fields are taken from: of the card, or of `serverInfo`."""
+    info = map_of(card, "serverInfo")
+    sources = {}
+    for field, keys in _MEMBERS.items():
+        places = [(f"/{key}", key in card) for key in keys], [(f"/serverInfo/{key}", key in info) for key in keys]
+        ordered = [*places[0], *places[1]] if dialect == _V1 else [*places[1], *places[0]]
+        sources[field] = next((place for place, is_there in ordered if is_there), "")
+    return sources
+
+
+_MEMBERS = {
+    "name": (*TITLES, "name"),
+    "description": ("description",),
+    "version": ("version",),
+    "provider": ("vendor", "provider", "publisher", "author", "contact"),
+    "homepage": ("homepage", "websiteUrl", "website"),
+    "docs_url": ("documentation", "documentationUrl"),
+    "repository": ("repository",),
+    "icon_url": ("icons", "iconUrl"),
+    "license": ("license",),
+    "tags": ("tags", "keywords"),
+    "pricing": ("pricing", "payment"),
+    "packages": ("packages",),
+    "auth": ("authentication", "auth", "remotes"),
+    "protocols": ("remotes", "transport", "endpoint", "url"),
+    "claims": ("websiteUrl",),
+}
+
+
+def _grade(card: Object, notes: Notes) -> None:
+    for key in ("name", "version", "description"):
+        if not text_of(card, key):
+            notes.add(mcp_parts.REQUIRED, f"/{key}")
+    for key, max_chars in _MAX_CHARS.items():
+        value = card.get(key)
+        if isinstance(value, str) and len(value) > max_chars:
+            notes.add(rules.LONG_TEXT, f"/{key}", f"{len(value)} characters")
+    name = card.get("name")
+    if isinstance(name, str) and name.strip() and not _NAME.fullmatch(name):
+        notes.add(rules.NAME, "/name", name)
+    if _RANGE.search(text_of(card, "version") or ""):
+        notes.add(rules.VERSION_RANGE, "/version", card["version"])
+    if card.get("$schema") != _SCHEMA:
+        notes.add(rules.SCHEMA, "/$schema", card.get("$schema", ""))
+
+
+def _read_claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
+    claimed = claim(card.get("websiteUrl"), document, "/websiteUrl", notes, common_rules.PROVIDER_ELSEWHERE)
+    return {"website": claimed} if claimed else {}
+
+
+def _read_pointers(card: Object, document: Document) -> tuple[Pointer, ...]:
+    target = link(card.get("openapi"), document.url)
+    return (Pointer(target, "openapi", "/openapi", "openapi"),) if target else ()
+
+
+def _read_card_pointers(card: Object, endpoints: Remotes, document: Document) -> tuple[Pointer, ...]:
+    """Return the pointer to the final card of a server that a draft describes."""
+    if list_of(card, "remotes"):
+        return ()
+    transport = map_of(card, "transport")
+    pointer = "/transport/url" if text_of(transport, "url") else "/transport/endpoint" if transport else "/transport"
+    return tuple(found for found in card_pointer(endpoints.address, pointer) if found.url != document.url)
+
 
 FORMAT: Final = Format(
     slug=SLUG,

@@ -1,15 +1,197 @@
-"""OpenAPI 2.0 to 3.2, in JSON or YAML: every operation is an HTTP capability."""
+"""Recognise OpenAPI 2.0 to 3.2, in JSON or YAML, and read it: every operation is an HTTP capability."""
 
 import re
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
+from registry.core.format_support.endpoints import page
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.loose import license_of, pricing_of
+from registry.core.format_support.manifest import (
+    Notes,
+    Object,
+    first_text,
+    list_of,
+    map_of,
+    native,
+    other_members,
+    short_text_of,
+    text_of,
+    texts_of,
+    with_provenance,
+)
 from registry.core.format_support.probing import CARD_CAP, HostFacts, ProbePath, Topic, never
-from registry.core.formats.openapi import rules
-from registry.core.formats.openapi.read import SLUG, dialect, read, yaml
+from registry.core.format_support.security import NOTHING_NEEDED, required_auth, schemes_of
+from registry.core.format_support.shapes import says_no_auth
+from registry.core.formats.openapi import operations, rules
+from registry.core.formats.openapi.servers import root_base
+from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
+from registry.core.model.services import Auth, AuthScheme, Capability, Policies, Pricing, Provider, Service
 
-__all__ = ["FORMAT", "dialect", "yaml"]
+SLUG: Final = "openapi"
+_YAML: Final = "yaml"
+_VERSION = re.compile(r"3\.\d+(\.\d+)?\S*")
+_YAML_VERSION = re.compile(r"^(?:openapi:\s*['\"]?3\.\d|swagger:\s*['\"]?2\.0)", re.MULTILINE)
+_YAML_INFO = re.compile(r"^info:", re.MULTILINE)
+_SCANNED: Final = 100_000
+
+
+# --- recognition ----------------------------------------------------------------------------------------------------
+
+
+def dialect(document: Document) -> str | None:
+    value = document.members
+    if not isinstance(value.get("info"), dict):
+        return None
+    if value.get("swagger") == "2.0":
+        return "2.0"
+    version = text_of(value, "openapi", 20)
+    return version if version and _VERSION.fullmatch(version) else None
+
+
+def yaml(document: Document) -> str | None:
+    """Recognise YAML by the two members that every description has. A weak test, for a description's paths."""
+    text = (document.text or "")[:_SCANNED]
+    return _YAML if _YAML_VERSION.search(text) and _YAML_INFO.search(text) else None
+
+
+_READ: Final = frozenset(
+    {
+        "openapi", "swagger", "info", "servers", "host", "basePath", "schemes", "paths", "components", "definitions",
+        "parameters", "responses", "securityDefinitions", "security", "externalDocs", "consumes", "produces",
+        "webhooks", "jsonSchemaDialect", "$schema",
+    }
+)  # fmt: skip
+_INFO_READ: Final = frozenset({"title", "description", "version", "contact", "license", "termsOfService", "x-logo"})
+_PRICES: Final = ("x-pricing", "x-price", "pricing")
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.members
+    info = map_of(value, "info")
+    _grade(value, info, notes)
+    base = root_base(value, document, notes)
+    auth_schemes = schemes_of(
+        map_of(value, "securityDefinitions") or map_of(map_of(value, "components"), "securitySchemes"), document.url
+    )
+    capabilities = operations.read(value, base, auth_schemes, document, notes)
+    paid_service = map_of(value, operations.PAID_SERVICE)
+    pages = map_of(paid_service, "docs")
+    docs = (map_of(value, "externalDocs").get("url"), info.get("x-docs"), pages.get("apiReference"))
+    homepages = (pages.get("homepage"), info.get("x-homepage"), info.get("x-website"))
+    service = Service(
+        name=short_text_of(info, "title"),
+        description=first_text(info, "description", "summary"),
+        provider=_read_provider(map_of(info, "contact"), document),
+        version=short_text_of(info, "version"),
+        base_url=base.address.url if base.address else None,
+        homepage=next((url for target in homepages if (url := page(target, document.url))), None),
+        docs_url=next((url for target in docs if (url := page(target, document.url))), None),
+        icon_url=page(first_text(map_of(info, "x-logo"), "url") or text_of(info, "x-logo"), document.url),
+        license=license_of(info),
+        tags=texts_of(paid_service, "categories"),
+        capabilities=capabilities,
+        auth=_read_auth(value, info, auth_schemes, capabilities),
+        pricing=_read_pricing(value, info, capabilities, document),
+        policies=Policies(terms_url=page(info.get("termsOfService"), document.url)),
+        native=_read_native(value, info),
+    )
+    field_pointers = {
+        "auth": _read_auth_pointer(value),
+        "pricing": _read_payment_pointer(value) or "",
+        "base_url": "/host" if "swagger" in value else "/servers/0/url",
+    }
+    return with_provenance(service, document, SLUG, {**_POINTERS, **field_pointers})
+
+
+_POINTERS = {
+    "name": "/info/title",
+    "description": "/info/description",
+    "provider": "/info/contact",
+    "version": "/info/version",
+    "homepage": f"/{operations.PAID_SERVICE}/docs/homepage",
+    "icon_url": "/info/x-logo",
+    "license": "/info/license",
+    "tags": f"/{operations.PAID_SERVICE}/categories",
+    "docs_url": "/externalDocs/url",
+    "capabilities": "/paths",
+    "policies": "/info/termsOfService",
+}
+
+
+def _grade(value: Object, info: Object, notes: Notes) -> None:
+    if not text_of(info, "title"):
+        notes.add(rules.TITLE, "/info/title")
+    if not any(isinstance(value.get(key), dict) for key in ("paths", "webhooks", "components")):
+        notes.add(rules.EMPTY)
+    if not text_of(info, "version"):
+        notes.add(rules.VERSION, "/info/version")
+
+
+def _read_provider(contact: Object, document: Document) -> Provider | None:
+    name, mail, url = (
+        short_text_of(contact, "name"),
+        short_text_of(contact, "email"),
+        page(contact.get("url"), document.url),
+    )
+    return Provider(name, url, mail or url) if name or mail or url else None
+
+
+def _read_auth(
+    value: Object, info: Object, auth_schemes: dict[str, AuthScheme], capabilities: tuple[Capability, ...]
+) -> Auth:
+    """Return what every operation needs unless it says otherwise.
+
+    Without a global `security`: "none" if each operation says so, or if a text says so and no scheme is defined. Else
+    the defined schemes; an operation may need some of them.
+    """
+    stated = required_auth(value.get("security"), auth_schemes)
+    if stated is not None:
+        return stated
+    own = [call.auth for capability in capabilities for call in capability.invocations]
+    if own and all(auth is not None and auth == own[0] for auth in own):
+        return own[0] or Auth()
+    if auth_schemes:
+        return Auth(tuple(dict.fromkeys(auth_schemes.values())))
+    is_open = says_no_auth((text_of(info, "description"), text_of(info, "summary")))
+    return NOTHING_NEEDED if is_open else Auth()
+
+
+def _read_auth_pointer(value: Object) -> str:
+    if "security" in value:
+        return "/security"
+    return "/securityDefinitions" if "swagger" in value else "/components/securitySchemes"
+
+
+def _read_pricing(value: Object, info: Object, capabilities: tuple[Capability, ...], document: Document) -> Pricing:
+    """Return the prices of the API. Members of the Machine Payments Protocol announce a payment: only a claim."""
+    held = next((holder[key] for holder in (info, value) for key in _PRICES if holder.get(key)), None)
+    pricing = pricing_of(held, document.url)
+    pointer = _read_payment_pointer(value)
+    if pricing.model == "unknown" and pointer is not None:
+        return replace(pricing, model="pay_per_call", note=pricing.note or pointer.removeprefix("/"))
+    paid = any(operations.PAID_TAG in capability.tags for capability in capabilities)
+    return Pricing("pay_per_call", note=operations.PAID) if paid and pricing == Pricing() else pricing
+
+
+def _read_payment_pointer(value: Object) -> str | None:
+    return next((f"/{key}" for key in (operations.PAID, operations.PAID_SERVICE) if key in value), None)
+
+
+def _read_native(value: Object, info: Object) -> dict[str, dict[str, Any]]:
+    """Return the parts of the description without a field in the model: other servers, tags and extensions."""
+    others = list_of(value, "servers")[1:]
+    has_terms = isinstance(info.get("license"), dict) and len(map_of(info, "license")) > 1
+    about = other_members(info, _INFO_READ - {"license"} if has_terms else _INFO_READ)
+    kept = {key: item for key, item in value.items() if key not in _READ}
+    if text_of(value.get("externalDocs"), "description"):  # may be another page than the documentation of the host
+        kept["externalDocs"] = value["externalDocs"]
+    return native(SLUG, {**kept, "servers": others, "info": about}, frozenset())
+
 
 _LABELS: Final = ("api", "docs", "developer", "developers")
 

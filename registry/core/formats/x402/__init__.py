@@ -1,15 +1,334 @@
-"""x402 discovery: resources that answer 402, with their prices. These are claims; nothing is ever paid."""
+"""Recognise x402 discovery files and read their resources and prices, which are only claims."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
 from typing import Final
 
+from registry.core.format_support import common_rules
+from registry.core.format_support.endpoints import first_link, link, origin_of
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.loose import (
+    contacts_of,
+    homepage_of,
+    license_of,
+    payment_of,
+    price_of,
+    provider_of,
+    repository_of,
+)
+from registry.core.format_support.manifest import (
+    MAX_CAPABILITIES,
+    MAX_TEXTS,
+    NAME_CHARS,
+    Notes,
+    Object,
+    clean_json,
+    first_text,
+    flag_of,
+    list_of,
+    map_of,
+    native,
+    short_text_of,
+    text_of,
+    texts_of,
+    with_provenance,
+)
+from registry.core.format_support.offers import (
+    Offer,
+    capabilities_of,
+    is_address,
+    methods_of,
+    offers_in,
+    resolve_address,
+    target_of,
+)
 from registry.core.format_support.probing import ProbePath, Topic, never
+from registry.core.format_support.shapes import stated_pricing
+from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.x402 import rules
-from registry.core.formats.x402.read import SLUG, at_own_path, dialect, read
+from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
+from registry.core.model.services import (
+    Auth,
+    AuthScheme,
+    Capability,
+    Payment,
+    Plan,
+    Pricing,
+    PricingModel,
+    Protocol,
+    Provider,
+    Service,
+)
 
-__all__ = ["FORMAT", "at_own_path", "dialect"]
+SLUG: Final = "x402"
+_AD_HOC: Final = "adhoc"
+_OWN_KEYS: Final = ("resources", "payTo", "payment", "pricing", "x402_enabled", "payment_methods")
+_LISTS: Final = ("items", "resources")
+_LOOSE_LISTS: Final = (
+    "endpoints", "tools", "payable_endpoints", "paid_endpoints", "capability_catalog", "services", "routes", "apis",
+)  # fmt: skip
+_BASES: Final = ("base_url", "baseUrl", "public_base_url", "api_base", "url", "endpoint")
+_PAYEES: Final = ("payTo", "pay_to", "wallet_address", "wallet", "recipient", "address")
+_RAILS: Final = ("accepts", "rails", "payment_methods", "paymentMethods", "networks")
+_USDC_DECIMALS: Final = 6
+_AMOUNT = re.compile(r"\d{1,30}")
+_PAYEE_OF = re.compile(r"pay_?to_?([a-z0-9]+)", re.IGNORECASE)
+_METHODS = "GET|POST|PUT|DELETE"
+_STATED_PRICE = re.compile(rf"\b({_METHODS})(?:\|(?:{_METHODS})){{0,3}}\s+(/[^\s,;]{{0,200}})\s+(\$\d[\d.]{{0,12}})")
+_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63}){1,4}(?![\w@])")
+_READ: Final = frozenset({
+    "name", "serviceName", "description", "items", "resources", "endpoints", "tools", "payable_endpoints",
+    "capability_catalog", "routes", "tags", "x402Version", "accepts", "version",
+})  # fmt: skip
+
+
+def dialect(document: Document) -> str | None:
+    """Return the protocol's version, "adhoc" for other versions and files that only name the protocol, else None."""
+    value = document.members
+    if "x402Version" in value and "skills" not in value and "serverInfo" not in value:
+        version = str(value["x402Version"])
+        return version if version in ("1", "2") else _AD_HOC
+    return _AD_HOC if value.get("protocol") == SLUG or flag_of(value, "x402_enabled") is not None else None
+
+
+def at_own_path(document: Document) -> str | None:
+    value = document.members
+    return _AD_HOC if any(key in value for key in _OWN_KEYS) else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.members
+    if flag_of(value, "enabled") is False:
+        notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)
+    if dialect == _AD_HOC:
+        notes.add(rules.SHAPE)
+    capabilities = tuple(_read_capabilities(value, dialect, document, notes))
+    payments = tuple(dict.fromkeys(_read_payments(value)))[:MAX_TEXTS]
+    is_payable = bool(capabilities or payments)
+    if not capabilities:
+        notes.add(rules.NO_RESOURCE, "/resources" if "resources" in value else "/items")
+    service = Service(
+        name=first_text(value, *_NAMES, chars=NAME_CHARS) or short_text_of(map_of(value, "agent"), "name"),
+        description=text_of(value, "description"),
+        provider=_read_provider(value, document),
+        homepage=homepage_of(value, document.url),
+        docs_url=first_link(value, ("docs", "documentation"), document.url),
+        repository=repository_of(value, document.url),
+        license=license_of(value),
+        tags=texts_of(value, "tags"),
+        capabilities=capabilities,
+        auth=Auth((AuthScheme("payment", note=_read_how_to_pay(value)),)) if is_payable else Auth(),
+        pricing=_read_pricing(value, capabilities, payments) if is_payable else Pricing(),
+        protocols=tuple(_read_protocols(value, dialect, is_payable, document)),
+        native=native(SLUG, value, _READ),
+    )
+    list_pointer = next((f"/{key}" for key in (*_LISTS, *_LOOSE_LISTS) if value.get(key)), "")
+    name_key = next((key for key in _NAMES if short_text_of(value, key)), "name")
+    text_pointers = {"name": f"/{name_key}", "description": "/description", "provider": "", "tags": "/tags"}
+    list_pointers = dict.fromkeys(("capabilities", "auth", "pricing", "protocols"), list_pointer)
+    return with_provenance(service, document, SLUG, {**text_pointers, **list_pointers})
+
+
+_NAMES: Final = ("serviceName", "name", "service", "product")
+
+
+def _read_provider(value: Object, document: Document) -> Provider | None:
+    """Return who is paid; a mail address in the instructions counts as a contact where no member names one."""
+    provider = provider_of({key: item for key, item in value.items() if key != "provider"}, document.url)
+    if contacts_of(value):
+        return provider
+    mail = _MAIL.search(text_of(value, "instructions") or "")
+    return replace(provider or Provider(), contact=mail[0]) if mail else provider
+
+
+def _read_how_to_pay(value: Object) -> str | None:
+    protocol = map_of(value, "payment_protocol")
+    return first_text(value, "instructions") or first_text(protocol, "verification", "description", "note")
+
+
+def _read_protocols(value: Object, dialect: str, is_payable: bool, document: Document) -> Iterator[Protocol]:
+    if is_payable:
+        yield Protocol(SLUG, None if dialect == _AD_HOC else dialect)
+    for holder in (value, map_of(value, "integration"), map_of(value, "discovery")):
+        target = link(first_text(holder, "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcp"), document.url)
+        if target:
+            yield Protocol("mcp", None, target)
+
+
+# --- resources -------------------------------------------------------------------------------------------------------
+
+
+def _read_capabilities(value: Object, dialect: str, document: Document, notes: Notes) -> Iterator[Capability]:
+    """Yield the resources, each address, method and description once; later entries complete earlier ones."""
+    base = first_link(value, _BASES, document.url) or origin_of(document.url)
+    used_names: set[str] = set()
+    offers = _read_offers(value, dialect, base, document, notes)
+    for offer in offers[:MAX_CAPABILITIES]:
+        holder = offer.holder
+        accepts = list_of(holder, "accepts")
+        if not accepts and dialect != _AD_HOC:
+            notes.add(rules.ACCEPTS, f"{offer.pointer}/accepts")
+        if methods_of(holder) == [None] and (method := http_method(_read_bazaar_input(holder))):
+            holder = {**holder, "method": method}
+        without_id: Object = {key: item for key, item in holder.items() if key != "type"}
+        found = capabilities_of(replace(offer, holder=without_id), base, document, SLUG, used_names, notes, kind="rpc")
+        for capability in found:
+            yield replace(
+                capability,
+                params=capability.params or _read_bazaar_schema(holder),
+                pricing=_with_price(capability.pricing, accepts, holder, value),
+            )
+
+
+def _read_offers(value: Object, dialect: str, base: str, document: Document, notes: Notes) -> list[Offer]:
+    """Return the entries to read: from the specified lists, else from other lists and from prices with addresses."""
+    offers = offers_in(value, _LISTS)
+    loose: list[Offer] = []
+    if not offers or dialect == _AD_HOC:
+        loose = offers_in(value, _LOOSE_LISTS)
+        loose += _read_prices(value)
+    if len(offers) + len(loose) > MAX_CAPABILITIES:
+        notes.add(common_rules.TOO_MANY_CAPABILITIES, "/items", len(offers) + len(loose))
+    paths = [offer for offer in offers if (target_of(offer.holder)[0] or "").startswith("/")]
+    if dialect != _AD_HOC and (odd := [*loose, *paths][:1]):  # readable, but not in the specified shape
+        notes.add(rules.SHAPE, odd[0].pointer)
+    stated = _stated_prices(text_of(value, "instructions"))
+    merged: dict[tuple[str, str | None, str], Offer] = {}
+    for offer in (*offers, *loose):
+        target, _, _ = target_of(offer.holder)
+        if target is None and offer in offers:
+            target = "" if "resource" not in offer.holder else None
+        address = resolve_address(target, base, document, offer.pointer, Notes()) if target else None
+        url = address.url if address else f"{offer.pointer} {target or ''}"
+        described = text_of(offer.holder, "description")
+        method = next(iter(methods_of(offer.holder)), None)
+        known = next(
+            (
+                key
+                for key in merged
+                if key[0] == url
+                and (described is None or key[2] in ("", described))
+                and (method is None or key[1] in (None, method))
+            ),
+            None,
+        )
+        extra = stated.get(_read_path(url), {})
+        if known is None:
+            merged[url, method, described or ""] = replace(offer, holder={**extra, **offer.holder})
+        else:
+            first = merged[known]
+            merged[known] = replace(first, holder={**offer.holder, **first.holder})
+    return list(merged.values())
+
+
+def _read_path(url: str) -> str:
+    return "/" + url.partition("://")[2].partition("/")[2].partition("?")[0]
+
+
+def _stated_prices(text: str | None) -> dict[str, Object]:
+    """Return method and price by path, from instructions such as "GET /report $0.05, POST /scan $0.01"."""
+    return {path: {"method": method, "price": price} for method, path, price in _STATED_PRICE.findall(text or "")}
+
+
+def _read_prices(value: Object) -> list[Offer]:
+    """Return the offers in a map of prices: the addresses that a tier names, or the entry itself by its name."""
+    offers: list[Offer] = []
+    for tier in offers_in(value, ("pricing",)):
+        targets = [item for item in list_of(tier.holder, "endpoints") if isinstance(item, str) and is_address(item)]
+        price = price_of(tier.holder)
+        for target in targets[:MAX_TEXTS]:
+            offers.append(
+                Offer(f"{tier.pointer}/endpoints", None, {"route": target, **({"price": price} if price else {})})
+            )
+        if not targets and price and tier.key and isinstance(map_of(value, "pricing").get(tier.key), dict):
+            offers.append(tier)
+    return offers
+
+
+def _read_bazaar_input(resource: Object) -> Object:
+    return map_of(map_of(map_of(map_of(resource, "extensions"), "bazaar"), "info"), "input")
+
+
+def _read_bazaar_schema(resource: Object) -> Object | None:
+    """Return the schema of the input from the Bazaar extension, as data."""
+    schema = map_of(map_of(map_of(resource, "extensions"), "bazaar"), "schema")
+    return clean_json(schema) if schema else None
+
+
+# --- money -----------------------------------------------------------------------------------------------------------
+
+
+def _with_price(pricing: Pricing | None, accepts: list[Json], holder: Object, value: Object) -> Pricing | None:
+    """Return the price of a resource; amounts of the protocol are also shown in the asset's own unit."""
+    plans = [plan for item in accepts[:MAX_TEXTS] if isinstance(item, dict) and (plan := _read_plan(item))]
+    known = pricing or Pricing()
+    if not plans and not known.plans and known.note is None and (shared := price_of(value)):
+        known = replace(known, plans=(Plan(price=shared),))
+    payment = payment_of({key: item for key, item in holder.items() if key in (*_PAYEES, "network", "asset")})
+    payments = known.payments or ((payment,) if payment else ())
+    known = replace(known, plans=(*dict.fromkeys(plans), *known.plans), payments=payments)
+    return known if known != Pricing() else None
+
+
+def _read_pricing(value: Object, capabilities: tuple[Capability, ...], payments: tuple[Payment, ...]) -> Pricing:
+    """Return the prices of the service's resources, and their recipients."""
+    plans = tuple(
+        replace(plan, name=plan.name or capability.name)
+        for capability in capabilities
+        for plan in (capability.pricing or Pricing()).plans
+    )
+    of_calls = (payment for capability in capabilities for payment in (capability.pricing or Pricing()).payments)
+    note = first_text(value, "notes", "note", "instructions")
+    stated = stated_pricing([note, text_of(value, "description"), *(plan.limits for plan in plans)])
+    model: PricingModel = "freemium" if stated == "freemium" else "pay_per_call"
+    return Pricing(
+        model, plans[:MAX_TEXTS], note=note, payments=tuple(dict.fromkeys((*payments, *of_calls)))[:MAX_TEXTS]
+    )
+
+
+def _read_payments(value: Object) -> Iterator[Payment]:
+    """Yield the ways to pay that the file states for all resources: networks, assets and addresses."""
+    network, asset = first_text(value, "network", "chain"), first_text(value, "asset", "token", "currency")
+    stated = payment_of({key: value[key] for key in _PAYEES if key in value})
+    payee = stated.pay_to if stated else None
+    networks = texts_of(value, "networks") or ((network,) if network else ())
+    by_network = map_of(value, "payToByNetwork")
+    for name in networks[:MAX_TEXTS] or ((None,) if payee else ()):
+        pay_to = short_text_of(by_network, name) if name else None
+        if pay_to or payee:
+            yield Payment(currency=asset, network=name, pay_to=pay_to or payee)
+    for key, held in value.items():
+        match = _PAYEE_OF.fullmatch(key)
+        if match and isinstance(held, str) and match[1].lower() not in ("bynetwork",):
+            yield Payment(network=match[1], pay_to=short_text_of(value, key))
+    for holder in (value, map_of(value, "settlement"), map_of(value, "payment")):
+        for key in _RAILS:
+            for item in list_of(holder, key)[:MAX_TEXTS]:
+                if isinstance(item, dict) and (payment := payment_of(item)):
+                    yield payment
+
+
+def _read_plan(accepts: Object) -> Plan | None:
+    """Return the price. Amounts are in the asset's smallest unit; only the decimals of USDC are known."""
+    amount = accepts.get("amount", accepts.get("maxAmountRequired"))
+    asset = short_text_of(map_of(accepts, "extra"), "name") or ""
+    price = _read_amount(amount, asset)
+    return Plan(price=price) if price else None
+
+
+def _read_amount(amount: Json, asset: str) -> str | None:
+    if not isinstance(amount, str) or not _AMOUNT.fullmatch(amount):
+        return None
+    if "usd" not in asset.lower():
+        return f"{amount} units of {asset}" if asset else None
+    try:
+        return f"{(Decimal(amount) / 10**_USDC_DECIMALS).normalize():f} USDC"
+    except InvalidOperation:
+        return None
+
 
 FORMAT: Final = Format(
     slug=SLUG,
