@@ -1,5 +1,6 @@
 """Read a file at a format's path that lacks the format's structure, as far as its members are clear."""
 
+from itertools import chain
 from typing import Final
 
 from registry.core.format_support.endpoints import first_link, origin_of
@@ -53,12 +54,8 @@ def loose_card(
     base = first_link(value, _BASES, document.url) or origin_of(document.url)
     own_prices = pricing_of(value.get("pricing"), document.url)
     used_names: set[str] = set()
-    capabilities = tuple(
-        capability
-        for offer in offers_in(value, _LISTS)
-        if target_of(offer.holder)[0]
-        for capability in capabilities_of(offer, base, document, format_slug, used_names, notes)
-    )
+    offers = [offer for offer in offers_in(value, _LISTS) if target_of(offer.holder)[0]]
+    found = (capabilities_of(offer, base, document, format_slug, used_names, notes) for offer in offers)
     service = Service(
         name=short_text_of(value, "name"),
         description=text_of(value, "description"),
@@ -68,7 +65,7 @@ def loose_card(
         repository=repository_of(value, document.url),
         license=license_of(value),
         tags=texts_of(value, "tags"),
-        capabilities=capabilities,
+        capabilities=tuple(chain.from_iterable(found)),
         auth=loose_auth(value.get("authentication", value.get("auth")), document.url),
         pricing=pricing if pricing not in (None, Pricing()) else with_payments(own_prices, value),
         protocols=(*((protocol,) if protocol else ()), *named_protocols(value, document)),

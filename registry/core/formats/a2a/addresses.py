@@ -56,10 +56,8 @@ def endpoint_pointer(card: Object) -> str:
 
 
 def interfaces_of(card: Object, document: Document, notes: Notes) -> list[A2aInterface]:
-    """Return the callable interfaces in order of preference; addresses that are not public are left out.
-
-    `url` is left out too where it is only a page or a site, and another member names the address of the agent.
-    """
+    """Return the callable interfaces in order of preference; addresses that are not public are left out, and so is a
+    `url` that is only a page or a site where another member names the address of the agent."""
     declared = list(_list_declared(card, notes))
     if not declared:
         notes.add(rules.NO_ENDPOINT, endpoint_pointer(card))
@@ -71,7 +69,9 @@ def interfaces_of(card: Object, document: Document, notes: Notes) -> list[A2aInt
         seen.add((target, binding))
         address = endpoint(target, document.url, document, pointer, notes)
         if address is not None:
-            is_doubtful = _is_doubtful(address.url, document.url)
+            place = re.split(r"[?#]", address.url, maxsplit=1)[0]
+            is_page = place.endswith(PATHS) or _PAGE.search(place) is not None
+            is_doubtful = is_page or address.url == document.url or _is_bare_site(address.url)
             if is_doubtful:
                 notes.add(rules.ENDPOINT_DOUBTFUL, pointer, target)
             interfaces.append(A2aInterface(address, binding, version, pointer, is_doubtful))
@@ -92,10 +92,7 @@ def home_of(card: Object, interfaces: list[A2aInterface], document: Document) ->
 
 
 def _list_declared(card: Object, notes: Notes) -> Iterator[tuple[Json, str, str | None, str]]:
-    """Yield (url, binding, version, pointer).
-
-    The default binding is JSON-RPC (0.2.5 preferredTransport, 1.0 in practice).
-    """
+    """Yield (url, binding, version, pointer). The default is JSON-RPC (0.2.5 preferredTransport, 1.0 in practice)."""
     supported = list_of(card, "supportedInterfaces")[:MAX_INTERFACES]
     for pointer, entry in members(supported, "/supportedInterfaces", rules.INTERFACE, notes):
         item = camel(entry)
@@ -109,29 +106,14 @@ def _list_declared(card: Object, notes: Notes) -> Iterator[tuple[Json, str, str 
     for key in _AGENT_MEMBERS:
         if text_of(card, key):
             yield card[key], "JSONRPC", version, at("", key)
-    holder, prefix = _transports(card)
+    wrapped = map_of(card, "interface")  # some cards wrap the transports in it
+    is_wrapped = bool(wrapped) and "additionalInterfaces" not in card and "preferredTransport" not in card
+    holder, prefix = (camel(wrapped), "/interface") if is_wrapped else (card, "")
     if text_of(card, "url"):
         yield card["url"], short_text_of(holder, "preferredTransport") or "JSONRPC", version, "/url"
     additional = list_of(holder, "additionalInterfaces")[:MAX_INTERFACES]
     for pointer, item in members(additional, at(prefix, "additionalInterfaces"), rules.INTERFACE, notes):
         yield item.get("url"), short_text_of(item, "transport") or "JSONRPC", version, at(pointer, "url")
-
-
-def _transports(card: Object) -> tuple[Object, str]:
-    """Return what holds the transports, and the pointer to it; some cards wrap them in `interface`."""
-    wrapped = map_of(card, "interface")
-    is_wrapped = bool(wrapped) and "additionalInterfaces" not in card and "preferredTransport" not in card
-    return (camel(wrapped), "/interface") if is_wrapped else (card, "")
-
-
-def _is_doubtful(url: str, card_url: str) -> bool:
-    without_query = re.split(r"[?#]", url, maxsplit=1)[0]
-    return (
-        _is_bare_site(url)
-        or url == card_url
-        or without_query.endswith(PATHS)
-        or _PAGE.search(without_query) is not None
-    )
 
 
 def _is_bare_site(url: str) -> bool:
@@ -148,5 +130,4 @@ def protocols_of(interfaces: list[A2aInterface], card: Object, document: Documen
         else:
             version = interface.version or short_text_of(card, "protocolVersion")
             yield Protocol(SLUG, version, interface.address.url, interface.binding, document.url)
-    others = (protocol for protocol in named_protocols(card, document) if protocol.endpoint not in found)
-    yield from others
+    yield from (protocol for protocol in named_protocols(card, document) if protocol.endpoint not in found)

@@ -21,12 +21,12 @@ from registry.core.format_support.manifest import (
     text_of,
     texts_of,
 )
-from registry.core.format_support.security import loose_auth, operation_auth, schemes_of
+from registry.core.format_support.security import operation_auth, own_auth, schemes_of
 from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.a2a import rules
 from registry.core.formats.a2a.addresses import SLUG, A2aInterface, camel
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Pricing
+from registry.core.model.services import AuthScheme, Capability, Invocation, Origin, Pricing
 from registry.core.reading.json_pointer import at
 
 MODES: Final = ("defaultInputModes", "defaultOutputModes")
@@ -48,7 +48,14 @@ def skills_of(
     seen: set[str] = set()
     schemes = schemes_of(card.get("securitySchemes"), document.url)
     modes = [texts_of(card, key) for key in MODES]
-    for pointer, raw in members(_as_objects(card, notes), "/skills", rules.SKILL, notes):
+    items = list_of(card, "skills")
+    if any(isinstance(item, str) for item in items):
+        notes.add(rules.SKILL_TEXT, "/skills")
+    objects: list[Json] = [
+        {"id": slug(item), "name": item, "description": item, "tags": []} if isinstance(item, str) else item
+        for item in items
+    ]
+    for pointer, raw in members(objects, "/skills", rules.SKILL, notes):
         item = camel(raw)
         name, declared_id = short_text_of(item, "name"), text_of(item, "id", ID_CHARS)
         if name is None and declared_id is None:
@@ -82,17 +89,6 @@ def skills_of(
         )
 
 
-def _as_objects(card: Object, notes: Notes) -> list[Json]:
-    """Return the skills, with each bare text replaced by an object of that name."""
-    items = list_of(card, "skills")
-    if any(isinstance(item, str) for item in items):
-        notes.add(rules.SKILL_TEXT, "/skills")
-    return [
-        {"id": slug(item), "name": item, "description": item, "tags": []} if isinstance(item, str) else item
-        for item in items
-    ]
-
-
 def _read_calls(
     item: Object,
     identifier: str,
@@ -102,11 +98,9 @@ def _read_calls(
     pointer: str,
     notes: Notes,
 ) -> Iterator[Invocation]:
-    """Yield the calls of a skill: at its own address, if it names one, and at the agent's first interface.
-
-    JSON-RPC and HTTP+JSON use POST; other bindings have no method.
-    """
-    origin, auth = Origin(document.url, pointer, SLUG), _read_auth(item, schemes, document)
+    """Yield the calls of a skill: at its own address, if it names one, and at the agent's first interface."""
+    origin, declared = Origin(document.url, pointer, SLUG), operation_auth(item, schemes)
+    auth = own_auth(item, document.url) if declared is None else declared
     key = next((key for key in _ADDRESSES if text_of(item, key)), _ADDRESSES[0])
     interface = interfaces[0] if interfaces else None
     base = interface.address.url if interface else document.url  # relative addresses are the agent's
@@ -117,23 +111,9 @@ def _read_calls(
     if own is not None and (interface is None or interface.is_doubtful):
         return
     uses_post = interface is not None and interface.binding.upper() in ("JSONRPC", "HTTP+JSON", "REST")
-    yield Invocation(
-        "a2a_skill",
-        interface.address.url if interface else None,
-        "POST" if uses_post else None,
-        identifier,
-        auth=auth,
-        templated=interface.address.templated if interface else False,
-        origin=origin,
-    )
-
-
-def _read_auth(item: Object, schemes: dict[str, AuthScheme], document: Document) -> Auth | None:
-    declared = operation_auth(item, schemes)
-    if declared is not None:
-        return declared
-    auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
-    return auth if auth != Auth() else None
+    method = "POST" if uses_post else None  # other bindings have no method
+    url, templated = (interface.address.url, interface.address.templated) if interface else (None, False)
+    yield Invocation("a2a_skill", url, method, identifier, auth=auth, templated=templated, origin=origin)
 
 
 def _read_pricing(item: Object, document: Document) -> Pricing | None:

@@ -25,7 +25,7 @@ from registry.core.format_support.writing.task import (
     with_native,
 )
 from registry.core.formats.a2a.addresses import SLUG
-from registry.core.model.services import Auth, AuthScheme, Capability, Protocol, Service
+from registry.core.model.services import Auth, AuthScheme, Protocol, Service
 
 PROTOCOL: Final = "a2a"
 MAX_INTERFACES: Final = 20
@@ -41,11 +41,8 @@ _WRAPPED: Final = {
 
 def write(task: Task) -> WrittenDocument:
     service = task.service
-    interfaces = [
-        protocol
-        for protocol in service.protocols
-        if protocol.id == PROTOCOL and (callable_address(protocol.endpoint, task.host) or "")
-    ][:MAX_INTERFACES]
+    declared = (protocol for protocol in service.protocols if protocol.id == PROTOCOL)
+    interfaces = [one for one in declared if callable_address(one.endpoint, task.host)][:MAX_INTERFACES]
     if not interfaces:
         raise CannotWrite("no document of the host names an address that answers A2A")
     version = clean_text(service.version, NAME_CHARS)
@@ -83,13 +80,13 @@ def _write_interfaces(protocols: list[Protocol]) -> dict[str, Any]:
 
 def _write_addresses(protocols: list[Protocol]) -> dict[str, Any]:
     """Return the addresses as A2A up to 0.3 writes them."""
-    first, additional = protocols[0], [protocol for protocol in protocols[1:] if protocol.transport]
+    first = protocols[0]
+    additional = [{"url": one.endpoint, "transport": one.transport} for one in protocols[1:] if one.transport]
     return {
         "protocolVersion": clean_text(first.version),
         "url": first.endpoint,
         "preferredTransport": first.transport,
-        "additionalInterfaces": [{"url": protocol.endpoint, "transport": protocol.transport} for protocol in additional]
-        or None,
+        "additionalInterfaces": additional or None,
     }
 
 
@@ -97,7 +94,9 @@ def _write_skills(task: Task, interface: Protocol) -> tuple[list[dict[str, Any]]
     skills, sources = [], []
     used_names: set[str] = set()
     for index, capability in task.capabilities():
-        invocation_index = _get_invocation_index(capability, interface)
+        calls = enumerate(capability.invocations)
+        indexes = (i for i, one in calls if one.kind == "a2a_skill" and one.endpoint in (None, interface.endpoint))
+        invocation_index = next(indexes, None)
         if invocation_index is None:
             task.leave_out(index, "no skill that answers at the agent's address")
             continue
@@ -129,13 +128,6 @@ def _take_shared_modes(skills: list[dict[str, Any]], key: str) -> list[str]:
     return modes
 
 
-def _get_invocation_index(capability: Capability, interface: Protocol) -> int | None:
-    for index, call in enumerate(capability.invocations):
-        if call.kind == "a2a_skill" and call.endpoint in (None, interface.endpoint):
-            return index
-    return None
-
-
 def _write_provider(service: Service) -> dict[str, Any] | None:
     provider = service.provider
     if provider is None or not clean_text(provider.name):
@@ -154,25 +146,19 @@ def _write_security(auth: Auth, is_version_1: bool) -> dict[str, Any]:
         if entry is None:
             continue
         name = unique(scheme.type, set(schemes), "_")
-        schemes[name] = _wrapped_scheme(entry) if is_version_1 else entry
+        if is_version_1:  # the member's name is the kind, and `in` is called `location`
+            inner = {"location" if key == "in" else key: value for key, value in entry.items() if key != "type"}
+            entry = {_WRAPPED[entry["type"]]: inner}
+        schemes[name] = entry
         requirements.append({name: list(scheme.scopes)})
     if not schemes:
         return {}
     members: dict[str, Any] = {"securitySchemes": schemes}
     if auth.required is not None:
         alternatives = requirements if auth.required else [*requirements, {}]
-        wrapped = [
-            {"schemes": {name: {"list": scopes} for name, scopes in alternative.items()}}
-            for alternative in alternatives
-        ]
+        wrapped = [{"schemes": {name: {"list": scopes} for name, scopes in one.items()}} for one in alternatives]
         members["securityRequirements" if is_version_1 else "security"] = wrapped if is_version_1 else alternatives
     return members
-
-
-def _wrapped_scheme(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the scheme as A2A 1.0 writes it: the member's name is the kind, and `in` is called `location`."""
-    inner = {"location" if key == "in" else key: value for key, value in entry.items() if key != "type"}
-    return {_WRAPPED[entry["type"]]: inner}
 
 
 def _write_scheme(scheme: AuthScheme) -> dict[str, Any] | None:
@@ -184,11 +170,8 @@ def _write_scheme(scheme: AuthScheme) -> dict[str, Any] | None:
         return {"type": "http", "scheme": "bearer" if scheme.type == "bearer" else "basic", **note}
     if scheme.type == "oauth2" and scheme.authorization_url and scheme.token_url:
         urls = {"authorizationUrl": scheme.authorization_url, "tokenUrl": scheme.token_url}
-        return {
-            "type": "oauth2",
-            "flows": {"authorizationCode": {**urls, "scopes": dict.fromkeys(scheme.scopes, "")}},
-            **note,
-        }
+        flow = {**urls, "scopes": dict.fromkeys(scheme.scopes, "")}
+        return {"type": "oauth2", "flows": {"authorizationCode": flow}, **note}
     if scheme.type == "openid" and scheme.setup_url:
         return {"type": "openIdConnect", "openIdConnectUrl": scheme.setup_url, **note}
     return {"type": "mutualTLS", **note} if scheme.type == "mtls" else None

@@ -19,7 +19,7 @@ from registry.core.format_support.manifest import (
     text_of,
     with_provenance,
 )
-from registry.core.format_support.probing import HostFacts, ProbePath, Topic
+from registry.core.format_support.probing import ProbePath, Topic
 from registry.core.formats.acp import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
@@ -84,12 +84,19 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if not text_of(value, "api_base_url"):
         notes.add(rules.REQUIRED, "/api_base_url")
     base = endpoint(value.get("api_base_url"), document.url, document, "/api_base_url", notes)
-    services = list(_read_known_services(value, notes))
+    services: list[tuple[str, str]] = []
+    for index, item in enumerate(list_of(map_of(value, "capabilities"), "services")[:MAX_TEXTS]):
+        name: Json = item.get("name", item.get("id")) if isinstance(item, dict) else item
+        pointer = at("", "capabilities", "services", index)
+        if isinstance(name, str) and name in _PATHS:
+            services.append((name, pointer))
+        else:
+            notes.add(rules.SERVICE, pointer, name)
     if not services:
         notes.add(rules.REQUIRED, "/capabilities/services")
-    version = short_text_of(protocol, "version")
+    version, contact = short_text_of(protocol, "version"), short_text_of(value, "contact")
     service = Service(
-        provider=_read_provider(value, document),
+        provider=provider_of(value, document.url) or (Provider(contact=contact) if contact else None),
         base_url=base.url if base else None,
         capabilities=tuple(_read_capability(name, pointer, base, document) for name, pointer in services),
         auth=Auth((AuthScheme("bearer", "header", "Authorization", "Bearer"),), True) if services else Auth(),
@@ -120,32 +127,12 @@ def _grade(value: Object, protocol: Object, notes: Notes) -> None:
         notes.add(rules.DECLARATION, "/transports")
 
 
-def _read_known_services(value: Object, notes: Notes) -> Iterator[tuple[str, str]]:
-    for index, item in enumerate(list_of(map_of(value, "capabilities"), "services")[:MAX_TEXTS]):
-        name: Json = item.get("name", item.get("id")) if isinstance(item, dict) else item
-        pointer = at("", "capabilities", "services", index)
-        if isinstance(name, str) and name in _PATHS:
-            yield name, pointer
-        else:
-            notes.add(rules.SERVICE, pointer, name)
-
-
 def _read_capability(name: str, pointer: str, base: Endpoint | None, document: Document) -> Capability:
     path = _PATHS[name]
     url = base.url.rstrip("/") + path if base and path else None
-    call = Invocation(
-        "http",
-        url,
-        "POST" if url else None,
-        templated=bool(url and base and base.templated),
-        origin=Origin(document.url, pointer, SLUG),
-    )
+    templated, origin = bool(url and base and base.templated), Origin(document.url, pointer, SLUG)
+    call = Invocation("http", url, "POST" if url else None, templated=templated, origin=origin)
     return Capability(name, name, invocations=(call,))
-
-
-def _read_provider(value: Object, document: Document) -> Provider | None:
-    contact = short_text_of(value, "contact")
-    return provider_of(value, document.url) or (Provider(contact=contact) if contact else None)
 
 
 def _read_pricing(value: Object) -> Pricing:
@@ -171,10 +158,6 @@ def _read_pointers(value: Object, document: Document) -> Iterator[Pointer]:
             yield Pointer(target, "discovery", at("", "discovery", key), expected)
 
 
-def _is_shop(facts: HostFacts) -> bool:
-    return "ucp" in facts.formats or "shop" in facts.words
-
-
 FORMAT: Final = Format(
     slug=SLUG,
     title="ACP discovery document",
@@ -184,7 +167,11 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),
-    probe_paths=(ProbePath("S4", 80, "/.well-known/acp.json", when=_is_shop),),
+    probe_paths=(
+        ProbePath(
+            "S4", 80, "/.well-known/acp.json", when=lambda facts: "ucp" in facts.formats or "shop" in facts.words
+        ),
+    ),
     topics=(
         Topic(
             "shop", (b"cdn.shopify.com", b"woocommerce"), re.compile(rb"cdn\.shopify\.com|woocommerce"), in_home=True

@@ -21,15 +21,19 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.mcp_parts import card_pointer
 from registry.core.format_support.probing import ProbePath, always
-from registry.core.formats.agent_permissions import rules
 from registry.core.model.documents import Document
-from registry.core.model.findings import rules_in
+from registry.core.model.findings import CONFORMANCE, WARNING, Rule
 from registry.core.model.services import Pointer, Policies, Service
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
 SLUG: Final = "agent-permissions"
-_RULE: Final = ("verb", "selector", "allowed")
+
+RULE = Rule(
+    "permissions.rule", WARNING, points=1, section=CONFORMANCE, spec="agent-permissions 1.0.0, resource_rules",
+    says="A rule lacks verb, selector or allowed.",
+    fix="Give every rule all three members.",
+)  # fmt: skip
 
 
 def dialect(document: Document) -> str | None:
@@ -40,34 +44,23 @@ def dialect(document: Document) -> str | None:
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.members
-    entries = members(list_of(value, "resource_rules"), "/resource_rules", rules.RULE, notes)
-    hints = {
-        f"rule {short_text_of(rule, 'verb')} {short_text_of(rule, 'selector')}": "allowed"
-        if rule["allowed"] is True
-        else "refused"
-        for pointer, rule in entries
-        if _is_complete(rule, pointer, notes)
-    }
-    hints |= dict(_read_guidelines(value))
+    hints: dict[str, str] = {}
+    for pointer, rule in members(list_of(value, "resource_rules"), "/resource_rules", RULE, notes):
+        if missing := [key for key in ("verb", "selector", "allowed") if key not in rule]:
+            notes.add(RULE, pointer, ", ".join(missing))
+        else:
+            name = f"rule {short_text_of(rule, 'verb')} {short_text_of(rule, 'selector')}"
+            hints[name] = "allowed" if rule["allowed"] is True else "refused"
+    for index, item in enumerate(list_of(value, "action_guidelines")[:MAX_TEXTS]):
+        if description := text_of(item, "description"):
+            text = f"{short_text_of(item, 'directive') or ''} {description}"
+            hints[f"guideline {index + 1}"] = line(text, TEXT_CHARS)
     service = Service(
         policies=Policies(hints=dict(list(hints.items())[:MAX_TEXTS])),
         pointers=tuple(_read_apis(value, document, notes))[:MAX_TEXTS],
         native=native(SLUG, value, ()),
     )
     return with_provenance(service, document, SLUG, {"policies": "/resource_rules", "pointers": "/api"})
-
-
-def _is_complete(rule: Object, pointer: str, notes: Notes) -> bool:
-    missing = [key for key in _RULE if key not in rule]
-    if missing:
-        notes.add(rules.RULE, pointer, ", ".join(missing))
-    return not missing
-
-
-def _read_guidelines(value: Object) -> Iterator[tuple[str, str]]:
-    for index, item in enumerate(list_of(value, "action_guidelines")[:MAX_TEXTS]):
-        if description := text_of(item, "description"):
-            yield f"guideline {index + 1}", line(f"{short_text_of(item, 'directive') or ''} {description}", TEXT_CHARS)
 
 
 def _read_apis(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
@@ -92,7 +85,7 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.POINTERS,
     read=read,
-    rules=rules_in(rules),
+    rules=(RULE,),
     link_relations=("agent-permissions",),
     probe_paths=(ProbePath("S4", 90, "/.well-known/agent-permissions.json", when=always),),
     precedence=220,

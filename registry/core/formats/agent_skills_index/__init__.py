@@ -31,12 +31,12 @@ from registry.core.format_support.manifest import (
     texts_of,
     with_provenance,
 )
-from registry.core.format_support.probing import HostFacts, ProbePath, Topic
-from registry.core.format_support.security import loose_auth
+from registry.core.format_support.probing import ProbePath, Topic
+from registry.core.format_support.security import own_auth
 from registry.core.formats.agent_skills_index import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
-from registry.core.model.services import Auth, Capability, Invocation, Origin, Service
+from registry.core.model.services import Capability, Invocation, Origin, Service
 from registry.core.reading.json_pointer import at
 
 SLUG: Final = "agent-skills-index"
@@ -64,9 +64,8 @@ def dialect(document: Document) -> str | None:
     if schema and "agentskills.io" in schema:
         return "0.2.0" if schema == _SCHEMA else "other-schema"
     is_card = "url" in value and ("defaultInputModes" in value or "protocolVersion" in value)
-    if is_card or not isinstance(skills, list) or not any(_is_file(item) for item in skills):
-        return None
-    return "no-schema"
+    has_files = isinstance(skills, list) and any(_is_file(item) for item in skills)
+    return "no-schema" if has_files and not is_card else None
 
 
 def at_own_path(document: Document) -> str | None:
@@ -82,13 +81,19 @@ def _is_file(item: Json) -> bool:
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.members
-    if dialect != "0.2.0" and not _is_first_version(value):
+    # 0.1 has no $schema and names the files of each skill
+    have_files = ["files" in item for item in list_of(value, "skills") if isinstance(item, dict)]
+    is_first_version = "$schema" not in value and bool(have_files) and all(have_files)
+    if dialect != "0.2.0" and not is_first_version:
         notes.add(rules.SCHEMA, "/$schema", value.get("$schema", ""))
+    base = document.url
     service = Service(
         name=short_text_of(value, "name"),
         description=text_of(value, "description"),
-        provider=provider_of(value, document.url),
-        homepage=_read_homepage(value, document),
+        provider=provider_of(value, base),
+        homepage=homepage_of(value, base)
+        or homepage_of(map_of(value, "publisher"), base)
+        or link(value.get("url"), base),
         repository=repository_of(value, document.url),
         license=license_of(value),
         tags=texts_of(value, "tags"),
@@ -96,20 +101,6 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         native=native(SLUG, value, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
-
-
-def _read_homepage(value: Object, document: Document) -> str | None:
-    """Return the publisher's home page, or the page of the skills that `url` names."""
-    publisher = map_of(value, "publisher")
-    return (
-        homepage_of(value, document.url) or homepage_of(publisher, document.url) or link(value.get("url"), document.url)
-    )
-
-
-def _is_first_version(value: Object) -> bool:
-    """Return whether the index follows 0.1, which has no $schema and names the files of each skill."""
-    have_files = ["files" in item for item in list_of(value, "skills") if isinstance(item, dict)]
-    return "$schema" not in value and bool(have_files) and all(have_files)
 
 
 def _read_skills(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
@@ -126,10 +117,7 @@ def _read_skills(value: Object, document: Document, notes: Notes) -> Iterator[Ca
         target = first_link(item, _TARGETS, document.url)
         _grade(item, name, target, pointer, notes)
         result, result_note = first_result(item)
-        auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
-        call = Invocation(
-            "instructions", auth=auth if auth != Auth() else None, origin=Origin(document.url, pointer, SLUG)
-        )
+        auth, origin = own_auth(item, document.url), Origin(document.url, pointer, SLUG)
         yield Capability(
             text_of(item, "id", ID_CHARS) or name,
             name,
@@ -141,16 +129,15 @@ def _read_skills(value: Object, document: Document, notes: Notes) -> Iterator[Ca
             tags=texts_of(item, "tags"),
             examples=texts_of(item, "examples", 500),
             docs_url=target or _read_file(item, document),
-            invocations=(call,),
+            invocations=(Invocation("instructions", auth=auth, origin=origin),),
             native=native(SLUG, item, _SKILL_READ),
         )
 
 
 def _read_file(item: Object, document: Document) -> str | None:
     """Return the URL of SKILL.md, the main file of a skill; 0.1 names files relative to the skill's folder."""
-    main_file = next(
-        (path for path in list_of(item, "files") if isinstance(path, str) and path.endswith("SKILL.md")), None
-    )
+    paths = (path for path in list_of(item, "files") if isinstance(path, str))
+    main_file = next((path for path in paths if path.endswith("SKILL.md")), None)
     return link(f"{short_text_of(item, 'name')}/{main_file}", document.url) if main_file else None
 
 
@@ -169,10 +156,6 @@ def _grade(item: Object, name: str, target: str | None, pointer: str, notes: Not
         notes.add(rules.DIGEST, at(pointer, "digest"), item.get("digest", ""))
 
 
-def _are_skills_named(facts: HostFacts) -> bool:
-    return facts.absent("/.well-known/agent-skills/index.json") and "skills" in facts.words
-
-
 FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Skills index",
@@ -186,7 +169,12 @@ FORMAT: Final = Format(
     probe_paths=(
         ProbePath("S3", 40, "/.well-known/agent-skills/index.json"),
         ProbePath("S1", 50, "/.well-known/agent-skills/index.json", sub_host="docs"),
-        ProbePath("S4", 120, "/.well-known/skills/index.json", when=_are_skills_named),
+        ProbePath(
+            "S4",
+            120,
+            "/.well-known/skills/index.json",
+            when=lambda facts: facts.absent("/.well-known/agent-skills/index.json") and "skills" in facts.words,
+        ),
     ),
     topics=(Topic("skills", (b"skill",), re.compile(rb"\bskills?\b"), in_home=True),),
     precedence=160,

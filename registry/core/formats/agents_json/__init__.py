@@ -47,6 +47,10 @@ _NESTED: Final = ("properties", "items", "additionalProperties", "oneOf", "anyOf
 _FLOW_READ: Final = frozenset({"id", "title", "description", "fields", "tags"})
 _READ: Final = frozenset({"agentsJson", "info", "flows"})
 _REQUIRED: Final = ("agentsJson", "info", "sources", "flows")
+_POINTERS: Final = {
+    "name": "/info/title", "description": "/info/description", "version": "/info/version", "capabilities": "/flows",
+    "relations": "/flows",
+}  # fmt: skip
 
 
 def dialect(document: Document) -> str | None:
@@ -75,10 +79,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         pointers=tuple(_read_sources(value, document, notes))[:MAX_TEXTS],
         native=native(SLUG, value, _READ),
     )
-    pointer_by_field = {"name": "/info/title", "description": "/info/description", "version": "/info/version"}
-    return with_provenance(
-        service, document, SLUG, {**pointer_by_field, "capabilities": "/flows", "relations": "/flows"}
-    )
+    return with_provenance(service, document, SLUG, _POINTERS)
 
 
 def _read_sources(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
@@ -107,7 +108,12 @@ def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tup
                 notes.add(rules.MEMBER, at(pointer, key))
         title, description = short_text_of(item, "title"), text_of(item, "description")
         fields = map_of(item, "fields")
-        body, media_type = _read_body(fields)
+        origin = Origin(document.url, pointer, SLUG)
+        request = map_of(fields, "requestBody")
+        content = map_of(request, "content")  # JSON if there is a choice, else the first media type
+        kind = "application/json" if "application/json" in content else next(iter(content), None)
+        body = map_of(request, "schema") if kind is None else map_of(map_of(content, kind), "schema")
+        media_type = line(kind, NAME_CHARS) if kind else None
         params, places = _read_params(fields, body)
         result, result_note = _read_result(map_of(fields, "responses"))
         capability = Capability(
@@ -119,15 +125,7 @@ def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tup
             result_note=result_note,
             title=title,
             tags=texts_of(item, "tags"),
-            invocations=(
-                Invocation(
-                    "http",
-                    name=identifier,
-                    places=places,
-                    media_type=media_type,
-                    origin=Origin(document.url, pointer, SLUG),
-                ),
-            ),
+            invocations=(Invocation("http", name=identifier, places=places, media_type=media_type, origin=origin),),
             native=native(SLUG, item, _FLOW_READ),
         )
         yield capability, Workflow(identifier, title, description, _read_steps(item))
@@ -138,15 +136,6 @@ def _read_steps(flow: Object) -> tuple[str, ...]:
     actions = [item for item in list_of(flow, "actions") if isinstance(item, dict)]
     operations = ((short_text_of(item, "sourceId"), short_text_of(item, "operationId")) for item in actions[:MAX_TEXTS])
     return tuple(f"{source}: {operation}" if source else operation for source, operation in operations if operation)
-
-
-def _read_body(fields: Object) -> tuple[Object, str | None]:
-    """Return the schema of the flow's body and its media type: JSON if there is a choice, else the first."""
-    request = map_of(fields, "requestBody")
-    content = map_of(request, "content")
-    media_type = "application/json" if "application/json" in content else next(iter(content), None)
-    schema = map_of(map_of(content, media_type), "schema") if media_type is not None else map_of(request, "schema")
-    return schema, line(media_type, NAME_CHARS) if media_type else None
 
 
 def _read_params(fields: Object, body: Object) -> tuple[dict[str, Any], tuple[tuple[str, ParameterPlace], ...]]:

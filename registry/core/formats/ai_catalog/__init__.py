@@ -10,7 +10,7 @@ from typing import Final
 
 from registry.core.format_support.artifact_types import promised_format
 from registry.core.format_support.common_rules import PROVIDER_ELSEWHERE
-from registry.core.format_support.endpoints import claim, link, origin_of
+from registry.core.format_support.endpoints import claim, claims, link, origin_of
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, provider_of, repository_of
 from registry.core.format_support.loose_card import loose_card
@@ -72,9 +72,6 @@ _SKILL = re.compile(
 )
 
 
-# --- recognition ----------------------------------------------------------------------------------------------------
-
-
 def dialect(document: Document) -> str | None:
     value = document.members
     entries = value.get("entries")
@@ -92,14 +89,7 @@ def at_own_path(document: Document) -> str | None:
 
 
 def _is_entry(item: Json) -> bool:
-    return (
-        isinstance(item, dict)
-        and "identifier" in item
-        and any(key in item for key in ("type", "mediaType", "url", "data"))
-    )
-
-
-# --- reading --------------------------------------------------------------------------------------------------------
+    return isinstance(item, dict) and "identifier" in item and not {"type", "mediaType", "url", "data"}.isdisjoint(item)
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
@@ -112,11 +102,12 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     entries = list(_read_entries(value, document, notes))
     own_trust = map_of(value, "trustManifest")
     trust = own_trust or map_of(host, "trustManifest")
+    docs_url = link(host.get("documentationUrl"), document.url)
     service = Service(
         name=short_text_of(host, "displayName"),
         provider=provider_of(trust, document.url),
-        homepage=_read_homepage(host, document),
-        docs_url=link(host.get("documentationUrl"), document.url),
+        homepage=docs_url if docs_url and docs_url == origin_of(docs_url) else None,  # a site's front page
+        docs_url=docs_url,
         repository=repository_of(map_of(trust, "source"), document.url),
         license=license_of(map_of(trust, "source")),
         icon_url=link(host.get("logoUrl"), document.url),
@@ -125,15 +116,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             terms_url=link(trust.get("termsOfServiceUrl"), document.url),
             privacy_url=link(trust.get("privacyPolicyUrl"), document.url),
         ),
-        claims=_read_claims(host, document, notes),
+        claims=claims("identifier", host.get("identifier"), document, "/host/identifier", notes),
         pointers=tuple(pointer for _, pointer in entries if pointer is not None),
         native=native(SLUG, value, ("specVersion", "entries", "host")),
     )
-    pointer_by_field = {
-        "policies": "/trustManifest" if own_trust else "/host/trustManifest",
-        "claims": "/host/identifier",
-    }
-    return with_provenance(service, document, SLUG, {**_POINTERS, **pointer_by_field})
+    return with_provenance(
+        service, document, SLUG, {**_POINTERS, "policies": "/trustManifest"} if own_trust else _POINTERS
+    )
 
 
 _POINTERS: Final = {
@@ -141,18 +130,9 @@ _POINTERS: Final = {
     "docs_url": "/host/documentationUrl",
     "icon_url": "/host/logoUrl",
     "capabilities": "/entries",
+    "policies": "/host/trustManifest",
+    "claims": "/host/identifier",
 }
-
-
-def _read_homepage(host: Object, document: Document) -> str | None:
-    """Return the documentation where it is a site's front page: a catalogue has no member for a home page."""
-    url = link(host.get("documentationUrl"), document.url)
-    return url if url is not None and url == origin_of(url) else None
-
-
-def _read_claims(host: Object, document: Document, notes: Notes) -> dict[str, str]:
-    claimed = claim(host.get("identifier"), document, "/host/identifier", notes)
-    return {"identifier": claimed} if claimed else {}
 
 
 def _read_entries(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Pointer | None]]:
@@ -161,8 +141,7 @@ def _read_entries(value: Object, document: Document, notes: Notes) -> Iterator[t
         identifier = text_of(item, "identifier", ID_CHARS)
         kind = short_text_of(item, "type") or short_text_of(item, "mediaType")
         inline_key = "data" if "data" in item else "inline"
-        missing = identifier is None or kind is None or ("url" in item) == (inline_key in item)
-        if missing or identifier is None or kind is None:
+        if identifier is None or kind is None or ("url" in item) == (inline_key in item):
             notes.add(rules.ENTRY, pointer, identifier or "")
             continue
         if (identifier, short_text_of(item, "version")) in seen:
@@ -173,18 +152,14 @@ def _read_entries(value: Object, document: Document, notes: Notes) -> Iterator[t
         seen.add((identifier, short_text_of(item, "version")))
         _grade(item, identifier, kind, pointer, document, notes)
         target = link(item.get("url"), document.url)
-        yield (
-            _read_capability(item, identifier, kind, target, Origin(document.url, pointer, SLUG)),
-            _read_pointer(item, kind, target, inline_key, pointer),
-        )
+        capability = _read_capability(item, identifier, kind, target, Origin(document.url, pointer, SLUG))
+        yield capability, _read_pointer(item, kind, target, inline_key, pointer)
 
 
 def _grade(item: Object, identifier: str, kind: str, pointer: str, document: Document, notes: Notes) -> None:
     media_type = _read_media_type(kind)
-    is_known = (
-        media_type in {*_PROMISES, *_SNIFFED, *_REGISTRY} or _OPENAPI.match(media_type) or _SKILL.fullmatch(media_type)
-    )
-    if not is_known:
+    is_known = media_type in _PROMISES or media_type in _SNIFFED or media_type in _REGISTRY
+    if not is_known and not _OPENAPI.match(media_type) and not _SKILL.fullmatch(media_type):
         notes.add(rules.TYPE, at(pointer, "type" if "type" in item else "mediaType"), kind)
     urn = _URN.fullmatch(identifier)
     if urn is None:
@@ -196,10 +171,9 @@ def _grade(item: Object, identifier: str, kind: str, pointer: str, document: Doc
         notes.add(rules.DRAFT, pointer, ", ".join(draft_keys) or identifier)
     if not text_of(item, "displayName"):
         notes.add(rules.DISPLAY_NAME, at(pointer, "displayName"))
-    queries = item.get("representativeQueries")
-    query_list = queries if isinstance(queries, list) else []
-    if len(query_list) not in _QUERIES or not all(isinstance(query, str) for query in query_list):
-        notes.add(rules.QUERIES, at(pointer, "representativeQueries"))
+    queries = list_of(item, _QUERIES_KEY)
+    if len(queries) not in _QUERIES or not all(isinstance(query, str) for query in queries):
+        notes.add(rules.QUERIES, at(pointer, _QUERIES_KEY))
     if "trustManifest" in item and not map_of(item, "trustManifest").get("identity"):
         notes.add(rules.TRUST, at(pointer, "trustManifest"))
 
@@ -207,6 +181,7 @@ def _grade(item: Object, identifier: str, kind: str, pointer: str, document: Doc
 def _read_capability(item: Object, identifier: str, kind: str, target: str | None, origin: Origin) -> Capability:
     """Return the provisional capability: instructions for a skill, for anything else a pointer to its document."""
     is_skill = _SKILL.fullmatch(_read_media_type(kind)) is not None
+    # a small inline value only says where something is; whole documents are judged by themselves
     kept = {key: value for key, value in item.items() if key not in _INLINE or _is_small(value)}
     extensions = map_of(item, "extensions").values()
     holders: list[Object] = [item, *(extension for extension in extensions if isinstance(extension, dict))][:MAX_TEXTS]
@@ -216,9 +191,7 @@ def _read_capability(item: Object, identifier: str, kind: str, target: str | Non
         short_text_of(item, "displayName") or identifier.rpartition(":")[2],
         text_of(item, "description"),
         tags=tuple(dict.fromkeys(text for key in _TAGS for holder in holders for text in texts_of(holder, key))),
-        examples=tuple(
-            dict.fromkeys(text for holder in holders for text in texts_of(holder, _QUERIES_KEY, _QUERY_CHARS))
-        ),
+        examples=tuple(dict.fromkeys(text for one in holders for text in texts_of(one, _QUERIES_KEY, _QUERY_CHARS))),
         docs_url=target if is_skill else None,
         invocations=(call,),
         native=native(SLUG, kept, _READ),
@@ -226,7 +199,6 @@ def _read_capability(item: Object, identifier: str, kind: str, target: str | Non
 
 
 def _is_small(data: Json) -> bool:
-    """Return whether an inline value only says where something is; whole documents are judged by themselves."""
     return isinstance(data, dict) and not any(isinstance(value, list | dict) for value in data.values())
 
 
@@ -241,45 +213,28 @@ def _read_pointer(item: Object, kind: str, target: str | None, inline_key: str, 
     """Return the pointer to an entry's document. Skills and registries are not fetched. The content of a document
     decides its format, even if the type promises another."""
     media_type = _read_media_type(kind)
-    if _SKILL.fullmatch(media_type) or media_type in _REGISTRY or not _is_document(media_type):
+    name = media_type.partition(";")[0]
+    # archives and images are no documents
+    is_document = promised_format(name) is not None or name in _SNIFFED or name.endswith(("json", "yaml"))
+    if _SKILL.fullmatch(media_type) or media_type in _REGISTRY or not is_document:
         return None
     expected = promised_format(media_type)
     if inline_key in item:
         data = item[inline_key]
-        if (
-            expected == "mcp-server-card"
-            and isinstance(data, dict)
-            and list_of(data, "tools")
-            and not _CARD & set(data)
-        ):
+        if not isinstance(data, dict):
+            return None
+        if expected == "mcp-server-card" and list_of(data, "tools") and not _CARD & set(data):
             expected = "mcp-json"  # a list of tools without what makes it a card
-        return Pointer(None, "entry", at(pointer, inline_key), expected, data) if isinstance(data, dict) else None
+        return Pointer(None, "entry", at(pointer, inline_key), expected, data)
     return Pointer(target, "entry", at(pointer, "url"), expected) if target else None
-
-
-def _is_document(media_type: str) -> bool:
-    """Return whether the media type can be a document, unlike archives and images."""
-    name = media_type.partition(";")[0]
-    return promised_format(name) is not None or name in _SNIFFED or name.endswith(("json", "yaml"))
 
 
 def _read_ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer]:
     for key, expected in _LOOSE_LISTS.items():
         for index, item in enumerate(list_of(value, key)[:MAX_TEXTS]):
-            url = (
-                item
-                if isinstance(item, str)
-                else next(
-                    (
-                        item[url_key]
-                        for url_key in ("url", "card", "specification")
-                        if isinstance(item, dict) and url_key in item
-                    ),
-                    None,
-                )
-            )
-            target = link(url, document.url)
-            if target:
+            if isinstance(item, dict):
+                item = next((item[name] for name in ("url", "card", "specification") if name in item), None)
+            if target := link(item, document.url):
                 yield Pointer(target, "entry", at("", key, index), expected)
 
 

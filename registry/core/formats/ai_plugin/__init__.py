@@ -45,8 +45,6 @@ from registry.core.model.services import (
 SLUG: Final = "ai-plugin"
 _NAMES: Final = ("name_for_model", "name_for_human")
 _OTHERS: Final = ("schema_version", "description_for_model", "description_for_human")
-
-
 _READ: Final = frozenset({
     "schema_version", "name_for_human", "description_for_human", "description_for_model", "logo_url", "contact_email",
     "legal_info_url", "auth",
@@ -65,11 +63,9 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.members
     api = map_of(value, "api")
     _grade(value, api, notes)
-    name = next(
-        (short_text_of(value, key) for key in ("name_for_human", "name_for_model") if _is_rendered(value, key)), None
-    )
+    rendered = (key for key in ("name_for_human", "name_for_model") if _is_rendered(value, key))
+    name = next((short_text_of(value, key) for key in rendered), None)
     target = link(api.get("url"), document.url)
-    pointer = Pointer(target, "api.url", "/api/url", "openapi") if target else None
     service = Service(
         name=name,
         description=first_text(value, "description_for_human", "description_for_model"),
@@ -79,10 +75,12 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         capabilities=(_read_capability(value, name, target, document),) if name and target else (),
         auth=_read_auth(map_of(value, "auth"), document),
         policies=Policies(terms_url=link(value.get("legal_info_url"), document.url)),
-        pointers=(pointer,) if pointer else (),
+        pointers=(Pointer(target, "api.url", "/api/url", "openapi"),) if target else (),
         native=native(SLUG, value, _READ),
     )
-    return with_provenance(service, document, SLUG, {**_POINTERS, **_read_text_pointers(value)})
+    # the texts for people, else those for models
+    human = {key: f"/{key}_for_human" for key in ("name", "description") if text_of(value, f"{key}_for_human")}
+    return with_provenance(service, document, SLUG, {**_POINTERS, **human})
 
 
 _POINTERS: Final = {
@@ -91,13 +89,9 @@ _POINTERS: Final = {
     "capabilities": "/api",
     "auth": "/auth/type",
     "policies": "/legal_info_url",
+    "name": "/name_for_model",
+    "description": "/description_for_model",
 }
-
-
-def _read_text_pointers(value: Object) -> dict[str, str]:
-    """Return the pointers to name and description: the texts for people, else those for models."""
-    human_pointers = {key: f"/{key}_for_human" for key in ("name", "description") if text_of(value, f"{key}_for_human")}
-    return {"name": "/name_for_model", "description": "/description_for_model", **human_pointers}
 
 
 def _grade(value: Object, api: Object, notes: Notes) -> None:
@@ -144,18 +138,12 @@ def _read_auth(auth: Object, document: Document) -> Auth:
         urls = (link(auth.get(key), document.url) for key in ("client_url", "authorization_url"))
         scopes = tuple(dict.fromkeys((text_of(auth, "scope") or "").replace(",", " ").split()))[:MAX_TEXTS]
         return Auth((AuthScheme("oauth2", authorization_url=next(urls), token_url=next(urls), scopes=scopes),), True)
-    if kind == "api_key":
-        return Auth((_secret_scheme(auth, document),), True)
+    if kind == "api_key":  # service_http or user_http: `authorization_type` defines how to send the secret
+        sent = auth_type(short_text_of(auth, "authorization_type"))
+        header = short_text_of(auth, "custom_auth_header")
+        scheme = AuthScheme("api_key", "header" if header else None, header)
+        return Auth((scheme_of({"type": sent}, document.url) if sent in ("bearer", "http_basic") else scheme,), True)
     return Auth((AuthScheme(kind),), kind != "none")
-
-
-def _secret_scheme(auth: Object, document: Document) -> AuthScheme:
-    """Return the scheme of service_http or user_http by `authorization_type`, which defines how to send the secret."""
-    kind = auth_type(short_text_of(auth, "authorization_type"))
-    if kind in ("bearer", "http_basic"):
-        return scheme_of({"type": kind}, document.url)
-    header = short_text_of(auth, "custom_auth_header")
-    return AuthScheme("api_key", "header" if header else None, header)
 
 
 FORMAT: Final = Format(

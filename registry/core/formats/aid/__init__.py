@@ -35,14 +35,18 @@ def dialect(document: Document) -> str | None:
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    body = document.members
-    members = {key.lower(): value for key, value in body.items()}
+    members = {key.lower(): value for key, value in document.members.items()}
     if dialect not in ("aid1", "aid2"):
         notes.add(rules.VERSION, "/v", dialect)
         return Service()
     if len(document.raw) > MAX_DOCUMENT_BYTES:
         notes.add(rules.SIZE, "", f"{len(document.raw)} bytes")
-    if _is_ambiguous(members, notes):
+    # a letter together with its long name, or in aid2 the dropped `kid` or `i`
+    duplicates = [letter for letter, name in _ALIASES.items() if letter in members and name in members]
+    dropped = [key for key in ("kid", "i") if key in members and members.get("v", members.get("version")) == "aid2"]
+    for key in (*duplicates, *dropped):
+        notes.add(rules.REQUIRED, f"/{key}", f"{key} and {_ALIASES[key]}" if key in duplicates else key)
+    if duplicates or dropped:
         return Service()
     record = {**{letter: members[name] for letter, name in _ALIASES.items() if name in members}, **members}
     for key in ("u", "p"):
@@ -62,31 +66,20 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         pointers=_read_pointers(protocol, address),
     )
     written_names = {letter: letter if letter in members else name for letter, name in _ALIASES.items()}
-    letter_by_field = {"description": "s", "docs_url": "d", "auth": "a", "protocols": "u"}
-    return with_provenance(
-        service, document, SLUG, {field: f"/{written_names[letter]}" for field, letter in letter_by_field.items()}
-    )
-
-
-def _is_ambiguous(members: Object, notes: Notes) -> bool:
-    """Return whether the record has a letter together with its long name, or in aid2 the dropped `kid` or `i`."""
-    duplicates = [letter for letter, name in _ALIASES.items() if letter in members and name in members]
-    dropped = [key for key in ("kid", "i") if key in members and members.get("v", members.get("version")) == "aid2"]
-    for key in (*duplicates, *dropped):
-        notes.add(rules.REQUIRED, f"/{key}", f"{key} and {_ALIASES[key]}" if key in duplicates else key)
-    return bool(duplicates or dropped)
+    letters = {"description": "s", "docs_url": "d", "auth": "a", "protocols": "u"}
+    pointers = {field: f"/{written_names[letter]}" for field, letter in letters.items()}
+    return with_provenance(service, document, SLUG, pointers)
 
 
 def _read_address(record: Object, protocol: str, document: Document, notes: Notes) -> Endpoint | None:
     target = text_of(record, "u")
     if target is None:
         return None
-    is_local = _LOCAL.match(target) is not None
-    if is_local or protocol in ("local", "zeroconf"):
-        if not (is_local and protocol in ("local", "zeroconf")):
-            notes.add(rules.ADDRESS, "/u", target)
+    is_local, is_local_protocol = _LOCAL.match(target) is not None, protocol in ("local", "zeroconf")
+    if is_local and is_local_protocol:
         return None
-    if not target.startswith("wss://" if protocol == "websocket" else "https://"):
+    has_scheme = target.startswith("wss://" if protocol == "websocket" else "https://")
+    if is_local or is_local_protocol or not has_scheme:
         notes.add(rules.ADDRESS, "/u", target)
         return None
     return endpoint(target, document.url, document, "/u", notes)

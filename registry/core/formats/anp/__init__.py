@@ -26,9 +26,8 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.probing import ProbePath, never
 from registry.core.format_support.vocabulary import auth_type
-from registry.core.formats.anp import rules
-from registry.core.model.documents import Document, Json
-from registry.core.model.findings import rules_in
+from registry.core.model.documents import Document
+from registry.core.model.findings import CONFORMANCE, ERROR, Rule
 from registry.core.model.services import (
     Auth,
     AuthScheme,
@@ -44,24 +43,31 @@ from registry.core.model.services import (
 from registry.core.reading.json_pointer import at
 
 SLUG: Final = "anp"
+
+UNNAMED = Rule(
+    "anp.name", ERROR, points=4, section=CONFORMANCE, spec="ANP agent description 1.0",
+    says="The agent description has no name.",
+    fix="Add a name.",
+)  # fmt: skip
 _CONTEXT: Final = "agent-network-protocol.com/ad"
 _READ: Final = frozenset({
     "@context", "@type", "name", "description", "version", "did", "security", "securityDefinitions", "protocolType",
     "protocolVersion", "type",
 })  # fmt: skip
 _KIND: Final = "ad:AgentDescription"
+_POINTERS: Final = {
+    "version": "/version", "provider": "/owner", "claims": "/did", "identity": "/did", "name": "/name",
+    "description": "/description", "capabilities": "/interfaces", "auth": "/security",
+}  # fmt: skip
 
 
 def dialect(document: Document) -> str | None:
     value = document.members
     kinds = [value.get("@type"), *(item.get("@type") for item in list_of(value, "items") if isinstance(item, dict))]
-    is_declared = value.get("protocolType") == "ANP" or _KIND in kinds
-    return "" if is_declared or _names_context(value.get("@context")) else None
-
-
-def _names_context(context: Json) -> bool:
+    context = value.get("@context")
     texts = context if isinstance(context, list) else context.values() if isinstance(context, dict) else [context]
-    return any(isinstance(text, str) and _CONTEXT in text for text in texts)
+    names_context = any(isinstance(text, str) and _CONTEXT in text for text in texts)
+    return "" if names_context or value.get("protocolType") == "ANP" or _KIND in kinds else None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
@@ -70,7 +76,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         return Service(pointers=tuple(_read_item_pointers(value, document))[:MAX_TEXTS])
     name = None if has_placeholder(value.get("name")) else short_text_of(value, "name")
     if name is None:
-        notes.add(rules.UNNAMED, "/name", value.get("name", ""))
+        notes.add(UNNAMED, "/name", value.get("name", ""))
     owner = map_of(value, "owner")
     identity = claim(value.get("did"), document, "/did", notes)
     service = Service(
@@ -86,17 +92,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         identity=Identity((identity,) if identity and identity.startswith("did:") else ()),
         native=native(SLUG, value, _READ),
     )
-    pointer_by_field = {
-        "version": "/version",
-        "provider": "/owner",
-        "claims": "/did",
-        "identity": "/did",
-        "name": "/name",
-        "description": "/description",
-        "capabilities": "/interfaces",
-        "auth": "/security",
-    }
-    return with_provenance(service, document, SLUG, pointer_by_field)
+    return with_provenance(service, document, SLUG, _POINTERS)
 
 
 def _read_provider(value: Object, owner: Object, document: Document) -> Provider | None:
@@ -131,12 +127,8 @@ def _read_interfaces(value: Object, document: Document, notes: Notes) -> Iterato
         address = endpoint(item.get(key), document.url, document, at(pointer, key), notes)
         kind = first_text(item, "protocol", "type", "@type") or "interface"
         name = unique_name(slug(short_text_of(item, "name") or kind), used_names)
-        call = Invocation(
-            "pointer",
-            address.url if address else None,
-            templated=address.templated if address else False,
-            origin=Origin(document.url, pointer, SLUG),
-        )
+        url, templated = (address.url, address.templated) if address else (None, False)
+        call = Invocation("pointer", url, templated=templated, origin=Origin(document.url, pointer, SLUG))
         yield Capability(name, name, text_of(item, "description"), tags=(kind,), invocations=(call,))
 
 
@@ -161,7 +153,7 @@ FORMAT: Final = Format(
     media_types=("application/json", "application/ld+json"),
     role=Role.SERVICE,
     read=read,
-    rules=rules_in(rules),
+    rules=(UNNAMED,),
     asks=frozenset({"service.unnamed"}),
     probe_paths=(
         ProbePath("S4", 220, "/.well-known/agent-descriptions", when=never),

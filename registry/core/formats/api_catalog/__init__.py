@@ -28,7 +28,7 @@ from registry.core.format_support.manifest import (
     with_provenance,
 )
 from registry.core.format_support.probing import CARD_CAP, ProbePath
-from registry.core.format_support.security import loose_auth
+from registry.core.format_support.security import own_auth
 from registry.core.formats.api_catalog import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
@@ -59,9 +59,14 @@ _FOLLOWED: Final = {
     "acp-discovery": "acp",
 }
 """Relations whose targets are fetched. `item` is added if its type is a document; payment resources are not fetched."""
+_RELATIONS: Final = {
+    "docs_url": "service-doc",
+    "policies/terms_url": "terms-of-service",
+    "policies/privacy_url": "privacy-policy",
+}
+"""The relations of which fields of the service are taken."""
 _API_BASES: Final = ("baseUrl", "base_url", "url", "endpoint")
 _API_DOCS: Final = ("documentation", "docs", "documentationUrl", "docs_url", "humanURL")
-_DOCUMENT_TYPES: Final = ("json", "yaml")
 
 
 def dialect(document: Document) -> str | None:
@@ -102,7 +107,10 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             descriptions += [target] if relation == "service-desc" else []
             documentation = documentation or (target if relation == "service-doc" else None)
         if anchor and descriptions and anchor != document.url:
-            groups.append(Group(anchor, _read_title(member), tuple(dict.fromkeys(descriptions)), documentation))
+            links = [item for item in list_of(member, "service-desc") if isinstance(item, dict)]  # titles: RFC 8288
+            titles = [short_text_of(member, "title"), *(short_text_of(item, "title") for item in links)]
+            title = next((text for text in titles if text), None)
+            groups.append(Group(anchor, title, tuple(dict.fromkeys(descriptions)), documentation))
         ad_hoc_pointers = list(_read_ad_hoc_pointers(member, member_pointer, document, notes))
         has_links = has_links or bool(ad_hoc_pointers)
         pointers += ad_hoc_pointers
@@ -128,15 +136,10 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         pointers=tuple({pointer.url: pointer for pointer in reversed(pointers)}.values())[::-1][:MAX_TEXTS],
         groups=tuple({group.url: group for group in reversed(groups)}.values())[::-1][:MAX_TEXTS],
     )
-    relation_by_field = {
-        "docs_url": "service-doc",
-        "policies/terms_url": "terms-of-service",
-        "policies/privacy_url": "privacy-policy",
-    }
     sources = {
-        name: Origin(document.url, pointer_by_relation[rel], SLUG)
-        for name, rel in relation_by_field.items()
-        if rel in pointer_by_relation
+        name: Origin(document.url, pointer_by_relation[relation], SLUG)
+        for name, relation in _RELATIONS.items()
+        if relation in pointer_by_relation
     }
     pointer_by_field = {
         **dict.fromkeys(("base_url", "groups", "capabilities", "name", "description", "auth", "pricing"), "/linkset"),
@@ -149,29 +152,23 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
 def _read_described_apis(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
     """Yield an entry for each API that the catalogue itself describes: `apis[]{name, baseUrl, specUrl, auth}`."""
     used_names: set[str] = set()
-    members_of = [(at("", "linkset", index), item) for index, item in enumerate(list_of(value, "linkset")[:MAX_TEXTS])]
-    for prefix, member in members_of:
+    for number, member in enumerate(list_of(value, "linkset")[:MAX_TEXTS]):
         for index, item in enumerate(list_of(member, "apis")[:MAX_TEXTS]):
             name = short_text_of(item, "name") or short_text_of(item, "title")
             if not isinstance(item, dict) or name is None:
                 continue
-            pointer = at(prefix, "apis", index)
+            pointer = at("", "linkset", number, "apis", index)
             key = next((key for key in _API_BASES if text_of(item, key)), _API_BASES[0])
             address = endpoint(item.get(key), document.url, document, at(pointer, key), notes)
-            auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
-            call = Invocation(
-                "pointer",
-                link(item.get("specUrl"), document.url) or (address.url if address else None),
-                auth=auth if auth != Auth() else None,
-                origin=Origin(document.url, pointer, SLUG),
-            )
+            url = link(item.get("specUrl"), document.url) or (address.url if address else None)
+            auth, origin = own_auth(item, document.url), Origin(document.url, pointer, SLUG)
             yield Capability(
                 slug(name),
                 unique_name(name, used_names),
                 text_of(item, "description"),
                 tags=texts_of(item, "tags"),
                 docs_url=first_link(item, _API_DOCS, document.url),
-                invocations=(call,),
+                invocations=(Invocation("pointer", url, auth=auth, origin=origin),),
                 native=native(SLUG, item, ("name", "description", "tags")),
             )
 
@@ -184,14 +181,6 @@ def _read_pricing(value: Object, extra: Service) -> Pricing:
         return extra.pricing
     is_per_call = "x402" in (short_text_of(payment, "protocol") or "")
     return Pricing("pay_per_call" if is_per_call else "unknown", (Plan(price=price),) if price else ())
-
-
-def _read_title(member: Object) -> str | None:
-    """Return the API's own title, else the title of the first titled link to a description (RFC 8288)."""
-    links = [item for item in list_of(member, "service-desc") if isinstance(item, dict)]
-    return short_text_of(member, "title") or next(
-        (title for item in links if (title := short_text_of(item, "title"))), None
-    )
 
 
 def _read_links(member: Object, member_pointer: str, notes: Notes) -> Iterator[tuple[str, str, Object]]:
@@ -213,18 +202,15 @@ def _read_links(member: Object, member_pointer: str, notes: Notes) -> Iterator[t
 
 def _read_pointer(relation: str, pointer: str, item: Object, target: str) -> Pointer | None:
     kind = (short_text_of(item, "type") or "").lower()
-    is_document_type = any(word in kind for word in _DOCUMENT_TYPES)
-    if relation not in _FOLLOWED and not (relation == "item" and is_document_type):
+    if relation not in _FOLLOWED and not (relation == "item" and ("json" in kind or "yaml" in kind)):
         return None
     expected = "openapi" if "openapi" in kind or "vnd.oai" in kind else _FOLLOWED.get(relation)
     return Pointer(target, relation, pointer, expected)
 
 
 def _read_ad_hoc_pointers(member: Object, member_pointer: str, document: Document, notes: Notes) -> Iterator[Pointer]:
-    """Yield pointers from shapes that occur on sites but in no specification, with a finding.
-
-    These are `links[]{rel, href}`, `relation` with `href`, and `apis[]{specUrl}`.
-    """
+    """Yield pointers from shapes that occur on sites but in no specification, with a finding: `links[]{rel, href}`,
+    `relation` with `href`, and `apis[]{specUrl}`."""
     links: list[tuple[str | None, Json, str]] = []
     for index, item in enumerate(list_of(member, "links")[:MAX_TEXTS]):
         if isinstance(item, dict):

@@ -39,22 +39,17 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         service_type = short_text_of(item, "type") or ""
         if target and service_type in _SERVICES:
             pointers.append(Pointer(target, "service", at("", "service", index), _SERVICES[service_type]))
-    service = Service(
-        claims={"did": identifier} if identifier else {},
-        pointers=tuple(pointers),
-        identity=Identity((identifier,) if identifier else (), public_keys(_read_methods(document))),
-    )
-    return with_provenance(service, document, SLUG, {"claims": "/id", "identity": "/verificationMethod"})
-
-
-def _read_methods(document: Document) -> list[Json]:
-    """Return the keys of the verification methods; the method's id is the kid of a key without its own."""
     keys: list[Json] = []
     for method in list_of(document.value, "verificationMethod")[:MAX_TEXTS]:
         key, method_id = map_of(method, "publicKeyJwk"), short_text_of(method, "id")
-        if key:
+        if key:  # the method's id is the kid of a key without its own
             keys.append({"kid": method_id.rpartition("#")[2], **key} if method_id else key)
-    return keys
+    service = Service(
+        claims={"did": identifier} if identifier else {},
+        pointers=tuple(pointers),
+        identity=Identity((identifier,) if identifier else (), public_keys(keys)),
+    )
+    return with_provenance(service, document, SLUG, {"claims": "/id", "identity": "/verificationMethod"})
 
 
 FORMAT: Final = Format(

@@ -7,13 +7,18 @@ from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import MAX_TEXTS, NAME_CHARS, TEXT_CHARS, Notes, with_provenance
 from registry.core.format_support.probing import ProbePath
-from registry.core.formats.llms_txt import rules
 from registry.core.model.documents import Document
-from registry.core.model.findings import rules_in
+from registry.core.model.findings import CONFORMANCE, ERROR, Rule
 from registry.core.model.services import Provider, Service
 from registry.core.reading.plain_text import line
 
 SLUG = "llms-txt"
+
+TITLE = Rule(
+    "llms.title", ERROR, points=3, section=CONFORMANCE, spec="llmstxt.org, Format",
+    says="The text does not begin with a title.",
+    fix="Begin the text with a title line, for example \"# Example\".",
+)  # fmt: skip
 _TITLE = re.compile(r"#[ \t]+(\S.*)")
 _SUMMARY_LINES = 20
 SCANNED_CHARS = 200_000
@@ -33,17 +38,22 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     lines = text.lstrip().splitlines()
     title = _TITLE.match(lines[0]) if lines else None
     if title is None:
-        notes.add(rules.TITLE, "", lines[0] if lines else "")
+        notes.add(TITLE, "", lines[0] if lines else "")
     links = _read_links(text, document)
     spoken = (one for one in lines[:_MAX_LINES] if _CONTACT.search(one))
     mails = tuple(dict.fromkeys(mail for one in spoken for mail in _MAIL.findall(one[:TEXT_CHARS])))[:_MAX_MAILS]
+    quoted = [one.lstrip()[1:] for one in lines[:_SUMMARY_LINES] if one.lstrip().startswith(">")]  # near the top
+    priced = [one for one in lines[:_MAX_LINES] if _PRICE.search(one[:TEXT_CHARS])][:_MAX_PRICES]
+    prices = [line(one.strip(" -*"), NAME_CHARS) for one in priced]
+    named = [{"name": name, "url": url} for name, url in links]
+    kept: dict[str, Any] = {key: value for key, value in (("links", named), ("prices", prices)) if value}
     service = Service(
         name=line(title[1], NAME_CHARS) if title else None,
-        description=_read_summary(lines),
+        description=line(" ".join(quoted), TEXT_CHARS) or None,
         provider=Provider(contact=mails[0], contacts=mails[1:]) if mails else None,
         homepage=next((url for name, url in links if _HOME.fullmatch(name)), None),
         repository=next((url for name, url in links if _SOURCE.search(name)), None),
-        native={SLUG: members} if (members := _read_members(links, lines)) else {},
+        native={SLUG: kept} if kept else {},
     )
     fields = ("name", "description", "provider", "homepage", "repository")
     return with_provenance(service, document, SLUG, dict.fromkeys(fields, ""))
@@ -59,21 +69,6 @@ def _read_links(text: str, document: Document) -> list[tuple[str, str]]:
     return [(name, url) for url, name in found.items()]
 
 
-def _read_members(links: list[tuple[str, str]], lines: list[str]) -> dict[str, Any]:
-    """Return the parts of the text without a field in the model: its links, and the lines that state a price."""
-    prices = [line(one.strip(" -*"), NAME_CHARS) for one in lines[:_MAX_LINES] if _PRICE.search(one[:TEXT_CHARS])][
-        :_MAX_PRICES
-    ]
-    named = [{"name": name, "url": url} for name, url in links]
-    return {key: value for key, value in (("links", named), ("prices", prices)) if value}
-
-
-def _read_summary(lines: list[str]) -> str | None:
-    """Return the text of the block quote near the top, or None."""
-    quoted = [text_line.lstrip()[1:] for text_line in lines[:_SUMMARY_LINES] if text_line.lstrip().startswith(">")]
-    return line(" ".join(quoted), TEXT_CHARS) or None
-
-
 FORMAT: Final = Format(
     slug=SLUG,
     title="llms.txt",
@@ -82,7 +77,7 @@ FORMAT: Final = Format(
     media_types=("text/plain", "text/markdown"),
     role=Role.TEXT,
     read=read,
-    rules=rules_in(rules),
+    rules=(TITLE,),
     promised_paths=("/.well-known/llms.txt",),
     probe_paths=(
         ProbePath("S1", 40, "/llms.txt"),

@@ -19,6 +19,7 @@ from registry.core.format_support.manifest import (
     first_text,
     flag_of,
     has_placeholder,
+    list_of,
     with_provenance,
 )
 from registry.core.format_support.mcp_parts import (
@@ -47,16 +48,21 @@ from registry.core.format_support.mcp_service import (
     name_of,
     other_facts,
 )
-from registry.core.format_support.probing import CARD_CAP, HostFacts, ProbePath, Topic, never
-from registry.core.formats.mcp_json import rules
-from registry.core.model.documents import Document, Json
-from registry.core.model.findings import rules_in
+from registry.core.format_support.probing import CARD_CAP, ProbePath, Topic, never
+from registry.core.model.documents import Document
+from registry.core.model.findings import CONFORMANCE, INFO, Rule
 from registry.core.model.services import Capability, Origin, Pointer, Service
 from registry.core.names.domains import host_of, registrable_domain, same_site
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
 SLUG = "mcp-json"
+
+UNSPECIFIED = Rule(
+    "mcp.unspecified", INFO, points=0, section=CONFORMANCE, spec="MCP server card v1 (SEP-2127)",
+    says="The document has a shape that no specification describes.",
+    fix="Publish a server card beside it.",
+)  # fmt: skip
 _CLIENT, _SERVERS, _FLAT, _FLAT_TOOLS, _AD_HOC = "client-config", "servers", "flat", "flat-tools", "adhoc"
 _SERVER_KEYS = ("url", "endpoint", "transport", "tools")
 _LINKS = {
@@ -65,9 +71,6 @@ _LINKS = {
     "server_card": "mcp-server-card",
 }
 """Members that name other documents of the site, with the promised format."""
-
-
-# --- recognition ----------------------------------------------------------------------------------------------------
 
 
 def dialect(document: Document) -> str | None:
@@ -79,7 +82,8 @@ def dialect(document: Document) -> str | None:
         return _FLAT_TOOLS if has_tools else _FLAT
     if has_tools and any(key in value for key in ("endpoint", "endpoints", "transport", "url")):
         return _FLAT_TOOLS
-    if _is_servers(value.get("servers")):
+    servers = [item for item in list_of(value, "servers") if isinstance(item, dict)]
+    if any(key in item for item in servers for key in _SERVER_KEYS):
         return _SERVERS
     has_name_and_endpoint = isinstance(value.get("endpoint"), str) and isinstance(value.get("name"), str)
     mentions_mcp = "transport" in value or "protocolVersion" in value or value.get("protocol") == "mcp"
@@ -97,17 +101,9 @@ def at_mcp_path(document: Document) -> str | None:
     return _AD_HOC if is_named and described_remotes(value, document, Notes()) else None
 
 
-def _is_servers(servers: Json) -> bool:
-    items = servers if isinstance(servers, list) else []
-    return any(isinstance(item, dict) and any(key in item for key in _SERVER_KEYS) for item in items)
-
-
-# --- reading --------------------------------------------------------------------------------------------------------
-
-
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.members
-    notes.add(rules.UNSPECIFIED, "", dialect)
+    notes.add(UNSPECIFIED, "", dialect)
     if flag_of(value, "enabled") is False:
         notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)
     if has_placeholder(value.get("name")):
@@ -120,34 +116,33 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     entries = tool_entries(value) or [entry for _, item, _ in chosen for entry in tool_entries(item)]
     tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
     offered = tool_capabilities or context_offers(value, address, document, SLUG, notes)
-    described = base_service([value, *_read_only_server(servers)], value, document)
+    holders = [value]
+    if len(servers) == 1:  # the facts of the only server describe the service
+        _, label, entry = servers[0]
+        holders.append(entry if label is None else {"name": label, **entry})
+    described = base_service(holders, value, document)
     is_shown_whole = not offered or (not tool_capabilities and keeps_tools_to_itself(value))
     whole = _read_whole_servers(value, described, own, chosen, servers, document) if is_shown_whole else ()
     if not own and not servers:
         notes.add(mcp_parts.NO_REMOTE if entries or described["packages"] else mcp_parts.NOTHING, "/endpoint")
+    every_remote = (*own, *others, *(remote for _, _, remote in chosen))
+    cards = [card for remote in every_remote for card in card_pointer(remote.address, remote.pointer)]
     service = Service(
         **described,
         capabilities=(*whole, *offered),
         auth=mcp_auth(value, remotes_auth, described["description"], document.url),
         protocols=protocols,
-        pointers=tuple(
-            dict.fromkeys(
-                (*_read_links(value, document), *card_pointers, *_read_cards([*own, *others, *chosen_of(chosen)]))
-            )
-        )[:MAX_TEXTS],
+        pointers=tuple(dict.fromkeys((*_read_links(value, document), *card_pointers, *cards)))[:MAX_TEXTS],
         native=other_facts(SLUG, value, READ if tool_capabilities or not offered else READ | CONTEXT, {}),
     )
-    return with_provenance(
-        service, document, SLUG, _read_sources(value, own, servers, entries if tool_capabilities else [])
-    )
+    first = own[0].pointer if own else servers[0][0] if servers else ""
+    tools_pointer = entries[0][0].rpartition("/")[0] if tool_capabilities else ""
+    sources = {field: first_pointer(value, *keys) for field, keys in _SOURCES.items()}
+    return with_provenance(service, document, SLUG, {**sources, "protocols": first, "capabilities": tools_pointer})
 
 
 Listed = tuple[str, Object, Remote]
 """Name, entry and address of a server in a list."""
-
-
-def chosen_of(listed: list[Listed]) -> list[Remote]:
-    return [remote for _, _, remote in listed]
 
 
 def _list_servers(
@@ -172,11 +167,9 @@ def _list_servers(
 
 
 def _split_by_site(listed: list[Listed], own: list[Remote], document: Document) -> tuple[list[Listed], list[Remote]]:
-    """Return the host's own servers and the other ones: a client's configuration lists servers of many owners.
-
-    Own servers are on the site that serves the document, else on the site of the document's own address. A document
-    with no server on its site and no own address owns all servers if they are on one site.
-    """
+    """Return the host's own servers and the other ones: a client's configuration lists servers of many owners. Own
+    servers are on the site that serves the document, else on the site of the document's own address. A document with no
+    server on its site and no own address owns all servers if they are on one site."""
     sites = [_read_site(remote.address) for _, _, remote in listed]
     serving = host_of(document.url)
     hosts = [host_of(remote.address.url) if remote.address else None for _, _, remote in listed]
@@ -195,14 +188,6 @@ def _split_by_site(listed: list[Listed], own: list[Remote], document: Document) 
 def _read_site(address: Endpoint | None) -> str | None:
     host = host_of(address.url) if address is not None else None
     return (registrable_domain(host) or host) if host is not None else None
-
-
-def _read_only_server(servers: list[tuple[str, str | None, Object]]) -> list[Object]:
-    """Return the entry of the only server, whose facts then describe the service; else an empty list."""
-    if len(servers) != 1:
-        return []
-    _, name, entry = servers[0]
-    return [{"name": name, **entry} if name is not None else entry]
 
 
 def _read_whole_servers(
@@ -224,19 +209,13 @@ def _read_whole_servers(
         return
     for label, entry, remote in chosen:
         text = first_text(entry, "description", "instructions") or (description if len(chosen) == 1 else None)
-        yield whole_server(
-            label, None, text, remote.address, Origin(document.url, remote.pointer.rpartition("/")[0], SLUG)
-        )
+        origin = Origin(document.url, remote.pointer.rpartition("/")[0], SLUG)
+        yield whole_server(label, None, text, remote.address, origin)
     if chosen or address is not None or not described["packages"]:
         return
     started = [(name, pointer) for pointer, name, entry in servers if isinstance(entry.get("command"), str) and name]
     for label, pointer in started or ([(name, "")] if name is not None else []):
         yield whole_server(label, None, description, None, Origin(document.url, pointer, SLUG), local=True)
-
-
-def _read_cards(remotes: list[Remote]) -> Iterator[Pointer]:
-    for remote in remotes:
-        yield from card_pointer(remote.address, remote.pointer)
 
 
 _SOURCES: Final = {
@@ -257,18 +236,6 @@ _SOURCES: Final = {
 }
 
 
-def _read_sources(
-    value: Object,
-    own: list[Remote],
-    servers: list[tuple[str, str | None, Object]],
-    entries: list[tuple[str, Json]],
-) -> dict[str, str]:
-    """Return pointers to the members that the fields of the service are taken from."""
-    first = own[0].pointer if own else servers[0][0] if servers else ""
-    of_list = {"protocols": first, "capabilities": entries[0][0].rpartition("/")[0] if entries else ""}
-    return {**{field: first_pointer(value, *keys) for field, keys in _SOURCES.items()}, **of_list}
-
-
 def _read_links(value: Object, document: Document) -> Iterator[Pointer]:
     for key, promised_format in _LINKS.items():
         target = link(value.get(key), document.url)
@@ -279,10 +246,6 @@ def _read_links(value: Object, document: Document) -> Iterator[Pointer]:
 _CARD: Final = "/.well-known/mcp/server-card.json"
 
 
-def _is_mcp_named(facts: HostFacts) -> bool:
-    return facts.absent(_CARD, "/.well-known/mcp.json") and "mcp" in facts.words
-
-
 FORMAT: Final = Format(
     slug=SLUG,
     title="MCP discovery file without a specification",
@@ -291,12 +254,17 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
-    rules=(*rules_in(rules), mcp_parts.NOTHING, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),
+    rules=(UNSPECIFIED, mcp_parts.NOTHING, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),
     cap=CARD_CAP,
     probe_paths=(
         ProbePath("S3", 30, "/.well-known/mcp.json", fallback_of=_CARD),
         ProbePath("S1", 20, "/.well-known/mcp.json", fallback_of=_CARD, sub_host="mcp"),
-        ProbePath("S4", 50, "/.well-known/mcp", when=_is_mcp_named),
+        ProbePath(
+            "S4",
+            50,
+            "/.well-known/mcp",
+            when=lambda facts: facts.absent(_CARD, "/.well-known/mcp.json") and "mcp" in facts.words,
+        ),
         ProbePath("S4", 180, "/.well-known/mcp/server-cards.json", fallback_of=_CARD, when=never),
         ProbePath("S4", 190, "/mcp.json", fallback_of=_CARD, when=never),
     ),

@@ -8,7 +8,7 @@ import re
 from typing import Any, Final
 
 from registry.core.format_support import common_rules, mcp_parts
-from registry.core.format_support.endpoints import Endpoint, claim, link
+from registry.core.format_support.endpoints import Endpoint, claims, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import (
     Notes,
@@ -53,9 +53,6 @@ _READ: Final = (READ - {"remotes"}) | {"openapi"}
 _MAX_CHARS = {"name": 200, "version": 255, "description": 100, "title": 100}
 
 
-# --- recognition ----------------------------------------------------------------------------------------------------
-
-
 def by_schema(document: Document) -> str | None:
     return _V1 if _SCHEMA_LIKE.search(text_of(document.value, "$schema") or "") else None
 
@@ -71,9 +68,6 @@ def by_server_info(document: Document) -> str | None:
     return _SEP1649 if isinstance(card.get("serverInfo"), dict) else None
 
 
-# --- reading --------------------------------------------------------------------------------------------------------
-
-
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     card = document.members
     if flag_of(card, "enabled") is False:
@@ -86,7 +80,9 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     for holder, pointer in ((card, "/name"), (info, "/serverInfo/name")):
         if has_placeholder(holder.get("name")):
             notes.add(common_rules.TEMPLATE, pointer, holder["name"])
-    endpoints = _read_endpoints(card, document, notes)
+    endpoints = remotes(card, document, notes)
+    if not endpoints.protocols:  # `transport` and its spellings
+        endpoints = Remotes(*unite_remotes(described_remotes(card, document, notes)), endpoints.variables)
     address = endpoints.address
     entries = tool_entries(card)
     tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
@@ -99,8 +95,10 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         capabilities=(*whole, *offered),
         auth=mcp_auth(card, endpoints.auth, described["description"], document.url),
         protocols=endpoints.protocols,
-        pointers=(*_read_pointers(card, document), *_read_card_pointers(card, endpoints, document)),
-        claims=_read_claims(card, document, notes),
+        pointers=(*_read_pointers(card, document), *_read_card_pointers(card, address, document)),
+        claims=claims(
+            "website", card.get("websiteUrl"), document, "/websiteUrl", notes, common_rules.PROVIDER_ELSEWHERE
+        ),
         native=other_facts(
             SLUG,
             card,
@@ -108,32 +106,18 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             {"variables": dict(endpoints.variables), "remotes": list(other_remote_members(card))},
         ),
     )
-    if not endpoints.protocols and not _names_an_address(card):
+    transport = map_of(card, "transport")
+    kind = transport.get("type", "")
+    names_address = list_of(card, "remotes") or (first_text(transport, "url", "endpoint") and kind != "none")
+    if not endpoints.protocols and not names_address:
         is_empty = dialect == _SEP1649 and not offered and not service.packages
-        kind = map_of(card, "transport").get("type", "")
         place = "/remotes" if dialect == _V1 else "/transport"
         notes.add(mcp_parts.NOTHING if is_empty else mcp_parts.NO_REMOTE, place, kind)
     origin = offered[0].invocations[0].origin if offered else None
     info_pointer = "/serverInfo" if isinstance(card.get("serverInfo"), dict) else ""
     capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else info_pointer
-    return with_provenance(
-        service, document, SLUG, {**_read_sources(card, dialect), "capabilities": capabilities_pointer}
-    )
-
-
-def _read_endpoints(card: Object, document: Document, notes: Notes) -> Remotes:
-    """Return the addresses in `remotes`, then those in `transport` and its spellings."""
-    listed = remotes(card, document, notes)
-    if listed.protocols:
-        return listed
-    protocols, auth, address = unite_remotes(described_remotes(card, document, notes))
-    return Remotes(protocols, auth, address, listed.variables)
-
-
-def _names_an_address(card: Object) -> bool:
-    transport = map_of(card, "transport")
-    is_named = first_text(transport, "url", "endpoint") is not None and transport.get("type") != "none"
-    return bool(list_of(card, "remotes")) or is_named
+    sources = _read_sources(card, dialect)
+    return with_provenance(service, document, SLUG, {**sources, "capabilities": capabilities_pointer})
 
 
 def _make_whole_server(
@@ -196,23 +180,18 @@ def _grade(card: Object, notes: Notes) -> None:
         notes.add(rules.SCHEMA, "/$schema", card.get("$schema", ""))
 
 
-def _read_claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
-    claimed = claim(card.get("websiteUrl"), document, "/websiteUrl", notes, common_rules.PROVIDER_ELSEWHERE)
-    return {"website": claimed} if claimed else {}
-
-
 def _read_pointers(card: Object, document: Document) -> tuple[Pointer, ...]:
     target = link(card.get("openapi"), document.url)
     return (Pointer(target, "openapi", "/openapi", "openapi"),) if target else ()
 
 
-def _read_card_pointers(card: Object, endpoints: Remotes, document: Document) -> tuple[Pointer, ...]:
+def _read_card_pointers(card: Object, address: Endpoint | None, document: Document) -> tuple[Pointer, ...]:
     """Return the pointer to the final card of a server that a draft describes."""
     if list_of(card, "remotes"):
         return ()
     transport = map_of(card, "transport")
     pointer = "/transport/url" if text_of(transport, "url") else "/transport/endpoint" if transport else "/transport"
-    return tuple(found for found in card_pointer(endpoints.address, pointer) if found.url != document.url)
+    return tuple(found for found in card_pointer(address, pointer) if found.url != document.url)
 
 
 FORMAT: Final = Format(

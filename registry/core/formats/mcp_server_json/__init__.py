@@ -40,14 +40,18 @@ _READ: Final = frozenset({
     "$schema", "name", "title", "description", "version", "version_detail", "websiteUrl", "website_url", "homepage",
     "repository", "packages", "remotes", "tools", "license", "keywords", "tags",
 })  # fmt: skip
+_POINTERS: Final = {
+    "name": "", "description": "/description", "version": "/version", "homepage": "/websiteUrl",
+    "repository": "/repository/url", "packages": "/packages", "protocols": "/remotes", "auth": "/remotes",
+    "capabilities": "", "provider": "", "docs_url": "", "icon_url": "", "license": "/license", "tags": "/keywords",
+}  # fmt: skip
 
 
 def dialect(document: Document) -> str | None:
     """Return the date of the schema that the document names, "no-schema" without one, None for other documents."""
     value = document.members
     schema = text_of(value, "$schema") or ""
-    match = _DATED.search(schema)
-    if match:
+    if match := _DATED.search(schema):
         return match[1]
     if "server-card" in schema:  # a card that also lists packages
         return None
@@ -61,6 +65,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     name, title = _read_name(value, notes), short_text_of(value, "title")
     entries = tool_entries(value)
     tool_capabilities = listed_tools(entries, endpoints.address, document, SLUG, notes)
+    icon = next(iter(list_of(value, "icons")), None)
     service = Service(
         name=title or name,
         description=text_of(value, "description"),
@@ -68,7 +73,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         version=_read_version(value),
         homepage=page(first_text(value, "websiteUrl", "website_url", "homepage"), document.url),
         docs_url=page(first_text(value, "documentationUrl", "documentation", "docs"), document.url),
-        icon_url=page(_read_icon(value), document.url),
+        icon_url=page(first_text(icon, "src", "url") or first_text(value, "iconUrl", "icon"), document.url),
         repository=repository_of(value, document.url),
         license=license_of(value),
         tags=texts_of(value, "keywords") or texts_of(value, "tags"),
@@ -90,15 +95,10 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             _READ - {"repository", "remotes"},
         ),
     )
-    text_pointers = {"name": "/title" if title else "/name", "description": "/description", "version": "/version"}
-    link_pointers = {"homepage": "/websiteUrl", "repository": "/repository/url", "packages": "/packages"}
     tools_pointer = entries[0][0].rpartition("/")[0] if tool_capabilities else None
     capabilities_pointer = tools_pointer or ("/remotes" if endpoints.protocols else "/packages")
-    other_pointers = {"protocols": "/remotes", "auth": "/remotes", "capabilities": capabilities_pointer}
-    extra_pointers = {"provider": "", "docs_url": "", "icon_url": "", "license": "/license", "tags": "/keywords"}
-    return with_provenance(
-        service, document, SLUG, {**text_pointers, **link_pointers, **other_pointers, **extra_pointers}
-    )
+    own_pointers = {"name": "/title" if title else "/name", "capabilities": capabilities_pointer}
+    return with_provenance(service, document, SLUG, {**_POINTERS, **own_pointers})
 
 
 def _read_name(value: Object, notes: Notes) -> str | None:
@@ -108,11 +108,6 @@ def _read_name(value: Object, notes: Notes) -> str | None:
         notes.add(common_rules.TEMPLATE, "/name", name)
         return None
     return None if has_placeholder(value.get("name")) else name
-
-
-def _read_icon(value: Object) -> str | None:
-    icon = next(iter(list_of(value, "icons")), None)
-    return first_text(icon, "src", "url") or first_text(value, "iconUrl", "icon")
 
 
 def _grade(value: Object, notes: Notes) -> None:
@@ -128,8 +123,7 @@ def _grade(value: Object, notes: Notes) -> None:
         notes.add(rules.OLD_RECORD, "/version_detail" if "version_detail" in value else "/packages")
     if not list_of(value, "remotes") and not packages:
         notes.add(mcp_parts.NO_REMOTE, "/remotes")
-    placeholder = _first_placeholder(value)
-    if placeholder is not None:
+    if (placeholder := _first_placeholder(value)) is not None:
         notes.add(common_rules.TEMPLATE, *placeholder)
 
 
@@ -149,14 +143,11 @@ def _first_placeholder(value: Json, pointer: str = "") -> tuple[str, str] | None
 def _read_server_capability(
     value: Object, name: str | None, title: str | None, address: Endpoint | None, document: Document
 ) -> tuple[Capability, ...]:
-    """Return one capability for the server, called over the network or installed.
-
-    A server without a name, or with neither an address nor a package, has none.
-    """
-    packages = list_of(value, "packages")
-    if name is None or (address is None and not packages):
-        return ()
+    """Return one capability for the server, called over the network or installed; none for a server without a name, or
+    with neither an address nor a package."""
     is_local = address is None
+    if name is None or (is_local and not list_of(value, "packages")):
+        return ()
     origin = Origin(document.url, "/packages" if is_local else "/remotes", SLUG)
     return (whole_server(name, title, text_of(value, "description"), address, origin, local=is_local),)
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from registry.core.format_support import oauth
-from registry.core.format_support.endpoints import claim
+from registry.core.format_support.endpoints import claims
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, texts_of, with_provenance
 from registry.core.format_support.oauth import AUTHORIZATION_SERVER, https_member, https_url
@@ -16,8 +16,7 @@ _KEYS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri", "registr
 
 def dialect(document: Document) -> str | None:
     value = document.members
-    is_metadata = "issuer" in value and any(key in value for key in _KEYS)
-    return "" if is_metadata else None
+    return "" if "issuer" in value and any(key in value for key in _KEYS) else None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
@@ -30,11 +29,10 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         scopes=texts_of(value, "scopes_supported"),
         setup_url=https_member(value, "registration_endpoint", document, notes),
     )
-    issuer = claim(issuer_url, document, "/issuer", notes)
     resources = list(texts_of(value, "protected_resources"))  # RFC 9728 section 4
     service = Service(
         auth=Auth((scheme,)),
-        claims={"issuer": issuer} if issuer else {},
+        claims=claims("issuer", issuer_url, document, "/issuer", notes),
         native={AUTHORIZATION_SERVER: {"protected_resources": resources}} if resources else {},
     )
     return with_provenance(service, document, AUTHORIZATION_SERVER, {"auth": "", "claims": "/issuer"})

@@ -3,7 +3,7 @@
 from typing import Final
 
 from registry.core.format_support import oauth
-from registry.core.format_support.endpoints import claim, link
+from registry.core.format_support.endpoints import claims, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import MAX_TEXTS, Notes, list_of, texts_of, with_provenance
 from registry.core.format_support.oauth import AUTHORIZATION_SERVER, https_url
@@ -18,8 +18,7 @@ SLUG: Final = "oauth-protected-resource"
 
 def dialect(document: Document) -> str | None:
     value = document.members
-    is_metadata = "resource" in value and isinstance(value.get("authorization_servers"), list)
-    return "" if is_metadata else None
+    return "" if "resource" in value and isinstance(value.get("authorization_servers"), list) else None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
@@ -29,27 +28,28 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     for index, issuer in enumerate(list_of(value, "authorization_servers")[:MAX_TEXTS]):
         pointer = at("", "authorization_servers", index)
         issuer_url = https_url(issuer, pointer, document, notes)
-        metadata_url = _read_metadata_url(issuer_url) if issuer_url else None
+        if issuer_url is None:
+            continue
+        # the well-known part is between the issuer's host and path (RFC 8414 section 3.1)
+        host, _, path = issuer_url.removeprefix("https://").partition("/")
+        metadata_url = link(f"https://{host}/.well-known/oauth-authorization-server/{path}".rstrip("/"), issuer_url)
         if metadata_url:
             pointers.append(Pointer(metadata_url, "authorization_server", pointer, AUTHORIZATION_SERVER))
     scheme = AuthScheme("oauth2", scopes=texts_of(value, "scopes_supported"))
-    resource = claim(resource_url, document, "/resource", notes)
     service = Service(
-        claims={"resource": resource} if resource else {},
+        claims=claims("resource", resource_url, document, "/resource", notes),
         docs_url=link(value.get("resource_documentation"), document.url),
         auth=Auth((scheme,)),
         policies=Policies(terms_url=link(value.get("resource_tos_uri"), document.url)),
         pointers=tuple(pointers),
     )
-    field_pointers = {"auth": "/scopes_supported" if scheme.scopes else "/resource", "claims": "/resource"}
-    link_pointers = {"docs_url": "/resource_documentation", "policies": "/resource_tos_uri"}
-    return with_provenance(service, document, SLUG, {**field_pointers, **link_pointers})
-
-
-def _read_metadata_url(issuer: str) -> str | None:
-    """Return the metadata URL: the well-known part is between the issuer's host and path (RFC 8414 section 3.1)."""
-    host, _, path = issuer.removeprefix("https://").partition("/")
-    return link(f"https://{host}/.well-known/oauth-authorization-server/{path}".rstrip("/"), issuer)
+    pointers_of_fields = {
+        "auth": "/scopes_supported" if scheme.scopes else "/resource",
+        "claims": "/resource",
+        "docs_url": "/resource_documentation",
+        "policies": "/resource_tos_uri",
+    }
+    return with_provenance(service, document, SLUG, pointers_of_fields)
 
 
 FORMAT: Final = Format(

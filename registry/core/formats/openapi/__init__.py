@@ -37,9 +37,6 @@ _YAML_INFO = re.compile(r"^info:", re.MULTILINE)
 _SCANNED: Final = 100_000
 
 
-# --- recognition ----------------------------------------------------------------------------------------------------
-
-
 def dialect(document: Document) -> str | None:
     value = document.members
     if not isinstance(value.get("info"), dict):
@@ -67,18 +64,14 @@ _INFO_READ: Final = frozenset({"title", "description", "version", "contact", "li
 _PRICES: Final = ("x-pricing", "x-price", "pricing")
 
 
-# --- reading --------------------------------------------------------------------------------------------------------
-
-
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.members
     info = map_of(value, "info")
     _grade(value, info, notes)
     base = root_base(value, document, notes)
-    auth_schemes = schemes_of(
-        map_of(value, "securityDefinitions") or map_of(map_of(value, "components"), "securitySchemes"), document.url
-    )
-    capabilities = operations.read(value, base, auth_schemes, document, notes)
+    definitions = map_of(value, "securityDefinitions") or map_of(map_of(value, "components"), "securitySchemes")
+    auth_schemes = schemes_of(definitions, document.url)
+    capabilities = tuple(operations.read(value, base, auth_schemes, document, notes))
     paid_service = map_of(value, operations.PAID_SERVICE)
     pages = map_of(paid_service, "docs")
     docs = (map_of(value, "externalDocs").get("url"), info.get("x-docs"), pages.get("apiReference"))
@@ -100,8 +93,9 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         policies=Policies(terms_url=page(info.get("termsOfService"), document.url)),
         native=_read_native(value, info),
     )
+    schemes_pointer = "/securityDefinitions" if "swagger" in value else "/components/securitySchemes"
     field_pointers = {
-        "auth": _read_auth_pointer(value),
+        "auth": "/security" if "security" in value else schemes_pointer,
         "pricing": _read_payment_pointer(value) or "",
         "base_url": "/host" if "swagger" in value else "/servers/0/url",
     }
@@ -133,22 +127,16 @@ def _grade(value: Object, info: Object, notes: Notes) -> None:
 
 
 def _read_provider(contact: Object, document: Document) -> Provider | None:
-    name, mail, url = (
-        short_text_of(contact, "name"),
-        short_text_of(contact, "email"),
-        page(contact.get("url"), document.url),
-    )
+    name, mail = short_text_of(contact, "name"), short_text_of(contact, "email")
+    url = page(contact.get("url"), document.url)
     return Provider(name, url, mail or url) if name or mail or url else None
 
 
 def _read_auth(
     value: Object, info: Object, auth_schemes: dict[str, AuthScheme], capabilities: tuple[Capability, ...]
 ) -> Auth:
-    """Return what every operation needs unless it says otherwise.
-
-    Without a global `security`: "none" if each operation says so, or if a text says so and no scheme is defined. Else
-    the defined schemes; an operation may need some of them.
-    """
+    """Return what every operation needs unless it says otherwise. Without a global `security`: "none" if each operation
+    says so, or if a text says so and no scheme is defined; else the defined schemes, of which operations need some."""
     stated = required_auth(value.get("security"), auth_schemes)
     if stated is not None:
         return stated
@@ -159,12 +147,6 @@ def _read_auth(
         return Auth(tuple(dict.fromkeys(auth_schemes.values())))
     is_open = says_no_auth((text_of(info, "description"), text_of(info, "summary")))
     return NOTHING_NEEDED if is_open else Auth()
-
-
-def _read_auth_pointer(value: Object) -> str:
-    if "security" in value:
-        return "/security"
-    return "/securityDefinitions" if "swagger" in value else "/components/securitySchemes"
 
 
 def _read_pricing(value: Object, info: Object, capabilities: tuple[Capability, ...], document: Document) -> Pricing:

@@ -127,10 +127,9 @@ def _add_parameter(parameter: Object, inputs: Inputs, s: OpenApiSchemas) -> None
         inputs.idempotency_key = True
     schema = _read_parameter_schema(parameter, s)
     inputs.add(name, schema, place, required=flag_of(parameter, "required") is True)
-    if not parameter.keys().isdisjoint(_STYLES) and (
-        styles := {key: parameter[key] for key in _STYLES if isinstance(parameter.get(key), str | bool)}
-    ):
-        inputs.styles[name] = styles
+    styles = [key for key in _STYLES if key in parameter and isinstance(parameter[key], str | bool)]
+    if styles:
+        inputs.styles[name] = {key: parameter[key] for key in styles}
 
 
 def _read_parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, Any]:
@@ -178,7 +177,10 @@ def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs
     if schema is None:
         schema = _make_outline(s.resolve(held), s)
     members = schema.get("properties")
-    if isinstance(members, dict) and _is_spreadable(schema, members, inputs.properties):
+    # members become parameters unless that loses a constraint of the schema
+    demands = [key for key in schema if key not in _OF_MEMBERS and not key.startswith(("x-", "example", "$comment"))]
+    is_plain_object = schema.get("type", "object") == "object" and not demands
+    if members and isinstance(members, dict) and is_plain_object and not members.keys() & inputs.properties.keys():
         required = schema.get("required", ())
         examples = example if isinstance(example, dict) else {}
         for name, item in members.items():
@@ -194,13 +196,6 @@ def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs
     inputs.add(name, _with_example(schema, example, s), "whole_body", required=is_required)
 
 
-def _is_spreadable(schema: dict[str, Any], members: dict[str, Any], others: dict[str, Any]) -> bool:
-    """Return whether the body's members can become parameters without losing a constraint of the schema."""
-    is_object = schema.get("type", "object") == "object"
-    demands = [key for key in schema if key not in _OF_MEMBERS and not key.startswith(("x-", "example", "$comment"))]
-    return is_object and bool(members) and not demands and not members.keys() & others.keys()
-
-
 def _with_example(schema: dict[str, Any], example: Json, s: OpenApiSchemas) -> dict[str, Any]:
     if example is None or "examples" in schema or "default" in schema:
         return schema
@@ -214,11 +209,7 @@ def _make_outline(schema: Object, s: OpenApiSchemas) -> dict[str, Any]:
     names: Sequence[str] = list(members)[:MAX_PARAMS]
     if not names or not s.affordable(sum(len(name) + 30 for name in names)):
         return {"type": "object"} if schema.get("type") == "object" else {}
-    properties = {line(name, NAME_CHARS): to_json_schema(_type_of(members[name])) for name in names}
+    kinds = {line(name, NAME_CHARS): short_text_of(members[name], "type") for name in names}
+    properties = {name: to_json_schema({"type": kind} if kind else {}) for name, kind in kinds.items()}
     required = [name for name in list_of(schema, "required") if isinstance(name, str)]
     return object_schema(properties.items(), required)
-
-
-def _type_of(schema: Json) -> dict[str, Any]:
-    kind = short_text_of(schema, "type")
-    return {"type": kind} if kind else {}

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.endpoints import MAX_URL_CHARS, page
-from registry.core.format_support.loose import payment_of, pricing_of
+from registry.core.format_support.loose import payment_of, pricing_of, scalar_text
 from registry.core.format_support.manifest import (
     ID_CHARS,
     Notes,
@@ -41,6 +41,7 @@ MAX_ERRORS: Final = 20
 ERROR_CHARS: Final = 300
 _CODE_CHARS: Final = 3  # "404", or "4XX" for a class
 
+_PATH_ITEMS: Final = "#/components/pathItems/"
 _METHODS: Final = ("get", "head", "query", "post", "put", "patch", "delete")
 _PRICES: Final = ("x-pricing", "x-price", "x-cost", "x-x402", "x-402", "x-payment")
 _NATIVE_CHARS: Final = 2_000
@@ -55,14 +56,8 @@ _READ: Final = frozenset(
 
 def read(
     value: Object, base: BaseAddress, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
-) -> tuple[Capability, ...]:
-    """Return one capability for each of the first MAX_OPERATIONS operations."""
-    return tuple(_read_operations(value, base, auth_schemes, document, notes))
-
-
-def _read_operations(
-    value: Object, base: BaseAddress, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
 ) -> Iterator[Capability]:
+    """Yield one capability for each of the first MAX_OPERATIONS operations."""
     ids: set[str] = set()
     operations = list(_listed_operations(value))
     schemas = OpenApiSchemas(value, notes, min(len(operations), MAX_OPERATIONS))
@@ -75,7 +70,8 @@ def _read_operations(
         if operation_id in ids:
             notes.add(rules.OPERATION_ID, pointer, operation_id)
         name = unique_name(operation_id, ids)
-        called = _find_server(path, path_item, operation, base, document, notes)
+        servers = list_of(operation, "servers") or list_of(path_item, "servers")
+        called = (list_base(servers, at("", "paths", path), document, notes) if servers else None) or base
         address = called.address.url + path if called.address else None
         inputs = inputs_of(value, path_item, operation, address or path, called.variables, schemas)
         result, result_note = _read_result(operation, schemas)
@@ -116,31 +112,14 @@ def _listed_operations(value: Object) -> Iterator[tuple[str, str, Object, Object
     """Yield (path, method, path item, operation); a path without a leading slash could change the host."""
     for path, item in map_of(value, "paths").items():
         if isinstance(item, dict) and path.startswith("/") and len(path) <= MAX_URL_CHARS:
-            path_item = _read_path_item(value, item)
+            path_item, target = item, item.get("$ref")
+            if isinstance(target, str) and target.startswith(_PATH_ITEMS):  # OpenAPI 3.1
+                key = target.removeprefix(_PATH_ITEMS).replace("~1", "/").replace("~0", "~")
+                path_item = {**map_of(map_of(map_of(value, "components"), "pathItems"), key), **item}
             for method in _METHODS:
                 operation = path_item.get(method)
                 if isinstance(operation, dict):
                     yield path, method, path_item, operation
-
-
-def _read_path_item(value: Object, item: Object) -> Object:
-    """Return a path item, with the members of the one in `components` that it may refer to (OpenAPI 3.1)."""
-    target = item.get("$ref")
-    prefix = "#/components/pathItems/"
-    if not isinstance(target, str) or not target.startswith(prefix):
-        return item
-    key = target.removeprefix(prefix).replace("~1", "/").replace("~0", "~")
-    return {**map_of(map_of(map_of(value, "components"), "pathItems"), key), **item}
-
-
-def _find_server(
-    path: str, path_item: Object, operation: Object, base: BaseAddress, document: Document, notes: Notes
-) -> BaseAddress:
-    """Return the server of an operation: its own, else the path's, else the whole description's."""
-    for holder in (operation, path_item):
-        if servers := list_of(holder, "servers"):
-            return list_base(servers, at("", "paths", path), document, notes) or base
-    return base
 
 
 def _read_result(operation: Object, s: OpenApiSchemas) -> tuple[dict[str, Any] | None, str | None]:
@@ -186,13 +165,12 @@ def _read_pricing(operation: Object, document: Document) -> Pricing | None:
 
 def _read_price(value: Json) -> str | None:
     """Return a price of the Machine Payments Protocol: an amount, or `{mode, amount or min and max, currency}`."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:.12g}"
     if not isinstance(value, dict):
-        return short_text_of({"price": value}, "price")
+        return scalar_text(value)
     parts = [text for key in ("amount", "min", "max") if (text := _read_price(value.get(key)))]
     currency = short_text_of(value, "currency")
-    return " ".join((" to ".join(parts), *((currency,) if currency else ()))) if parts else None
+    price = " to ".join(parts) or None
+    return f"{price} {currency}" if price and currency else price
 
 
 def _read_native(operation: Object, styles: Mapping[str, Any], schemas: OpenApiSchemas) -> dict[str, dict[str, Any]]:

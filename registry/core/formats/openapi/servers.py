@@ -23,19 +23,18 @@ class BaseAddress:
 def root_base(value: Object, document: Document, notes: Notes) -> BaseAddress:
     """Return the address of the API as a whole; the root of the host where the description names none."""
     if "swagger" in value:
-        return _base(_swagger_url(value, document), {}, "/host", document, notes)
-    return list_base(list_of(value, "servers"), "", document, notes) or _base(
-        None, {}, "/servers/0/url", document, notes
-    )
+        schemes = texts_of(value, "schemes")
+        scheme = "https" if not schemes or "https" in schemes else schemes[0]
+        host = short_text_of(value, "host") or origin_of(document.url).split("/")[2]
+        return _base(f"{scheme}://{host}{text_of(value, 'basePath') or ''}", {}, "/host", document, notes)
+    listed = list_base(list_of(value, "servers"), "", document, notes)
+    return listed or _base(None, {}, "/servers/0/url", document, notes)
 
 
 def list_base(servers: list[Json], pointer: str, document: Document, notes: Notes) -> BaseAddress | None:
-    """Return the first of `servers` that clients may call, else the first; None if none is named.
-
-    A description often lists a server on its author's machine first. `pointer` leads to the holder of the list.
-    """
-    named = [(i, server) for i, server in enumerate(servers[:_MAX_SERVERS]) if isinstance(server, dict)]
-    named = [(i, server) for i, server in named if text_of(server, "url") is not None]
+    """Return the first of `servers` that clients may call (often not the first: that is its author's machine), else the
+    first; None if none is named. `pointer` leads to the holder of the list."""
+    named = [(i, server) for i, server in enumerate(servers[:_MAX_SERVERS]) if text_of(server, "url") is not None]
     if not named:
         return None
     callable_ones = (pair for pair in named if callable_url(text_of(pair[1], "url") or "", document.url, document.url))
@@ -48,13 +47,5 @@ def _base(target: str | None, variables: Object, pointer: str, document: Documen
     if target is None or not target.startswith("http") or "{" in target:
         notes.add(rules.SERVER, pointer, target or "")
     resolved = endpoint(target or "/", document.url, document, pointer, notes)
-    if resolved is None:
-        return BaseAddress(None, variables)
-    return BaseAddress(Endpoint(resolved.url.partition("?")[0].rstrip("/"), resolved.templated), variables)
-
-
-def _swagger_url(value: Object, document: Document) -> str:
-    schemes = texts_of(value, "schemes")
-    scheme = "https" if not schemes or "https" in schemes else schemes[0]
-    host = short_text_of(value, "host") or origin_of(document.url).split("/")[2]
-    return f"{scheme}://{host}{text_of(value, 'basePath') or ''}"
+    address = Endpoint(resolved.url.partition("?")[0].rstrip("/"), resolved.templated) if resolved else None
+    return BaseAddress(address, variables)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from registry.core.format_support.endpoints import Endpoint, endpoint, link
+from registry.core.format_support.endpoints import Endpoint, endpoint, first_link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose_card import loose_card
 from registry.core.format_support.manifest import (
@@ -47,6 +47,12 @@ _TRANSPORTS: Final = ("rest", "mcp", "a2a", "embedded")
 _IDENTITY: Final = "identity_linking"
 _READ: Final = frozenset({"version", "signing_keys", "keys"})
 _CAPABILITY_READ: Final = frozenset({"name", "spec", "title", "description"})
+_POINTERS: Final = {
+    "version": "/ucp/version",
+    "capabilities": "/ucp/capabilities",
+    "protocols": "/ucp/services",
+    "auth": "/ucp/capabilities",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +67,9 @@ class _Binding:
 
 
 def dialect(document: Document) -> str | None:
-    """Return "list" (2026-01-11) or "map" (later) by the type of `capabilities`, "no-capabilities" without them.
-
-    A text instead of a profile is "adhoc".
-    """
-    value = document.members
-    profile = value.get("ucp")
+    """Return "list" (2026-01-11) or "map" (later) by the type of `capabilities`, "no-capabilities" without them, or
+    "adhoc" for a text instead of a profile."""
+    profile = document.members.get("ucp")
     if isinstance(profile, str):
         return _AD_HOC
     if not isinstance(profile, dict):
@@ -87,18 +90,18 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         if "ucp" in value:
             notes.add(rules.NOT_AN_OBJECT, "/ucp", value["ucp"])
         pointers = tuple(_read_ad_hoc_pointers(value, document))[:MAX_TEXTS]
-        return loose_card(
-            value,
-            document,
-            SLUG,
-            notes,
-            pointers=pointers,
-            protocol=Protocol(SLUG, short_text_of(value, "ucp_version")),
-        )
+        protocol = Protocol(SLUG, short_text_of(value, "ucp_version"))
+        return loose_card(value, document, SLUG, notes, pointers=pointers, protocol=protocol)
     profile = map_of(value, "ucp")
     _grade(profile, dialect, notes)
     bindings = list(_read_bindings(profile, document, notes))
-    keys_pointer, keys = _read_keys(value, profile)
+    # keys were renamed and moved between releases
+    held = [
+        (at(pointer, key), list_of(holder, key))
+        for holder, pointer in ((profile, "/ucp"), (value, ""))
+        for key in ("keys", "signing_keys")
+    ]
+    keys_pointer, keys = next(((pointer, keys) for pointer, keys in held if keys), ("", []))
     service = Service(
         version=short_text_of(profile, "version"),
         capabilities=tuple(_read_capabilities(profile, bindings, document)),
@@ -108,9 +111,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         identity=Identity(keys=public_keys(keys)),
         native=native(SLUG, {**{key: item for key, item in value.items() if key != SLUG}, **profile}, _READ),
     )
-    field_pointers = {"version": "/ucp/version", "capabilities": "/ucp/capabilities", "protocols": "/ucp/services"}
-    other_pointers = {"auth": "/ucp/capabilities", "identity": keys_pointer}
-    return with_provenance(service, document, SLUG, {**field_pointers, **other_pointers})
+    return with_provenance(service, document, SLUG, {**_POINTERS, "identity": keys_pointer})
 
 
 def _grade(profile: Object, dialect: str, notes: Notes) -> None:
@@ -139,16 +140,14 @@ def _read_service_bindings(
     transport_keys = [key for key in _TRANSPORTS if isinstance(item, dict) and isinstance(item.get(key), dict)]
     if transport is None and (is_listed or not transport_keys):
         notes.add(rules.TRANSPORT, pointer)
-    for name, holder, holder_pointer in (
-        [(transport, item, pointer)]
-        if transport
-        else [(key, map_of(item, key), at(pointer, key)) for key in transport_keys]
-    ):
+    holders: list[tuple[str, Json, str]] = [(key, map_of(item, key), at(pointer, key)) for key in transport_keys]
+    for name, holder, holder_pointer in [(transport, item, pointer)] if transport else holders:
         target = holder.get("endpoint") if isinstance(holder, dict) else None
+        endpoint_pointer = at(holder_pointer, "endpoint")
         if not target and name != "embedded":
-            notes.add(rules.TRANSPORT, at(holder_pointer, "endpoint"), name)
-        address = endpoint(target, document.url, document, at(holder_pointer, "endpoint"), notes)
-        yield _Binding(namespace, name, short_text_of(item, "version"), address, at(holder_pointer, "endpoint"))
+            notes.add(rules.TRANSPORT, endpoint_pointer, name)
+        address = endpoint(target, document.url, document, endpoint_pointer, notes)
+        yield _Binding(namespace, name, short_text_of(item, "version"), address, endpoint_pointer)
 
 
 def _read_capabilities(profile: Object, bindings: list[_Binding], document: Document) -> Iterator[Capability]:
@@ -158,9 +157,9 @@ def _read_capabilities(profile: Object, bindings: list[_Binding], document: Docu
     if isinstance(capabilities, dict):
         entries = [(name, item, at("", "ucp", "capabilities", name)) for name, item in capabilities.items()]
     elif isinstance(capabilities, list):
-        entries = [
-            (short_text_of(item, "name"), item, at("", "ucp", "capabilities", i)) for i, item in enumerate(capabilities)
-        ]
+        numbered = enumerate(capabilities)
+        entries = [(short_text_of(item, "name"), item, at("", "ucp", "capabilities", i)) for i, item in numbered]
+    usable = [binding for binding in bindings if binding.address is not None and not _is_card(binding)]
     seen: set[str] = set()
     for name, item, pointer in entries[:MAX_TEXTS]:
         identifier = line(name, ID_CHARS) if name else ""
@@ -168,7 +167,8 @@ def _read_capabilities(profile: Object, bindings: list[_Binding], document: Docu
             continue
         seen.add(identifier)
         first = item[0] if isinstance(item, list) and item else item
-        binding = _read_serving_binding(identifier, bindings)
+        in_namespace = [binding for binding in usable if identifier.startswith(f"{binding.namespace}.")]
+        binding = next(iter(in_namespace or usable), None)
         call = Invocation(
             "rpc",
             binding.address.url if binding and binding.address else None,
@@ -177,22 +177,15 @@ def _read_capabilities(profile: Object, bindings: list[_Binding], document: Docu
             templated=bool(binding and binding.address and binding.address.templated),
             origin=Origin(document.url, pointer, SLUG),
         )
-        specification = link(first.get("spec"), document.url) if isinstance(first, dict) else None
         yield Capability(
             identifier,
             identifier,
             short_text_of(first, "description"),
             title=short_text_of(first, "title"),
-            docs_url=specification,
+            docs_url=first_link(first, ("spec",), document.url),
             invocations=(call,),
             native=native(SLUG, first, _CAPABILITY_READ),
         )
-
-
-def _read_serving_binding(name: str, bindings: list[_Binding]) -> _Binding | None:
-    usable = [binding for binding in bindings if binding.address is not None and not _is_card(binding)]
-    in_namespace = [binding for binding in usable if name.startswith(f"{binding.namespace}.")]
-    return next(iter(in_namespace or usable), None)
 
 
 def _is_card(binding: _Binding) -> bool:
@@ -221,34 +214,19 @@ def _read_pointers(bindings: list[_Binding]) -> Iterator[Pointer]:
 
 def _read_auth(profile: Object, document: Document) -> Auth:
     """Return optional OAuth where identity linking is offered: buying without a linked account stays possible."""
-    capabilities = profile.get("capabilities")
-    linking = (
-        [item for name, item in capabilities.items() if name.endswith(_IDENTITY)]
-        if isinstance(capabilities, dict)
-        else []
-    )
+    linking = [item for name, item in map_of(profile, "capabilities").items() if name.endswith(_IDENTITY)]
     for item in linking:
         first = item[0] if isinstance(item, list) and item else item
         for providers in map_of(map_of(first, "config"), "providers").values():
             provider = providers[0] if isinstance(providers, list) and providers else providers
-            setup_url = link(provider.get("auth_url"), document.url) if isinstance(provider, dict) else None
+            setup_url = first_link(provider, ("auth_url",), document.url)
             return Auth((AuthScheme("oauth2", setup_url=setup_url),), False)
     return Auth((AuthScheme("oauth2"),), False) if linking else Auth()
 
 
-def _read_keys(value: Object, profile: Object) -> tuple[str, list[Json]]:
-    """Return the pointer to the keys, and the keys; the member was renamed and moved between releases."""
-    for holder, pointer in ((profile, "/ucp"), (value, "")):
-        for key in ("keys", "signing_keys"):
-            if keys := list_of(holder, key):
-                return at(pointer, key), keys
-    return "", []
-
-
 def _read_ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer]:
     for index, item in enumerate(list_of(value, "services")[:MAX_TEXTS]):
-        target = link(item.get("url"), document.url) if isinstance(item, dict) else None
-        if target:
+        if target := first_link(item, ("url",), document.url):
             yield Pointer(target, "service", at("", "services", index, "url"))
 
 

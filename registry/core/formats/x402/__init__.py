@@ -110,6 +110,8 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     is_payable = bool(capabilities or payments)
     if not capabilities:
         notes.add(rules.NO_RESOURCE, "/resources" if "resources" in value else "/items")
+    protocol = map_of(value, "payment_protocol")
+    how_to_pay = first_text(value, "instructions") or first_text(protocol, "verification", "description", "note")
     service = Service(
         name=first_text(value, *_NAMES, chars=NAME_CHARS) or short_text_of(map_of(value, "agent"), "name"),
         description=text_of(value, "description"),
@@ -120,7 +122,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         license=license_of(value),
         tags=texts_of(value, "tags"),
         capabilities=capabilities,
-        auth=Auth((AuthScheme("payment", note=_read_how_to_pay(value)),)) if is_payable else Auth(),
+        auth=Auth((AuthScheme("payment", note=how_to_pay),)) if is_payable else Auth(),
         pricing=_read_pricing(value, capabilities, payments) if is_payable else Pricing(),
         protocols=tuple(_read_protocols(value, dialect, is_payable, document)),
         native=native(SLUG, value, _READ),
@@ -144,11 +146,6 @@ def _read_provider(value: Object, document: Document) -> Provider | None:
     return replace(provider or Provider(), contact=mail[0]) if mail else provider
 
 
-def _read_how_to_pay(value: Object) -> str | None:
-    protocol = map_of(value, "payment_protocol")
-    return first_text(value, "instructions") or first_text(protocol, "verification", "description", "note")
-
-
 def _read_protocols(value: Object, dialect: str, is_payable: bool, document: Document) -> Iterator[Protocol]:
     if is_payable:
         yield Protocol(SLUG, None if dialect == _AD_HOC else dialect)
@@ -156,9 +153,6 @@ def _read_protocols(value: Object, dialect: str, is_payable: bool, document: Doc
         target = link(first_text(holder, "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcp"), document.url)
         if target:
             yield Protocol("mcp", None, target)
-
-
-# --- resources -------------------------------------------------------------------------------------------------------
 
 
 def _read_capabilities(value: Object, dialect: str, document: Document, notes: Notes) -> Iterator[Capability]:
@@ -171,31 +165,30 @@ def _read_capabilities(value: Object, dialect: str, document: Document, notes: N
         accepts = list_of(holder, "accepts")
         if not accepts and dialect != _AD_HOC:
             notes.add(rules.ACCEPTS, f"{offer.pointer}/accepts")
-        if methods_of(holder) == [None] and (method := http_method(_read_bazaar_input(holder))):
+        bazaar = map_of(map_of(holder, "extensions"), "bazaar")
+        if methods_of(holder) == [None] and (method := http_method(map_of(map_of(bazaar, "info"), "input"))):
             holder = {**holder, "method": method}
         without_id: Object = {key: item for key, item in holder.items() if key != "type"}
         found = capabilities_of(replace(offer, holder=without_id), base, document, SLUG, used_names, notes, kind="rpc")
         for capability in found:
-            yield replace(
-                capability,
-                params=capability.params or _read_bazaar_schema(holder),
-                pricing=_with_price(capability.pricing, accepts, holder, value),
-            )
+            params = capability.params or clean_json(map_of(bazaar, "schema")) or None
+            pricing = _with_price(capability.pricing, accepts, holder, value)
+            yield replace(capability, params=params, pricing=pricing)
 
 
 def _read_offers(value: Object, dialect: str, base: str, document: Document, notes: Notes) -> list[Offer]:
     """Return the entries to read: from the specified lists, else from other lists and from prices with addresses."""
     offers = offers_in(value, _LISTS)
-    loose: list[Offer] = []
-    if not offers or dialect == _AD_HOC:
-        loose = offers_in(value, _LOOSE_LISTS)
-        loose += _read_prices(value)
+    is_loose = not offers or dialect == _AD_HOC
+    loose = [*offers_in(value, _LOOSE_LISTS), *_read_prices(value)] if is_loose else []
     if len(offers) + len(loose) > MAX_CAPABILITIES:
         notes.add(common_rules.TOO_MANY_CAPABILITIES, "/items", len(offers) + len(loose))
     paths = [offer for offer in offers if (target_of(offer.holder)[0] or "").startswith("/")]
     if dialect != _AD_HOC and (odd := [*loose, *paths][:1]):  # readable, but not in the specified shape
         notes.add(rules.SHAPE, odd[0].pointer)
-    stated = _stated_prices(text_of(value, "instructions"))
+    # instructions such as "GET /report $0.05, POST /scan $0.01"
+    priced = _STATED_PRICE.findall(text_of(value, "instructions") or "")
+    stated: dict[str, Object] = {path: {"method": method, "price": price} for method, path, price in priced}
     merged: dict[tuple[str, str | None, str], Offer] = {}
     for offer in (*offers, *loose):
         target, _, _ = target_of(offer.holder)
@@ -205,17 +198,9 @@ def _read_offers(value: Object, dialect: str, base: str, document: Document, not
         url = address.url if address else f"{offer.pointer} {target or ''}"
         described = text_of(offer.holder, "description")
         method = next(iter(methods_of(offer.holder)), None)
-        known = next(
-            (
-                key
-                for key in merged
-                if key[0] == url
-                and (described is None or key[2] in ("", described))
-                and (method is None or key[1] in (None, method))
-            ),
-            None,
-        )
-        extra = stated.get(_read_path(url), {})
+        alike = (key for key in merged if key[0] == url and (described is None or key[2] in ("", described)))
+        known = next((key for key in alike if method is None or key[1] in (None, method)), None)
+        extra = stated.get("/" + url.partition("://")[2].partition("/")[2].partition("?")[0], {})
         if known is None:
             merged[url, method, described or ""] = replace(offer, holder={**extra, **offer.holder})
         else:
@@ -224,41 +209,17 @@ def _read_offers(value: Object, dialect: str, base: str, document: Document, not
     return list(merged.values())
 
 
-def _read_path(url: str) -> str:
-    return "/" + url.partition("://")[2].partition("/")[2].partition("?")[0]
-
-
-def _stated_prices(text: str | None) -> dict[str, Object]:
-    """Return method and price by path, from instructions such as "GET /report $0.05, POST /scan $0.01"."""
-    return {path: {"method": method, "price": price} for method, path, price in _STATED_PRICE.findall(text or "")}
-
-
 def _read_prices(value: Object) -> list[Offer]:
     """Return the offers in a map of prices: the addresses that a tier names, or the entry itself by its name."""
     offers: list[Offer] = []
     for tier in offers_in(value, ("pricing",)):
         targets = [item for item in list_of(tier.holder, "endpoints") if isinstance(item, str) and is_address(item)]
         price = price_of(tier.holder)
-        for target in targets[:MAX_TEXTS]:
-            offers.append(
-                Offer(f"{tier.pointer}/endpoints", None, {"route": target, **({"price": price} if price else {})})
-            )
+        extra: Object = {"price": price} if price else {}
+        offers += [Offer(f"{tier.pointer}/endpoints", None, {"route": one, **extra}) for one in targets[:MAX_TEXTS]]
         if not targets and price and tier.key and isinstance(map_of(value, "pricing").get(tier.key), dict):
             offers.append(tier)
     return offers
-
-
-def _read_bazaar_input(resource: Object) -> Object:
-    return map_of(map_of(map_of(map_of(resource, "extensions"), "bazaar"), "info"), "input")
-
-
-def _read_bazaar_schema(resource: Object) -> Object | None:
-    """Return the schema of the input from the Bazaar extension, as data."""
-    schema = map_of(map_of(map_of(resource, "extensions"), "bazaar"), "schema")
-    return clean_json(schema) if schema else None
-
-
-# --- money -----------------------------------------------------------------------------------------------------------
 
 
 def _with_price(pricing: Pricing | None, accepts: list[Json], holder: Object, value: Object) -> Pricing | None:
@@ -284,9 +245,8 @@ def _read_pricing(value: Object, capabilities: tuple[Capability, ...], payments:
     note = first_text(value, "notes", "note", "instructions")
     stated = stated_pricing([note, text_of(value, "description"), *(plan.limits for plan in plans)])
     model: PricingModel = "freemium" if stated == "freemium" else "pay_per_call"
-    return Pricing(
-        model, plans[:MAX_TEXTS], note=note, payments=tuple(dict.fromkeys((*payments, *of_calls)))[:MAX_TEXTS]
-    )
+    payments = tuple(dict.fromkeys((*payments, *of_calls)))
+    return Pricing(model, plans[:MAX_TEXTS], note=note, payments=payments[:MAX_TEXTS])
 
 
 def _read_payments(value: Object) -> Iterator[Payment]:
@@ -302,7 +262,7 @@ def _read_payments(value: Object) -> Iterator[Payment]:
             yield Payment(currency=asset, network=name, pay_to=pay_to or payee)
     for key, held in value.items():
         match = _PAYEE_OF.fullmatch(key)
-        if match and isinstance(held, str) and match[1].lower() not in ("bynetwork",):
+        if match and isinstance(held, str) and match[1].lower() != "bynetwork":
             yield Payment(network=match[1], pay_to=short_text_of(value, key))
     for holder in (value, map_of(value, "settlement"), map_of(value, "payment")):
         for key in _RAILS:
@@ -315,17 +275,12 @@ def _read_plan(accepts: Object) -> Plan | None:
     """Return the price. Amounts are in the asset's smallest unit; only the decimals of USDC are known."""
     amount = accepts.get("amount", accepts.get("maxAmountRequired"))
     asset = short_text_of(map_of(accepts, "extra"), "name") or ""
-    price = _read_amount(amount, asset)
-    return Plan(price=price) if price else None
-
-
-def _read_amount(amount: Json, asset: str) -> str | None:
-    if not isinstance(amount, str) or not _AMOUNT.fullmatch(amount):
+    if not asset or not isinstance(amount, str) or not _AMOUNT.fullmatch(amount):
         return None
     if "usd" not in asset.lower():
-        return f"{amount} units of {asset}" if asset else None
+        return Plan(price=f"{amount} units of {asset}")
     try:
-        return f"{(Decimal(amount) / 10**_USDC_DECIMALS).normalize():f} USDC"
+        return Plan(price=f"{(Decimal(amount) / 10**_USDC_DECIMALS).normalize():f} USDC")
     except InvalidOperation:
         return None
 
