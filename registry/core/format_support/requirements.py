@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from registry.core.format_support.shapes import Kind
 from registry.core.model.findings import Rule
@@ -41,14 +41,14 @@ class Remark:
     text: str
 
 
-ours: Final = partial(Remark, RequirementVerdict.OURS)
-callers: Final = partial(Remark, RequirementVerdict.CALLERS)
-not_observable: Final = partial(Remark, RequirementVerdict.NOT_OBSERVABLE)
-not_graded: Final = partial(Remark, RequirementVerdict.NOT_GRADED)
+ours = partial(Remark, RequirementVerdict.OURS)
+callers = partial(Remark, RequirementVerdict.CALLERS)
+not_observable = partial(Remark, RequirementVerdict.NOT_OBSERVABLE)
+not_graded = partial(Remark, RequirementVerdict.NOT_GRADED)
 
-CALLER: Final = callers("")
-RUNTIME: Final = not_observable("Shows only when the service is called; waypost reads documents and calls no service.")
-AUTHOR: Final = not_observable("Only its author knows; a document does not show it.")
+CALLER = callers("")
+RUNTIME = not_observable("Shows only when the service is called; waypost reads documents and calls no service.")
+AUTHOR = not_observable("Only its author knows; a document does not show it.")
 
 
 @dataclass(frozen=True, slots=True)

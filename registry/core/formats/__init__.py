@@ -1,7 +1,6 @@
 """All formats, one folder each. `registry/core/assessing/recognise.py` defines the order in which they are tried."""
 
 from types import MappingProxyType
-from typing import Final
 
 from registry.core.format_support.format import Format
 from registry.core.formats import (
@@ -42,7 +41,7 @@ from registry.core.formats import (
     x402,
 )
 
-FORMATS: Final[tuple[Format, ...]] = (
+FORMATS: tuple[Format, ...] = (
     awp.FORMAT,
     atp.FORMAT,
     woa.FORMAT,
@@ -81,4 +80,4 @@ FORMATS: Final[tuple[Format, ...]] = (
 )
 """All formats, in the order in which pages and answers list them."""
 
-FORMAT_BY_SLUG: Final = MappingProxyType({form.slug: form for form in FORMATS})
+FORMAT_BY_SLUG = MappingProxyType({form.slug: form for form in FORMATS})

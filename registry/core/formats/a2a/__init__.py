@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.endpoints import claims, first_link, link
@@ -266,7 +265,7 @@ def _read_pricing(card: Object, document: Document) -> Pricing:
     return replace(pricing, model=stated_pricing([pricing.note, text_of(card, "description")]) or "unknown")
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     slug=SLUG,
     title="A2A agent card",
     spec="A2A 1.0, AgentCard",

@@ -5,7 +5,7 @@ share. An unknown protocol version is left out. The required default modes are t
 empty where skills differ or no document names modes.
 """
 
-from typing import Any, Final
+from typing import Any
 
 from registry.core.format_support.manifest import NAME_CHARS
 from registry.core.format_support.writing.calls import callable_address
@@ -27,10 +27,10 @@ from registry.core.format_support.writing.task import (
 from registry.core.formats.a2a.addresses import SLUG
 from registry.core.model.services import Auth, AuthScheme, Protocol, Service
 
-PROTOCOL: Final = "a2a"
-MAX_INTERFACES: Final = 20
+PROTOCOL = "a2a"
+MAX_INTERFACES = 20
 
-_WRAPPED: Final = {
+_WRAPPED = {
     "apiKey": "apiKeySecurityScheme",
     "http": "httpAuthSecurityScheme",
     "oauth2": "oauth2SecurityScheme",
@@ -177,4 +177,4 @@ def _write_scheme(scheme: AuthScheme) -> dict[str, Any] | None:
     return {"type": "mutualTLS", **note} if scheme.type == "mtls" else None
 
 
-WRITER: Final = Writer("an A2A card", write)
+WRITER = Writer("an A2A card", write)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import Final
 
 from registry.core.format_support.endpoints import Endpoint, endpoint, link
 from registry.core.format_support.format import Format, Role
@@ -38,27 +37,27 @@ from registry.core.model.services import (
 )
 from registry.core.reading.json_pointer import at
 
-SLUG: Final = "acp"
+SLUG = "acp"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_PATHS: Final = {
+_PATHS = {
     "checkout": "/checkout_sessions",
     "orders": None,
     "delegate_payment": "/delegate_payment",
     "carts": "/carts",
 }
 """Services of the protocol with their paths; orders has none, because the shop reports orders by webhook."""
-_DISCOVERY: Final = {
+_DISCOVERY = {
     "mcp_server_card": "mcp-server-card", "openapi": "openapi", "agent_card": "a2a", "ucp": "ucp",
 }  # fmt: skip
 
 
-_AD_HOC: Final = "adhoc"
-_OWN_KEYS: Final = (
+_AD_HOC = "adhoc"
+_OWN_KEYS = (
     "acp", "acp_version", "acpVersion", "protocol_version", "api_base_url", "checkout", "checkout_url", "merchant",
     "commerce", "endpoints", "services", "payment_methods",
 )  # fmt: skip
-_READ: Final = frozenset({"api_base_url", "contact"})
-_PAID: Final = ("x402", "mpp", "lightning", "l402")
+_READ = frozenset({"api_base_url", "contact"})
+_PAID = ("x402", "mpp", "lightning", "l402")
 
 
 def dialect(document: Document) -> str | None:
@@ -108,7 +107,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, _POINTERS)
 
 
-_POINTERS: Final = {
+_POINTERS = {
     "provider": "/contact",
     "base_url": "/api_base_url",
     "capabilities": "/capabilities/services",
@@ -158,7 +157,7 @@ def _read_pointers(value: Object, document: Document) -> Iterator[Pointer]:
             yield Pointer(target, "discovery", at("", "discovery", key), expected)
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     slug=SLUG,
     title="ACP discovery document",
     spec="Agentic Commerce Protocol, discovery",

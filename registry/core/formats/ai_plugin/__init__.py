@@ -5,7 +5,6 @@ The API description is at `api.url`. One capability represents it, so that searc
 """
 
 from dataclasses import replace
-from typing import Final
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.endpoints import link
@@ -42,10 +41,10 @@ from registry.core.model.services import (
     Service,
 )
 
-SLUG: Final = "ai-plugin"
-_NAMES: Final = ("name_for_model", "name_for_human")
-_OTHERS: Final = ("schema_version", "description_for_model", "description_for_human")
-_READ: Final = frozenset({
+SLUG = "ai-plugin"
+_NAMES = ("name_for_model", "name_for_human")
+_OTHERS = ("schema_version", "description_for_model", "description_for_human")
+_READ = frozenset({
     "schema_version", "name_for_human", "description_for_human", "description_for_model", "logo_url", "contact_email",
     "legal_info_url", "auth",
 })  # fmt: skip
@@ -83,7 +82,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, {**_POINTERS, **human})
 
 
-_POINTERS: Final = {
+_POINTERS = {
     "provider": "/contact_email",
     "icon_url": "/logo_url",
     "capabilities": "/api",
@@ -146,7 +145,7 @@ def _read_auth(auth: Object, document: Document) -> Auth:
     return Auth((AuthScheme(kind),), kind != "none")
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     slug=SLUG,
     title="ai-plugin manifest",
     spec="ai-plugin v1",

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.endpoints import claim, endpoint, link
@@ -42,20 +41,20 @@ from registry.core.model.services import (
 )
 from registry.core.reading.json_pointer import at
 
-SLUG: Final = "anp"
+SLUG = "anp"
 
 UNNAMED = Rule(
     "anp.name", ERROR, points=4, section=CONFORMANCE, spec="ANP agent description 1.0",
     says="The agent description has no name.",
     fix="Add a name.",
 )  # fmt: skip
-_CONTEXT: Final = "agent-network-protocol.com/ad"
-_READ: Final = frozenset({
+_CONTEXT = "agent-network-protocol.com/ad"
+_READ = frozenset({
     "@context", "@type", "name", "description", "version", "did", "security", "securityDefinitions", "protocolType",
     "protocolVersion", "type",
 })  # fmt: skip
-_KIND: Final = "ad:AgentDescription"
-_POINTERS: Final = {
+_KIND = "ad:AgentDescription"
+_POINTERS = {
     "version": "/version", "provider": "/owner", "claims": "/did", "identity": "/did", "name": "/name",
     "description": "/description", "capabilities": "/interfaces", "auth": "/security",
 }  # fmt: skip
@@ -145,7 +144,7 @@ def _read_auth(value: Object) -> Auth:
     return Auth(tuple(dict.fromkeys(schemes)), True if schemes else None)
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     slug=SLUG,
     title="ANP agent description",
     spec="ANP agent description 1.0",

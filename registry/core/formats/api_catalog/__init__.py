@@ -6,7 +6,6 @@ are read from the descriptions.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 from registry.core.format_support.endpoints import endpoint, first_link, link
 from registry.core.format_support.format import Format, Role
@@ -46,9 +45,9 @@ from registry.core.model.services import (
 )
 from registry.core.reading.json_pointer import at
 
-SLUG: Final = "api-catalog"
-_LOOSE: Final = "adhoc"
-_FOLLOWED: Final = {
+SLUG = "api-catalog"
+_LOOSE = "adhoc"
+_FOLLOWED = {
     "service-desc": None,
     "service-meta": None,
     "describedby": None,
@@ -59,14 +58,14 @@ _FOLLOWED: Final = {
     "acp-discovery": "acp",
 }
 """Relations whose targets are fetched. `item` is added if its type is a document; payment resources are not fetched."""
-_RELATIONS: Final = {
+_RELATIONS = {
     "docs_url": "service-doc",
     "policies/terms_url": "terms-of-service",
     "policies/privacy_url": "privacy-policy",
 }
 """The relations of which fields of the service are taken."""
-_API_BASES: Final = ("baseUrl", "base_url", "url", "endpoint")
-_API_DOCS: Final = ("documentation", "docs", "documentationUrl", "docs_url", "humanURL")
+_API_BASES = ("baseUrl", "base_url", "url", "endpoint")
+_API_DOCS = ("documentation", "docs", "documentationUrl", "docs_url", "humanURL")
 
 
 def dialect(document: Document) -> str | None:
@@ -228,7 +227,7 @@ def _read_ad_hoc_pointers(member: Object, member_pointer: str, document: Documen
             yield Pointer(target, relation, pointer, _FOLLOWED[relation])
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     slug=SLUG,
     title="API catalogue (RFC 9727)",
     spec="RFC 9727 section 4; RFC 9264 section 4.2",

@@ -1,7 +1,5 @@
 """DID documents (W3C Decentralized Identifiers): identifiers and keys of a host, added to its service."""
 
-from typing import Final
-
 from registry.core.format_support import published_keys
 from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format, Role
@@ -21,8 +19,8 @@ from registry.core.model.findings import rules_in
 from registry.core.model.services import Identity, Pointer, Service
 from registry.core.reading.json_pointer import at
 
-SLUG: Final = "did"
-_SERVICES: Final = {"AgentDescription": "anp", "ad:AgentDescription": "anp", "A2AAgentCard": "a2a"}
+SLUG = "did"
+_SERVICES = {"AgentDescription": "anp", "ad:AgentDescription": "anp", "A2AAgentCard": "a2a"}
 """Types of DID services, with the format of the document that each points to."""
 
 
@@ -52,7 +50,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, {"claims": "/id", "identity": "/verificationMethod"})
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     slug=SLUG,
     title="DID document",
     spec="W3C Decentralized Identifiers 1.0 section 5",

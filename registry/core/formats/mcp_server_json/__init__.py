@@ -4,7 +4,6 @@ Only `remotes` can be called; callers install `packages` themselves, so those yi
 """
 
 import re
-from typing import Final
 
 from registry.core.format_support import common_rules, mcp_parts
 from registry.core.format_support.endpoints import Endpoint, page
@@ -35,12 +34,12 @@ from registry.core.reading.json_pointer import at
 SLUG = "mcp-server-json"
 _DATED = re.compile(r"/(\d{4}-\d{2}-\d{2})/server\.schema\.json")
 _REQUIRED = ("name", "description")
-_ANGLED: Final = re.compile(r"<[A-Za-z][\w .-]*>")
-_READ: Final = frozenset({
+_ANGLED = re.compile(r"<[A-Za-z][\w .-]*>")
+_READ = frozenset({
     "$schema", "name", "title", "description", "version", "version_detail", "websiteUrl", "website_url", "homepage",
     "repository", "packages", "remotes", "tools", "license", "keywords", "tags",
 })  # fmt: skip
-_POINTERS: Final = {
+_POINTERS = {
     "name": "", "description": "/description", "version": "/version", "homepage": "/websiteUrl",
     "repository": "/repository/url", "packages": "/packages", "protocols": "/remotes", "auth": "/remotes",
     "capabilities": "", "provider": "", "docs_url": "", "icon_url": "", "license": "/license", "tags": "/keywords",
@@ -152,7 +151,7 @@ def _read_server_capability(
     return (whole_server(name, title, text_of(value, "description"), address, origin, local=is_local),)
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     slug=SLUG,
     title="MCP registry record (server.json)",
     spec="server.json schema of the MCP registry",

@@ -8,7 +8,6 @@ The format is an enricher: the tools count only if another document of the host 
 
 import json
 from collections.abc import Sequence
-from typing import Final
 
 from registry.core.format_support import mcp_parts
 from registry.core.format_support.endpoints import Endpoint
@@ -19,7 +18,7 @@ from registry.core.format_support.probing import CARD_CAP
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Service
 
-METHOD: Final = "tools/list"
+METHOD = "tools/list"
 
 
 def compose(tools: Sequence[Json], *, server: Json, version: str, complete: bool) -> bytes:
@@ -37,8 +36,8 @@ def compose(tools: Sequence[Json], *, server: Json, version: str, complete: bool
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-SLUG: Final = "mcp-tools-list"
-_TOOLS: Final = "/result/tools"
+SLUG = "mcp-tools-list"
+_TOOLS = "/result/tools"
 
 
 def dialect(document: Document) -> str | None:
@@ -56,7 +55,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(Service(capabilities=capabilities), document, SLUG, {"capabilities": _TOOLS})
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     slug=SLUG,
     title="MCP tools/list reply",
     spec="Model Context Protocol 2026-07-28, tools/list",
