@@ -17,7 +17,7 @@ def _defined() -> Iterator[tuple[tuple[str, str], Rule]]:
     """Yield every rule that a module of the core defines, by module and name."""
     for module in modules("registry/core"):
         if "Rule(" in module.text:
-            name = module.name.removesuffix(".py").replace("/", ".")
+            name = module.name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
             targets = (target for node in module.tree.body for target in _targets(node))
             values = vars(importlib.import_module(name))
             yield from (((name, key), values[key]) for key in targets if isinstance(values.get(key), Rule))
@@ -103,7 +103,7 @@ def test_every_rule_is_shown_by_a_test() -> None:
 
 def _rules_used(module: Module) -> Iterator[str]:
     """Yield `module:NAME` of each rule that is reached through an imported module of rules, or in its own module."""
-    place = module.name.removesuffix(".py").replace("/", ".")
+    place = module.name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     imported = {
         alias.asname or alias.name: f"{node.module}.{alias.name}"
         for node in ast.walk(module.tree)

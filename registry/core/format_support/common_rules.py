@@ -1,16 +1,7 @@
 """Rules that documents of every format can break."""
 
-from registry.core.model.findings import (
-    COMPLETENESS,
-    CONFORMANCE,
-    ERROR,
-    IDENTITY,
-    INFO,
-    OPERABILITY,
-    SAFETY,
-    WARNING,
-    Rule,
-)
+from registry.core.model import findings
+from registry.core.model.findings import CONFORMANCE, ERROR, IDENTITY, INFO, OPERABILITY, SAFETY, WARNING, Rule
 
 # fmt: off
 
@@ -67,7 +58,7 @@ ENDPOINT_INVALID = Rule(
     fix="Write an absolute https URL, or a path as the format defines it.",
 )
 ENDPOINT_TEMPLATED = Rule(
-    "endpoint.templated", INFO, points=0, section=COMPLETENESS, spec="RFC 6570 section 1.2",
+    "endpoint.templated", INFO, points=0, section=findings.COMPLETENESS, spec="RFC 6570 section 1.2",
     says="An endpoint contains variables that no parameter describes.",
     fix="Describe each variable among the parameters, under its own name.",
 )

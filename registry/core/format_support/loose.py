@@ -10,20 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import first_link, link
-from registry.core.format_support.manifest import (
-    MAX_TEXTS,
-    NAME_CHARS,
-    TEXT_CHARS,
-    Object,
-    clean_json,
-    first_text,
-    flag_of,
-    list_of,
-    map_of,
-    short_text_of,
-    text_of,
-)
+from registry.core.format_support.manifest import NAME_CHARS, Object, first_text, list_of, map_of, short_text_of
 from registry.core.format_support.params import MAX_PARAMS, list_schema, object_schema, property_of, type_of
 from registry.core.format_support.shapes import stated_pricing
 from registry.core.model.documents import Json
@@ -84,7 +73,7 @@ def pricing_of(value: Json, base: str) -> Pricing:
     absent member gives a blank Pricing. A sentence stays a note; only fixed phrases in it state a model. A free tier
     together with paid ones is "freemium"."""
     if isinstance(value, str):
-        text = line(value, TEXT_CHARS)
+        text = line(value, manifest.TEXT_CHARS)
         return Pricing(pricing_model(text) or stated_pricing([text]) or "unknown", note=text or None)
     if isinstance(value, list):
         value = {"plans": value}
@@ -94,7 +83,7 @@ def pricing_of(value: Json, base: str) -> Pricing:
     model = pricing_model(word)
     if model is None and value.get("free") is True:
         model = "free"
-    plans = tuple(plan for plan in _read_plans(value) if plan is not None)[:MAX_TEXTS]
+    plans = tuple(plan for plan in _read_plans(value) if plan is not None)[: manifest.MAX_TEXTS]
     stated_notes = (word if model is None else None, first_text(value, *_NOTE_MEMBERS))
     notes = dict.fromkeys(text for text in stated_notes if text is not None)
     stated = stated_pricing((*notes, *(text for plan in plans for text in (plan.name, plan.limits))))
@@ -195,9 +184,9 @@ def with_payments(pricing: Pricing, holder: Object) -> Pricing:
         own = payment_of({name: value for name, value in item.items() if name != "networks"})
         shared: Object = {"payTo": own.pay_to or "", "asset": own.currency or ""} if own else {}
         each = [{**shared, **({"network": one} if isinstance(one, str) else one if isinstance(one, dict) else {})}
-                for one in named[:MAX_TEXTS]]  # fmt: skip
+                for one in named[:manifest.MAX_TEXTS]]  # fmt: skip
         found += [payment for payment in map(payment_of, each) if payment] or ([own] if own else [])
-    payments = tuple(dict.fromkeys((*pricing.payments, *found)))[:MAX_TEXTS]
+    payments = tuple(dict.fromkeys((*pricing.payments, *found)))[: manifest.MAX_TEXTS]
     model = "pay_per_call" if pays_per_call and pricing.model == "unknown" else pricing.model
     return replace(pricing, model=model, payments=payments)
 
@@ -217,7 +206,7 @@ def provider_of(value: Object, base: str) -> Provider | None:
             name = name or own
             found += _read_addresses({part: held[part] for part in _CONTACTS if part in held})
     found += contacts_of(value)
-    contacts = tuple(dict.fromkeys(found))[:MAX_TEXTS]
+    contacts = tuple(dict.fromkeys(found))[: manifest.MAX_TEXTS]
     if not (name or url or contacts):
         return None
     return Provider(name, url, contacts[0] if contacts else None, contacts[1:])
@@ -238,10 +227,10 @@ def _read_addresses(value: Json, depth: int = 3) -> list[str]:
     if depth == 0:
         return []
     if isinstance(value, list):
-        return [address for item in value[:MAX_TEXTS] for address in _read_addresses(item, depth - 1)]
+        return [address for item in value[: manifest.MAX_TEXTS] for address in _read_addresses(item, depth - 1)]
     if isinstance(value, dict):
         parts = [item for key, item in value.items() if key in _CONTACT_PARTS]
-        return [address for item in parts[:MAX_TEXTS] for address in _read_addresses(item, depth - 1)]
+        return [address for item in parts[: manifest.MAX_TEXTS] for address in _read_addresses(item, depth - 1)]
     return []
 
 
@@ -267,7 +256,7 @@ def license_of(value: Object) -> str | None:
         if text := short_text_of(value, key) or first_text(map_of(value, key), "name", "id", "identifier", "url"):
             return text
     names = [text for item in list_of(value, "licenses") if (text := short_text_of({"": item}, ""))]
-    return ", ".join(names[:MAX_TEXTS]) or None
+    return ", ".join(names[: manifest.MAX_TEXTS]) or None
 
 
 PARAMETER_MEMBERS = (
@@ -296,7 +285,7 @@ def first_result(holder: Object, keys: tuple[str, ...] = RESULT_MEMBERS) -> tupl
     """Return the result that `holder` describes: a schema, or words. At most one of the two is set."""
     for key in keys:
         value = holder.get(key)
-        if isinstance(value, str) and (words := line(value, TEXT_CHARS)):
+        if isinstance(value, str) and (words := line(value, manifest.TEXT_CHARS)):
             return None, words
         if (schema := parameters_of(value)) is not None:
             return schema, None
@@ -313,7 +302,7 @@ def parameters_of(value: Json) -> dict[str, Any] | None:
     if not isinstance(value, dict) or not value:
         return None
     if _is_schema(value):
-        cleaned: dict[str, Any] = clean_json(value)
+        cleaned: dict[str, Any] = manifest.clean_json(value)
         return cleaned
     properties: list[tuple[str, dict[str, Any]]] = []
     required: list[str] = []
@@ -340,23 +329,27 @@ def _is_schema(value: Object) -> bool:
 
 def _read_property(item: Json) -> dict[str, Any]:
     if isinstance(item, dict):
-        if _SCHEMA_WORDS & set(item) or text_of(item, "description"):
-            nested = {key: clean_json(item[key]) for key in ("properties", "items") if isinstance(item.get(key), dict)}
+        if _SCHEMA_WORDS & set(item) or manifest.text_of(item, "description"):
+            nested = {
+                key: manifest.clean_json(item[key])
+                for key in ("properties", "items")
+                if isinstance(item.get(key), dict)
+            }
             return {**property_of(item), **nested}
         return parameters_of(item) or {}
     if isinstance(item, str):
-        words = line(item, TEXT_CHARS)
+        words = line(item, manifest.TEXT_CHARS)
         bare = _MARKED.sub("", words).strip()
         if bare.lower().removesuffix("[]") in _TYPE_WORDS:  # the name of a type, else a description
             return type_of(bare) if bare.lower() != "any" else {}
         return {"description": words} if words else {}
     if isinstance(item, list) and item:
-        return {"enum": clean_json(item)} if all(isinstance(one, str) for one in item) else {"type": "array"}
-    return {} if item is None else {"examples": [clean_json(item)]}
+        return {"enum": manifest.clean_json(item)} if all(isinstance(one, str) for one in item) else {"type": "array"}
+    return {} if item is None else {"examples": [manifest.clean_json(item)]}
 
 
 def _is_required(item: Json) -> bool:
     if isinstance(item, dict):
-        return flag_of(item, "required") is True
-    marked = _MARKED.search(line(item, TEXT_CHARS)) if isinstance(item, str) else None
+        return manifest.flag_of(item, "required") is True
+    marked = _MARKED.search(line(item, manifest.TEXT_CHARS)) if isinstance(item, str) else None
     return marked is not None and marked[1].lower() == "required"

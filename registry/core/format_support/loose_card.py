@@ -2,25 +2,8 @@
 
 from itertools import chain
 
+from registry.core.format_support import loose, manifest
 from registry.core.format_support.endpoints import first_link, origin_of
-from registry.core.format_support.loose import (
-    homepage_of,
-    license_of,
-    pricing_of,
-    provider_of,
-    repository_of,
-    with_payments,
-)
-from registry.core.format_support.manifest import (
-    MAX_TEXTS,
-    Notes,
-    Object,
-    native,
-    short_text_of,
-    text_of,
-    texts_of,
-    with_provenance,
-)
 from registry.core.format_support.named_addresses import named_documents, named_protocols
 from registry.core.format_support.offers import capabilities_of, offers_in, target_of
 from registry.core.format_support.security import loose_auth
@@ -37,10 +20,10 @@ _FIELDS = (
 
 
 def loose_card(
-    value: Object,
+    value: manifest.Object,
     document: Document,
     format_slug: str,
-    notes: Notes,
+    notes: manifest.Notes,
     *,
     pointers: tuple[Pointer, ...] = (),
     pricing: Pricing | None = None,
@@ -51,24 +34,24 @@ def loose_card(
     `pointers`, `pricing` and `protocol` are the format's own results; the members' prices count if `pricing` is blank.
     """
     base = first_link(value, _BASES, document.url) or origin_of(document.url)
-    own_prices = pricing_of(value.get("pricing"), document.url)
+    own_prices = loose.pricing_of(value.get("pricing"), document.url)
     used_names: set[str] = set()
     offers = [offer for offer in offers_in(value, _LISTS) if target_of(offer.holder)[0]]
     found = (capabilities_of(offer, base, document, format_slug, used_names, notes) for offer in offers)
     service = Service(
-        name=short_text_of(value, "name"),
-        description=text_of(value, "description"),
-        provider=provider_of(value, document.url),
-        homepage=homepage_of(value, document.url),
+        name=manifest.short_text_of(value, "name"),
+        description=manifest.text_of(value, "description"),
+        provider=loose.provider_of(value, document.url),
+        homepage=loose.homepage_of(value, document.url),
         docs_url=first_link(value, _DOCS, document.url),
-        repository=repository_of(value, document.url),
-        license=license_of(value),
-        tags=texts_of(value, "tags"),
+        repository=loose.repository_of(value, document.url),
+        license=loose.license_of(value),
+        tags=manifest.texts_of(value, "tags"),
         capabilities=tuple(chain.from_iterable(found)),
         auth=loose_auth(value.get("authentication", value.get("auth")), document.url),
-        pricing=pricing if pricing not in (None, Pricing()) else with_payments(own_prices, value),
+        pricing=pricing if pricing not in (None, Pricing()) else loose.with_payments(own_prices, value),
         protocols=(*((protocol,) if protocol else ()), *named_protocols(value, document)),
-        pointers=(*pointers, *named_documents(value, document))[:MAX_TEXTS],
-        native=native(format_slug, value, ("name", "description", "tags")),
+        pointers=(*pointers, *named_documents(value, document))[: manifest.MAX_TEXTS],
+        native=manifest.native(format_slug, value, ("name", "description", "tags")),
     )
-    return with_provenance(service, document, format_slug, {**dict.fromkeys(_FIELDS, ""), "name": "/name"})
+    return manifest.with_provenance(service, document, format_slug, {**dict.fromkeys(_FIELDS, ""), "name": "/name"})

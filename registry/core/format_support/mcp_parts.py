@@ -7,43 +7,18 @@ server.json of the MCP registry, and mcp.json.
 from collections.abc import Iterable
 from typing import Any
 
-from registry.core.format_support import common_rules
+from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import Endpoint, callable_url, origin_of, page
 from registry.core.format_support.loose import first_parameters, first_result, parameters_of
-from registry.core.format_support.manifest import (
-    ID_CHARS,
-    MAX_CAPABILITIES,
-    NAME_CHARS,
-    Notes,
-    Object,
-    clean_json,
-    first_flag,
-    first_text,
-    flag_of,
-    has_template,
-    is_repeated,
-    map_of,
-    native,
-    short_text_of,
-    text_of,
-    texts_of,
-)
+from registry.core.format_support.manifest import Notes, Object, first_text, flag_of, map_of, short_text_of, texts_of
 from registry.core.format_support.offers import methods_of, pricing_in, resolve_address, target_of
 from registry.core.format_support.params import JSON_TYPES, object_schema
 from registry.core.format_support.security import own_auth
 from registry.core.format_support.vocabulary import rate_limit_in
+from registry.core.model import services
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import COMPLETENESS, CONFORMANCE, ERROR, WARNING, Rule
-from registry.core.model.services import (
-    SERVER_ID,
-    Capability,
-    Confirmation,
-    Invocation,
-    InvocationKind,
-    Origin,
-    Pointer,
-    Protocol,
-)
+from registry.core.model.services import Capability, Confirmation, Invocation, InvocationKind, Origin, Pointer, Protocol
 from registry.core.reading.json_pointer import at
 
 # fmt: off
@@ -137,18 +112,18 @@ def listed_tools(
 ) -> tuple[Capability, ...]:
     """Return the capabilities of tools, which are objects or bare names. Tools without a name, with a repeated name or
     with unrendered texts are left out, with findings."""
-    if len(entries) > MAX_CAPABILITIES:
+    if len(entries) > manifest.MAX_CAPABILITIES:
         notes.add(common_rules.TOO_MANY_CAPABILITIES, entries[0][0].rpartition("/")[0], len(entries))
     seen: set[str] = set()
     found: list[Capability] = []
-    for pointer, value in entries[:MAX_CAPABILITIES]:
+    for pointer, value in entries[:manifest.MAX_CAPABILITIES]:
         item = _as_object(value)
-        name = first_text(item, "name", "id", chars=ID_CHARS)
+        name = first_text(item, "name", "id", chars=manifest.ID_CHARS)
         if name is None:
             notes.add(TOOL, pointer, "" if isinstance(value, dict) else value)
             continue
-        repeated = is_repeated(name, seen, at(pointer, "name"), notes)
-        if not repeated and not has_template(item, ("name", "description"), pointer, notes):
+        repeated = manifest.is_repeated(name, seen, at(pointer, "name"), notes)
+        if not repeated and not manifest.has_template(item, ("name", "description"), pointer, notes):
             origin = Origin(document.url, pointer, format_slug)
             found.append(_read_tool(item, name, address, origin, document, notes))
     return tuple(found)
@@ -166,7 +141,7 @@ def _read_tool(
     hints = map_of(item, "annotations")
     read_only, destructive = flag_of(hints, "readOnlyHint"), flag_of(hints, "destructiveHint")
     side_effects = True if destructive and not read_only else None if read_only is None else not read_only
-    confirmed = first_flag(item, *_CONFIRMED)
+    confirmed = manifest.first_flag(item, *_CONFIRMED)
     if confirmed is None and destructive and not read_only:
         confirmed = True
     result, result_note = _read_schema(item, _RESULTS), None
@@ -180,7 +155,7 @@ def _read_tool(
         params=_read_schema(item, _SCHEMAS) or first_parameters(item, (*_SCHEMAS, *_PARAMETERS)),
         result=result,
         result_note=result_note,
-        title=_read_other(first_text(item, "title", "displayName", "display_name", chars=NAME_CHARS), name)
+        title=_read_other(first_text(item, "title", "displayName", "display_name", chars=manifest.NAME_CHARS), name)
         or _read_other(short_text_of(hints, "title"), name),
         side_effects=side_effects,
         confirmation=None if confirmed is None else Confirmation(confirmed),
@@ -191,7 +166,7 @@ def _read_tool(
         examples=texts_of(item, "examples", 500),
         docs_url=page(first_text(item, "documentation", "docs", "documentationUrl", "docs_url"), document.url),
         invocations=_read_calls(item, name, address, origin, document, notes),
-        native=native(origin.format, kept, _READ),
+        native=manifest.native(origin.format, kept, _READ),
     )
 
 
@@ -226,7 +201,7 @@ def _read_schema(item: Object, keys: tuple[str, ...]) -> dict[str, Any] | None:
         kind = value.get("type")
         is_schema = isinstance(value.get("properties"), dict) or (isinstance(kind, str) and kind in JSON_TYPES)
         if is_schema or not value or any(word in value for word in ("$ref", "$defs", "allOf", "anyOf", "oneOf")):
-            schema: dict[str, Any] = clean_json(value)
+            schema: dict[str, Any] = manifest.clean_json(value)
             return schema
         return parameters_of(value)
     return None
@@ -248,17 +223,17 @@ def context_offers(
     found: list[Capability] = []
     for key in ("resources", "resourceTemplates", "prompts"):
         listed = holder.get(key) or map_of(holder, "capabilities").get(key)
-        for pointer, value in _read_entries(listed, f"/{key}")[:MAX_CAPABILITIES]:
+        for pointer, value in _read_entries(listed, f"/{key}")[:manifest.MAX_CAPABILITIES]:
             item = _as_object(value)
-            name = first_text(item, "name", "title", "uri", "uriTemplate", chars=ID_CHARS)
+            name = first_text(item, "name", "title", "uri", "uriTemplate", chars=manifest.ID_CHARS)
             if name is None:
                 continue
-            is_blank = has_template(item, ("name", "description"), pointer, notes)
-            if not is_blank and not is_repeated(name, seen, at(pointer, "name"), notes):
+            is_blank = manifest.has_template(item, ("name", "description"), pointer, notes)
+            if not is_blank and not manifest.is_repeated(name, seen, at(pointer, "name"), notes):
                 origin = Origin(document.url, pointer, format_slug)
                 offer = _read_prompt if key == "prompts" else _read_resource
                 found.append(offer(item, name, address, origin, document))
-    return tuple(found[:MAX_CAPABILITIES])
+    return tuple(found[:manifest.MAX_CAPABILITIES])
 
 
 def keeps_tools_to_itself(holder: Object) -> bool:
@@ -271,7 +246,7 @@ def keeps_tools_to_itself(holder: Object) -> bool:
 
 
 def _read_resource(item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document) -> Capability:
-    uri, template = text_of(item, "uri", 2_000), first_text(item, "uriTemplate", "uri_template", chars=2_000)
+    uri, template = manifest.text_of(item, "uri", 2_000), first_text(item, "uriTemplate", "uri_template", chars=2_000)
     schema: dict[str, Any] = {"type": "string", "format": "uri"}
     if uri is not None:
         schema["const"] = uri
@@ -281,7 +256,7 @@ def _read_resource(item: Object, name: str, address: Endpoint | None, origin: Or
     call = _make_call("rpc", "resources/read", address, origin)
     if direct is not None:
         call = Invocation("http", direct.url, "GET", templated=direct.templated, origin=origin)
-    kind = first_text(item, "mimeType", "mime_type", chars=NAME_CHARS)
+    kind = first_text(item, "mimeType", "mime_type", chars=manifest.NAME_CHARS)
     return Capability(
         name,
         name,
@@ -290,7 +265,7 @@ def _read_resource(item: Object, name: str, address: Endpoint | None, origin: Or
         title=_read_other(short_text_of(item, "title"), name),
         output_modes=(kind,) if kind else (),
         invocations=(call,),
-        native=native(origin.format, item, frozenset({"name", "title", "description", "mimeType", "mime_type"})),
+        native=manifest.native(origin.format, item, ("name", "title", "description", "mimeType", "mime_type")),
     )
 
 
@@ -308,7 +283,7 @@ def _read_prompt(item: Object, name: str, address: Endpoint | None, origin: Orig
         params=object_schema(properties, required),
         title=_read_other(short_text_of(item, "title"), name),
         invocations=(_make_call("rpc", "prompts/get", address, origin),),
-        native=native(origin.format, item, frozenset({"name", "title", "description", "arguments"})),
+        native=manifest.native(origin.format, item, ("name", "title", "description", "arguments")),
     )
 
 
@@ -334,7 +309,7 @@ def whole_server(
     """Return one capability for a server whose tools no document lists, so that search can find it. `local`: the server
     is a package to install, so it cannot be called over the network."""
     call = Invocation("instructions", origin=origin) if local else _make_call("rpc", None, address, origin)
-    identifier, title = f"{SERVER_ID}{name}"[:ID_CHARS], title or name.rpartition("/")[2]
+    identifier, title = f"{services.SERVER_ID}{name}"[:manifest.ID_CHARS], title or name.rpartition("/")[2]
     return Capability(identifier, title, description, whole_server=True, invocations=(call,))
 
 

@@ -11,24 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from registry.core.format_support import mcp_parts
+from registry.core.format_support import manifest, mcp_parts
 from registry.core.format_support.endpoints import Endpoint, endpoint, link
-from registry.core.format_support.manifest import (
-    MAX_TEXTS,
-    NAME_CHARS,
-    Notes,
-    Object,
-    clean_json,
-    first_flag,
-    first_text,
-    list_of,
-    map_of,
-    members,
-    other_members,
-    short_text_of,
-    text_of,
-    texts_of,
-)
+from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, texts_of
 from registry.core.format_support.security import loose_auth
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Auth, AuthScheme, Input, Package, Protocol
@@ -94,15 +79,17 @@ def remotes(holder: Object, document: Document, notes: Notes) -> Remotes:
     """Return what `remotes[]{type, url, headers[], variables{}}` declares; `transport_type` is from May 2025."""
     found: list[Remote] = []
     variables: dict[str, Any] = {}
-    for pointer, item in members(list_of(holder, "remotes")[:MAX_REMOTES], "/remotes", mcp_parts.REMOTE, notes):
+    for pointer, item in manifest.members(
+        list_of(holder, "remotes")[:MAX_REMOTES], "/remotes", mcp_parts.REMOTE, notes
+    ):
         transport = short_text_of(item, "type") or short_text_of(item, "transport_type")
-        if transport not in TRANSPORTS or not text_of(item, "url"):
+        if transport not in TRANSPORTS or not manifest.text_of(item, "url"):
             notes.add(mcp_parts.REMOTE, pointer, transport or "")
         remote = remote_of(item, "url", pointer, document, notes)
         if remote.address is not None:
             found.append(remote)
             public = {variable.name for variable in remote.variables}
-            variables |= {k: v for k, v in other_members(map_of(item, "variables"), ()).items() if k in public}
+            variables |= {k: v for k, v in manifest.other_members(map_of(item, "variables"), ()).items() if k in public}
     protocols, auth, address = unite_remotes(found)
     return Remotes(protocols, auth, address, variables)
 
@@ -168,15 +155,15 @@ def _read_version(item: Object) -> str | None:
     """Return the latest version of the protocol that is declared."""
     if listed := texts_of(item, "supportedProtocolVersions") or texts_of(item, "protocolVersions"):
         return max(listed)
-    if stated := first_text(item, "protocolVersion", "protocol_version", chars=NAME_CHARS):
+    if stated := first_text(item, "protocolVersion", "protocol_version", chars=manifest.NAME_CHARS):
         return stated
-    versions = (first_text(item, key, chars=NAME_CHARS) for key in _VERSION_KEYS)
+    versions = (first_text(item, key, chars=manifest.NAME_CHARS) for key in _VERSION_KEYS)
     return next((version for version in versions if version and _VERSION.fullmatch(version)), None)
 
 
 def other_remote_members(holder: Object) -> list[dict[str, Any]]:
     """Return what `remotes` say beyond the fields of the model, one object for each; [] for nothing."""
-    others = [other_members(item, _EXPRESSED) for item in list_of(holder, "remotes")[:MAX_REMOTES]]
+    others = [manifest.other_members(item, _EXPRESSED) for item in list_of(holder, "remotes")[:MAX_REMOTES]]
     return others if any(others) else []
 
 
@@ -235,7 +222,7 @@ def _with_secrets(declared: Auth, secrets: list[Secret]) -> Auth:
     """Return the credentials that a remote declares, else its required secrets, which are all needed at once."""
     if not secrets or declared.schemes:
         return declared
-    needed = dict(secrets[:MAX_TEXTS])
+    needed = dict(secrets[: manifest.MAX_TEXTS])
     at_once = tuple(index for index, is_required in enumerate(needed.values()) if is_required)
     required = True if at_once else None if None in needed.values() else False
     return Auth(tuple(needed), required, (at_once,) if len(at_once) > 1 else ())
@@ -243,6 +230,7 @@ def _with_secrets(declared: Auth, secrets: list[Secret]) -> Auth:
 
 MAX_PACKAGES = 50
 _COMMANDS = ("npx", "uvx", "docker", "pipx", "bunx", "dnx", "pnpm", "deno")
+_REGISTRIES = ("registryType", "registry_type", "registry_name", "registry")
 _INSTALLS = ("install", "installation", "install_command", "installCommand", "quickstart")
 
 
@@ -255,10 +243,10 @@ def packages_of(holder: Object, base: str) -> tuple[Package, ...]:
 def package_of(item: Object, base: str) -> Package:
     transport = map_of(item, "transport")
     return Package(
-        registry=first_text(item, "registryType", "registry_type", "registry_name", "registry", chars=NAME_CHARS),
+        registry=first_text(item, *_REGISTRIES, chars=manifest.NAME_CHARS),
         identifier=first_text(item, "identifier", "name", "package", chars=_VALUE_CHARS),
         version=short_text_of(item, "version"),
-        command=first_text(item, "runtimeHint", "runtime_hint", "command", chars=NAME_CHARS),
+        command=first_text(item, "runtimeHint", "runtime_hint", "command", chars=manifest.NAME_CHARS),
         runtime_arguments=_read_arguments(list_of(item, "runtimeArguments") or list_of(item, "runtime_arguments")),
         arguments=_read_arguments(
             list_of(item, "packageArguments") or list_of(item, "package_arguments") or list_of(item, "args")
@@ -267,7 +255,7 @@ def package_of(item: Object, base: str) -> Package:
         transport=short_text_of(transport, "type") or short_text_of(item, "transport"),
         url=link(transport.get("url"), base),
         registry_url=link(item.get("registryBaseUrl", item.get("registry_base_url")), base),
-        sha256=first_text(item, "fileSha256", "file_sha256", chars=NAME_CHARS),
+        sha256=first_text(item, "fileSha256", "file_sha256", chars=manifest.NAME_CHARS),
     )  # fmt: skip
 
 
@@ -276,7 +264,7 @@ def argument_details(holder: Object) -> list[dict[str, Any]]:
     more = ("description", "choices", "variables", "isRepeated", "is_repeated")
     details = [
         {
-            key: clean_json(list_of(item, key)[:MAX_TEXTS])
+            key: manifest.clean_json(list_of(item, key)[: manifest.MAX_TEXTS])
             for key in ("runtimeArguments", "runtime_arguments", "packageArguments", "package_arguments")
             if any(isinstance(part, dict) and any(part.get(word) for word in more) for part in list_of(item, key))
         }
@@ -286,7 +274,7 @@ def argument_details(holder: Object) -> list[dict[str, Any]]:
 
 
 def _read_arguments(items: list[Json]) -> tuple[str, ...]:
-    return tuple(text for item in items[:MAX_TEXTS] for text in _read_argument(item))
+    return tuple(text for item in items[: manifest.MAX_TEXTS] for text in _read_argument(item))
 
 
 def _read_argument(item: Json) -> Iterator[str]:
@@ -298,8 +286,8 @@ def _read_argument(item: Json) -> Iterator[str]:
         return
     name = first_text(item, "name", chars=_VALUE_CHARS)
     value = first_text(item, "value", "default", chars=_VALUE_CHARS)
-    hint = first_text(item, "valueHint", "value_hint", chars=NAME_CHARS)
-    required = first_flag(item, "isRequired", "is_required") is True
+    hint = first_text(item, "valueHint", "value_hint", chars=manifest.NAME_CHARS)
+    required = manifest.first_flag(item, "isRequired", "is_required") is True
     if value is None and not required:
         return
     if item.get("type") == "named" and name is not None and not (value or "").startswith(name):
@@ -335,7 +323,7 @@ def read_install(value: Object) -> tuple[Package, ...]:
         held = value.get(key)
         environment = inputs_of(map_of(value, key).get("env")) if isinstance(held, dict) else ()
         texts = [held] if isinstance(held, str) else list(held.values()) if isinstance(held, dict) else []
-        for text in texts[:MAX_TEXTS]:
+        for text in texts[: manifest.MAX_TEXTS]:
             words = _words(text) if isinstance(text, str) else []
             if words and words[0] in _COMMANDS:
                 found.append(Package(command=words[0], arguments=tuple(words[1:]), environment=environment))
@@ -359,9 +347,9 @@ def input_of(item: Object, name: str) -> Input:
     """Return one `Input` by its name. The snake_case spellings are from May 2025."""
     return Input(
         name,
-        text_of(item, "description"),
-        first_flag(item, "isRequired", "is_required", "required"),
-        first_flag(item, "isSecret", "is_secret", "secret"),
+        manifest.text_of(item, "description"),
+        manifest.first_flag(item, "isRequired", "is_required", "required"),
+        manifest.first_flag(item, "isSecret", "is_secret", "secret"),
         first_text(item, "value", chars=_VALUE_CHARS),
         first_text(item, "default", chars=_VALUE_CHARS),
         texts_of(item, "choices") or texts_of(item, "enum"),
@@ -373,14 +361,14 @@ def inputs_of(value: Json) -> tuple[Input, ...]:
     are fixed, except placeholders and values named like a credential, which are never repeated."""
     found: list[Input] = []
     if isinstance(value, list):
-        for item in value[:MAX_TEXTS]:
+        for item in value[: manifest.MAX_TEXTS]:
             if isinstance(item, dict) and (name := short_text_of(item, "name")):
                 found.append(input_of(item, name))
-            elif isinstance(item, str) and (name := line(item, NAME_CHARS)):
+            elif isinstance(item, str) and (name := line(item, manifest.NAME_CHARS)):
                 found.append(Input(name))
     elif isinstance(value, dict):
-        for key, item in list(value.items())[:MAX_TEXTS]:
-            if not (name := line(key, NAME_CHARS)):
+        for key, item in list(value.items())[: manifest.MAX_TEXTS]:
+            if not (name := line(key, manifest.NAME_CHARS)):
                 continue
             if isinstance(item, dict):
                 found.append(_without_credential(input_of(item, name)))
@@ -409,7 +397,9 @@ def headers_of(value: Json) -> tuple[tuple[Input, ...], list[Secret]]:
     objects = {short_text_of(item, "name"): item for item in value} if isinstance(value, list) else {}
     for item in inputs_of(value):
         variables = map_of(objects.get(item.name, {}), "variables")
-        is_secret = item.secret or any(first_flag(variable, "isSecret", "is_secret") for variable in variables.values())
+        is_secret = item.secret or any(
+            manifest.first_flag(variable, "isSecret", "is_secret") for variable in variables.values()
+        )
         if is_secret or (is_map and _CREDENTIAL.search(item.name)):
             secret.append((_header_scheme(item, variables), item.required if is_map else item.required is True))
         else:
@@ -418,11 +408,8 @@ def headers_of(value: Json) -> tuple[tuple[Input, ...], list[Secret]]:
 
 
 def _header_scheme(item: Input, variables: Mapping[str, Json]) -> AuthScheme:
-    notes = dict.fromkeys(
-        text for text in (item.description, *(text_of(variable, "description") for variable in variables.values()))
-        if text
-    )  # fmt: skip
-    note, value = " ".join(notes) or None, item.value or ""
+    texts = [item.description, *(manifest.text_of(variable, "description") for variable in variables.values())]
+    note, value = " ".join(dict.fromkeys(text for text in texts if text)) or None, item.value or ""
     words = f"{value} {item.description or ''}"
     if item.name.lower() == "authorization" and _BEARER.search(words):
         return AuthScheme("bearer", "header", item.name, "Bearer", note=note)
@@ -436,8 +423,8 @@ def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[S
     plain: list[Input] = []
     secret: list[Secret] = []
     path, _, query = url.partition("?")
-    for key, item in list(variables.items())[:MAX_TEXTS]:
-        known = input_of(item if isinstance(item, dict) else {}, line(key, NAME_CHARS))
+    for key, item in list(variables.items())[: manifest.MAX_TEXTS]:
+        known = input_of(item if isinstance(item, dict) else {}, line(key, manifest.NAME_CHARS))
         place = f"{{{key}}}"
         if not known.secret:
             plain.append(known)
@@ -452,6 +439,6 @@ def variables_of(url: str, variables: Object) -> tuple[tuple[Input, ...], list[S
 
 def texts_in(holder: Json, key: str) -> tuple[str, ...]:
     """Return the texts of a list as arguments of a command: repetitions count, numbers are written out."""
-    items = list_of(holder, key)[:MAX_TEXTS]
+    items = list_of(holder, key)[: manifest.MAX_TEXTS]
     texts = (str(item) if isinstance(item, int | float) and not isinstance(item, bool) else item for item in items)
     return tuple(line(text, _VALUE_CHARS) for text in texts if isinstance(text, str) and text.strip())

@@ -6,38 +6,12 @@ Documents state them at the top, in `serverInfo` (SEP-1649) or in a member such 
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from registry.core.format_support import loose, manifest, mcp_remotes
 from registry.core.format_support.endpoints import page
-from registry.core.format_support.loose import (
-    homepage_of,
-    license_of,
-    payment_of,
-    pricing_of,
-    provider_of,
-    repository_of,
-)
-from registry.core.format_support.manifest import (
-    MAX_TEXTS,
-    NAME_CHARS,
-    Object,
-    count_of,
-    first_text,
-    flag_of,
-    has_placeholder,
-    list_of,
-    map_of,
-    native,
-    other_members,
-    short_text_of,
-    texts_of,
-)
+from registry.core.format_support.loose import homepage_of, license_of, payment_of, pricing_of, repository_of
+from registry.core.format_support.manifest import MAX_TEXTS, NAME_CHARS, Object, first_text, map_of, short_text_of
 from registry.core.format_support.mcp_parts import tool_entries
-from registry.core.format_support.mcp_remotes import (
-    argument_details,
-    command_package,
-    configured_servers,
-    packages_of,
-    read_install,
-)
+from registry.core.format_support.mcp_remotes import argument_details, command_package, configured_servers, packages_of
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth
 from registry.core.format_support.shapes import says_no_auth, stated_pricing
 from registry.core.format_support.vocabulary import rate_limit_object, rate_limit_text
@@ -84,7 +58,7 @@ def base_service(holders: list[Object], top: Object, document: Document) -> dict
         "icon_url": _first(_read_icon(holder, base) for holder in holders),
         "repository": _first(_read_repository(holder, base) for holder in everywhere),
         "license": _first(license_of(holder) for holder in holders),
-        "tags": _first(texts_of(holder, key) for holder in holders for key in _TAGS) or (),
+        "tags": _first(manifest.texts_of(holder, key) for holder in holders for key in _TAGS) or (),
         "pricing": _read_pricing(holders, base),
         "policies": Policies(
             terms_url=_first(page(holder.get(key), base) for holder in everywhere for key in _TERMS),
@@ -97,7 +71,7 @@ def base_service(holders: list[Object], top: Object, document: Document) -> dict
 
 def name_of(holder: Object) -> str | None:
     """Return the name of a server; None for a placeholder."""
-    return None if has_placeholder(holder.get("name")) else short_text_of(holder, "name")
+    return None if manifest.has_placeholder(holder.get("name")) else short_text_of(holder, "name")
 
 
 def first_pointer(value: Object, *keys: str) -> str:
@@ -118,7 +92,7 @@ def mcp_auth(value: Object, remotes_auth: Auth, description: str | None, base: s
             is_open = not auth.schemes and auth.required is False and not remotes_auth.schemes
             return NOTHING_NEEDED if is_open else auth if auth.schemes else Auth(remotes_auth.schemes, auth.required)
     for key in ("requiresAuth", "requires_auth", "authRequired", "auth_required"):
-        if flag_of(value, key) is False and not remotes_auth.schemes:
+        if manifest.flag_of(value, key) is False and not remotes_auth.schemes:
             return NOTHING_NEEDED
     if remotes_auth == Auth() and says_no_auth([description]):
         return NOTHING_NEEDED
@@ -131,10 +105,10 @@ def other_facts(slug: str, value: Object, read: Collection[str], more: Object) -
     partly = {key for key in _PARTLY_READ if isinstance(top.get(key), dict | list) and not _is_expressed(key, top[key])}
     read = frozenset(read) - partly
     if isinstance(top.get("serverInfo"), dict):
-        top["serverInfo"] = other_members(top["serverInfo"], read)
+        top["serverInfo"] = manifest.other_members(top["serverInfo"], read)
     repository = map_of(top, "repository")
     top["repository"] = {key: item for key, item in repository.items() if key not in ("url", "type")}
-    return native(slug, {**top, **more, "arguments": list(argument_details(top))}, read)
+    return manifest.native(slug, {**top, **more, "arguments": list(argument_details(top))}, read)
 
 
 def _is_expressed(key: str, value: Json) -> bool:
@@ -168,7 +142,7 @@ def _read_docs(holder: Object, base: str) -> str | None:
 
 
 def _read_icon(holder: Object, base: str) -> str | None:
-    icon = next(iter(list_of(holder, "icons")), None)
+    icon = next(iter(manifest.list_of(holder, "icons")), None)
     return page(first_text(icon, "src", "url") or first_text(holder, *_ICONS), base)
 
 
@@ -179,7 +153,7 @@ def _read_repository(holder: Object, base: str) -> str | None:
 
 def _read_provider(holders: list[Object], base: str) -> Provider | None:
     """Return who runs the service; contacts may stand in another place than the name."""
-    found = [provider for holder in holders if (provider := provider_of(holder, base)) is not None]
+    found = [provider for holder in holders if (provider := loose.provider_of(holder, base)) is not None]
     if not found:
         return None
     texts = dict.fromkeys(text for one in found for text in (one.contact, *one.contacts) if text is not None)
@@ -217,13 +191,15 @@ def _read_rate(value: Json) -> RateLimit | None:
     if isinstance(value, str):
         return rate_limit_text(short_text_of({"": value}, ""))
     for key in ("perMinute", "requests_per_minute", "per_minute", "rpm"):
-        if count := count_of(value, key):
+        if count := manifest.count_of(value, key):
             return RateLimit(count, "1m")
     return rate_limit_object(value)
 
 
 def _read_packages(holders: list[Object], top: Object, base: str) -> tuple[Package, ...]:
-    found = [package for holder in holders for package in (*packages_of(holder, base), *read_install(holder))]
+    found = [
+        package for holder in holders for package in (*packages_of(holder, base), *mcp_remotes.read_install(holder))
+    ]
     started = [command_package(entry) for _, _, entry in configured_servers(top)]
     found += [package for package in started if package is not None]
     return tuple(dict.fromkeys(found))[:MAX_TEXTS]

@@ -9,24 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import Endpoint, endpoint
 from registry.core.format_support.loose import first_parameters, first_result, payment_of, price_of, pricing_of
-from registry.core.format_support.manifest import (
-    ID_CHARS,
-    MAX_CAPABILITIES,
-    MAX_TEXTS,
-    Notes,
-    Object,
-    first_text,
-    flag_of,
-    has_template,
-    list_of,
-    map_of,
-    native,
-    slug,
-    texts_of,
-    unique_name,
-)
+from registry.core.format_support.manifest import Notes, Object, first_text, flag_of, list_of, map_of, native, texts_of
 from registry.core.format_support.security import NOTHING_NEEDED, own_auth
 from registry.core.format_support.vocabulary import METHODS, http_method, rate_limit_in
 from registry.core.model.documents import Document, Json
@@ -67,13 +53,13 @@ def offers_in(value: Object, members: tuple[str, ...], prefix: str = "") -> list
     offers: list[Offer] = []
     for member in members:
         pointer = at(prefix, member)
-        for index, item in enumerate(list_of(value, member)[:MAX_CAPABILITIES]):
+        for index, item in enumerate(list_of(value, member)[: manifest.MAX_CAPABILITIES]):
             if (holder := _read_holder(item, "name")) is not None:
                 offers.append(Offer(at(pointer, index), None, holder, isinstance(item, str)))
-        for name, item in list(map_of(value, member).items())[:MAX_CAPABILITIES]:
+        for name, item in list(map_of(value, member).items())[: manifest.MAX_CAPABILITIES]:
             if (holder := _read_holder(item, "description")) is not None:
                 offers.append(Offer(at(pointer, name), name, holder, isinstance(item, str)))
-    return offers[:MAX_CAPABILITIES]
+    return offers[: manifest.MAX_CAPABILITIES]
 
 
 def _read_holder(item: Json, meaning: str) -> Object | None:
@@ -147,13 +133,15 @@ def capabilities_of(
     """Yield the capability of an entry, one for each method. `fallback` is where entries without an address are called.
     Calls to `fallback` are of `kind`; calls to the entry's own address are HTTP requests."""
     holder = offer.holder
-    if has_template(holder, (*_NAMES[:2], "description"), offer.pointer, notes):
+    if manifest.has_template(holder, (*_NAMES[:2], "description"), offer.pointer, notes):
         return
     target, routed_method, key = target_of(holder)
     own = resolve_address(target, base, document, offer.pointer if offer.is_bare else at(offer.pointer, key), notes)
     address = own or (fallback if target is None else None)
-    identifier = first_text(holder, *_IDS, chars=ID_CHARS) or (line(offer.key, ID_CHARS) if offer.key else None)
-    description, name = first_text(holder, *_DESCRIPTIONS), first_text(holder, *_NAMES, chars=ID_CHARS)
+    identifier = first_text(holder, *_IDS, chars=manifest.ID_CHARS) or (
+        line(offer.key, manifest.ID_CHARS) if offer.key else None
+    )
+    description, name = first_text(holder, *_DESCRIPTIONS), first_text(holder, *_NAMES, chars=manifest.ID_CHARS)
     if identifier is None and own is None:
         return
     path = (target or "") if (target or "").startswith("/") else _read_origin_and_path(own.url)[1] if own else ""
@@ -163,7 +151,7 @@ def capabilities_of(
     result, result_note = first_result(holder)
     call_name = identifier if own is None else None
     for method in [routed_method] if routed_method else methods_of(holder):
-        unique = unique_name(identifier or slug(path.partition("?")[0]), used_names)
+        unique = manifest.unique_name(identifier or manifest.slug(path.partition("?")[0]), used_names)
         call = Invocation(
             kind if own is None else "http",
             address.url if address else None,
@@ -193,7 +181,9 @@ def capabilities_of(
 
 def pricing_in(holder: Object, document: Document) -> Pricing | None:
     """Return the price of one entry: `pricing`, `price` and their spellings, and payment requirements."""
-    payments = tuple(payment for item in list_of(holder, "accepts")[:MAX_TEXTS] if (payment := payment_of(item)))
+    payments = tuple(
+        payment for item in list_of(holder, "accepts")[: manifest.MAX_TEXTS] if (payment := payment_of(item))
+    )
     for key in _PRICE_MEMBERS:
         held = holder.get(key)
         if isinstance(held, int | float) and not isinstance(held, bool):

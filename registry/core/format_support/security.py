@@ -8,17 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import link, page
-from registry.core.format_support.manifest import (
-    NAME_CHARS,
-    Object,
-    first_text,
-    flag_of,
-    list_of,
-    map_of,
-    short_text_of,
-    texts_of,
-)
+from registry.core.format_support.manifest import NAME_CHARS, Object, first_text, flag_of, map_of, short_text_of
 from registry.core.format_support.vocabulary import auth_type
 from registry.core.model.documents import Json
 from registry.core.model.services import Auth, AuthScheme, AuthType
@@ -205,7 +197,7 @@ def _read_oauth2(item: Object, base: str, note: str | None) -> AuthScheme:
         keys[0]: next((url for flow in flows for key in keys if (url := link(flow.get(key), base))), None)
         for keys in _OAUTH_URLS
     }
-    named = [scope for flow in flows for scope in (*map_of(flow, "scopes"), *list_of(flow, "scopes"))]
+    named = [scope for flow in flows for scope in (*map_of(flow, "scopes"), *manifest.list_of(flow, "scopes"))]
     scopes = dict.fromkeys(line(scope, _SCOPE_CHARS) for scope in named if isinstance(scope, str))
     return AuthScheme(
         "oauth2",
@@ -223,6 +215,6 @@ def _read_setup_url(item: Object, base: str) -> str | None:
 
 
 def _with_scopes(scheme: AuthScheme, scopes: Json) -> AuthScheme:
-    required_scopes = texts_of({"list": scopes} if isinstance(scopes, list) else scopes, "list", _SCOPE_CHARS)
+    required_scopes = manifest.texts_of({"list": scopes} if isinstance(scopes, list) else scopes, "list", _SCOPE_CHARS)
     has_scopes = scheme.type in ("oauth2", "openid") and required_scopes
     return replace(scheme, scopes=required_scopes) if has_scopes else scheme

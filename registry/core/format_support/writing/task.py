@@ -12,14 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from registry.core.format_support.manifest import (
-    ID_CHARS,
-    MAX_CAPABILITIES,
-    NAME_CHARS,
-    TEXT_CHARS,
-    has_placeholder,
-    unique_name,
-)
+from registry.core.format_support import manifest
+from registry.core.format_support.manifest import ID_CHARS, MAX_CAPABILITIES, NAME_CHARS, TEXT_CHARS, has_placeholder
 from registry.core.model.services import Capability, Invocation, Service
 from registry.core.reading.plain_text import ELLIPSIS, line, split_name
 
@@ -241,4 +235,4 @@ def kebab_case(text: str) -> str:
 
 def unique(name: str, used_names: set[str], separator: str) -> str:
     """Return `name`, with a number appended if it is taken, within ID_CHARS; add the result to `used_names`."""
-    return unique_name(name, used_names, separator, ID_CHARS - 8)
+    return manifest.unique_name(name, used_names, separator, ID_CHARS - 8)

@@ -4,47 +4,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from registry.core.format_support import common_rules
+from registry.core.format_support import common_rules, loose, manifest
 from registry.core.format_support.endpoints import claims, first_link, link
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.loose import (
-    homepage_of,
-    license_of,
-    pricing_of,
-    provider_of,
-    repository_of,
-    with_payments,
-)
-from registry.core.format_support.manifest import (
-    NAME_CHARS,
-    Notes,
-    Object,
-    first_text,
-    flag_of,
-    list_of,
-    map_of,
-    native,
-    short_text_of,
-    text_of,
-    texts_of,
-    with_provenance,
-)
+from registry.core.format_support.manifest import NAME_CHARS, Notes, Object, first_text, list_of, map_of, text_of
 from registry.core.format_support.named_addresses import named_documents
 from registry.core.format_support.probing import CARD_CAP, ProbePath
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth, required_auth, schemes_of
 from registry.core.format_support.shapes import says_no_auth, stated_pricing
 from registry.core.format_support.signatures import canonical, header_of, signatures_of
-from registry.core.formats.a2a import rules
-from registry.core.formats.a2a.addresses import (
-    PATHS,
-    SLUG,
-    camel,
-    camel_name,
-    endpoint_pointer,
-    home_of,
-    interfaces_of,
-    protocols_of,
-)
+from registry.core.formats.a2a import addresses, rules
 from registry.core.formats.a2a.skills import MODES, REQUIRED, REQUIRED_LATER, skills_of
 from registry.core.formats.a2a.write import WRITER
 from registry.core.model.documents import Document
@@ -109,39 +78,39 @@ def without_skills(document: Document) -> str | None:
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     raw = document.members
-    card = camel(raw)
-    if snake_case_keys := [key for key in raw if key not in card and camel_name(key) in _COMPOUND]:
+    card = addresses.camel(raw)
+    if snake_case_keys := [key for key in raw if key not in card and addresses.camel_name(key) in _COMPOUND]:
         notes.add(rules.SNAKE_CASE, "", ", ".join(sorted(snake_case_keys)))
     version = _read_graded_version(card, dialect)
     _check_card(card, raw, dialect, version, notes)
-    interfaces = interfaces_of(card, document, notes)
+    interfaces = addresses.interfaces_of(card, document, notes)
     identity = _read_identity(raw, notes)
     provider = card.get("provider")
     if isinstance(provider, dict) and "organization" not in provider:
         notes.add(rules.PROVIDER_NAME if "name" in provider else rules.REQUIRED, "/provider/organization")
     provider_url = map_of(card, "provider").get("url")
     is_plain_provider = set(map_of(raw, "provider")) <= {"organization", "name", "url"}  # all of it is expressed
-    expressed = {key for key in raw if camel_name(key) in _READ or (key == "provider" and is_plain_provider)}
+    expressed = {key for key in raw if addresses.camel_name(key) in _READ or (key == "provider" and is_plain_provider)}
     service = Service(
         name=first_text(card, *_DISPLAYED, chars=NAME_CHARS),
         description=text_of(card, "description"),
-        provider=provider_of(card, document.url),
-        version=short_text_of(card, "version"),
-        homepage=homepage_of(card, document.url) or home_of(card, interfaces, document),
+        provider=loose.provider_of(card, document.url),
+        version=manifest.short_text_of(card, "version"),
+        homepage=loose.homepage_of(card, document.url) or addresses.home_of(card, interfaces, document),
         docs_url=first_link(card, _DOCS, document.url),
         icon_url=link(card.get("iconUrl"), document.url),
-        repository=repository_of(card, document.url),
-        license=license_of(card),
+        repository=loose.repository_of(card, document.url),
+        license=loose.license_of(card),
         languages=_read_texts(card, _LANGUAGES),
         tags=_read_texts(card, _TAGS),
         capabilities=tuple(skills_of(card, version, interfaces, document, notes)),
         auth=_read_auth(card, document),
         pricing=_read_pricing(card, document),
-        protocols=tuple(protocols_of(interfaces, card, document)),
+        protocols=tuple(addresses.protocols_of(interfaces, card, document)),
         pointers=(*_key_set_pointers(identity, document), *named_documents(card, document)),
         identity=identity,
         claims=claims("provider", provider_url, document, "/provider/url", notes, common_rules.PROVIDER_ELSEWHERE),
-        native=native(SLUG, raw, expressed),
+        native=manifest.native(addresses.SLUG, raw, expressed),
     )
     if not service.capabilities:
         notes.add(rules.NO_SKILL, "/skills")
@@ -149,17 +118,17 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         **_POINTERS,
         "name": next((at("", key) for key in _DISPLAYED if key in card), ""),
         "auth": next((f"/{key}" for key in _SECURITY if key in raw), ""),
-        "protocols": endpoint_pointer(card),
+        "protocols": addresses.endpoint_pointer(card),
         **{
             field: next((at("", key) for key in keys if key in raw), pointer)
             for field, (keys, pointer) in _SPELLINGS.items()
         },
     }
-    return with_provenance(service, document, SLUG, pointers)
+    return manifest.with_provenance(service, document, addresses.SLUG, pointers)
 
 
 def _read_texts(card: Object, keys: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for key in keys for text in texts_of(card, key)))
+    return tuple(dict.fromkeys(text for key in keys for text in manifest.texts_of(card, key)))
 
 
 _POINTERS = {
@@ -217,7 +186,7 @@ def _check_card(card: Object, raw: Object, dialect: str, version: str, notes: No
         notes.add(rules.MISDECLARED, "/protocolVersion", dialect)
     if "supportedInterfaces" in card and ("url" in card or "additionalInterfaces" in card):
         notes.add(rules.HYBRID, "/url" if "url" in card else "/additionalInterfaces")
-    if flag_of(raw, "enabled") is False:
+    if manifest.flag_of(raw, "enabled") is False:
         notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)
 
 
@@ -255,7 +224,7 @@ def _key_set_pointers(identity: Identity, document: Document) -> Iterator[Pointe
 
 def _read_pricing(card: Object, document: Document) -> Pricing:
     """Return the prices in a pricing member, a payment extension (only a claim of the card), or the description."""
-    pricing = with_payments(pricing_of(card.get("pricing"), document.url), card)
+    pricing = loose.with_payments(loose.pricing_of(card.get("pricing"), document.url), card)
     if pricing.model != "unknown":
         return pricing
     for extension in list_of(map_of(card, "capabilities"), "extensions"):
@@ -266,10 +235,10 @@ def _read_pricing(card: Object, document: Document) -> Pricing:
 
 
 FORMAT = Format(
-    slug=SLUG,
+    slug=addresses.SLUG,
     title="A2A agent card",
     spec="A2A 1.0, AgentCard",
-    paths=PATHS,
+    paths=addresses.PATHS,
     media_types=("application/json", "application/a2a+json", "application/a2a-agent-card+json"),
     role=Role.SERVICE,
     read=read,

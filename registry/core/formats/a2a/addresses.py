@@ -4,17 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import Endpoint, callable_url, endpoint, link
-from registry.core.format_support.manifest import (
-    Notes,
-    Object,
-    first_text,
-    list_of,
-    map_of,
-    members,
-    short_text_of,
-    text_of,
-)
+from registry.core.format_support.manifest import Notes, Object, first_text, list_of, members, short_text_of, text_of
 from registry.core.format_support.named_addresses import named_protocols
 from registry.core.formats.a2a import rules
 from registry.core.model.documents import Document, Json
@@ -105,7 +97,7 @@ def _list_declared(card: Object, notes: Notes) -> Iterator[tuple[Json, str, str 
     for key in _AGENT_MEMBERS:
         if text_of(card, key):
             yield card[key], "JSONRPC", version, at("", key)
-    wrapped = map_of(card, "interface")  # some cards wrap the transports in it
+    wrapped = manifest.map_of(card, "interface")  # some cards wrap the transports in it
     is_wrapped = bool(wrapped) and "additionalInterfaces" not in card and "preferredTransport" not in card
     holder, prefix = (camel(wrapped), "/interface") if is_wrapped else (card, "")
     if text_of(card, "url"):

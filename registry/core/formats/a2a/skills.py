@@ -2,24 +2,10 @@
 
 from collections.abc import Iterator
 
+from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import endpoint
 from registry.core.format_support.loose import first_parameters, first_result, pricing_of
-from registry.core.format_support.manifest import (
-    ID_CHARS,
-    Notes,
-    Object,
-    first_text,
-    flag_of,
-    has_template,
-    is_repeated,
-    list_of,
-    members,
-    native,
-    short_text_of,
-    slug,
-    text_of,
-    texts_of,
-)
+from registry.core.format_support.manifest import ID_CHARS, Notes, Object, short_text_of, slug, text_of, texts_of
 from registry.core.format_support.security import operation_auth, own_auth, schemes_of
 from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.a2a import rules
@@ -47,23 +33,23 @@ def skills_of(
     seen: set[str] = set()
     schemes = schemes_of(card.get("securitySchemes"), document.url)
     modes = [texts_of(card, key) for key in MODES]
-    items = list_of(card, "skills")
+    items = manifest.list_of(card, "skills")
     if any(isinstance(item, str) for item in items):
         notes.add(rules.SKILL_TEXT, "/skills")
     objects: list[Json] = [
         {"id": slug(item), "name": item, "description": item, "tags": []} if isinstance(item, str) else item
         for item in items
     ]
-    for pointer, raw in members(objects, "/skills", rules.SKILL, notes):
+    for pointer, raw in manifest.members(objects, "/skills", rules.SKILL, notes):
         item = camel(raw)
         name, declared_id = short_text_of(item, "name"), text_of(item, "id", ID_CHARS)
         if name is None and declared_id is None:
             notes.add(rules.SKILL, pointer)
             continue
         identifier = declared_id or slug(name or "")
-        if is_repeated(identifier, seen, at(pointer, "id"), notes):
+        if manifest.is_repeated(identifier, seen, at(pointer, "id"), notes):
             continue
-        if has_template(item, ("name", "description"), pointer, notes):
+        if manifest.has_template(item, ("name", "description"), pointer, notes):
             continue
         for key in REQUIRED.get(version, REQUIRED_LATER):
             if key not in item:
@@ -77,14 +63,14 @@ def skills_of(
             result=result,
             result_note=result_note,
             title=short_text_of(item, "title"),
-            deprecated=flag_of(item, "deprecated"),
+            deprecated=manifest.flag_of(item, "deprecated"),
             pricing=_read_pricing(item, document),
             tags=texts_of(item, "tags"),
             examples=texts_of(item, "examples", EXAMPLE_CHARS),
             input_modes=texts_of(item, "inputModes") or modes[0],
             output_modes=texts_of(item, "outputModes") or modes[1],
             invocations=tuple(_read_calls(item, identifier, interfaces, schemes, document, pointer, notes)),
-            native=native(SLUG, raw, _READ),
+            native=manifest.native(SLUG, raw, _READ),
         )
 
 
@@ -120,7 +106,7 @@ def _read_pricing(item: Object, document: Document) -> Pricing | None:
     for key in _PRICES:
         held = item.get(key)
         if isinstance(held, int | float) and not isinstance(held, bool):
-            held = {"price": held, "currency": first_text(item, "currency", "asset") or ""}
+            held = {"price": held, "currency": manifest.first_text(item, "currency", "asset") or ""}
         if held not in (None, "") and (pricing := pricing_of(held, document.url)) != Pricing():
             return pricing
     return None

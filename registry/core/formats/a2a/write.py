@@ -8,22 +8,9 @@ empty where skills differ or no document names modes.
 from typing import Any
 
 from registry.core.format_support.manifest import NAME_CHARS
+from registry.core.format_support.writing import task as writing
 from registry.core.format_support.writing.calls import callable_address
-from registry.core.format_support.writing.task import (
-    CannotWrite,
-    EntrySource,
-    Task,
-    Writer,
-    WrittenDocument,
-    capability_description,
-    capability_name,
-    clean_text,
-    plain_id,
-    service_description,
-    service_name,
-    unique,
-    with_native,
-)
+from registry.core.format_support.writing.task import Task
 from registry.core.formats.a2a.addresses import SLUG
 from registry.core.model.services import Auth, AuthScheme, Protocol, Service
 
@@ -39,22 +26,22 @@ _WRAPPED = {
 }
 
 
-def write(task: Task) -> WrittenDocument:
+def write(task: Task) -> writing.WrittenDocument:
     service = task.service
     declared = (protocol for protocol in service.protocols if protocol.id == PROTOCOL)
     interfaces = [one for one in declared if callable_address(one.endpoint, task.host)][:MAX_INTERFACES]
     if not interfaces:
-        raise CannotWrite("no document of the host names an address that answers A2A")
-    version = clean_text(service.version, NAME_CHARS)
+        raise writing.CannotWrite("no document of the host names an address that answers A2A")
+    version = writing.clean_text(service.version, NAME_CHARS)
     if version is None:
-        raise CannotWrite("a card states the agent's own version, and no document of the host names it")
+        raise writing.CannotWrite("a card states the agent's own version, and no document of the host names it")
     is_version_1 = (interfaces[0].version or "").startswith("1")
     skills, sources = _write_skills(task, interfaces[0])
     if not skills:
         raise task.nothing_written("a card lists the skills that answer A2A")
     card: dict[str, Any] = {
-        "name": service_name(task),
-        "description": service_description(task),
+        "name": writing.service_name(task),
+        "description": writing.service_description(task),
         "version": version,
         **(_write_interfaces(interfaces) if is_version_1 else _write_addresses(interfaces)),
         "provider": _write_provider(service),
@@ -66,7 +53,7 @@ def write(task: Task) -> WrittenDocument:
         **_write_security(service.auth, is_version_1),
         "skills": skills,
     }
-    return WrittenDocument(with_native(SLUG, service, card), sources)
+    return writing.WrittenDocument(writing.with_native(SLUG, service, card), sources)
 
 
 def _write_interfaces(protocols: list[Protocol]) -> dict[str, Any]:
@@ -83,14 +70,14 @@ def _write_addresses(protocols: list[Protocol]) -> dict[str, Any]:
     first = protocols[0]
     additional = [{"url": one.endpoint, "transport": one.transport} for one in protocols[1:] if one.transport]
     return {
-        "protocolVersion": clean_text(first.version),
+        "protocolVersion": writing.clean_text(first.version),
         "url": first.endpoint,
         "preferredTransport": first.transport,
         "additionalInterfaces": additional or None,
     }
 
 
-def _write_skills(task: Task, interface: Protocol) -> tuple[list[dict[str, Any]], list[EntrySource]]:
+def _write_skills(task: Task, interface: Protocol) -> tuple[list[dict[str, Any]], list[writing.EntrySource]]:
     skills, sources = [], []
     used_names: set[str] = set()
     for index, capability in task.capabilities():
@@ -100,11 +87,11 @@ def _write_skills(task: Task, interface: Protocol) -> tuple[list[dict[str, Any]]
         if invocation_index is None:
             task.leave_out(index, "no skill that answers at the agent's address")
             continue
-        name = unique(plain_id(capability.id), used_names, "-")
+        name = writing.unique(writing.plain_id(capability.id), used_names, "-")
         skill: dict[str, Any] = {
             "id": name,
-            "name": capability_name(task, index, capability, name),
-            "description": capability_description(task, index, capability, name),
+            "name": writing.capability_name(task, index, capability, name),
+            "description": writing.capability_description(task, index, capability, name),
             "tags": list(capability.tags),
         }
         optional = {
@@ -113,8 +100,8 @@ def _write_skills(task: Task, interface: Protocol) -> tuple[list[dict[str, Any]]
             "outputModes": capability.output_modes,
         }
         skill |= {key: list(texts) for key, texts in optional.items() if texts}
-        skills.append(with_native(SLUG, capability, skill))
-        sources.append(EntrySource(index, invocation_index))
+        skills.append(writing.with_native(SLUG, capability, skill))
+        sources.append(writing.EntrySource(index, invocation_index))
     return skills, sources
 
 
@@ -130,9 +117,9 @@ def _take_shared_modes(skills: list[dict[str, Any]], key: str) -> list[str]:
 
 def _write_provider(service: Service) -> dict[str, Any] | None:
     provider = service.provider
-    if provider is None or not clean_text(provider.name):
+    if provider is None or not writing.clean_text(provider.name):
         return None
-    return {"organization": clean_text(provider.name), **({"url": provider.url} if provider.url else {})}
+    return {"organization": writing.clean_text(provider.name), **({"url": provider.url} if provider.url else {})}
 
 
 def _write_security(auth: Auth, is_version_1: bool) -> dict[str, Any]:
@@ -145,7 +132,7 @@ def _write_security(auth: Auth, is_version_1: bool) -> dict[str, Any]:
         entry = _write_scheme(scheme)
         if entry is None:
             continue
-        name = unique(scheme.type, set(schemes), "_")
+        name = writing.unique(scheme.type, set(schemes), "_")
         if is_version_1:  # the member's name is the kind, and `in` is called `location`
             inner = {"location" if key == "in" else key: value for key, value in entry.items() if key != "type"}
             entry = {_WRAPPED[entry["type"]]: inner}
@@ -163,7 +150,7 @@ def _write_security(auth: Auth, is_version_1: bool) -> dict[str, Any]:
 
 def _write_scheme(scheme: AuthScheme) -> dict[str, Any] | None:
     """Return the scheme as OpenAPI writes it, or None if a required member is missing."""
-    note = {"description": scheme.note} if clean_text(scheme.note) else {}
+    note = {"description": scheme.note} if writing.clean_text(scheme.note) else {}
     if scheme.type == "api_key" and scheme.name and scheme.location:
         return {"type": "apiKey", "in": scheme.location, "name": scheme.name, **note}
     if scheme.type in ("bearer", "http_basic"):
@@ -177,4 +164,4 @@ def _write_scheme(scheme: AuthScheme) -> dict[str, Any] | None:
     return {"type": "mutualTLS", **note} if scheme.type == "mtls" else None
 
 
-WRITER = Writer("an A2A card", write)
+WRITER = writing.Writer("an A2A card", write)

@@ -3,38 +3,18 @@
 import re
 from collections.abc import Iterator
 
+from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import Endpoint, endpoint, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import provider_of
 from registry.core.format_support.loose_card import loose_card
-from registry.core.format_support.manifest import (
-    MAX_TEXTS,
-    Notes,
-    Object,
-    list_of,
-    map_of,
-    native,
-    short_text_of,
-    text_of,
-    with_provenance,
-)
+from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.probing import ProbePath, Topic
 from registry.core.formats.acp import rules
+from registry.core.model import services
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
-from registry.core.model.services import (
-    Auth,
-    AuthScheme,
-    Capability,
-    Invocation,
-    Origin,
-    Payment,
-    Pointer,
-    Pricing,
-    Protocol,
-    Provider,
-    Service,
-)
+from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Pointer, Pricing, Service
 from registry.core.reading.json_pointer import at
 
 SLUG = "acp"
@@ -83,28 +63,28 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if not text_of(value, "api_base_url"):
         notes.add(rules.REQUIRED, "/api_base_url")
     base = endpoint(value.get("api_base_url"), document.url, document, "/api_base_url", notes)
-    services: list[tuple[str, str]] = []
+    offered: list[tuple[str, str]] = []
     for index, item in enumerate(list_of(map_of(value, "capabilities"), "services")[:MAX_TEXTS]):
         name: Json = item.get("name", item.get("id")) if isinstance(item, dict) else item
         pointer = at("", "capabilities", "services", index)
         if isinstance(name, str) and name in _PATHS:
-            services.append((name, pointer))
+            offered.append((name, pointer))
         else:
             notes.add(rules.SERVICE, pointer, name)
-    if not services:
+    if not offered:
         notes.add(rules.REQUIRED, "/capabilities/services")
     version, contact = short_text_of(protocol, "version"), short_text_of(value, "contact")
     service = Service(
-        provider=provider_of(value, document.url) or (Provider(contact=contact) if contact else None),
+        provider=provider_of(value, document.url) or (services.Provider(contact=contact) if contact else None),
         base_url=base.url if base else None,
-        capabilities=tuple(_read_capability(name, pointer, base, document) for name, pointer in services),
-        auth=Auth((AuthScheme("bearer", "header", "Authorization", "Bearer"),), True) if services else Auth(),
-        protocols=(Protocol(SLUG, version, base.url, "rest"),) if base and services else (),
+        capabilities=tuple(_read_capability(name, pointer, base, document) for name, pointer in offered),
+        auth=Auth((AuthScheme("bearer", "header", "Authorization", "Bearer"),), True) if offered else Auth(),
+        protocols=(services.Protocol(SLUG, version, base.url, "rest"),) if base and offered else (),
         pricing=_read_pricing(value),
         pointers=tuple(_read_pointers(value, document)),
-        native=native(SLUG, value, _READ),
+        native=manifest.native(SLUG, value, _READ),
     )
-    return with_provenance(service, document, SLUG, _POINTERS)
+    return manifest.with_provenance(service, document, SLUG, _POINTERS)
 
 
 _POINTERS = {
@@ -138,7 +118,7 @@ def _read_pricing(value: Object) -> Pricing:
     """Return the ways to pay. Payment for calls, not for goods, means that the calls cost money."""
     methods = list_of(map_of(value, "capabilities"), "supported_payment_methods")[:MAX_TEXTS]
     payments = tuple(
-        Payment(
+        services.Payment(
             currency=short_text_of(item, "token") or short_text_of(item, "currency"),
             network=short_text_of(item, "network"),
             scheme=short_text_of(item, "type"),

@@ -2,22 +2,10 @@
 
 from collections.abc import Iterator
 
-from registry.core.format_support import common_rules
+from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import endpoint, link
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.manifest import (
-    MAX_TEXTS,
-    TEXT_CHARS,
-    Notes,
-    Object,
-    list_of,
-    map_of,
-    members,
-    native,
-    short_text_of,
-    text_of,
-    with_provenance,
-)
+from registry.core.format_support.manifest import MAX_TEXTS, TEXT_CHARS, Notes, Object, list_of, members, short_text_of
 from registry.core.format_support.mcp_parts import card_pointer
 from registry.core.format_support.probing import ProbePath, always
 from registry.core.model.documents import Document
@@ -37,7 +25,7 @@ RULE = Rule(
 
 def dialect(document: Document) -> str | None:
     value = document.members
-    has_guidelines = "schema_version" in map_of(value, "metadata") and "action_guidelines" in value
+    has_guidelines = "schema_version" in manifest.map_of(value, "metadata") and "action_guidelines" in value
     return "" if isinstance(value.get("resource_rules"), list) or has_guidelines else None
 
 
@@ -51,15 +39,15 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             name = f"rule {short_text_of(rule, 'verb')} {short_text_of(rule, 'selector')}"
             hints[name] = "allowed" if rule["allowed"] is True else "refused"
     for index, item in enumerate(list_of(value, "action_guidelines")[:MAX_TEXTS]):
-        if description := text_of(item, "description"):
+        if description := manifest.text_of(item, "description"):
             text = f"{short_text_of(item, 'directive') or ''} {description}"
             hints[f"guideline {index + 1}"] = line(text, TEXT_CHARS)
     service = Service(
         policies=Policies(hints=dict(list(hints.items())[:MAX_TEXTS])),
         pointers=tuple(_read_apis(value, document, notes))[:MAX_TEXTS],
-        native=native(SLUG, value, ()),
+        native=manifest.native(SLUG, value, ()),
     )
-    return with_provenance(service, document, SLUG, {"policies": "/resource_rules", "pointers": "/api"})
+    return manifest.with_provenance(service, document, SLUG, {"policies": "/resource_rules", "pointers": "/api"})
 
 
 def _read_apis(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:

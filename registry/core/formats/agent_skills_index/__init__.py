@@ -3,33 +3,10 @@
 import re
 from collections.abc import Iterator
 
+from registry.core.format_support import loose, manifest
 from registry.core.format_support.endpoints import first_link, link
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.loose import (
-    first_parameters,
-    first_result,
-    homepage_of,
-    license_of,
-    provider_of,
-    repository_of,
-)
-from registry.core.format_support.manifest import (
-    ID_CHARS,
-    NAME_CHARS,
-    Notes,
-    Object,
-    first_text,
-    has_template,
-    is_repeated,
-    list_of,
-    map_of,
-    members,
-    native,
-    short_text_of,
-    text_of,
-    texts_of,
-    with_provenance,
-)
+from registry.core.format_support.manifest import ID_CHARS, Notes, Object, list_of, short_text_of, text_of, texts_of
 from registry.core.format_support.probing import ProbePath, Topic
 from registry.core.format_support.security import own_auth
 from registry.core.formats.agent_skills_index import rules
@@ -89,47 +66,47 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     service = Service(
         name=short_text_of(value, "name"),
         description=text_of(value, "description"),
-        provider=provider_of(value, base),
-        homepage=homepage_of(value, base)
-        or homepage_of(map_of(value, "publisher"), base)
+        provider=loose.provider_of(value, base),
+        homepage=loose.homepage_of(value, base)
+        or loose.homepage_of(manifest.map_of(value, "publisher"), base)
         or link(value.get("url"), base),
-        repository=repository_of(value, document.url),
-        license=license_of(value),
+        repository=loose.repository_of(value, document.url),
+        license=loose.license_of(value),
         tags=texts_of(value, "tags"),
         capabilities=tuple(_read_skills(value, document, notes)),
-        native=native(SLUG, value, _READ),
+        native=manifest.native(SLUG, value, _READ),
     )
-    return with_provenance(service, document, SLUG, _POINTERS)
+    return manifest.with_provenance(service, document, SLUG, _POINTERS)
 
 
 def _read_skills(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
     seen: set[str] = set()
-    for pointer, item in members(list_of(value, "skills"), "/skills", rules.REQUIRED, notes):
+    for pointer, item in manifest.members(list_of(value, "skills"), "/skills", rules.REQUIRED, notes):
         name, description = text_of(item, "name", ID_CHARS), text_of(item, "description")
         if name is None or description is None:
             notes.add(rules.REQUIRED, pointer, name or "")
             continue
-        if is_repeated(name, seen, at(pointer, "name"), notes):
+        if manifest.is_repeated(name, seen, at(pointer, "name"), notes):
             continue
-        if has_template(item, ("name", "description"), pointer, notes, "url"):
+        if manifest.has_template(item, ("name", "description"), pointer, notes, "url"):
             continue
         target = first_link(item, _TARGETS, document.url)
         _grade(item, name, target, pointer, notes)
-        result, result_note = first_result(item)
+        result, result_note = loose.first_result(item)
         auth, origin = own_auth(item, document.url), Origin(document.url, pointer, SLUG)
         yield Capability(
             text_of(item, "id", ID_CHARS) or name,
             name,
             description,
-            params=first_parameters(item),
+            params=loose.first_parameters(item),
             result=result,
             result_note=result_note,
-            title=first_text(item, "title", "displayName", "display_name", chars=NAME_CHARS),
+            title=manifest.first_text(item, "title", "displayName", "display_name", chars=manifest.NAME_CHARS),
             tags=texts_of(item, "tags"),
             examples=texts_of(item, "examples", 500),
             docs_url=target or _read_file(item, document),
             invocations=(Invocation("instructions", auth=auth, origin=origin),),
-            native=native(SLUG, item, _SKILL_READ),
+            native=manifest.native(SLUG, item, _SKILL_READ),
         )
 
 

@@ -3,42 +3,18 @@
 from collections.abc import Iterator
 from typing import Any
 
+from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, provider_of
-from registry.core.format_support.manifest import (
-    ID_CHARS,
-    MAX_TEXTS,
-    NAME_CHARS,
-    Notes,
-    Object,
-    clean_json,
-    has_template,
-    is_repeated,
-    list_of,
-    map_of,
-    members,
-    native,
-    short_text_of,
-    text_of,
-    texts_of,
-    with_provenance,
-)
+from registry.core.format_support.manifest import ID_CHARS, Notes, Object, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.params import object_schema, property_of
 from registry.core.format_support.probing import ProbePath, always, never
 from registry.core.formats.agents_json import rules
+from registry.core.model import services
 from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
-from registry.core.model.services import (
-    Capability,
-    Invocation,
-    Origin,
-    ParameterPlace,
-    Pointer,
-    Relations,
-    Service,
-    Workflow,
-)
+from registry.core.model.services import Capability, Invocation, Origin, ParameterPlace, Pointer, Service, Workflow
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
@@ -73,17 +49,17 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         description=text_of(info, "description"),
         version=short_text_of(info, "version"),
         capabilities=tuple(capability for capability, _ in flows),
-        relations=Relations(tuple(workflow for _, workflow in flows)),
+        relations=services.Relations(tuple(workflow for _, workflow in flows)),
         provider=provider_of(info, document.url),
         license=license_of(info),
-        pointers=tuple(_read_sources(value, document, notes))[:MAX_TEXTS],
-        native=native(SLUG, value, _READ),
+        pointers=tuple(_read_sources(value, document, notes))[: manifest.MAX_TEXTS],
+        native=manifest.native(SLUG, value, _READ),
     )
-    return with_provenance(service, document, SLUG, _POINTERS)
+    return manifest.with_provenance(service, document, SLUG, _POINTERS)
 
 
 def _read_sources(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
-    for pointer, item in members(list_of(value, "sources"), "/sources", rules.PART, notes):
+    for pointer, item in manifest.members(list_of(value, "sources"), "/sources", rules.PART, notes):
         target = link(item.get("path"), document.url)
         if target is None or not text_of(item, "id"):
             notes.add(rules.PART, pointer, item.get("path", ""))
@@ -94,14 +70,14 @@ def _read_sources(value: Object, document: Document, notes: Notes) -> Iterator[P
 def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Workflow]]:
     """Yield each usable flow as a capability and as the workflow of its operations."""
     seen: set[str] = set()
-    for pointer, item in members(list_of(value, "flows"), "/flows", rules.PART, notes):
+    for pointer, item in manifest.members(list_of(value, "flows"), "/flows", rules.PART, notes):
         identifier = text_of(item, "id", ID_CHARS)
         if identifier is None or not list_of(item, "actions"):
             notes.add(rules.PART, pointer, identifier or "")
             continue
-        if is_repeated(identifier, seen, at(pointer, "id"), notes):
+        if manifest.is_repeated(identifier, seen, at(pointer, "id"), notes):
             continue
-        if has_template(item, ("title", "description"), pointer, notes):
+        if manifest.has_template(item, ("title", "description"), pointer, notes):
             continue
         for key in ("title", "description", "fields"):
             if not item.get(key):
@@ -113,7 +89,7 @@ def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tup
         content = map_of(request, "content")  # JSON if there is a choice, else the first media type
         kind = "application/json" if "application/json" in content else next(iter(content), None)
         body = map_of(request, "schema") if kind is None else map_of(map_of(content, kind), "schema")
-        media_type = line(kind, NAME_CHARS) if kind else None
+        media_type = line(kind, manifest.NAME_CHARS) if kind else None
         params, places = _read_params(fields, body)
         result, result_note = _read_result(map_of(fields, "responses"))
         capability = Capability(
@@ -124,9 +100,9 @@ def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tup
             result=result,
             result_note=result_note,
             title=title,
-            tags=texts_of(item, "tags"),
+            tags=manifest.texts_of(item, "tags"),
             invocations=(Invocation("http", name=identifier, places=places, media_type=media_type, origin=origin),),
-            native=native(SLUG, item, _FLOW_READ),
+            native=manifest.native(SLUG, item, _FLOW_READ),
         )
         yield capability, Workflow(identifier, title, description, _read_steps(item))
 
@@ -134,7 +110,9 @@ def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tup
 def _read_steps(flow: Object) -> tuple[str, ...]:
     """Return the operations of a flow as `source: operation`."""
     actions = [item for item in list_of(flow, "actions") if isinstance(item, dict)]
-    operations = ((short_text_of(item, "sourceId"), short_text_of(item, "operationId")) for item in actions[:MAX_TEXTS])
+    operations = (
+        (short_text_of(item, "sourceId"), short_text_of(item, "operationId")) for item in actions[: manifest.MAX_TEXTS]
+    )
     return tuple(f"{source}: {operation}" if source else operation for source, operation in operations if operation)
 
 
@@ -156,7 +134,7 @@ def _read_params(fields: Object, body: Object) -> tuple[dict[str, Any], tuple[tu
 
 def _read_property(item: Object) -> dict[str, Any]:
     """Return the schema of a parameter with its nested schemas, as data."""
-    nested = {key: clean_json(item[key]) for key in _NESTED if isinstance(item.get(key), dict | list)}
+    nested = {key: manifest.clean_json(item[key]) for key in _NESTED if isinstance(item.get(key), dict | list)}
     if isinstance(nested.get("required"), list) and "properties" not in nested:
         nested.pop("required")
     return {**property_of({**map_of(item, "schema"), **item}), **nested}
@@ -170,7 +148,7 @@ def _read_result(responses: Object) -> tuple[dict[str, Any] | None, str | None]:
     schema = map_of(content, "schema") or map_of(held, "schema") or held
     if set(schema) <= {"description"}:
         return None, text_of(schema, "description")
-    cleaned: dict[str, Any] = clean_json(schema)
+    cleaned: dict[str, Any] = manifest.clean_json(schema)
     return cleaned, None
 
 

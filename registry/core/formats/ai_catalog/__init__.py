@@ -7,27 +7,14 @@ document that it names or contains. The catalogue itself offers nothing to call.
 import re
 from collections.abc import Iterator
 
+from registry.core.format_support import manifest
 from registry.core.format_support.artifact_types import promised_format
 from registry.core.format_support.common_rules import PROVIDER_ELSEWHERE
 from registry.core.format_support.endpoints import claim, claims, link, origin_of
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, provider_of, repository_of
 from registry.core.format_support.loose_card import loose_card
-from registry.core.format_support.manifest import (
-    ID_CHARS,
-    MAX_TEXTS,
-    Notes,
-    Object,
-    has_template,
-    list_of,
-    map_of,
-    members,
-    native,
-    short_text_of,
-    text_of,
-    texts_of,
-    with_provenance,
-)
+from registry.core.format_support.manifest import Notes, Object, list_of, map_of, short_text_of, text_of, texts_of
 from registry.core.format_support.probing import CARD_CAP, ProbePath
 from registry.core.formats.ai_catalog import rules
 from registry.core.model.documents import Document, Json
@@ -95,7 +82,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.members
     if dialect == _AD_HOC:
         notes.add(rules.SHAPE)
-        pointers = tuple(_read_ad_hoc_pointers(value, document))[:MAX_TEXTS]
+        pointers = tuple(_read_ad_hoc_pointers(value, document))[: manifest.MAX_TEXTS]
         return loose_card(value, document, SLUG, notes, pointers=pointers)
     host = map_of(value, "host")
     entries = list(_read_entries(value, document, notes))
@@ -117,9 +104,9 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         ),
         claims=claims("identifier", host.get("identifier"), document, "/host/identifier", notes),
         pointers=tuple(pointer for _, pointer in entries if pointer is not None),
-        native=native(SLUG, value, ("specVersion", "entries", "host")),
+        native=manifest.native(SLUG, value, ("specVersion", "entries", "host")),
     )
-    return with_provenance(
+    return manifest.with_provenance(
         service, document, SLUG, {**_POINTERS, "policies": "/trustManifest"} if own_trust else _POINTERS
     )
 
@@ -136,8 +123,8 @@ _POINTERS = {
 
 def _read_entries(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Pointer | None]]:
     seen: set[tuple[str, str | None]] = set()
-    for pointer, item in members(list_of(value, "entries"), "/entries", rules.ENTRY, notes):
-        identifier = text_of(item, "identifier", ID_CHARS)
+    for pointer, item in manifest.members(list_of(value, "entries"), "/entries", rules.ENTRY, notes):
+        identifier = text_of(item, "identifier", manifest.ID_CHARS)
         kind = short_text_of(item, "type") or short_text_of(item, "mediaType")
         inline_key = "data" if "data" in item else "inline"
         if identifier is None or kind is None or ("url" in item) == (inline_key in item):
@@ -146,7 +133,7 @@ def _read_entries(value: Object, document: Document, notes: Notes) -> Iterator[t
         if (identifier, short_text_of(item, "version")) in seen:
             notes.add(rules.REPEATED, at(pointer, "identifier"), identifier)
             continue
-        if has_template(item, ("identifier", "displayName", "description"), pointer, notes, "url"):
+        if manifest.has_template(item, ("identifier", "displayName", "description"), pointer, notes, "url"):
             continue
         seen.add((identifier, short_text_of(item, "version")))
         _grade(item, identifier, kind, pointer, document, notes)
@@ -183,7 +170,9 @@ def _read_capability(item: Object, identifier: str, kind: str, target: str | Non
     # a small inline value only says where something is; whole documents are judged by themselves
     kept = {key: value for key, value in item.items() if key not in _INLINE or _is_small(value)}
     extensions = map_of(item, "extensions").values()
-    holders: list[Object] = [item, *(extension for extension in extensions if isinstance(extension, dict))][:MAX_TEXTS]
+    holders: list[Object] = [item, *(extension for extension in extensions if isinstance(extension, dict))][
+        : manifest.MAX_TEXTS
+    ]
     call = Invocation("instructions" if is_skill else "pointer", None if is_skill else target, origin=origin)
     return Capability(
         identifier,
@@ -193,7 +182,7 @@ def _read_capability(item: Object, identifier: str, kind: str, target: str | Non
         examples=tuple(dict.fromkeys(text for one in holders for text in texts_of(one, _QUERIES_KEY, _QUERY_CHARS))),
         docs_url=target if is_skill else None,
         invocations=(call,),
-        native=native(SLUG, kept, _READ),
+        native=manifest.native(SLUG, kept, _READ),
     )
 
 
@@ -230,7 +219,7 @@ def _read_pointer(item: Object, kind: str, target: str | None, inline_key: str, 
 
 def _read_ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer]:
     for key, expected in _LOOSE_LISTS.items():
-        for index, item in enumerate(list_of(value, key)[:MAX_TEXTS]):
+        for index, item in enumerate(list_of(value, key)[: manifest.MAX_TEXTS]):
             if isinstance(item, dict):
                 item = next((item[name] for name in ("url", "card", "specification") if name in item), None)
             if target := link(item, document.url):

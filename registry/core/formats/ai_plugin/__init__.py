@@ -6,40 +6,19 @@ The API description is at `api.url`. One capability represents it, so that searc
 
 from dataclasses import replace
 
-from registry.core.format_support import common_rules
+from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import homepage_of, provider_of
-from registry.core.format_support.manifest import (
-    MAX_TEXTS,
-    Notes,
-    Object,
-    first_text,
-    has_placeholder,
-    map_of,
-    native,
-    short_text_of,
-    slug,
-    text_of,
-    with_provenance,
-)
+from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, first_text, map_of, short_text_of, text_of
 from registry.core.format_support.probing import ProbePath, always
 from registry.core.format_support.security import scheme_of
 from registry.core.format_support.vocabulary import auth_type
 from registry.core.formats.ai_plugin import rules
+from registry.core.model import services
 from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
-from registry.core.model.services import (
-    Auth,
-    AuthScheme,
-    Capability,
-    Invocation,
-    Origin,
-    Pointer,
-    Policies,
-    Provider,
-    Service,
-)
+from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Pointer, Provider, Service
 
 SLUG = "ai-plugin"
 _NAMES = ("name_for_model", "name_for_human")
@@ -73,13 +52,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         icon_url=link(value.get("logo_url"), document.url),
         capabilities=(_read_capability(value, name, target, document),) if name and target else (),
         auth=_read_auth(map_of(value, "auth"), document),
-        policies=Policies(terms_url=link(value.get("legal_info_url"), document.url)),
+        policies=services.Policies(terms_url=link(value.get("legal_info_url"), document.url)),
         pointers=(Pointer(target, "api.url", "/api/url", "openapi"),) if target else (),
-        native=native(SLUG, value, _READ),
+        native=manifest.native(SLUG, value, _READ),
     )
     # the texts for people, else those for models
     human = {key: f"/{key}_for_human" for key in ("name", "description") if text_of(value, f"{key}_for_human")}
-    return with_provenance(service, document, SLUG, {**_POINTERS, **human})
+    return manifest.with_provenance(service, document, SLUG, {**_POINTERS, **human})
 
 
 _POINTERS = {
@@ -109,13 +88,13 @@ def _grade(value: Object, api: Object, notes: Notes) -> None:
 
 
 def _is_rendered(value: Object, key: str) -> bool:
-    return bool(text_of(value, key)) and not has_placeholder(value.get(key))
+    return bool(text_of(value, key)) and not manifest.has_placeholder(value.get(key))
 
 
 def _read_capability(value: Object, name: str, target: str, document: Document) -> Capability:
     """Return the capability for the whole API. The text written for models is preferred, as the better search text."""
     call = Invocation("pointer", target, origin=Origin(document.url, "/api", SLUG))
-    identifier = short_text_of(value, "name_for_model") or slug(name)
+    identifier = short_text_of(value, "name_for_model") or manifest.slug(name)
     description = first_text(value, "description_for_model", "description_for_human")
     return Capability(identifier, identifier, description, invocations=(call,))
 

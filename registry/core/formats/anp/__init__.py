@@ -3,42 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from registry.core.format_support import common_rules
+from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import claim, endpoint, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, provider_of
-from registry.core.format_support.manifest import (
-    MAX_TEXTS,
-    Notes,
-    Object,
-    first_text,
-    has_placeholder,
-    list_of,
-    map_of,
-    members,
-    native,
-    short_text_of,
-    slug,
-    text_of,
-    unique_name,
-    with_provenance,
-)
+from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.probing import ProbePath, never
 from registry.core.format_support.vocabulary import auth_type
+from registry.core.model import services
 from registry.core.model.documents import Document
 from registry.core.model.findings import CONFORMANCE, ERROR, Rule
-from registry.core.model.services import (
-    Auth,
-    AuthScheme,
-    Capability,
-    Identity,
-    Invocation,
-    Origin,
-    Pointer,
-    Protocol,
-    Provider,
-    Service,
-)
+from registry.core.model.services import Auth, AuthScheme, Capability, Identity, Invocation, Pointer, Provider, Service
 from registry.core.reading.json_pointer import at
 
 SLUG = "anp"
@@ -72,8 +47,8 @@ def dialect(document: Document) -> str | None:
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = _without_prefix(document.members)
     if "items" in value:
-        return Service(pointers=tuple(_read_item_pointers(value, document))[:MAX_TEXTS])
-    name = None if has_placeholder(value.get("name")) else short_text_of(value, "name")
+        return Service(pointers=tuple(_read_item_pointers(value, document))[: manifest.MAX_TEXTS])
+    name = None if manifest.has_placeholder(value.get("name")) else short_text_of(value, "name")
     if name is None:
         notes.add(UNNAMED, "/name", value.get("name", ""))
     owner = map_of(value, "owner")
@@ -86,12 +61,12 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         version=short_text_of(value, "version"),
         capabilities=tuple(_read_interfaces(value, document, notes)),
         auth=_read_auth(value),
-        protocols=(Protocol(SLUG, short_text_of(value, "protocolVersion")),) if name else (),
+        protocols=(services.Protocol(SLUG, short_text_of(value, "protocolVersion")),) if name else (),
         claims={"did": identity} if identity else {},
         identity=Identity((identity,) if identity and identity.startswith("did:") else ()),
-        native=native(SLUG, value, _READ),
+        native=manifest.native(SLUG, value, _READ),
     )
-    return with_provenance(service, document, SLUG, _POINTERS)
+    return manifest.with_provenance(service, document, SLUG, _POINTERS)
 
 
 def _read_provider(value: Object, owner: Object, document: Document) -> Provider | None:
@@ -120,14 +95,16 @@ def _read_item_pointers(value: Object, document: Document) -> Iterator[Pointer]:
 
 def _read_interfaces(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
     used_names: set[str] = set()
-    for pointer, raw in members(list_of(value, "interfaces"), "/interfaces", common_rules.ENDPOINT_INVALID, notes):
+    for pointer, raw in manifest.members(
+        list_of(value, "interfaces"), "/interfaces", common_rules.ENDPOINT_INVALID, notes
+    ):
         item = _without_prefix(raw)
         key = "url" if "url" in item else "@id"
         address = endpoint(item.get(key), document.url, document, at(pointer, key), notes)
         kind = first_text(item, "protocol", "type", "@type") or "interface"
-        name = unique_name(slug(short_text_of(item, "name") or kind), used_names)
+        name = manifest.unique_name(manifest.slug(short_text_of(item, "name") or kind), used_names)
         url, templated = (address.url, address.templated) if address else (None, False)
-        call = Invocation("pointer", url, templated=templated, origin=Origin(document.url, pointer, SLUG))
+        call = Invocation("pointer", url, templated=templated, origin=services.Origin(document.url, pointer, SLUG))
         yield Capability(name, name, text_of(item, "description"), tags=(kind,), invocations=(call,))
 
 
@@ -136,7 +113,7 @@ def _read_auth(value: Object) -> Auth:
     required = value.get("security")
     names = required if isinstance(required, list) else [required]
     schemes = []
-    for name in names[:MAX_TEXTS]:
+    for name in names[: manifest.MAX_TEXTS]:
         scheme = map_of(definitions, name) if isinstance(name, str) else {}
         kind = auth_type(short_text_of(scheme, "scheme"))
         if kind is not None:

@@ -7,42 +7,19 @@ are read from the descriptions.
 from collections.abc import Iterator
 from dataclasses import replace
 
+from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import endpoint, first_link, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import payment_of, price_of
 from registry.core.format_support.loose_card import loose_card
-from registry.core.format_support.manifest import (
-    MAX_TEXTS,
-    Notes,
-    Object,
-    list_of,
-    map_of,
-    members,
-    native,
-    short_text_of,
-    slug,
-    text_of,
-    texts_of,
-    unique_name,
-    with_provenance,
-)
+from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, list_of, native, short_text_of, text_of
 from registry.core.format_support.probing import CARD_CAP, ProbePath
 from registry.core.format_support.security import own_auth
 from registry.core.formats.api_catalog import rules
+from registry.core.model import services
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
-from registry.core.model.services import (
-    Auth,
-    Capability,
-    Group,
-    Invocation,
-    Origin,
-    Plan,
-    Pointer,
-    Policies,
-    Pricing,
-    Service,
-)
+from registry.core.model.services import Auth, Capability, Group, Invocation, Origin, Plan, Pointer, Pricing, Service
 from registry.core.reading.json_pointer import at
 
 SLUG = "api-catalog"
@@ -89,7 +66,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     groups: list[Group] = []
     target_by_relation: dict[str, str] = {}
     pointer_by_relation: dict[str, str] = {}
-    for member_pointer, member in members(list_of(value, "linkset"), "/linkset", rules.RELATION, notes):
+    for member_pointer, member in manifest.members(list_of(value, "linkset"), "/linkset", rules.RELATION, notes):
         if not text_of(member, "anchor"):
             notes.add(rules.ANCHOR, at(member_pointer, "anchor"))
         anchor, descriptions, documentation = link(member.get("anchor"), document.url), [], None
@@ -129,7 +106,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         pricing=_read_pricing(value, extra),
         protocols=extra.protocols,
         native=native(SLUG, value, ("linkset", "apis", "api-catalog", "name", "description", "endpoints")),
-        policies=Policies(
+        policies=services.Policies(
             terms_url=target_by_relation.get("terms-of-service"), privacy_url=target_by_relation.get("privacy-policy")
         ),
         pointers=tuple({pointer.url: pointer for pointer in reversed(pointers)}.values())[::-1][:MAX_TEXTS],
@@ -144,7 +121,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         **dict.fromkeys(("base_url", "groups", "capabilities", "name", "description", "auth", "pricing"), "/linkset"),
         **dict.fromkeys(extra.provenance, ""),
     }
-    service_with_origins = with_provenance(service, document, SLUG, pointer_by_field)
+    service_with_origins = manifest.with_provenance(service, document, SLUG, pointer_by_field)
     return replace(service_with_origins, provenance={**service_with_origins.provenance, **sources})
 
 
@@ -162,10 +139,10 @@ def _read_described_apis(value: Object, document: Document, notes: Notes) -> Ite
             url = link(item.get("specUrl"), document.url) or (address.url if address else None)
             auth, origin = own_auth(item, document.url), Origin(document.url, pointer, SLUG)
             yield Capability(
-                slug(name),
-                unique_name(name, used_names),
+                manifest.slug(name),
+                manifest.unique_name(name, used_names),
                 text_of(item, "description"),
-                tags=texts_of(item, "tags"),
+                tags=manifest.texts_of(item, "tags"),
                 docs_url=first_link(item, _API_DOCS, document.url),
                 invocations=(Invocation("pointer", url, auth=auth, origin=origin),),
                 native=native(SLUG, item, ("name", "description", "tags")),
@@ -174,7 +151,7 @@ def _read_described_apis(value: Object, document: Document, notes: Notes) -> Ite
 
 def _read_pricing(value: Object, extra: Service) -> Pricing:
     """Return the prices in pricing members, or in a payment protocol's members."""
-    payment = map_of(value, "payment")
+    payment = manifest.map_of(value, "payment")
     price = price_of(payment)
     if extra.pricing != Pricing() or not (price or payment_of(payment)):
         return extra.pricing

@@ -1,17 +1,8 @@
 """DID documents (W3C Decentralized Identifiers): identifiers and keys of a host, added to its service."""
 
-from registry.core.format_support import published_keys
+from registry.core.format_support import manifest, published_keys
 from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.manifest import (
-    MAX_TEXTS,
-    Notes,
-    list_of,
-    map_of,
-    short_text_of,
-    text_of,
-    with_provenance,
-)
 from registry.core.format_support.published_keys import note_private_keys
 from registry.core.format_support.signatures import public_keys
 from registry.core.model.documents import Document, Json
@@ -25,21 +16,21 @@ _SERVICES = {"AgentDescription": "anp", "ad:AgentDescription": "anp", "A2AAgentC
 
 
 def dialect(document: Document) -> str | None:
-    return "" if (text_of(document.value, "id") or "").startswith("did:") else None
+    return "" if (manifest.text_of(document.value, "id") or "").startswith("did:") else None
 
 
-def read(document: Document, dialect: str, notes: Notes) -> Service:
+def read(document: Document, dialect: str, notes: manifest.Notes) -> Service:
     note_private_keys(document, "verificationMethod", "publicKeyJwk", notes)
-    identifier = claim(text_of(document.value, "id"), document, "/id", notes)
+    identifier = claim(manifest.text_of(document.value, "id"), document, "/id", notes)
     pointers = []
-    for index, item in enumerate(list_of(document.value, "service")[:MAX_TEXTS]):
+    for index, item in enumerate(manifest.list_of(document.value, "service")[: manifest.MAX_TEXTS]):
         target = link(item.get("serviceEndpoint"), document.url) if isinstance(item, dict) else None
-        service_type = short_text_of(item, "type") or ""
+        service_type = manifest.short_text_of(item, "type") or ""
         if target and service_type in _SERVICES:
             pointers.append(Pointer(target, "service", at("", "service", index), _SERVICES[service_type]))
     keys: list[Json] = []
-    for method in list_of(document.value, "verificationMethod")[:MAX_TEXTS]:
-        key, method_id = map_of(method, "publicKeyJwk"), short_text_of(method, "id")
+    for method in manifest.list_of(document.value, "verificationMethod")[: manifest.MAX_TEXTS]:
+        key, method_id = manifest.map_of(method, "publicKeyJwk"), manifest.short_text_of(method, "id")
         if key:  # the method's id is the kid of a key without its own
             keys.append({"kid": method_id.rpartition("#")[2], **key} if method_id else key)
     service = Service(
@@ -47,7 +38,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         pointers=tuple(pointers),
         identity=Identity((identifier,) if identifier else (), public_keys(keys)),
     )
-    return with_provenance(service, document, SLUG, {"claims": "/id", "identity": "/verificationMethod"})
+    return manifest.with_provenance(service, document, SLUG, {"claims": "/id", "identity": "/verificationMethod"})
 
 
 FORMAT = Format(

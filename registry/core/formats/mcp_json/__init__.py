@@ -9,45 +9,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from registry.core.format_support import common_rules, mcp_parts
+from registry.core.format_support import common_rules, manifest, mcp_parts, mcp_remotes, mcp_service
 from registry.core.format_support.endpoints import Endpoint, link
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.manifest import (
-    MAX_TEXTS,
-    Notes,
-    Object,
-    first_text,
-    flag_of,
-    has_placeholder,
-    list_of,
-    with_provenance,
-)
-from registry.core.format_support.mcp_parts import (
-    card_pointer,
-    context_offers,
-    keeps_tools_to_itself,
-    listed_tools,
-    tool_entries,
-    whole_server,
-)
-from registry.core.format_support.mcp_remotes import (
-    Remote,
-    address_key,
-    configured_servers,
-    described_remotes,
-    remote_of,
-    unite_remotes,
-)
-from registry.core.format_support.mcp_service import (
-    CONTEXT,
-    READ,
-    TITLES,
-    base_service,
-    first_pointer,
-    mcp_auth,
-    name_of,
-    other_facts,
-)
+from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, first_text, flag_of, has_placeholder
+from registry.core.format_support.mcp_parts import card_pointer, context_offers, tool_entries, whole_server
+from registry.core.format_support.mcp_remotes import Remote, address_key, configured_servers, described_remotes
+from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base_service, first_pointer, mcp_auth
 from registry.core.format_support.probing import CARD_CAP, ProbePath, Topic, never
 from registry.core.model.documents import Document
 from registry.core.model.findings import CONFORMANCE, INFO, Rule
@@ -82,7 +50,7 @@ def dialect(document: Document) -> str | None:
         return _FLAT_TOOLS if has_tools else _FLAT
     if has_tools and any(key in value for key in ("endpoint", "endpoints", "transport", "url")):
         return _FLAT_TOOLS
-    servers = [item for item in list_of(value, "servers") if isinstance(item, dict)]
+    servers = [item for item in manifest.list_of(value, "servers") if isinstance(item, dict)]
     if any(key in item for item in servers for key in _SERVER_KEYS):
         return _SERVERS
     has_name_and_endpoint = isinstance(value.get("endpoint"), str) and isinstance(value.get("name"), str)
@@ -112,16 +80,16 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     listed, card_pointers = _list_servers(servers, document, notes)
     own = described_remotes(value, document, notes)
     chosen, others = _split_by_site(listed, own, document)
-    protocols, remotes_auth, address = unite_remotes([*own, *(remote for _, _, remote in chosen)])
+    protocols, remotes_auth, address = mcp_remotes.unite_remotes([*own, *(remote for _, _, remote in chosen)])
     entries = tool_entries(value) or [entry for _, item, _ in chosen for entry in tool_entries(item)]
-    tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
+    tool_capabilities = mcp_parts.listed_tools(entries, address, document, SLUG, notes)
     offered = tool_capabilities or context_offers(value, address, document, SLUG, notes)
     holders = [value]
     if len(servers) == 1:  # the facts of the only server describe the service
         _, label, entry = servers[0]
         holders.append(entry if label is None else {"name": label, **entry})
     described = base_service(holders, value, document)
-    is_shown_whole = not offered or (not tool_capabilities and keeps_tools_to_itself(value))
+    is_shown_whole = not offered or (not tool_capabilities and mcp_parts.keeps_tools_to_itself(value))
     whole = _read_whole_servers(value, described, own, chosen, servers, document) if is_shown_whole else ()
     if not own and not servers:
         notes.add(mcp_parts.NO_REMOTE if entries or described["packages"] else mcp_parts.NOTHING, "/endpoint")
@@ -133,12 +101,14 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         auth=mcp_auth(value, remotes_auth, described["description"], document.url),
         protocols=protocols,
         pointers=tuple(dict.fromkeys((*_read_links(value, document), *card_pointers, *cards)))[:MAX_TEXTS],
-        native=other_facts(SLUG, value, READ if tool_capabilities or not offered else READ | CONTEXT, {}),
+        native=mcp_service.other_facts(SLUG, value, READ if tool_capabilities or not offered else READ | CONTEXT, {}),
     )
     first = own[0].pointer if own else servers[0][0] if servers else ""
     tools_pointer = entries[0][0].rpartition("/")[0] if tool_capabilities else ""
     sources = {field: first_pointer(value, *keys) for field, keys in _SOURCES.items()}
-    return with_provenance(service, document, SLUG, {**sources, "protocols": first, "capabilities": tools_pointer})
+    return manifest.with_provenance(
+        service, document, SLUG, {**sources, "protocols": first, "capabilities": tools_pointer}
+    )
 
 
 Listed = tuple[str, Object, Remote]
@@ -155,7 +125,7 @@ def _list_servers(
         key = address_key(entry)
         if key is None:
             continue
-        remote = remote_of(entry, key, pointer, document, notes)
+        remote = mcp_remotes.remote_of(entry, key, pointer, document, notes)
         if remote.address is None:
             continue
         if remote.address.url.endswith(".json"):
@@ -199,7 +169,7 @@ def _read_whole_servers(
     document: Document,
 ) -> Iterator[Capability]:
     """Yield a capability for each server that can be called, else for each that is started by a command or package."""
-    name, description = name_of(value), described["description"]
+    name, description = mcp_service.name_of(value), described["description"]
     title = described["name"] if described["name"] != name else None
     address = next((remote for remote in own if remote.address), None)
     if name is None and address is not None and address.address and not has_placeholder(value.get("name")):

@@ -7,35 +7,11 @@ of both; each is read wherever it stands.
 import re
 from typing import Any
 
-from registry.core.format_support import common_rules, mcp_parts
+from registry.core.format_support import common_rules, manifest, mcp_parts, mcp_remotes
 from registry.core.format_support.endpoints import Endpoint, claims, link
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.manifest import (
-    Notes,
-    Object,
-    first_text,
-    flag_of,
-    has_placeholder,
-    list_of,
-    map_of,
-    text_of,
-    with_provenance,
-)
-from registry.core.format_support.mcp_parts import (
-    card_pointer,
-    context_offers,
-    keeps_tools_to_itself,
-    listed_tools,
-    tool_entries,
-    whole_server,
-)
-from registry.core.format_support.mcp_remotes import (
-    Remotes,
-    described_remotes,
-    other_remote_members,
-    remotes,
-    unite_remotes,
-)
+from registry.core.format_support.manifest import Notes, Object, first_text, flag_of, list_of, map_of, text_of
+from registry.core.format_support.mcp_remotes import Remotes, described_remotes, other_remote_members, remotes
 from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base_service, mcp_auth, name_of, other_facts
 from registry.core.format_support.probing import CARD_CAP, ProbePath, never
 from registry.core.formats.mcp_server_card import rules
@@ -78,17 +54,17 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     # the members of each draft stand where it puts them; the other place fills what is missing
     holders = [card, info] if dialect == _V1 and info else [info, card] if info else [card]
     for holder, pointer in ((card, "/name"), (info, "/serverInfo/name")):
-        if has_placeholder(holder.get("name")):
+        if manifest.has_placeholder(holder.get("name")):
             notes.add(common_rules.TEMPLATE, pointer, holder["name"])
     endpoints = remotes(card, document, notes)
     if not endpoints.protocols:  # `transport` and its spellings
-        endpoints = Remotes(*unite_remotes(described_remotes(card, document, notes)), endpoints.variables)
+        endpoints = Remotes(*mcp_remotes.unite_remotes(described_remotes(card, document, notes)), endpoints.variables)
     address = endpoints.address
-    entries = tool_entries(card)
-    tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
-    offered = tool_capabilities or context_offers(card, address, document, SLUG, notes)
+    entries = mcp_parts.tool_entries(card)
+    tool_capabilities = mcp_parts.listed_tools(entries, address, document, SLUG, notes)
+    offered = tool_capabilities or mcp_parts.context_offers(card, address, document, SLUG, notes)
     described = base_service(holders, card, document)
-    is_shown_whole = not offered or (not tool_capabilities and keeps_tools_to_itself(card))
+    is_shown_whole = not offered or (not tool_capabilities and mcp_parts.keeps_tools_to_itself(card))
     whole = _make_whole_server(holders, described, address, document) if is_shown_whole else ()
     service = Service(
         **described,
@@ -117,7 +93,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     info_pointer = "/serverInfo" if isinstance(card.get("serverInfo"), dict) else ""
     capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else info_pointer
     sources = _read_sources(card, dialect)
-    return with_provenance(service, document, SLUG, {**sources, "capabilities": capabilities_pointer})
+    return manifest.with_provenance(service, document, SLUG, {**sources, "capabilities": capabilities_pointer})
 
 
 def _make_whole_server(
@@ -130,7 +106,7 @@ def _make_whole_server(
         return ()
     title = described["name"] if described["name"] != name else None
     origin = Origin(document.url, "/packages" if is_local else "", SLUG)
-    return (whole_server(name, title, described["description"], address, origin, local=is_local),)
+    return (mcp_parts.whole_server(name, title, described["description"], address, origin, local=is_local),)
 
 
 def _read_sources(card: Object, dialect: str) -> dict[str, str]:
@@ -191,7 +167,7 @@ def _read_card_pointers(card: Object, address: Endpoint | None, document: Docume
         return ()
     transport = map_of(card, "transport")
     pointer = "/transport/url" if text_of(transport, "url") else "/transport/endpoint" if transport else "/transport"
-    return tuple(found for found in card_pointer(address, pointer) if found.url != document.url)
+    return tuple(found for found in mcp_parts.card_pointer(address, pointer) if found.url != document.url)
 
 
 FORMAT = Format(

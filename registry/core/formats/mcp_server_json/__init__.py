@@ -5,23 +5,11 @@ Only `remotes` can be called; callers install `packages` themselves, so those yi
 
 import re
 
-from registry.core.format_support import common_rules, mcp_parts
+from registry.core.format_support import common_rules, manifest, mcp_parts
 from registry.core.format_support.endpoints import Endpoint, page
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, provider_of, repository_of
-from registry.core.format_support.manifest import (
-    Notes,
-    Object,
-    first_text,
-    has_placeholder,
-    list_of,
-    map_of,
-    native,
-    short_text_of,
-    text_of,
-    texts_of,
-    with_provenance,
-)
+from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.mcp_parts import listed_tools, remote_cards, tool_entries, whole_server
 from registry.core.format_support.mcp_remotes import argument_details, other_remote_members, packages_of, remotes
 from registry.core.format_support.probing import ProbePath, never
@@ -75,13 +63,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         icon_url=page(first_text(icon, "src", "url") or first_text(value, "iconUrl", "icon"), document.url),
         repository=repository_of(value, document.url),
         license=license_of(value),
-        tags=texts_of(value, "keywords") or texts_of(value, "tags"),
+        tags=manifest.texts_of(value, "keywords") or manifest.texts_of(value, "tags"),
         capabilities=tool_capabilities or _read_server_capability(value, name, title, endpoints.address, document),
         auth=endpoints.auth,
         protocols=endpoints.protocols,
         packages=packages_of(value, document.url),
         pointers=remote_cards(endpoints.protocols, document),
-        native=native(
+        native=manifest.native(
             SLUG,
             {
                 **value,
@@ -97,7 +85,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     tools_pointer = entries[0][0].rpartition("/")[0] if tool_capabilities else None
     capabilities_pointer = tools_pointer or ("/remotes" if endpoints.protocols else "/packages")
     own_pointers = {"name": "/title" if title else "/name", "capabilities": capabilities_pointer}
-    return with_provenance(service, document, SLUG, {**_POINTERS, **own_pointers})
+    return manifest.with_provenance(service, document, SLUG, {**_POINTERS, **own_pointers})
 
 
 def _read_name(value: Object, notes: Notes) -> str | None:
@@ -106,7 +94,7 @@ def _read_name(value: Object, notes: Notes) -> str | None:
     if name is not None and _ANGLED.search(name):
         notes.add(common_rules.TEMPLATE, "/name", name)
         return None
-    return None if has_placeholder(value.get("name")) else name
+    return None if manifest.has_placeholder(value.get("name")) else name
 
 
 def _grade(value: Object, notes: Notes) -> None:
@@ -133,7 +121,7 @@ def _read_version(value: Object) -> str | None:
 def _first_placeholder(value: Json, pointer: str = "") -> tuple[str, str] | None:
     """Return pointer and text of the first placeholder anywhere: even one in an argument makes a command unusable."""
     if isinstance(value, str):
-        return (pointer, value) if has_placeholder(value) else None
+        return (pointer, value) if manifest.has_placeholder(value) else None
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     placeholders = (_first_placeholder(part, at(pointer, key)) for key, part in parts)
     return next((placeholder for placeholder in placeholders if placeholder is not None), None)

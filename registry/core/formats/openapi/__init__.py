@@ -4,22 +4,11 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import page
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, pricing_of
-from registry.core.format_support.manifest import (
-    Notes,
-    Object,
-    first_text,
-    list_of,
-    map_of,
-    native,
-    other_members,
-    short_text_of,
-    text_of,
-    texts_of,
-    with_provenance,
-)
+from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.probing import CARD_CAP, HostFacts, ProbePath, Topic, never
 from registry.core.format_support.security import NOTHING_NEEDED, required_auth, schemes_of
 from registry.core.format_support.shapes import says_no_auth
@@ -86,7 +75,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         docs_url=next((url for target in docs if (url := page(target, document.url))), None),
         icon_url=page(first_text(map_of(info, "x-logo"), "url") or text_of(info, "x-logo"), document.url),
         license=license_of(info),
-        tags=texts_of(paid_service, "categories"),
+        tags=manifest.texts_of(paid_service, "categories"),
         capabilities=capabilities,
         auth=_read_auth(value, info, auth_schemes, capabilities),
         pricing=_read_pricing(value, info, capabilities, document),
@@ -99,7 +88,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         "pricing": _read_payment_pointer(value) or "",
         "base_url": "/host" if "swagger" in value else "/servers/0/url",
     }
-    return with_provenance(service, document, SLUG, {**_POINTERS, **field_pointers})
+    return manifest.with_provenance(service, document, SLUG, {**_POINTERS, **field_pointers})
 
 
 _POINTERS = {
@@ -168,11 +157,11 @@ def _read_native(value: Object, info: Object) -> dict[str, dict[str, Any]]:
     """Return the parts of the description without a field in the model: other servers, tags and extensions."""
     others = list_of(value, "servers")[1:]
     has_terms = isinstance(info.get("license"), dict) and len(map_of(info, "license")) > 1
-    about = other_members(info, _INFO_READ - {"license"} if has_terms else _INFO_READ)
+    about = manifest.other_members(info, _INFO_READ - {"license"} if has_terms else _INFO_READ)
     kept = {key: item for key, item in value.items() if key not in _READ}
     if text_of(value.get("externalDocs"), "description"):  # may be another page than the documentation of the host
         kept["externalDocs"] = value["externalDocs"]
-    return native(SLUG, {**kept, "servers": others, "info": about}, frozenset())
+    return manifest.native(SLUG, {**kept, "servers": others, "info": about}, frozenset())
 
 
 _LABELS = ("api", "docs", "developer", "developers")

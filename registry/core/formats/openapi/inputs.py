@@ -9,17 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from registry.core.format_support.manifest import (
-    NAME_CHARS,
-    Object,
-    flag_of,
-    list_of,
-    map_of,
-    short_text_of,
-    text_of,
-    texts_of,
-    unique_name,
-)
+from registry.core.format_support import manifest
+from registry.core.format_support.manifest import Object, flag_of, list_of, map_of, short_text_of, text_of, texts_of
 from registry.core.format_support.params import MAX_PARAMS, object_schema
 from registry.core.formats.openapi.keywords import to_json_schema
 from registry.core.formats.openapi.schemas import OpenApiSchemas
@@ -78,7 +69,7 @@ def inputs_of(
     for name in _VARIABLE.findall(url):
         variable = map_of(variables, name)
         schema = {"type": "string", **_read_variable_schema(variable)}
-        inputs.add(line(name, NAME_CHARS), schema, "path", required="default" not in schema)
+        inputs.add(line(name, manifest.NAME_CHARS), schema, "path", required="default" not in schema)
     if "requestBody" in operation:
         body = s.resolve(operation["requestBody"])
         media_type, content = chosen_content(body)
@@ -105,7 +96,7 @@ def chosen_content(holder: Json) -> tuple[str | None, Object | None]:
         return JSON_TYPE, map_of(content, JSON_TYPE)
     kinds = sorted(content, key=lambda kind: (kind != JSON_TYPE, "json" not in kind, kind not in (_FORM, _MULTIPART)))
     kind = next((kind for kind in kinds if isinstance(content[kind], dict)), None)
-    return (None, None) if kind is None else (line(kind, NAME_CHARS), map_of(content, kind))
+    return (None, None) if kind is None else (line(kind, manifest.NAME_CHARS), map_of(content, kind))
 
 
 def _read_parameters(path_item: Object, operation: Object, s: OpenApiSchemas) -> Iterator[Object]:
@@ -189,7 +180,7 @@ def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs
                 continue
             inputs.add(name, _with_example(member, examples.get(name), s), "body", required=name in required)
         return
-    name = unique_name("body", set(inputs.properties))
+    name = manifest.unique_name("body", set(inputs.properties))
     description = text_of(body, "description")
     if description and "description" not in schema:
         schema = {**schema, "description": description}
@@ -209,7 +200,7 @@ def _make_outline(schema: Object, s: OpenApiSchemas) -> dict[str, Any]:
     names: Sequence[str] = list(members)[:MAX_PARAMS]
     if not names or not s.affordable(sum(len(name) + 30 for name in names)):
         return {"type": "object"} if schema.get("type") == "object" else {}
-    kinds = {line(name, NAME_CHARS): short_text_of(members[name], "type") for name in names}
+    kinds = {line(name, manifest.NAME_CHARS): short_text_of(members[name], "type") for name in names}
     properties = {name: to_json_schema({"type": kind} if kind else {}) for name, kind in kinds.items()}
     required = [name for name in list_of(schema, "required") if isinstance(name, str)]
     return object_schema(properties.items(), required)

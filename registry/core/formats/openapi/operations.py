@@ -3,24 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from registry.core.format_support import common_rules
+from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import MAX_URL_CHARS, page
 from registry.core.format_support.loose import payment_of, pricing_of, scalar_text
-from registry.core.format_support.manifest import (
-    ID_CHARS,
-    Notes,
-    Object,
-    first_text,
-    flag_of,
-    list_of,
-    map_of,
-    other_members,
-    short_text_of,
-    slug,
-    text_of,
-    texts_of,
-    unique_name,
-)
+from registry.core.format_support.manifest import ID_CHARS, Object, flag_of, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.security import operation_auth
 from registry.core.formats.openapi import rules
 from registry.core.formats.openapi.inputs import chosen_content, inputs_of, read_example
@@ -55,7 +41,7 @@ _READ = frozenset(
 
 
 def read(
-    value: Object, base: BaseAddress, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
+    value: Object, base: BaseAddress, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: manifest.Notes
 ) -> Iterator[Capability]:
     """Yield one capability for each of the first MAX_OPERATIONS operations."""
     ids: set[str] = set()
@@ -66,10 +52,10 @@ def read(
     for path, method, path_item, operation in operations[:MAX_OPERATIONS]:
         schemas.begin_operation()
         pointer = at("", "paths", path, method)
-        operation_id = text_of(operation, "operationId", ID_CHARS) or slug(f"{method} {path}")
+        operation_id = text_of(operation, "operationId", ID_CHARS) or manifest.slug(f"{method} {path}")
         if operation_id in ids:
             notes.add(rules.OPERATION_ID, pointer, operation_id)
-        name = unique_name(operation_id, ids)
+        name = manifest.unique_name(operation_id, ids)
         servers = list_of(operation, "servers") or list_of(path_item, "servers")
         called = (list_base(servers, at("", "paths", path), document, notes) if servers else None) or base
         address = called.address.url + path if called.address else None
@@ -90,7 +76,7 @@ def read(
         yield Capability(
             name,
             name,
-            first_text(operation, "description", "summary"),
+            manifest.first_text(operation, "description", "summary"),
             params=inputs.schema,
             result=result,
             title=short_text_of(operation, "summary"),
@@ -101,7 +87,7 @@ def read(
             result_note=result_note,
             pricing=_read_pricing(operation, document),
             deprecated=flag_of(operation, "deprecated"),
-            tags=(*texts_of(operation, "tags"), *((PAID_TAG,) if PAID in operation else ())),
+            tags=(*manifest.texts_of(operation, "tags"), *((PAID_TAG,) if PAID in operation else ())),
             docs_url=page(map_of(operation, "externalDocs").get("url"), document.url),
             invocations=(call,),
             native=_read_native(operation, inputs.styles, schemas),
@@ -175,7 +161,7 @@ def _read_price(value: Json) -> str | None:
 
 def _read_native(operation: Object, styles: Mapping[str, Any], schemas: OpenApiSchemas) -> dict[str, dict[str, Any]]:
     """Return the extensions of an operation and how values of its parameters are written, as far as affordable."""
-    members = {} if operation.keys() <= _READ else other_members(operation, _READ, _NATIVE_CHARS)
+    members = {} if operation.keys() <= _READ else manifest.other_members(operation, _READ, _NATIVE_CHARS)
     if styles:
         members["styles"] = dict(styles)
     return {"openapi": members} if members and schemas.affordable(len(str(members))) else {}

@@ -4,38 +4,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import Endpoint, endpoint, first_link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose_card import loose_card
-from registry.core.format_support.manifest import (
-    ID_CHARS,
-    MAX_TEXTS,
-    Notes,
-    Object,
-    list_of,
-    map_of,
-    native,
-    short_text_of,
-    text_of,
-    with_provenance,
-)
+from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, list_of, map_of, native, short_text_of
 from registry.core.format_support.mcp_parts import card_pointer
 from registry.core.format_support.probing import ProbePath
 from registry.core.format_support.signatures import public_keys
 from registry.core.formats.ucp import rules
+from registry.core.model import services
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
-from registry.core.model.services import (
-    Auth,
-    AuthScheme,
-    Capability,
-    Identity,
-    Invocation,
-    Origin,
-    Pointer,
-    Protocol,
-    Service,
-)
+from registry.core.model.services import Auth, AuthScheme, Capability, Identity, Invocation, Pointer, Protocol, Service
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
@@ -110,13 +91,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         identity=Identity(keys=public_keys(keys)),
         native=native(SLUG, {**{key: item for key, item in value.items() if key != SLUG}, **profile}, _READ),
     )
-    return with_provenance(service, document, SLUG, {**_POINTERS, "identity": keys_pointer})
+    return manifest.with_provenance(service, document, SLUG, {**_POINTERS, "identity": keys_pointer})
 
 
 def _grade(profile: Object, dialect: str, notes: Notes) -> None:
     if not isinstance(profile.get("services"), dict):
         notes.add(rules.NO_SERVICES, "/ucp/services")
-    if not _DATE.fullmatch(text_of(profile, "version") or ""):
+    if not _DATE.fullmatch(manifest.text_of(profile, "version") or ""):
         notes.add(rules.VERSION, "/ucp/version", profile.get("version", ""))
     if dialect == "no-capabilities":
         notes.add(rules.NO_CAPABILITIES, "/ucp/capabilities")
@@ -161,7 +142,7 @@ def _read_capabilities(profile: Object, bindings: list[_Binding], document: Docu
     usable = [binding for binding in bindings if binding.address is not None and not _is_card(binding)]
     seen: set[str] = set()
     for name, item, pointer in entries[:MAX_TEXTS]:
-        identifier = line(name, ID_CHARS) if name else ""
+        identifier = line(name, manifest.ID_CHARS) if name else ""
         if not identifier or identifier in seen or identifier.endswith(_IDENTITY):
             continue
         seen.add(identifier)
@@ -174,7 +155,7 @@ def _read_capabilities(profile: Object, bindings: list[_Binding], document: Docu
             "POST" if binding and binding.transport != "rest" else None,
             identifier,
             templated=bool(binding and binding.address and binding.address.templated),
-            origin=Origin(document.url, pointer, SLUG),
+            origin=services.Origin(document.url, pointer, SLUG),
         )
         yield Capability(
             identifier,

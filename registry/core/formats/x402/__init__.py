@@ -5,35 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
-from registry.core.format_support import common_rules
+from registry.core.format_support import common_rules, loose, manifest
 from registry.core.format_support.endpoints import first_link, link, origin_of
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.loose import (
-    contacts_of,
-    homepage_of,
-    license_of,
-    payment_of,
-    price_of,
-    provider_of,
-    repository_of,
-)
-from registry.core.format_support.manifest import (
-    MAX_CAPABILITIES,
-    MAX_TEXTS,
-    NAME_CHARS,
-    Notes,
-    Object,
-    clean_json,
-    first_text,
-    flag_of,
-    list_of,
-    map_of,
-    native,
-    short_text_of,
-    text_of,
-    texts_of,
-    with_provenance,
-)
+from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.offers import (
     Offer,
     capabilities_of,
@@ -47,20 +22,10 @@ from registry.core.format_support.probing import ProbePath, Topic, never
 from registry.core.format_support.shapes import stated_pricing
 from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.x402 import rules
+from registry.core.model import services
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
-from registry.core.model.services import (
-    Auth,
-    AuthScheme,
-    Capability,
-    Payment,
-    Plan,
-    Pricing,
-    PricingModel,
-    Protocol,
-    Provider,
-    Service,
-)
+from registry.core.model.services import Auth, Capability, Payment, Plan, Pricing, Protocol, Provider, Service
 
 SLUG = "x402"
 _AD_HOC = "adhoc"
@@ -90,7 +55,7 @@ def dialect(document: Document) -> str | None:
     if "x402Version" in value and "skills" not in value and "serverInfo" not in value:
         version = str(value["x402Version"])
         return version if version in ("1", "2") else _AD_HOC
-    return _AD_HOC if value.get("protocol") == SLUG or flag_of(value, "x402_enabled") is not None else None
+    return _AD_HOC if value.get("protocol") == SLUG or manifest.flag_of(value, "x402_enabled") is not None else None
 
 
 def at_own_path(document: Document) -> str | None:
@@ -100,37 +65,37 @@ def at_own_path(document: Document) -> str | None:
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.members
-    if flag_of(value, "enabled") is False:
+    if manifest.flag_of(value, "enabled") is False:
         notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)
     if dialect == _AD_HOC:
         notes.add(rules.SHAPE)
     capabilities = tuple(_read_capabilities(value, dialect, document, notes))
-    payments = tuple(dict.fromkeys(_read_payments(value)))[:MAX_TEXTS]
+    payments = tuple(dict.fromkeys(_read_payments(value)))[: manifest.MAX_TEXTS]
     is_payable = bool(capabilities or payments)
     if not capabilities:
         notes.add(rules.NO_RESOURCE, "/resources" if "resources" in value else "/items")
     protocol = map_of(value, "payment_protocol")
     how_to_pay = first_text(value, "instructions") or first_text(protocol, "verification", "description", "note")
     service = Service(
-        name=first_text(value, *_NAMES, chars=NAME_CHARS) or short_text_of(map_of(value, "agent"), "name"),
+        name=first_text(value, *_NAMES, chars=manifest.NAME_CHARS) or short_text_of(map_of(value, "agent"), "name"),
         description=text_of(value, "description"),
         provider=_read_provider(value, document),
-        homepage=homepage_of(value, document.url),
+        homepage=loose.homepage_of(value, document.url),
         docs_url=first_link(value, ("docs", "documentation"), document.url),
-        repository=repository_of(value, document.url),
-        license=license_of(value),
-        tags=texts_of(value, "tags"),
+        repository=loose.repository_of(value, document.url),
+        license=loose.license_of(value),
+        tags=manifest.texts_of(value, "tags"),
         capabilities=capabilities,
-        auth=Auth((AuthScheme("payment", note=how_to_pay),)) if is_payable else Auth(),
+        auth=Auth((services.AuthScheme("payment", note=how_to_pay),)) if is_payable else Auth(),
         pricing=_read_pricing(value, capabilities, payments) if is_payable else Pricing(),
         protocols=tuple(_read_protocols(value, dialect, is_payable, document)),
-        native=native(SLUG, value, _READ),
+        native=manifest.native(SLUG, value, _READ),
     )
     list_pointer = next((f"/{key}" for key in (*_LISTS, *_LOOSE_LISTS) if value.get(key)), "")
     name_key = next((key for key in _NAMES if short_text_of(value, key)), "name")
     text_pointers = {"name": f"/{name_key}", "description": "/description", "provider": "", "tags": "/tags"}
     list_pointers = dict.fromkeys(("capabilities", "auth", "pricing", "protocols"), list_pointer)
-    return with_provenance(service, document, SLUG, {**text_pointers, **list_pointers})
+    return manifest.with_provenance(service, document, SLUG, {**text_pointers, **list_pointers})
 
 
 _NAMES = ("serviceName", "name", "service", "product")
@@ -138,8 +103,8 @@ _NAMES = ("serviceName", "name", "service", "product")
 
 def _read_provider(value: Object, document: Document) -> Provider | None:
     """Return who is paid; a mail address in the instructions counts as a contact where no member names one."""
-    provider = provider_of({key: item for key, item in value.items() if key != "provider"}, document.url)
-    if contacts_of(value):
+    provider = loose.provider_of({key: item for key, item in value.items() if key != "provider"}, document.url)
+    if loose.contacts_of(value):
         return provider
     mail = _MAIL.search(text_of(value, "instructions") or "")
     return replace(provider or Provider(), contact=mail[0]) if mail else provider
@@ -159,7 +124,7 @@ def _read_capabilities(value: Object, dialect: str, document: Document, notes: N
     base = first_link(value, _BASES, document.url) or origin_of(document.url)
     used_names: set[str] = set()
     offers = _read_offers(value, dialect, base, document, notes)
-    for offer in offers[:MAX_CAPABILITIES]:
+    for offer in offers[: manifest.MAX_CAPABILITIES]:
         holder = offer.holder
         accepts = list_of(holder, "accepts")
         if not accepts and dialect != _AD_HOC:
@@ -170,7 +135,7 @@ def _read_capabilities(value: Object, dialect: str, document: Document, notes: N
         without_id: Object = {key: item for key, item in holder.items() if key != "type"}
         found = capabilities_of(replace(offer, holder=without_id), base, document, SLUG, used_names, notes, kind="rpc")
         for capability in found:
-            params = capability.params or clean_json(map_of(bazaar, "schema")) or None
+            params = capability.params or manifest.clean_json(map_of(bazaar, "schema")) or None
             pricing = _with_price(capability.pricing, accepts, holder, value)
             yield replace(capability, params=params, pricing=pricing)
 
@@ -179,17 +144,17 @@ def _read_offers(value: Object, dialect: str, base: str, document: Document, not
     """Return the entries to read: from the specified lists, else from other lists and from prices with addresses."""
     offers = offers_in(value, _LISTS)
     is_loose = not offers or dialect == _AD_HOC
-    loose = [*offers_in(value, _LOOSE_LISTS), *_read_prices(value)] if is_loose else []
-    if len(offers) + len(loose) > MAX_CAPABILITIES:
-        notes.add(common_rules.TOO_MANY_CAPABILITIES, "/items", len(offers) + len(loose))
+    others = [*offers_in(value, _LOOSE_LISTS), *_read_prices(value)] if is_loose else []
+    if len(offers) + len(others) > manifest.MAX_CAPABILITIES:
+        notes.add(common_rules.TOO_MANY_CAPABILITIES, "/items", len(offers) + len(others))
     paths = [offer for offer in offers if (target_of(offer.holder)[0] or "").startswith("/")]
-    if dialect != _AD_HOC and (odd := [*loose, *paths][:1]):  # readable, but not in the specified shape
+    if dialect != _AD_HOC and (odd := [*others, *paths][:1]):  # readable, but not in the specified shape
         notes.add(rules.SHAPE, odd[0].pointer)
     # instructions such as "GET /report $0.05, POST /scan $0.01"
     priced = _STATED_PRICE.findall(text_of(value, "instructions") or "")
     stated: dict[str, Object] = {path: {"method": method, "price": price} for method, path, price in priced}
     merged: dict[tuple[str, str | None, str], Offer] = {}
-    for offer in (*offers, *loose):
+    for offer in (*offers, *others):
         target, _, _ = target_of(offer.holder)
         if target is None and offer in offers:
             target = "" if "resource" not in offer.holder else None
@@ -213,9 +178,11 @@ def _read_prices(value: Object) -> list[Offer]:
     offers: list[Offer] = []
     for tier in offers_in(value, ("pricing",)):
         targets = [item for item in list_of(tier.holder, "endpoints") if isinstance(item, str) and is_address(item)]
-        price = price_of(tier.holder)
+        price = loose.price_of(tier.holder)
         extra: Object = {"price": price} if price else {}
-        offers += [Offer(f"{tier.pointer}/endpoints", None, {"route": one, **extra}) for one in targets[:MAX_TEXTS]]
+        offers += [
+            Offer(f"{tier.pointer}/endpoints", None, {"route": one, **extra}) for one in targets[: manifest.MAX_TEXTS]
+        ]
         if not targets and price and tier.key and isinstance(map_of(value, "pricing").get(tier.key), dict):
             offers.append(tier)
     return offers
@@ -223,11 +190,11 @@ def _read_prices(value: Object) -> list[Offer]:
 
 def _with_price(pricing: Pricing | None, accepts: list[Json], holder: Object, value: Object) -> Pricing | None:
     """Return the price of a resource; amounts of the protocol are also shown in the asset's own unit."""
-    plans = [plan for item in accepts[:MAX_TEXTS] if isinstance(item, dict) and (plan := _read_plan(item))]
+    plans = [plan for item in accepts[: manifest.MAX_TEXTS] if isinstance(item, dict) and (plan := _read_plan(item))]
     known = pricing or Pricing()
-    if not plans and not known.plans and known.note is None and (shared := price_of(value)):
+    if not plans and not known.plans and known.note is None and (shared := loose.price_of(value)):
         known = replace(known, plans=(Plan(price=shared),))
-    payment = payment_of({key: item for key, item in holder.items() if key in (*_PAYEES, "network", "asset")})
+    payment = loose.payment_of({key: item for key, item in holder.items() if key in (*_PAYEES, "network", "asset")})
     payments = known.payments or ((payment,) if payment else ())
     known = replace(known, plans=(*dict.fromkeys(plans), *known.plans), payments=payments)
     return known if known != Pricing() else None
@@ -243,19 +210,19 @@ def _read_pricing(value: Object, capabilities: tuple[Capability, ...], payments:
     of_calls = (payment for capability in capabilities for payment in (capability.pricing or Pricing()).payments)
     note = first_text(value, "notes", "note", "instructions")
     stated = stated_pricing([note, text_of(value, "description"), *(plan.limits for plan in plans)])
-    model: PricingModel = "freemium" if stated == "freemium" else "pay_per_call"
+    model: services.PricingModel = "freemium" if stated == "freemium" else "pay_per_call"
     payments = tuple(dict.fromkeys((*payments, *of_calls)))
-    return Pricing(model, plans[:MAX_TEXTS], note=note, payments=payments[:MAX_TEXTS])
+    return Pricing(model, plans[: manifest.MAX_TEXTS], note=note, payments=payments[: manifest.MAX_TEXTS])
 
 
 def _read_payments(value: Object) -> Iterator[Payment]:
     """Yield the ways to pay that the file states for all resources: networks, assets and addresses."""
     network, asset = first_text(value, "network", "chain"), first_text(value, "asset", "token", "currency")
-    stated = payment_of({key: value[key] for key in _PAYEES if key in value})
+    stated = loose.payment_of({key: value[key] for key in _PAYEES if key in value})
     payee = stated.pay_to if stated else None
-    networks = texts_of(value, "networks") or ((network,) if network else ())
+    networks = manifest.texts_of(value, "networks") or ((network,) if network else ())
     by_network = map_of(value, "payToByNetwork")
-    for name in networks[:MAX_TEXTS] or ((None,) if payee else ()):
+    for name in networks[: manifest.MAX_TEXTS] or ((None,) if payee else ()):
         pay_to = short_text_of(by_network, name) if name else None
         if pay_to or payee:
             yield Payment(currency=asset, network=name, pay_to=pay_to or payee)
@@ -265,8 +232,8 @@ def _read_payments(value: Object) -> Iterator[Payment]:
             yield Payment(network=match[1], pay_to=short_text_of(value, key))
     for holder in (value, map_of(value, "settlement"), map_of(value, "payment")):
         for key in _RAILS:
-            for item in list_of(holder, key)[:MAX_TEXTS]:
-                if isinstance(item, dict) and (payment := payment_of(item)):
+            for item in list_of(holder, key)[: manifest.MAX_TEXTS]:
+                if isinstance(item, dict) and (payment := loose.payment_of(item)):
                     yield payment
 
 
