@@ -202,7 +202,7 @@ def test_notes_belong_to_one_reading() -> None:
         notes.add(awp_rules.INTENT, "/intent")
         return Service(name=document.url + dialect)
 
-    form = Format("x", "X", "X 1", (), ("application/json",), Role.SERVICE, read)
+    form = Format(slug="x", title="X", spec="X 1", paths=(), role=Role.SERVICE, read=read)
     for url, dialect in (("https://a.example/", "1"), ("https://a.example/", "2"), ("https://b.example/", "1")):
         judgement = form.judge(Document(b"", {}, url), dialect)
         assert judgement == (Service(name=url + dialect), (Finding(awp_rules.INTENT, "/intent"),))

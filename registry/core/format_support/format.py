@@ -53,7 +53,7 @@ class PageHint(NamedTuple):
     rule: Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """All facts about a format. The rubric, the probe plan, pages, precedence and translation targets are derived
     from it."""
@@ -62,7 +62,7 @@ class Format:
     title: str
     spec: str  # name and version of the specification
     paths: tuple[str, ...]  # most preferred first
-    media_types: tuple[str, ...]
+    media_types: tuple[str, ...] = ("application/json",)
     role: Role
     read: Read
     rules: tuple[Rule, ...] = ()  # checked by its reader, without the rules common to all formats

@@ -30,9 +30,8 @@ def loose_card(
     protocol: Protocol | None = None,
 ) -> Service:
     """Return the file's publisher, its entries with an address, and the protocols and documents that it names.
-
-    `pointers`, `pricing` and `protocol` are the format's own results; the members' prices count if `pricing` is blank.
-    """
+    `pointers`, `pricing` and `protocol` are the format's own results; the members' prices count if `pricing` is
+    blank."""
     base = first_link(value, _BASES, document.url) or origin_of(document.url)
     own_prices = loose.pricing_of(value.get("pricing"), document.url)
     used_names: set[str] = set()

@@ -21,7 +21,6 @@ _OTHER_NAMES = {
 }  # fmt: skip
 _FORMATS = {"url": "uri", "link": "uri", "datetime": "date-time", "timestamp": "date-time", "file": "binary"}
 _NUMBERS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
-_TEXTS = ("format", "pattern")
 _VARIABLES = re.compile(r"(?<!\{)\{([A-Za-z_][\w.-]*)\}|(?<=/):([A-Za-z_]\w*)")
 _LIST = re.compile(r"(.+?)(?:\[\]|<>)")
 
@@ -70,9 +69,7 @@ def list_schema(items: list[Json]) -> dict[str, Any]:
 def property_of(item: Object) -> dict[str, Any]:
     """Return the schema of one parameter: its type, and the keywords that JSON Schema has under the same name."""
     schema = type_of(item.get("type"))
-    if description := text_of(item, "description"):
-        schema["description"] = description
-    for key in _TEXTS:
+    for key in ("description", "format", "pattern"):
         if text := text_of(item, key):
             schema[key] = text
     for key in _NUMBERS:

@@ -49,11 +49,7 @@ _MAX_NAMED = 1_000  # addresses of one document that are located; a longer list 
 _AUTHORITY = re.compile(rb"//([^/\s\"'`?#<>()\\|,;]+)")
 _ODD = re.compile(rb"(?:https?|wss?|ftp):(?!//[^/\\])|//[^/\s\"'?#<>]*\\|/\\|did:web:[^\s\"'/]*[@%]")
 """How addresses begin that parsers read differently; JSON writes a backslash and a tab with backslashes, too."""
-_MAY_BE_ODD = (
-    re.compile(rb":(?<=[ps]:)(?!//[^/\\])"),
-    re.compile(rb"/[^/\s\"'?#<>]*\\"),
-    re.compile(rb"did:web:"),
-)
+_MAY_BE_ODD = (re.compile(rb":(?<=[ps]:)(?!//[^/\\])"), re.compile(rb"/[^/\s\"'?#<>]*\\"), re.compile(rb"did:web:"))
 """_ODD matches only texts that one of these matches. They begin with a literal byte, so searching is much faster."""
 
 _SIGNS = (b"localhost", b".internal", b'"10.', b'"127.', b'"169.254.', b'"192.168.')

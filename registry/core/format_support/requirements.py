@@ -53,10 +53,8 @@ AUTHOR = not_observable("Only its author knows; a document does not show it.")
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A demand of a specification, paraphrased.
-
-    `section`: number or heading. `checked_by`: codes of rules. `remark`: why no rule checks it, None if one does.
-    """
+    """A demand of a specification, paraphrased. `section`: number or heading. `checked_by`: codes of rules. `remark`:
+    why no rule checks it, None if one does."""
 
     id: str
     section: str

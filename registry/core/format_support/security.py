@@ -133,9 +133,8 @@ def operation_auth(part: Object, auth_schemes: Mapping[str, AuthScheme]) -> Auth
 
 def loose_auth(authentication: Json, base: str) -> Auth:
     """Read a loose `authentication` member: a word, sentence, list, or `{required, type, schemes, in, name, ...}`.
-
-    `schemes` may also be a map from names to schemes. Members beside a single scheme that is only a word belong to it.
-    """
+    `schemes` may also be a map from names to schemes. Members beside a single scheme that is only a word belong to
+    it."""
     if isinstance(authentication, str):
         authentication = {"type": authentication}
     if isinstance(authentication, list):
@@ -143,7 +142,12 @@ def loose_auth(authentication: Json, base: str) -> Auth:
     if not isinstance(authentication, dict):
         return Auth()
     shared: Object = {key: value for key, value in authentication.items() if key not in _SCHEME_LISTS}
-    items = [item for key in _SCHEME_LISTS for item in _listed_schemes(authentication.get(key))][:MAX_SCHEMES]
+    items: list[Json] = []
+    for key in _SCHEME_LISTS:
+        held = map_of(authentication, key)  # in a map, a name may stand for the missing type
+        items += [{"type": name, **item} for name, item in held.items() if isinstance(item, dict)]
+        items += manifest.list_of(authentication, key)
+    items = items[:MAX_SCHEMES]
     if len(items) == 1 and isinstance(items[0], str):
         items = [{**shared, "type": items[0]}]
     elif isinstance(authentication.get("type"), str):
@@ -158,13 +162,6 @@ def own_auth(part: Object, base: str) -> Auth | None:
     """Return what the `authentication` or `auth` of a part demands; None where it says nothing."""
     auth = loose_auth(part.get("authentication", part.get("auth")), base)
     return auth if auth != Auth() else None
-
-
-def _listed_schemes(value: Json) -> list[Json]:
-    """Return the schemes in a list, or in a map, in which a name may stand for the missing type."""
-    if isinstance(value, dict):
-        return [{"type": name, **item} for name, item in value.items() if isinstance(item, dict)]
-    return value if isinstance(value, list) else []
 
 
 def _loose_scheme(item: Json, base: str) -> AuthScheme | None:

@@ -19,12 +19,7 @@ from registry.core.reading.json_pointer import at
 
 SLUG = "acp"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_PATHS = {
-    "checkout": "/checkout_sessions",
-    "orders": None,
-    "delegate_payment": "/delegate_payment",
-    "carts": "/carts",
-}
+_PATHS = {"checkout": "/checkout_sessions", "orders": None, "delegate_payment": "/delegate_payment", "carts": "/carts"}
 """Services of the protocol with their paths; orders has none, because the shop reports orders by webhook."""
 _DISCOVERY = {
     "mcp_server_card": "mcp-server-card", "openapi": "openapi", "agent_card": "a2a", "ucp": "ucp",
@@ -142,7 +137,6 @@ FORMAT = Format(
     title="ACP discovery document",
     spec="Agentic Commerce Protocol, discovery",
     paths=("/.well-known/acp.json",),
-    media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),

@@ -69,7 +69,6 @@ FORMAT = Format(
     title="agent-permissions",
     spec="agent-permissions 1.0.0",
     paths=("/.well-known/agent-permissions.json",),
-    media_types=("application/json",),
     role=Role.POINTERS,
     read=read,
     rules=(RULE,),

@@ -137,7 +137,6 @@ FORMAT = Format(
     title="Agent Skills index",
     spec="Agent Skills discovery 0.2.0",
     paths=("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"),
-    media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),

@@ -104,16 +104,10 @@ def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tup
             invocations=(Invocation("http", name=identifier, places=places, media_type=media_type, origin=origin),),
             native=manifest.native(SLUG, item, _FLOW_READ),
         )
-        yield capability, Workflow(identifier, title, description, _read_steps(item))
-
-
-def _read_steps(flow: Object) -> tuple[str, ...]:
-    """Return the operations of a flow as `source: operation`."""
-    actions = [item for item in list_of(flow, "actions") if isinstance(item, dict)]
-    operations = (
-        (short_text_of(item, "sourceId"), short_text_of(item, "operationId")) for item in actions[: manifest.MAX_TEXTS]
-    )
-    return tuple(f"{source}: {operation}" if source else operation for source, operation in operations if operation)
+        actions = [action for action in list_of(item, "actions") if isinstance(action, dict)][: manifest.MAX_TEXTS]
+        operations = ((short_text_of(one, "sourceId"), short_text_of(one, "operationId")) for one in actions)
+        steps = (f"{source}: {operation}" if source else operation for source, operation in operations if operation)
+        yield capability, Workflow(identifier, title, description, tuple(steps))
 
 
 def _read_params(fields: Object, body: Object) -> tuple[dict[str, Any], tuple[tuple[str, ParameterPlace], ...]]:
@@ -157,7 +151,6 @@ FORMAT = Format(
     title="agents.json",
     spec="agents.json 0.1.0",
     paths=("/.well-known/agents.json", "/agents.json"),
-    media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),

@@ -129,7 +129,6 @@ FORMAT = Format(
     title="ai-plugin manifest",
     spec="ai-plugin v1",
     paths=("/.well-known/ai-plugin.json",),
-    media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),

@@ -100,7 +100,6 @@ FORMAT = Format(
     title="AID record",
     spec="AID 2, record format",
     paths=("/.well-known/agent",),
-    media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),

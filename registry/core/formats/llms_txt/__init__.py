@@ -79,10 +79,7 @@ FORMAT = Format(
     read=read,
     rules=(TITLE,),
     promised_paths=("/.well-known/llms.txt",),
-    probe_paths=(
-        ProbePath("S1", 40, "/llms.txt"),
-        ProbePath("S1", 10, "/llms.txt", sub_host="docs"),
-    ),
+    probe_paths=(ProbePath("S1", 40, "/llms.txt"), ProbePath("S1", 10, "/llms.txt", sub_host="docs")),
     names_documents=True,
     precedence=230,
 )

@@ -33,11 +33,7 @@ UNSPECIFIED = Rule(
 )  # fmt: skip
 _CLIENT, _SERVERS, _FLAT, _FLAT_TOOLS, _AD_HOC = "client-config", "servers", "flat", "flat-tools", "adhoc"
 _SERVER_KEYS = ("url", "endpoint", "transport", "tools")
-_LINKS = {
-    "openapi": "openapi",
-    "serverCard": "mcp-server-card",
-    "server_card": "mcp-server-card",
-}
+_LINKS = {"openapi": "openapi", "serverCard": "mcp-server-card", "server_card": "mcp-server-card"}
 """Members that name other documents of the site, with the promised format."""
 
 
@@ -221,7 +217,6 @@ FORMAT = Format(
     title="MCP discovery file without a specification",
     spec="SEP-1649 and SEP-1960, drafts",
     paths=("/.well-known/mcp.json", "/.well-known/mcp", "/.well-known/mcp/server-cards.json", "/mcp.json"),
-    media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
     rules=(UNSPECIFIED, mcp_parts.NOTHING, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),

@@ -144,7 +144,6 @@ FORMAT = Format(
     title="MCP registry record (server.json)",
     spec="server.json schema of the MCP registry",
     paths=("/server.json",),
-    media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
     rules=(*rules_in(rules), mcp_parts.REQUIRED, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),

@@ -23,13 +23,7 @@ METHOD = "tools/list"
 
 def compose(tools: Sequence[Json], *, server: Json, version: str, complete: bool) -> bytes:
     """Return the document. `version`: of the protocol. `complete`: False when the server has more tools."""
-    value = {
-        "method": METHOD,
-        "protocol": version,
-        "server": server,
-        "complete": complete,
-        "result": {"tools": tools},
-    }
+    value = {"method": METHOD, "protocol": version, "server": server, "complete": complete, "result": {"tools": tools}}
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # lone surrogates
@@ -60,7 +54,6 @@ FORMAT = Format(
     title="MCP tools/list reply",
     spec="Model Context Protocol 2026-07-28, tools/list",
     paths=(),
-    media_types=("application/json",),
     role=Role.ENRICHER,
     read=read,
     rules=(mcp_parts.TOOL,),

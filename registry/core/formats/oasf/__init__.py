@@ -21,12 +21,4 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return Service()
 
 
-FORMAT = Format(
-    slug=SLUG,
-    title="OASF record",
-    spec="OASF 1.0.0, record",
-    paths=(),
-    media_types=("application/json",),
-    role=Role.ENRICHER,
-    read=read,
-)
+FORMAT = Format(slug=SLUG, title="OASF record", spec="OASF 1.0.0, record", paths=(), role=Role.ENRICHER, read=read)

@@ -41,7 +41,6 @@ FORMAT = Format(
     title="OAuth authorization server metadata",
     spec="RFC 8414 section 2",
     paths=("/.well-known/oauth-authorization-server",),
-    media_types=("application/json",),
     role=Role.ENRICHER,
     read=read,
     rules=rules_in(oauth),

@@ -55,7 +55,6 @@ FORMAT = Format(
     title="OAuth protected resource metadata",
     spec="RFC 9728 section 2",
     paths=("/.well-known/oauth-protected-resource",),
-    media_types=("application/json",),
     role=Role.ENRICHER,
     read=read,
     rules=rules_in(oauth),

@@ -42,13 +42,11 @@ def yaml(document: Document) -> str | None:
     return _YAML if _YAML_VERSION.search(text) and _YAML_INFO.search(text) else None
 
 
-_READ = frozenset(
-    {
-        "openapi", "swagger", "info", "servers", "host", "basePath", "schemes", "paths", "components", "definitions",
-        "parameters", "responses", "securityDefinitions", "security", "externalDocs", "consumes", "produces",
-        "webhooks", "jsonSchemaDialect", "$schema",
-    }
-)  # fmt: skip
+_READ = frozenset({
+    "openapi", "swagger", "info", "servers", "host", "basePath", "schemes", "paths", "components", "definitions",
+    "parameters", "responses", "securityDefinitions", "security", "externalDocs", "consumes", "produces", "webhooks",
+    "jsonSchemaDialect", "$schema",
+})  # fmt: skip
 _INFO_READ = frozenset({"title", "description", "version", "contact", "license", "termsOfService", "x-logo"})
 _PRICES = ("x-pricing", "x-price", "pricing")
 

@@ -18,10 +18,8 @@ _KEYWORDS: Mapping[str, Kind] = {
 
 
 def to_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Change the keywords of OpenAPI 2.0 and 3.0 that JSON Schema 2020-12 writes in another way; return `schema`.
-
-    Words for types that JSON Schema lacks become formats. A keyword with a value of the wrong type is removed.
-    """
+    """Change the keywords of OpenAPI 2.0 and 3.0 that JSON Schema 2020-12 writes in another way; return `schema`. Words
+    for types that JSON Schema lacks become formats. A keyword with a value of the wrong type is removed."""
     kind = schema.get("type")
     if isinstance(kind, str) and kind not in JSON_TYPES:
         schema |= {**type_of(kind), **({"format": schema["format"]} if "format" in schema else {})}

@@ -31,13 +31,11 @@ _PATH_ITEMS = "#/components/pathItems/"
 _METHODS = ("get", "head", "query", "post", "put", "patch", "delete")
 _PRICES = ("x-pricing", "x-price", "x-cost", "x-x402", "x-402", "x-payment")
 _NATIVE_CHARS = 2_000
-_READ = frozenset(
-    {
-        "operationId", "summary", "parameters", "requestBody", "responses", "deprecated", "tags", "security", "servers",
-        "externalDocs", "consumes", "produces", "schemes", "callbacks", "description", "x-codeSamples",
-        "x-code-samples", "x-openai-isConsequential", SIDE_EFFECTS,
-    }
-)  # fmt: skip
+_READ = frozenset({
+    "operationId", "summary", "parameters", "requestBody", "responses", "deprecated", "tags", "security", "servers",
+    "externalDocs", "consumes", "produces", "schemes", "callbacks", "description", "x-codeSamples", "x-code-samples",
+    "x-openai-isConsequential", SIDE_EFFECTS,
+})  # fmt: skip
 
 
 def read(

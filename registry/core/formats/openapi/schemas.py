@@ -58,11 +58,9 @@ _Left = tuple[int, int]
 
 
 class OpenApiSchemas:
-    """Resolves references within the budget. Only local ones (`#/a/b`) are followed; others are noted, not fetched.
-
-    A schema is cleaned once, and written once for each depth; the operations that name it share the result. Its size
-    is known before it is written. A schema that contains itself is shown within itself once.
-    """
+    """Resolves references within the budget. Only local ones (`#/a/b`) are followed; others are noted, not fetched. A
+    schema is cleaned once, and written once for each depth; the operations that name it share the result. Its size is
+    known before it is written. A schema that contains itself is shown within itself once."""
 
     def __init__(self, root: Object, notes: Notes, operations: int) -> None:
         self._root, self._notes = root, notes
@@ -108,11 +106,9 @@ class OpenApiSchemas:
         return value if value and self.affordable(_MEMBER_COST + len(value)) else None
 
     def whole(self, schema: Json) -> dict[str, Any] | None:
-        """Return the cleaned schema with its references resolved as deep as the share allows.
-
-        None if it is no object, empty, or too large even without them. A reference that is not resolved leaves an
-        object whose `$comment` says so. The result may be shared by several operations: it must not be changed.
-        """
+        """Return the cleaned schema with its references resolved as deep as the share allows. None if it is no object,
+        empty, or too large even without them. A reference that is not resolved leaves an object whose `$comment` says
+        so. The result may be shared by several operations: it must not be changed."""
         share = self._share()
         if not isinstance(schema, dict) or not schema or share <= 0:
             return None
@@ -179,10 +175,8 @@ class OpenApiSchemas:
         return self._value(value, own)
 
     def _remember_references(self, value: Any, own: _Own, known: int) -> Any:
-        """Return a cleaned value; remember it if it holds references. `known` references were found before it.
-
-        A value without references is written once and shared by all schemas that name it.
-        """
+        """Return a cleaned value; remember it if it holds references. `known` references were found before it. A value
+        without references is written once and shared by all schemas that name it."""
         if len(own.references) > known:
             self._holders.add(id(value))
             return value
@@ -299,10 +293,8 @@ class OpenApiSchemas:
         return self._targets[target]
 
     def _find_circles(self, first: str) -> None:
-        """Clean all schemas that `first` leads to and number the circles among them (Tarjan's algorithm).
-
-        Not recursive: a description may chain thousands of schemas.
-        """
+        """Clean all schemas that `first` leads to and number the circles among them (Tarjan's algorithm). Not
+        recursive: a description may chain thousands of schemas."""
         order: dict[str, int] = {}
         lowest: dict[str, int] = {}
         path: list[str] = []

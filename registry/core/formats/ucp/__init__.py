@@ -215,7 +215,6 @@ FORMAT = Format(
     title="UCP profile",
     spec="UCP 2026-04-08, Discovery",
     paths=("/.well-known/ucp",),
-    media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),

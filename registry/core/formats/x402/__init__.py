@@ -256,7 +256,6 @@ FORMAT = Format(
     title="x402 discovery",
     spec="x402 specification, discovery",
     paths=("/.well-known/x402", "/.well-known/x402.json"),
-    media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),
