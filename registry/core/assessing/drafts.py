@@ -35,11 +35,7 @@ class Draft:
 
 
 def judge_draft(
-    raw: bytes,
-    path: str | None,
-    media_type: str | None = None,
-    expected: str | None = None,
-    host: str | None = None,
+    raw: bytes, path: str | None, media_type: str | None = None, expected: str | None = None, host: str | None = None
 ) -> Draft:
     """Judge the document as if its own host served it at `path` (absolute). Never raises.
 

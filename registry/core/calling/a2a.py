@@ -7,13 +7,14 @@ from registry.core.calling.credentials import credentials_of
 from registry.core.calling.http import add_credentials, add_variables, make_http_call
 from registry.core.calling.request import JSON, ExampleRequest
 from registry.core.calling.template import address_of, template
-from registry.core.model.services import Capability, Invocation, Protocol, Service
+from registry.core.model.services import Capability, Invocation, Service
 from registry.core.reading.plain_text import line
 
 TEXT_CHARS: Final = 500
 
 _RPC: Final = "JSONRPC"
 _HTTP: Final = ("HTTP+JSON", "REST")
+_ASK: Final = "Please use your skill: "
 _MESSAGE_ID: Final = "123e4567-e89b-42d3-a456-426614174000"
 
 
@@ -23,18 +24,24 @@ def message_call(service: Service, capability: Capability, call: Invocation) -> 
     None where the agent has only other bindings, such as gRPC. A card without a version is called as 0.3. Skills have
     no input schema: the text is the skill's first example, else derived from its name.
     """
-    protocol = _make_protocol(service, call.endpoint)
-    version, binding = _make_version(protocol), _make_binding(protocol)
+    endpoint, stated_version, binding = _find_interface(service, call)
     if binding not in (_RPC, *_HTTP):
         return None
     is_http = binding in _HTTP
-    endpoint = (protocol.endpoint if protocol is not None else None) or call.endpoint or ""
-    request = ExampleRequest("POST", address_of(_make_address(endpoint, version, is_http)), content_type=JSON)
+    match = re.match(r"(\d{1,3})\.(\d{1,3})", stated_version or "")
+    version = (int(match[1]), int(match[2])) if match else (0, 3)
+    if is_http:  # HTTP+JSON appends a path (0.3 section 3.5.3, 1.0 section 11.3)
+        base, _, query = endpoint.partition("?")
+        base = base.rstrip("/")
+        path = "/message:send" if version >= (1, 0) or base.endswith("/v1") else "/v1/message:send"
+        endpoint = base + path + (f"?{query}" if query else "")
+    request = ExampleRequest("POST", address_of(endpoint), content_type=JSON)
     if version >= (1, 0):
         request.add_header("A2A-Version", f"{version[0]}.{version[1]}")
     headers = dict(request.headers)
-    text, derived = _text(capability)
-    request.body = _make_body(text, version, is_http)
+    text = capability.examples[0] if capability.examples else _ASK + (capability.title or capability.name)
+    derived = () if capability.examples else ("text",)
+    request.body = _make_body(line(text, TEXT_CHARS), version, is_http)
     credentials = credentials_of(service, call)
     missing = add_credentials(request, credentials)
     add_variables(request)
@@ -49,56 +56,31 @@ def message_call(service: Service, capability: Capability, call: Invocation) -> 
     return make_http_call("a2a_skill", described, credentials, request, derived, missing)
 
 
-def _make_protocol(service: Service, endpoint: str | None) -> Protocol | None:
-    """Return the interface of the endpoint if it is called over HTTP, else the first that is, else any."""
-    entries = [protocol for protocol in service.protocols if protocol.id == "a2a" and protocol.endpoint]
-    entries.sort(key=lambda protocol: protocol.endpoint != endpoint)
-    usable = (protocol for protocol in entries if _make_binding(protocol) in (_RPC, *_HTTP))
-    return next(usable, next(iter(entries), None))
-
-
-def _make_binding(protocol: Protocol | None) -> str:
-    return ((protocol.transport if protocol is not None else None) or _RPC).upper()
-
-
-def _make_version(protocol: Protocol | None) -> tuple[int, int]:
-    match = re.match(r"(\d{1,3})\.(\d{1,3})", (protocol.version or "") if protocol is not None else "")
-    return (int(match[1]), int(match[2])) if match else (0, 3)
-
-
-def _make_address(endpoint: str, version: tuple[int, int], is_http: bool) -> str:
-    """Return where the message is sent: HTTP+JSON appends a path (0.3 section 3.5.3, 1.0 section 11.3)."""
-    if not is_http:
-        return endpoint
-    base, _, query = endpoint.partition("?")
-    path = "/message:send" if version >= (1, 0) or base.rstrip("/").endswith("/v1") else "/v1/message:send"
-    return base.rstrip("/") + path + (f"?{query}" if query else "")
-
-
-def _text(capability: Capability) -> tuple[str, tuple[str, ...]]:
-    if capability.examples:
-        return line(capability.examples[0], TEXT_CHARS), ()
-    return line(f"Please use your skill: {capability.title or capability.name}", TEXT_CHARS), ("text",)
+def _find_interface(service: Service, call: Invocation) -> tuple[str, str | None, str]:
+    """Return address, version and binding of the call's interface if it is used over HTTP, else of the first one that
+    is, else of any."""
+    found = [
+        (protocol.endpoint, protocol.version, (protocol.transport or _RPC).upper())
+        for protocol in service.protocols
+        if protocol.id == "a2a" and protocol.endpoint
+    ]
+    found.sort(key=lambda interface: interface[0] != call.endpoint)
+    usable = (interface for interface in found if interface[2] in (_RPC, *_HTTP))
+    return next(usable, found[0] if found else (call.endpoint or "", None, _RPC))
 
 
 def _make_body(text: str, version: tuple[int, int], is_http: bool) -> dict[str, Any]:
+    method, message = "message/send", dict[str, Any](messageId=_MESSAGE_ID)
     if version >= (1, 0):  # protobuf JSON in both bindings
-        parameters: dict[str, Any] = {
-            "message": {"messageId": _MESSAGE_ID, "role": "ROLE_USER", "parts": [{"text": text}]}
-        }
-        return parameters if is_http else _make_rpc("SendMessage", parameters)
+        method = "SendMessage"
+        message |= {"role": "ROLE_USER", "parts": [{"text": text}]}
+    elif is_http:
+        message |= {"role": "ROLE_USER", "content": [{"text": text}]}
+    elif version >= (0, 2):
+        message = {"kind": "message", **message, "role": "user", "parts": [{"kind": "text", "text": text}]}
+    else:
+        method, message = "tasks/send", {"role": "user", "parts": [{"type": "text", "text": text}]}
     if is_http:
-        return {"message": {"messageId": _MESSAGE_ID, "role": "ROLE_USER", "content": [{"text": text}]}}
-    if version < (0, 2):
-        return _make_rpc(
-            "tasks/send",
-            {"id": _MESSAGE_ID, "message": {"role": "user", "parts": [{"type": "text", "text": text}]}},
-        )
-    parts = [{"kind": "text", "text": text}]
-    return _make_rpc(
-        "message/send", {"message": {"kind": "message", "messageId": _MESSAGE_ID, "role": "user", "parts": parts}}
-    )
-
-
-def _make_rpc(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        return {"message": message}
+    parameters = {"id": _MESSAGE_ID, "message": message} if method == "tasks/send" else {"message": message}
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}

@@ -50,8 +50,7 @@ def call_of(service: Service, capability: Capability, example: Arguments | None)
 def _call_with(service: Service, capability: Capability, source: Source) -> dict[str, Any] | None:
     preferred = preferred_call(capability)
     for call in (*((preferred,) if preferred else ()), *capability.invocations):
-        is_sent = (call.endpoint or "").startswith("https://") and method_of(call) is not None
-        found = (_make_call_of_kind if is_sent else _make_call_without_address)(service, capability, call, source)
+        found = _make_call(service, capability, call, source)
         if found is not None:
             return found if call.origin is None else {**found, "source": source_of(call.origin)}
     return None
@@ -62,11 +61,19 @@ def source_of(origin: Origin) -> dict[str, str]:
     return {"document": origin.document, "pointer": origin.pointer, "format": origin.format}
 
 
-def _make_call_of_kind(
-    service: Service, capability: Capability, call: Invocation, source: Source
-) -> dict[str, Any] | None:
+def _make_call(service: Service, capability: Capability, call: Invocation, source: Source) -> dict[str, Any] | None:
+    method = method_of(call)
+    if method is None or not (call.endpoint or "").startswith("https://"):
+        # without an address: a server that is started on the caller's machine, or a URI to open
+        if call.kind == "navigation" and call.name:
+            return {"kind": "navigation", "open": call.name}
+        if call.endpoint is not None or not service.packages:
+            return None
+        if call.kind == "mcp_tool":
+            return tool_call(service, capability, call, source)
+        return server_call(service, call) if capability.whole_server else None
     if call.kind == "http":
-        return http_call(service, capability, call, method_of(call) or "", source)
+        return http_call(service, capability, call, method, source)
     if call.kind == "mcp_tool":
         return tool_call(service, capability, call, source)
     if call.kind == "a2a_skill":
@@ -78,27 +85,8 @@ def _make_call_of_kind(
     ids = agent_and_operation(capability, call)
     if ids is not None:
         return envelope_call(service, capability, call, *ids, source)
-    return _make_protocol_call(service, capability, call)
-
-
-def _make_protocol_call(service: Service, capability: Capability, call: Invocation) -> dict[str, Any] | None:
-    """Return the call of an address that speaks a protocol as a whole; None where its messages are not known."""
-    if capability.whole_server:
-        return server_call(service, call)
+    # an address that speaks a protocol as a whole; the messages of others are not known
     spoken = {protocol.id for protocol in service.protocols if protocol.endpoint == call.endpoint}
-    if spoken == {"a2a"}:
-        return message_call(service, capability, call)
-    return server_call(service, call) if spoken == {"mcp"} else None
-
-
-def _make_call_without_address(
-    service: Service, capability: Capability, call: Invocation, source: Source
-) -> dict[str, Any] | None:
-    """Return a call without an address: of a server that is started on the caller's machine, or of a URI to open."""
-    if call.kind == "navigation" and call.name:
-        return {"kind": "navigation", "open": call.name}
-    if call.endpoint is not None or not service.packages:
-        return None
-    if call.kind == "mcp_tool":
-        return tool_call(service, capability, call, source)
-    return server_call(service, call) if capability.whole_server else None
+    if capability.whole_server or spoken == {"mcp"}:
+        return server_call(service, call)
+    return message_call(service, capability, call) if spoken == {"a2a"} else None

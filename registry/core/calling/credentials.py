@@ -51,8 +51,7 @@ class Credential:
 
     @property
     def is_outside(self) -> bool:
-        """Return whether the first request is complete without it: payments come after the answer, certificates with
-        the connection."""
+        """Return whether it is sent apart: payments after the answer, certificates with the connection."""
         return self.type in ("payment", "mtls")
 
     @property
@@ -108,22 +107,19 @@ def credentials_of(service: Service, call: Invocation) -> Credentials:
 
 
 def with_parameters(credentials: Credentials, places: Iterable[tuple[str, str]]) -> Credentials:
-    """Return the credentials; an API key without a known place gets the place of the parameter named like a key.
-
-    `places` are names and places of the parameters. Formats that cannot declare a key in a path or query list the key
-    as a parameter.
-    """
+    """Return the credentials; an API key without a known place gets the place of the parameter named like a key,
+    because some formats declare it so. `places` are names and places of the parameters."""
     keys = [(name, place) for name, place in places if place in _PLACES and _KEY_NAME.fullmatch(name)]
     if len(keys) != 1:
         return credentials
     name, place = keys[0]
 
-    def known(credential: Credential) -> Credential:
-        if credential.type != "api_key" or credential.place is not None:
-            return credential
-        return Credential("api_key", place, name, None, placeholder(name))
-
-    return replace(credentials, alternatives=tuple(tuple(map(known, one)) for one in credentials.alternatives))
+    key = Credential("api_key", place, name, None, placeholder(name))
+    alternatives = tuple(
+        tuple(key if credential.type == "api_key" and credential.place is None else credential for credential in one)
+        for one in credentials.alternatives
+    )
+    return replace(credentials, alternatives=alternatives)
 
 
 def complete_auth(auth: Auth, known: Auth) -> Auth:
@@ -132,10 +128,13 @@ def complete_auth(auth: Auth, known: Auth) -> Auth:
     Schemes are the same where type, place and name are. Readers keep the schemes of operations short, because thousands
     of operations may name one scheme.
     """
-    by_identity = {_get_identity(scheme): scheme for scheme in reversed(known.schemes)}
-    return replace(
-        auth, schemes=tuple(_fill_scheme(scheme, by_identity.get(_get_identity(scheme))) for scheme in auth.schemes)
-    )
+    by_identity = {(scheme.type, scheme.location, scheme.name): scheme for scheme in reversed(known.schemes)}
+    schemes = []
+    for scheme in auth.schemes:
+        same = by_identity.get((scheme.type, scheme.location, scheme.name), scheme)
+        unstated = (field.name for field in fields(AuthScheme) if getattr(scheme, field.name) in (None, ()))
+        schemes.append(replace(scheme, **{name: getattr(same, name) for name in unstated}))
+    return replace(auth, schemes=tuple(schemes))
 
 
 def placeholder(name: str | None) -> str:
@@ -178,14 +177,3 @@ def _make_credential(scheme: AuthScheme) -> Credential:
         return Credential(scheme.type, note=note or "no document says where the request carries it")
     token = _AUTHORIZATION[scheme.type][1] if scheme.type in _AUTHORIZATION else placeholder(scheme.name)
     return Credential(scheme.type, place, scheme.name, scheme.prefix or None, token, note)
-
-
-def _get_identity(scheme: AuthScheme) -> tuple[str, str | None, str | None]:
-    return scheme.type, scheme.location, scheme.name
-
-
-def _fill_scheme(scheme: AuthScheme, known: AuthScheme | None) -> AuthScheme:
-    if known is None:
-        return scheme
-    names = (field.name for field in fields(AuthScheme) if getattr(scheme, field.name) in (None, ()))
-    return replace(scheme, **{name: getattr(known, name) for name in names})

@@ -44,10 +44,9 @@ _OF_NUMBERS: Final = ("type", "minimum", "maximum", "exclusiveMinimum", "exclusi
 _BY_KEYWORD: Final = (
     ("object", ("properties", "required", "additionalProperties", "minProperties", "patternProperties")),
     ("array", ("items", "prefixItems", "minItems", "maxItems", "uniqueItems")),
-    ("string", ("pattern", "format", "minLength", "maxLength")),
-    ("number", ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
+    ("string", _OF_TEXTS),
+    ("number", _OF_NUMBERS[1:]),
 )
-
 
 _T = TypeVar("_T")
 
@@ -149,16 +148,12 @@ class Filler:
             if name in filled:
                 continue
             try:
-                filled[name] = self.value(self._member(rules, name), depth + 1)
+                schema = properties[name] if name in properties else rules.get("additionalProperties", True)
+                filled[name] = self.value(schema, depth + 1)
             except Unfillable as error:
-                is_deep = depth > _SHOWN_DEPTH
-                raise Unfillable(str(error) if is_deep else f"{name}: {error}") from None
+                raise Unfillable(str(error) if depth > _SHOWN_DEPTH else f"{name}: {error}") from None
             waiting += rules.get("dependentRequired", {}).get(name, ())
         return filled or self._new(filled)
-
-    def _member(self, rules: dict[str, Any], name: str) -> object:
-        properties = rules.get("properties", {})
-        return properties[name] if name in properties else rules.get("additionalProperties", True)
 
     def _array(self, rules: dict[str, Any], depth: int) -> list[Any]:
         least, most = rules.get("minItems", 0), rules.get("maxItems", MAX_ITEMS)
@@ -268,7 +263,7 @@ def _variants(rules: dict[str, Any], root: Root) -> Iterator[dict[str, Any]]:
     for key in ("anyOf", "oneOf"):
         branches = [root.resolved(branch) for branch in rules.get(key, ())[:MAX_VARIANTS]]
         if branches:
-            branches.sort(key=_is_null)
+            branches.sort(key=lambda branch: not isinstance(branch, bool) and branch.get("type") == "null")
             pairs = [(variant, branch) for variant in variants for branch in branches][:MAX_VARIANTS]
             variants = [_merge_part(variant, branch, root) for variant, branch in pairs]
     yield from variants
@@ -287,10 +282,6 @@ def _merge_part(first: dict[str, Any], part: object, root: Root) -> dict[str, An
     if isinstance(second, Mapping) and isinstance(listed := second.get("enum"), list | tuple) and "enum" in first:
         root.effort.spend(get_comparing_work(first["enum"], listed))  # guard: merging-effort
     return _merge_rules(first, second)
-
-
-def _is_null(branch: Schema | bool) -> bool:
-    return not isinstance(branch, bool) and branch.get("type") == "null"
 
 
 def _merge_rules(first: dict[str, Any], second: Schema | bool) -> dict[str, Any]:

@@ -7,7 +7,6 @@ places in the request.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final
 
 from registry.core.calling.credentials import Credentials, credentials_of, placeholder, with_parameters
@@ -15,7 +14,7 @@ from registry.core.calling.effort import MAX_VALUE_WEIGHT, Effort, OutOfEffort, 
 from registry.core.calling.examples import Filler, Unfillable, is_plain
 from registry.core.calling.request import JSON, ExampleRequest
 from registry.core.calling.schemas import Root, fault, keywords
-from registry.core.calling.template import DEEP, FORM, JOINED, Address, address_of, template, varname
+from registry.core.calling.template import DEEP, FORM, JOINED, Address, address_of, query_pairs, template, varname
 from registry.core.format_support.params import MAX_PARAMS, with_path_variables
 from registry.core.model.services import Capability, Invocation, Service
 from registry.core.names.inside import inside_host
@@ -25,11 +24,8 @@ NOT_DESCRIBED: Final = "no document describes the parameters"
 NOT_MADE: Final = "the example is made when this registry reads the documents again"
 TOO_LONG: Final = "the example would be longer than 64 KB"
 
-_NO_EXAMPLES: Final = (
-    "default",
-    "enum",
-    "const",
-)  # of all arguments together: a default says what happens without them
+_NO_EXAMPLES: Final = ("default", "enum", "const")
+"""Of all arguments together: a default says what happens without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +151,6 @@ def _make_whole(root: Root, params: Mapping[str, Any], settled: Any, otherwise: 
     return Arguments(values, tuple(values))
 
 
-_NO_STYLES: Final[Mapping[str, Any]] = MappingProxyType({})
 _STYLES_EFFORT: Final = 20_000
 """Work of following the references of all parameters of one request, see `effort`: done at each request."""
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
@@ -179,10 +174,14 @@ def http_call(
     """Return how the capability is called by HTTP. `method` is in capitals; the call has an https endpoint."""
     address = address_of(call.endpoint or "")
     params = with_path_variables(capability.params, call.endpoint)
-    parameters = place_parameters(params, call, address, method, _styles(capability))
+    # how the document writes values, by parameter, in any format (`style`, `explode`)
+    styles = next((members["styles"] for members in capability.native.values() if "styles" in members), None)
+    parameters = place_parameters(params, call, address, method, styles if isinstance(styles, Mapping) else {})
     places = ((parameter.name, parameter.place) for parameter in parameters)
     credentials = with_parameters(credentials_of(service, call), places)
-    arguments = source(params, _get_given(capability))
+    shown = (capability.detail or {}).get("request_example")  # ADP: values by name from a request of the host
+    parts = [shown.get(key) for key in ("query", "body")] if isinstance(shown, Mapping) else []
+    arguments = source(params, {name: part[name] for part in parts if isinstance(part, Mapping) for name in part})
     request = fill_request(parameters, arguments, call, address, method)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request, arguments.derived)
@@ -210,32 +209,24 @@ def make_http_call(
     derived: tuple[str, ...],
     missing: list[Missing],
 ) -> dict[str, Any]:
-    """Return the members that every call over HTTP has."""
+    """Return the members that every call over HTTP has; a `curl` line, or why it cannot be written as a line."""
+    try:
+        written = {"curl": request.curl()}
+    except Unquotable as error:
+        written = {"curl_omitted": f"{error}; send the example instead"}
     return {
         "kind": kind,
         "request": {key: value for key, value in described.items() if value is not None},
         "credentials": credentials.to_json(),
         "example": request.to_json(),
-        **_line(request),
+        **written,
         "derived": list(derived),
         "missing": [part.to_json() for part in missing],
     }
 
 
-def _line(request: ExampleRequest) -> dict[str, str]:
-    """Return the request as a `curl` line, or why it cannot be written as a line."""
-    try:
-        return {"curl": request.curl()}
-    except Unquotable as error:
-        return {"curl_omitted": f"{error}; send the example instead"}
-
-
 def place_parameters(
-    params: Mapping[str, Any] | None,
-    call: Invocation,
-    address: Address,
-    method: str,
-    styles: Mapping[str, Any] = _NO_STYLES,
+    params: Mapping[str, Any] | None, call: Invocation, address: Address, method: str, styles: Mapping[str, Any]
 ) -> list[PlacedParameter]:
     """Return the parameters in the order of the document. Where it does not say their places, path variables are in the
     path, others in the query of GET, HEAD and DELETE, and in the body of other methods."""
@@ -269,7 +260,7 @@ def fill_request(
         if place == "path":
             request.path[name] = value
         elif place == "query":
-            request.add_query(name, value, (parameter.style if parameter is not None else None) or FORM)
+            request.query += query_pairs(name, value, (parameter.style if parameter is not None else None) or FORM)
         elif place == "header":
             request.add_header(name, value)
         elif place == "cookie":
@@ -325,13 +316,6 @@ def fixed_headers(call: Invocation) -> dict[str, str]:
     return request.headers
 
 
-def _get_given(capability: Capability) -> dict[str, Any]:
-    """Return values by name from the request that the document of the host shows (ADP `request_example`)."""
-    shown = (capability.detail or {}).get("request_example")
-    parts = [shown.get(key) for key in ("query", "body")] if isinstance(shown, Mapping) else []
-    return {name: value for part in parts if isinstance(part, Mapping) for name, value in part.items()}
-
-
 def _parameter(parameter: PlacedParameter) -> dict[str, Any]:
     row: dict[str, Any] = {"name": parameter.name, "in": parameter.place, "required": parameter.required}
     if parameter.place in ("path", "query") and varname(parameter.name) != parameter.name:
@@ -357,12 +341,6 @@ def _variables(parameter: PlacedParameter) -> list[tuple[str, bool]]:
     if parameter.style == DEEP and members:
         return [(f"{parameter.name}[{member}]", False) for member in members]
     return [(parameter.name, parameter.style == FORM)]
-
-
-def _styles(capability: Capability) -> Mapping[str, Any]:
-    """Return how the document writes values, by parameter, in any format (`style`, `explode`)."""
-    found = next((members["styles"] for members in capability.native.values() if "styles" in members), None)
-    return found if isinstance(found, Mapping) else {}
 
 
 def _style(said: object) -> str:

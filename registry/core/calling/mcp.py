@@ -53,7 +53,8 @@ def _make_call(
     method, parameters = message
     stateless = version is not None and version >= STATELESS
     if stateless:
-        parameters = {**parameters, "_meta": _make_meta(version or STATELESS)}
+        meta = {"protocolVersion": version, "clientInfo": _CLIENT, "clientCapabilities": {}}
+        parameters = {**parameters, "_meta": {f"{_META}/{key}": value for key, value in meta.items()}}
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
     credentials, headers = credentials_of(service, call), protocol.headers if protocol is not None else ()
     url = call.endpoint if (call.endpoint or "").startswith("https://") else None
@@ -64,10 +65,9 @@ def _make_call(
     }
     extra = {key: value for key, value in setup.items() if value is not None}
     if url is None:
-        missing_parts = [part.to_json() for part in missing]
         return {
             "kind": kind, "transport": "stdio", "request": {"body": body}, "example": {"body": body},
-            "derived": list(derived), "missing": missing_parts, **extra,
+            "derived": list(derived), "missing": [part.to_json() for part in missing], **extra,
         }  # fmt: skip
     request = ExampleRequest("POST", address_of(url), body=body, content_type=JSON)
     request.add_header("Accept", _ACCEPT)
@@ -77,13 +77,13 @@ def _make_call(
         request.add_header("Mcp-Method", method)
         if "name" in parameters:
             request.add_header("Mcp-Name", parameters["name"])
-    described = {"method": "POST", "url": template(request.address, ()), "headers": dict(request.headers)}
+    described: dict[str, Any] = {"method": "POST", "url": template(request.address, ())}
+    described |= {"headers": dict(request.headers), "content_type": JSON}
     for item in headers:
         if item.required is not False and (item.required or item.value):
             request.add_header(item.name, input_value(item))
     missing += add_credentials(request, credentials)
     add_variables(request)
-    described |= {"content_type": JSON}
     return make_http_call(kind, described, credentials, request, derived, missing) | extra
 
 
@@ -92,10 +92,6 @@ def _make_protocol(service: Service, endpoint: str | None) -> Protocol | None:
     entries = [protocol for protocol in service.protocols if protocol.id == "mcp"]
     exact = next((protocol for protocol in entries if protocol.endpoint == endpoint), None)
     return exact or (entries[0] if len(entries) == 1 else None)
-
-
-def _make_meta(version: str) -> dict[str, Any]:
-    return {f"{_META}/protocolVersion": version, f"{_META}/clientInfo": _CLIENT, f"{_META}/clientCapabilities": {}}
 
 
 def _make_initialize(version: str | None) -> dict[str, Any]:
@@ -111,16 +107,20 @@ def _make_initialize(version: str | None) -> dict[str, Any]:
 def _make_configuration(
     service: Service, url: str | None, credentials: Credentials, headers: tuple[Input, ...]
 ) -> dict[str, Any] | None:
+    """Return the entry for a client's list of servers: by address, else the first package that can be started."""
     name = line(service.name or "", 100) or "server"
-    target = None
     if url is not None:
         request = ExampleRequest("POST", address_of(url))
         for credential in credentials.chosen:
             if credential.place in ("query", "path"):
                 request.add(credential)
         add_variables(request)
-        target = request.url
-    return _list_servers(service, name, target, credentials, headers)
+        return {"mcpServers": {name: _remote(request.url, credentials, headers)}}
+    for package in service.packages[:_MAX_PACKAGES]:
+        entry = _make_start(package) if package.url is None else {"url": package.url}
+        if entry is not None:
+            return {"mcpServers": {name: entry}}
+    return None
 
 
 # --- packages and clients --------------------------------------------------------------------------------------------
@@ -140,28 +140,15 @@ def _make_start(package: Package) -> dict[str, Any] | None:
     if command == "docker":
         return _start_container(package, environment)
     runtime, arguments = package.runtime_arguments, package.arguments
-    name = _name_with_version(package, "==" if command == "uvx" else "@")
+    name, separator = package.identifier or "", "==" if command == "uvx" else "@"
+    if separator not in name[1:] and package.version and package.version != "latest":
+        name = f"{name}{separator}{package.version}"
     by_command = {
         "npx": (*(() if {"-y", "--yes"} & set(runtime) else ("-y",)), *runtime, name, *arguments),
         "uvx": (*runtime, name, *arguments),
         "dnx": (name, "--yes", *runtime, *(("--", *arguments) if arguments else ())),
     }
     return _start(package.command or command, by_command[command], environment)
-
-
-def _list_servers(
-    service: Service, name: str, url: str | None, credentials: Credentials, headers: Iterable[Input] = ()
-) -> dict[str, Any] | None:
-    """Return the entry for a client's list of servers: by address, else the first package that can be started."""
-    if url is not None:
-        return {"mcpServers": {name: _remote(url, credentials, headers)}}
-    for package in service.packages[:_MAX_PACKAGES]:
-        start = _make_start(package)
-        if start is not None and package.url is None:
-            return {"mcpServers": {name: start}}
-        if package.url is not None:
-            return {"mcpServers": {name: {"url": package.url}}}
-    return None
 
 
 def _installation(package: Package) -> dict[str, Any]:
@@ -196,12 +183,6 @@ def _start_container(package: Package, environment: Mapping[str, str]) -> dict[s
     runtime = package.runtime_arguments[1:] if package.runtime_arguments[:1] == ("run",) else package.runtime_arguments
     runtime = tuple(word for word in runtime if word not in first)
     return _start(package.command or "docker", (*first, *runtime, *options, image, *package.arguments), environment)
-
-
-def _name_with_version(package: Package, separator: str) -> str:
-    identifier = package.identifier or ""
-    is_versioned = separator in identifier[1:] or not package.version or package.version == "latest"
-    return identifier if is_versioned else f"{identifier}{separator}{package.version}"
 
 
 def _remote(url: str, credentials: Credentials, headers: Iterable[Input]) -> dict[str, Any]:

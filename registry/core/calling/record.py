@@ -1,6 +1,5 @@
 """The record of one capability: all that the documents of its host say about it, in the keys of the common model."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -35,6 +34,9 @@ def capability_record(service: Service, capability: Capability, example: Argumen
     """
     said = _CAPABILITY.dump_python(capability, mode="json", exclude_defaults=True)
     chosen = preferred_call(capability) or next(iter(capability.invocations), None)
+    confirmation = capability.confirmation
+    message = plain(confirmation.message, NOTE_CHARS) if confirmation and confirmation.message else None
+    limits = (call.get("rate_limit") for call in said.get("invocations", ()))  # {requests, window, burst, note}
     record: dict[str, Any] = {
         "id": capability.id,
         "name": capability.name,
@@ -42,12 +44,12 @@ def capability_record(service: Service, capability: Capability, example: Argumen
         "description": plain(capability.description or "", CAPABILITY_DESCRIPTION_CHARS),
         "input_schema": said.get("params"),
         "output_schema": said.get("result"),
-        "confirmation": _get_confirmation(capability),
-        "confirmation_required": capability.confirmation.required if capability.confirmation else None,
+        "confirmation": {"required": confirmation.required, "message": message} if confirmation else None,
+        "confirmation_required": confirmation.required if confirmation else None,
         "side_effects_inferred": inferred_side_effects(capability),
         **{key: said.get(key) for key in _SAID},
         "pricing": said.get("pricing"),
-        "rate_limit": _get_rate_limit(said, capability),
+        "rate_limit": next(filter(None, limits), None),
         "auth": _get_auth(service, chosen),
         "scopes": list(chosen.scopes) if chosen and chosen.scopes else None,
     }
@@ -73,37 +75,11 @@ def inferred_side_effects(capability: Capability) -> dict[str, Any] | None:
 
 def ways(capability: Capability) -> list[dict[str, Any]]:
     """Return every known way to call a capability, JSON-ready."""
-    return [_describe_call(invocation) for invocation in capability.invocations]
-
-
-def _describe_call(call: Invocation) -> dict[str, Any]:
-    way: dict[str, Any] = {
-        "kind": call.kind,
-        "endpoint": call.endpoint,
-        "method": call.method,
-        "name": call.name,
-        "templated": call.templated,
-        "off_site": call.off_site,
-    }
-    if call.origin is not None:
-        way["source"] = source_of(call.origin)
-    return way
-
-
-def _get_confirmation(capability: Capability) -> dict[str, Any] | None:
-    if capability.confirmation is None:
-        return None
-    message = capability.confirmation.message
-    return {
-        "required": capability.confirmation.required,
-        "message": plain(message, NOTE_CHARS) if message else None,
-    }
-
-
-def _get_rate_limit(said: Mapping[str, Any], capability: Capability) -> dict[str, Any] | None:
-    """Return the first rate limit that an invocation states, as `{requests, window, burst, note}`."""
-    limits = (call.get("rate_limit") for call in said.get("invocations", ()))
-    return next((limit for limit in limits if limit), None)
+    keys = ("kind", "endpoint", "method", "name", "templated", "off_site")
+    return [
+        {key: getattr(call, key) for key in keys} | ({"source": source_of(call.origin)} if call.origin else {})
+        for call in capability.invocations
+    ]
 
 
 def _get_auth(service: Service, call: Invocation | None) -> dict[str, Any] | None:

@@ -62,9 +62,6 @@ class ExampleRequest:
             self.cookies = [pair for pair in self.cookies if pair[0] != name]
             self.cookies.append((name, re.sub(r"[\x00-\x20\x7f\",;\\]+", "_", text_of(value))))
 
-    def add_query(self, name: str, value: Any, style: str) -> None:
-        self.query += query_pairs(name, value, style)
-
     @property
     def url(self) -> str:
         return expand_url(self.address, self.path, self.query)
@@ -94,13 +91,10 @@ class ExampleRequest:
                 if not name or "=" in name:
                     raise Unquotable("curl cannot send a form field with this name")
                 words += ["--form-string", f"{name}={text_of(value)}"]
+        elif self.has_body and self.content_type == FORM and isinstance(self.body, Mapping):
+            pairs = [pair for name, value in self.body.items() for pair in query_pairs(name, value)]
+            words += ["--data-raw", urlencode(pairs)]
         elif self.has_body:
-            words += ["--data-raw", self._body_text()]
+            is_json = self.content_type is None or "json" in self.content_type or not isinstance(self.body, str)
+            words += ["--data-raw", json_text(self.body) if is_json else str(self.body)]
         return command_line(words)
-
-    def _body_text(self) -> str:
-        """Return the body of a request that is not multipart, ready to send."""
-        if self.content_type == FORM and isinstance(self.body, Mapping):
-            return urlencode([pair for name, value in self.body.items() for pair in query_pairs(name, value)])
-        is_json = self.content_type is None or "json" in self.content_type or not isinstance(self.body, str)
-        return json_text(self.body) if is_json else str(self.body)

@@ -120,11 +120,6 @@ def keywords(schema: Schema) -> dict[str, Any]:
         kept["required"] = _texts(kept["required"])
     if "dependentRequired" in kept:
         kept["dependentRequired"] = {name: _texts(names) for name, names in kept["dependentRequired"].items()}
-    _rewrite(schema, kept)
-    return kept
-
-
-def _rewrite(schema: Schema, kept: dict[str, Any]) -> None:
     for exclusive, inclusive in _BOUNDS.items():
         if schema.get(exclusive) is True and inclusive in kept:
             kept[exclusive] = kept.pop(inclusive)
@@ -132,6 +127,7 @@ def _rewrite(schema: Schema, kept: dict[str, Any]) -> None:
         kept.setdefault("prefixItems", list(schema["items"]))
     if "enum" in kept and schema.get("nullable") is True and None not in kept["enum"]:
         kept["enum"] = [*kept["enum"], None]
+    return kept
 
 
 def is_valid(settled: Any, value: Any, effort: Effort) -> bool:
@@ -240,23 +236,15 @@ def _types(schema: Schema) -> list[str]:
     return [*types, "null"] if types and schema.get("nullable") is True and "null" not in types else types
 
 
-def _is_count(value: object) -> bool:
-    return is_number(value) and value % 1 == 0 and 0 <= value < 2**53
-
-
 def _is_bound(value: object) -> bool:
     """Return whether every calculation with the number can represent the result."""
     return is_number(value) and abs(value) <= _MAX_NUMBER
 
 
-def _is_step(value: object) -> bool:
-    return is_number(value) and _is_bound(value) and value > 0
-
-
 _MEANT: Final[Mapping[str, Callable[[object], bool]]] = {
-    **dict.fromkeys(_COUNTS, _is_count),
+    **dict.fromkeys(_COUNTS, lambda value: is_number(value) and value % 1 == 0 and 0 <= value < 2**53),
     **dict.fromkeys(("minimum", "maximum", *_BOUNDS), _is_bound),
-    "multipleOf": _is_step,
+    "multipleOf": lambda value: is_number(value) and _is_bound(value) and value > 0,
     "const": lambda value: True,
     "uniqueItems": lambda value: isinstance(value, bool),
     **dict.fromkeys(("enum", "required", *_LISTS), lambda value: isinstance(value, list | tuple) and bool(value)),

@@ -25,8 +25,7 @@ _INVISIBLE: Final = (
 
 _DROPPED: Final = re.compile(f"[{_INVISIBLE}\u0300-\u036f\u0483-\u0489\u20d0-\u20f0]")
 _LETTERS: Final = str.maketrans(
-    "аеорсухіјѕԁһԛԝкмтвнӏ" + "αονριкυτεηχγ" + "ıɑɡ",
-    "aeopcyxijsdhqwkmtbhl" + "aovpikutenxy" + "iag",
+    "аеорсухіјѕԁһԛԝкмтвнӏ" + "αονριкυτεηχγ" + "ıɑɡ", "aeopcyxijsdhqwkmtbhl" + "aovpikutenxy" + "iag"
 )
 """Look-alike letters of Cyrillic, Greek and Latin, in lower case, as ASCII."""
 

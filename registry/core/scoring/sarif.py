@@ -109,12 +109,7 @@ def _result(result: SarifResult, rule_index: int) -> dict[str, Any]:
         "level": _LEVELS[rule.severity],
         "message": {"text": literal(f"{rule.says}{f' ({evidence})' if evidence else ''} {rule.fix}")},
         "locations": [location],
-        "properties": {
-            "points": reported.points,
-            "count": finding.count,
-            "evidence": evidence,
-            "spec": rule.spec,
-        },
+        "properties": {"points": reported.points, "count": finding.count, "evidence": evidence, "spec": rule.spec},
     }
 
 

@@ -206,8 +206,7 @@ class HostPlan:
         yield from self._request_steps([step for step in probes.STEPS if step.stage in ("S1", "S2")])
         if not summary.only_refusals(self._results.answers):
             yield from self._request_steps(
-                [step for step in probes.STEPS if step.stage == "S3"],
-                final=not (self._job.named or self._job.further),
+                [step for step in probes.STEPS if step.stage == "S3"], final=not (self._job.named or self._job.further)
             )
 
     def _resume_whole_plan(self) -> _Walk:
