@@ -6,7 +6,7 @@ pointers, claims, off-site calls) are not compared.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -26,7 +26,7 @@ from registry.core.formats import FORMAT_BY_SLUG, adp
 from registry.core.merging.merge import HeldDocument, merge
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.findings import Severity
-from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Service
+from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Protocol, Service
 from registry.core.reading.json_pointer import at
 from registry.core.reading.reader import MAX_BYTES
 
@@ -98,13 +98,14 @@ def compare(task: Task, written: WrittenDocument, received: Service) -> None:
     original = task.service
     for path in _SERVICE:
         _compare_part(task, f"/{path}", _label(path), _value_at(original, path), _value_at(received, path))
-    _compare_schemes(task, "/auth/schemes", original.auth.schemes, _all_schemes(received))
-    if original.auth.required is not None and not written.sources:
-        _compare_part(
-            task, "/auth/required", "whether credentials are required", original.auth.required, received.auth.required
-        )
+    calls = (call for capability in received.capabilities for call in capability.invocations)
+    of_calls = dict.fromkeys(scheme for call in calls if call.auth is not None for scheme in call.auth.schemes)
+    _compare_schemes(task, "/auth/schemes", original.auth.schemes, [*received.auth.schemes, *of_calls])
+    required = original.auth.required
+    if required is not None and not written.sources:
+        _compare_part(task, "/auth/required", "whether credentials are required", required, received.auth.required)
     for number, protocol in enumerate(original.protocols):
-        if not any(_expresses(candidate, protocol) for candidate in received.protocols):
+        if not any(not _find_missing(protocol, candidate, (None,)) for candidate in received.protocols):
             _note_loss(task, at("/protocols", number), f"protocol {protocol.id}", inexact=False)
     for number, workflow in enumerate(original.relations.workflows):
         if workflow not in received.relations.workflows:
@@ -116,10 +117,10 @@ def compare(task: Task, written: WrittenDocument, received: Service) -> None:
 def same_auth(original: Auth, received: Auth) -> bool:
     """Return whether kinds of credentials, and whether they are required, are received unchanged. An original that does
     not state whether credentials are required loses nothing."""
-    kinds = {scheme.type for scheme in original.schemes} - {"none"}
+    kinds, received_kinds = ({scheme.type for scheme in auth.schemes} - {"none"} for auth in (original, received))
     if original.required is False:
-        return received.required is False or not {scheme.type for scheme in received.schemes} - {"none"}
-    if kinds != {scheme.type for scheme in received.schemes} - {"none"}:
+        return received.required is False or not received_kinds
+    if kinds != received_kinds:
         return not kinds and original.required is None
     return original.required is None or original.required == received.required
 
@@ -132,17 +133,14 @@ def _compare_capability(task: Task, source: EntrySource, received: Capability, s
         task.note_loss(f"{pointer}/params", "parameters one by one", IN_ENVELOPE)
     else:
         _compare_params(task, f"{pointer}/params", original.params, received.params)
+    reason = f"{task.title} describes one way to call a capability"
     for number, invocation in enumerate(original.invocations):
         if number != source.invocation:
-            label = f"another call ({invocation.kind})"
-            task.note_loss(
-                f"{pointer}/invocations/{number}", label, f"{task.title} describes one way to call a capability"
-            )
+            task.note_loss(f"{pointer}/invocations/{number}", f"another call ({invocation.kind})", reason)
     if original.invocations:
         call = received.invocations[0] if received.invocations else Invocation("pointer")
-        _compare_call(
-            task, f"{pointer}/invocations/{source.invocation}", original.invocations[source.invocation], call, service
-        )
+        place = f"{pointer}/invocations/{source.invocation}"
+        _compare_call(task, place, original.invocations[source.invocation], call, service)
 
 
 def _compare_call(task: Task, pointer: str, original: Invocation, received: Invocation, service: Service) -> None:
@@ -174,19 +172,21 @@ def _compare_params(
         for key in rules:
             if key != "type" and rules[key] != received_properties[name].get(key):
                 other_rules.setdefault((str(key), key in received_properties[name]), []).append(name)
-    _limit_losses(task, pointer, losses_before)
+    excess = len(task.losses) - losses_before - MAX_PARAMETER_LOSSES
+    if excess > 0:
+        reason = task.losses[-1].why
+        del task.losses[losses_before + MAX_PARAMETER_LOSSES :]
+        task.note_loss(pointer, f"{excess} more parameters or types", reason)
     original_required, received_required = _required(original) & original_properties.keys(), _required(received)
     if changed := sorted((original_required ^ received_required) & received_properties.keys()):
         _note_loss(task, f"{pointer}/required", f"whether {_first_names(changed)} is required", inexact=True)
     for (key, inexact), names in other_rules.items():
         _note_loss(task, pointer, f"{key} of {_first_names(names)}", inexact=inexact)
-    other_keywords = [
-        str(key) for key in original if key not in ("type", "properties", "required") and key not in (received or {})
-    ]
+    compared = {"type", "properties", "required", *(received or {})}
+    other_keywords = [str(key) for key in original if key not in compared]
     if other_keywords or (not original_properties and received is None):
-        _note_loss(
-            task, pointer, f"rules for all parameters: {_first_names(other_keywords or ['type'])}", inexact=False
-        )
+        label = f"rules for all parameters: {_first_names(other_keywords or ['type'])}"
+        _note_loss(task, pointer, label, inexact=False)
 
 
 @cache  # the paths are constants, and a label is needed for each part of each call
@@ -194,18 +194,13 @@ def _label(path: str) -> str:
     return _LABELS.get(path) or path.rpartition("/")[2].replace("_", " ")
 
 
-def _limit_losses(task: Task, pointer: str, start: int) -> None:
-    """Summarise losses of parameters beyond MAX_PARAMETER_LOSSES as one loss."""
-    excess = len(task.losses) - start - MAX_PARAMETER_LOSSES
-    if excess > 0:
-        reason = task.losses[-1].why
-        del task.losses[start + MAX_PARAMETER_LOSSES :]
-        task.note_loss(pointer, f"{excess} more parameters or types", reason)
-
-
 def _compare_part(task: Task, pointer: str, label: str, original: Any, received: Any) -> None:
-    if label == NATIVE:
-        _compare_native(task, pointer, original, received)
+    if label == NATIVE:  # each member of a format; the marks of a translation are such members as well
+        for slug, members in original.items():
+            for key, value in members.items():
+                others = received.get(slug, {})
+                if others.get(key) != value:
+                    _note_loss(task, at(pointer, slug, key), NATIVE, inexact=key in others)
         return
     if any(original is unknown or (type(original) is type(unknown) and original == unknown) for unknown in _UNKNOWN):
         return
@@ -213,49 +208,28 @@ def _compare_part(task: Task, pointer: str, label: str, original: Any, received:
         _note_loss(task, pointer, label, inexact=received not in _UNKNOWN)
 
 
-def _compare_native(
-    task: Task, pointer: str, original: Mapping[str, Mapping[str, Any]], received: Mapping[str, Mapping[str, Any]]
-) -> None:
-    """Note each member of a format that is not received; the marks of a translation are such members as well."""
-    for slug, members in original.items():
-        for key, value in members.items():
-            if received.get(slug, {}).get(key) != value:
-                _note_loss(task, at(pointer, slug, key), NATIVE, inexact=key in received.get(slug, {}))
-
-
 def _note_loss(task: Task, pointer: str, label: str, *, inexact: bool) -> None:
     reason = f"{task.title} cannot express it exactly" if inexact else f"{task.title} has no place for it"
     task.note_loss(pointer, label, task.reasons.get(pointer, reason))
 
 
-def _compare_schemes(task: Task, pointer: str, original: Iterable[AuthScheme], received: Iterable[AuthScheme]) -> None:
+def _compare_schemes(task: Task, pointer: str, original: Iterable[AuthScheme], received: Sequence[AuthScheme]) -> None:
     """Note one loss for each scheme that is received incompletely, naming the missing members."""
-    received_schemes = list(received)
     for number, scheme in enumerate(original):
         if scheme.type == "none":
             continue
-        missing = min(
-            (_missing_members(scheme, candidate) for candidate in received_schemes if candidate.type == scheme.type),
-            key=len,
-            default=["kind"],
-        )
-        if missing:
-            label = f"{scheme.type}: {', '.join(missing)}"
-            _note_loss(task, at(pointer, number), label, inexact="kind" not in missing)
+        candidates = (candidate for candidate in received if candidate.type == scheme.type)
+        missing = (_find_missing(scheme, candidate, (None, ())) for candidate in candidates)
+        names = min(missing, key=len, default=["kind"])
+        if names:
+            label = f"{scheme.type}: {', '.join(names)}"
+            _note_loss(task, at(pointer, number), label, inexact="kind" not in names)
 
 
-def _missing_members(original: AuthScheme, received: AuthScheme) -> list[str]:
-    names = (field.name for field in fields(AuthScheme))
-    return [name for name in names if getattr(original, name) not in (None, (), getattr(received, name))]
-
-
-def _all_schemes(service: Service) -> list[AuthScheme]:
-    calls = (call for capability in service.capabilities for call in capability.invocations if call.auth is not None)
-    return [*service.auth.schemes, *dict.fromkeys(scheme for call in calls for scheme in (call.auth or Auth()).schemes)]
-
-
-def _expresses(received: Any, original: Any) -> bool:
-    return all(getattr(original, field.name) in (None, getattr(received, field.name)) for field in fields(original))
+def _find_missing(original: AuthScheme | Protocol, received: Any, unknown: tuple[Any, ...]) -> list[str]:
+    """Return the members that `received` does not have, except those with an `unknown` value."""
+    names = [field.name for field in fields(original)]
+    return [name for name in names if getattr(original, name) not in (*unknown, getattr(received, name))]
 
 
 def _value_at(owner: Service | Capability, path: str) -> Any:
@@ -294,26 +268,20 @@ def read_back(task: Task, target: str, document: dict[str, Any], written: Writte
     if len(raw) > MAX_BYTES:
         raise CannotWrite(f"the document would be larger than readers take ({len(raw):,} of {MAX_BYTES:,} bytes)")
     assessment = assess_body(raw, f"https://{task.host}{form.paths[0]}", form.media_types[0], expected=target)
-    errors = _errors(assessment, target)
-    if errors or assessment.service is None:
-        raise CannotWrite(*errors)
+    if assessment.outcome is not Outcome.FOUND or assessment.format != target:
+        found = assessment.reason or assessment.format or assessment.outcome
+        raise CannotWrite(f"the document would not be recognised ({found})")
+    errors = [finding for finding in assessment.findings if finding.rule.severity is Severity.ERROR][:MAX_REASONS]
     service = assessment.service
+    if errors or service is None:
+        raise CannotWrite(
+            *(f"the document would not be valid at {one.pointer or '/'}: {one.rule.says}" for one in errors)
+        )
     if written.details:
         service = _with_details(service, written, task.host)
     if len(service.capabilities) != len(written.sources):
         raise CannotWrite(f"{task.title} would not be read back as it was written")
     return service
-
-
-def _errors(assessment: Assessment, target: str) -> list[str]:
-    if assessment.outcome is not Outcome.FOUND or assessment.format != target:
-        return [
-            f"the document would not be recognised ({assessment.reason or assessment.format or assessment.outcome})"
-        ]
-    errors = [finding for finding in assessment.findings if finding.rule.severity is Severity.ERROR]
-    return [f"the document would not be valid at {finding.pointer or '/'}: {finding.rule.says}" for finding in errors][
-        :MAX_REASONS
-    ]
 
 
 def _with_details(manifest: Service, written: WrittenDocument, host: str) -> Service:

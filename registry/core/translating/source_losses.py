@@ -124,10 +124,6 @@ class _Change:
     shared_leaves: frozenset[Leaf]
     values: frozenset[Scalar]  # of the members
 
-    def missing(self) -> Iterator[int]:
-        """Yield the first capabilities that are left out."""
-        return islice((index for index, difference in self.capabilities.items() if difference is None), MAX_MISSING)
-
 
 class SourceComparison:
     """The comparison of one source document with the translation as a client receives it."""
@@ -248,16 +244,11 @@ class SourceComparison:
         if index is None:
             gone, added = change.service
             # what stands outside of the capabilities, such as a base URL or a schema, may be part of them in the model
-            parts = [
-                _DependentLeaf(leaf, change.shared[leaf])
-                for leaf in self._nearest(member, change.shared_leaves, change.values)
-            ]
-            parts += [
-                _DependentLeaf(leaf, (index,))
-                for index in change.missing()
-                for leaf in self._find_related(member, index)
-            ]
-            index = None
+            shared = self._nearest(member, change.shared_leaves, change.values)
+            parts = [_DependentLeaf(leaf, change.shared[leaf]) for leaf in shared]
+            missing = (number for number, difference in change.capabilities.items() if difference is None)
+            for number in islice(missing, MAX_MISSING):
+                parts += [_DependentLeaf(leaf, (number,)) for leaf in self._find_related(member, number)]
         else:
             difference, parts = change.capabilities[index], []
             if difference is None:  # the reader takes no capability without this member
@@ -311,7 +302,8 @@ class SourceComparison:
     def _loss(self, place: Place, verdicts: Sequence[_Verdict]) -> Loss:
         """Return the loss of a member and everything below it."""
         pointer, title = at("", *place), self._received.title
-        capability = self._place_above(place)
+        above = (at("", *place[:length]) for length in range(len(place), 0, -1))
+        capability = next((holder for holder in above if holder in self._places), "")
         reason = self._received.left_out.get((self._url, capability))
         what = _label(place, self._source.value, is_capability=reason is not None and pointer == capability)
         if reason is None:
@@ -320,11 +312,6 @@ class SourceComparison:
             is_inexact = any(verdict.inexact for verdict in verdicts)
             reason = f"{title} cannot express it exactly" if is_inexact else f"{title} has no place for it"
         return Loss(pointer, what, reason, self._url)
-
-    def _place_above(self, place: Place) -> str:
-        """Return the pointer of the capability that holds the member, "" if none does."""
-        pointers = (at("", *place[:length]) for length in range(len(place), 0, -1))
-        return next((pointer for pointer in pointers if pointer in self._places), "")
 
 
 def compare_sources(sources: Iterable[Readable], received: ReadBack) -> list[Loss]:
@@ -343,9 +330,8 @@ def received_of(title: str, service: Service, written: Mapping[str, Any]) -> Rea
     keys: dict[Scalar, set[str]] = defaultdict(set)
     for path, value in leaves_of(written):
         keys[value].add(path[-1])
-    return ReadBack(
-        title, model(service, "").service, written={value: frozenset(found) for value, found in keys.items()}
-    )
+    frozen = {value: frozenset(found) for value, found in keys.items()}
+    return ReadBack(title, model(service, "").service, written=frozen)
 
 
 class _LeafIndex:
@@ -370,11 +356,8 @@ class _LeafIndex:
         near = near or [leaf for leaf in self._leaves if _holds(leaf[1][1], member.value[1])]
         if not near and others is not None:
             addresses = [value for kind, value in others if kind == "string" and "://" in value][:MAX_MISSING]
-            near = [
-                leaf
-                for leaf in self._leaves
-                if leaf[1] not in others and not any(_holds(leaf[1][1], address) for address in addresses)
-            ]
+            near = [leaf for leaf in self._leaves if leaf[1] not in others]
+            near = [leaf for leaf in near if not any(_holds(leaf[1][1], address) for address in addresses)]
         overlaps = [len(member.names & set(path)) for path, _ in near]
         most = max(overlaps, default=0)
         near = [leaf for leaf, overlap in zip(near, overlaps, strict=True) if overlap == most]
@@ -383,12 +366,9 @@ class _LeafIndex:
 
 def _holds(text: object, part: object) -> bool:
     """Return whether a text begins or ends with the other: a base URL, a path."""
-    return (
-        isinstance(text, str)
-        and isinstance(part, str)
-        and len(part) > 1
-        and (text.startswith(part) or text.endswith(part))
-    )
+    if not isinstance(text, str) or not isinstance(part, str):
+        return False
+    return len(part) > 1 and (text.startswith(part) or text.endswith(part))
 
 
 def _find_highest(lost: Mapping[Place, _Verdict], kept: Iterable[Place]) -> list[tuple[Place, list[_Verdict]]]:

@@ -6,11 +6,9 @@ from typing import Any, Final
 
 from registry.core.assessing.recognise import recognise
 from registry.core.format_support.format import Format
-from registry.core.format_support.manifest import clean_json
-from registry.core.format_support.public_addresses import public_json
 from registry.core.model.documents import NO_HEADERS, Document, Json, Via
 from registry.core.model.services import Origin, Service, to_json
-from registry.core.reading.reader import MAX_CHARS, Unreadable, read_json, read_text
+from registry.core.reading.reader import Unreadable, read_json, read_text
 
 Path = tuple[str, ...]
 """Keys from the root of a value. In paths into the model, `*` replaces the indexes of arrays."""
@@ -86,16 +84,6 @@ def readable(source: SourceDocument) -> Readable | None:
     return Readable(source, document, match.result, match.dialect) if isinstance(document.value, dict) else None
 
 
-def own_document(sources: Iterable[Readable], target: str) -> Readable | None:
-    """Return the host's own document of the format `target`, at the most preferred path; None if none."""
-    return min((source for source in sources if source.form.slug == target), key=_preference, default=None)
-
-
-def clean_copy(source: Readable) -> dict[str, Any]:
-    """Return the members of the document, without characters that cannot be seen and addresses that are not public."""
-    return public_json(clean_json(source.value, MAX_CHARS), source.source.url)  # guard: own-document
-
-
 def model(service: Service, url: str) -> ReadModel:
     """Return the leaves of a service; places of capabilities are those in the document at `url`."""
     value = to_json(service)
@@ -144,7 +132,8 @@ def scalar(value: Any) -> Scalar:
     return ("number", value) if isinstance(value, int | float) else ("string", value)
 
 
-def _preference(source: Readable) -> tuple[int, int, str]:
+def preference(source: Readable) -> tuple[int, int, str]:
+    """Return a key that sorts documents of one format: the most preferred path first, then the shortest URL."""
     url, paths = source.source.url, source.form.paths
     path = "/" + url.partition("://")[2].partition("/")[2]
     return paths.index(path) if path in paths else len(paths), len(url), url

@@ -12,20 +12,15 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from registry.core.format_support.format import Format
+from registry.core.format_support.manifest import clean_json
+from registry.core.format_support.public_addresses import public_json
 from registry.core.format_support.writing.task import CannotWrite, Loss, Task, Writer, WrittenDocument
 from registry.core.formats import FORMATS
 from registry.core.model.services import Service
+from registry.core.reading.reader import MAX_CHARS
 from registry.core.translating.compare import IN_ENVELOPE, compare, read_back
 from registry.core.translating.source_losses import ReadBack, compare_sources, private_addresses, received_of
-from registry.core.translating.sources import (
-    Readable,
-    SourceDocument,
-    clean_copy,
-    model,
-    origins_of,
-    own_document,
-    readable,
-)
+from registry.core.translating.sources import Readable, SourceDocument, model, origins_of, preference, readable
 
 GENERATOR: Final = "waypost"
 EXTENSION: Final = "x-synthetic"
@@ -84,18 +79,23 @@ def translate(
     """
     form, writer = _TARGETS[target]
     read_sources = [source for source in map(readable, sources) if source is not None]
-    own = own_document(read_sources, target)
+    own = min((source for source in read_sources if source.form.slug == target), key=preference, default=None)
     if own is not None:
         return _reuse_own(service, form, writer.title, own, read_sources)
-    read_sources = _without_copies(service, read_sources)
+    # each body once, at the URL that the service names as its source
+    origins = [origin for capability in service.capabilities for origin in origins_of(capability)]
+    named = {origin.document for origin in (*origins, *service.provenance.values())}
+    by_body: dict[bytes, Readable] = {}
+    for readable_source in sorted(read_sources, key=lambda source: source.source.url not in named):
+        by_body.setdefault(readable_source.source.raw, readable_source)
     service = replace(service, version=service.version or version)
-    try:
-        task, written, received, document = _write(service, target, writer, host, seen_at, score, detail_url)
-    except _WriteRefusal as refusal:
-        return Untranslatable(refusal.reasons, refusal.losses)
+    result = _write(service, target, writer, host, seen_at, score, detail_url)
+    if isinstance(result, Untranslatable):
+        return result
+    task, written, received, document = result
     note_count = len(task.losses)
     compare(task, written, received)
-    if not read_sources:
+    if not by_body:
         return Translation(document, tuple(task.losses), form.media_types[0], form.paths[0])
     client = received_of(writer.title, received, document)
     for source, entry in zip(written.sources, model(received, "").capabilities, strict=True):
@@ -103,7 +103,7 @@ def translate(
             client.entries[origin.document, origin.pointer] = entry[1]
             if source.enveloped:
                 client.reasons[origin.document, origin.pointer] = IN_ENVELOPE
-    losses = _losses(service, task.losses, note_count, client, read_sources)
+    losses = _losses(service, task.losses, note_count, client, list(by_body.values()))
     return Translation(document, tuple(losses), form.media_types[0], form.paths[0], "documents")
 
 
@@ -118,15 +118,6 @@ def declare(service: Service, target: str, *, host: str) -> Translation:
     return Translation(written.document, tuple(task.losses), form.media_types[0], form.paths[0])
 
 
-class _WriteRefusal(Exception):
-    """No document could be written, with native members or without."""
-
-    def __init__(self, reasons: tuple[str, ...], losses: tuple[Loss, ...]) -> None:
-        super().__init__("; ".join(reasons))
-        self.reasons = reasons
-        self.losses = losses
-
-
 def _write(
     service: Service,
     target: str,
@@ -135,28 +126,44 @@ def _write(
     seen_at: datetime,
     score: int,
     detail_url: Callable[[str], str] | None,
-) -> tuple[Task, WrittenDocument, Service, dict[str, Any]]:
-    """Return the written document with its task, and the service that a client reads in it. Raise _WriteRefusal.
-    Members that only this format knows are written back, unless they make the document invalid."""
-    for candidate in (service, _without_native(service, target)):
+) -> tuple[Task, WrittenDocument, Service, dict[str, Any]] | Untranslatable:
+    """Return the written document with its task, and the service that a client reads in it. Members that only this
+    format knows are written back, unless they make the document invalid. The marks are those of AWP section 14."""
+
+    def others(native: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+        return {slug: members for slug, members in native.items() if slug != target}
+
+    capabilities = tuple(replace(capability, native=others(capability.native)) for capability in service.capabilities)
+    without_native = replace(service, native=others(service.native), capabilities=capabilities)
+    has_native = target in service.native or any(target in one.native for one in service.capabilities)
+    confidence = service.confidence if service.synthetic and service.confidence is not None else 1.0
+    refused = Untranslatable(())
+    for candidate in (service, without_native) if has_native else (service,):
         task = Task(candidate, host, writer.title, detail_url)
         try:
             written = writer.write(task)
-            document = {**written.document, **_marks(target, _confidence(service, written, score), seen_at)}
+            share = len(written.sources) / len(service.capabilities) if service.capabilities else 1.0
+            marks = {
+                "source": "synthetic",
+                "generated_by": GENERATOR,
+                "confidence": round(score / 100 * share * confidence, 2),
+                "last_verified": seen_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            }
+            document = {**written.document, **(marks if target == "awp" else {EXTENSION: marks})}
             received = read_back(task, target, document, written)
         except CannotWrite as refusal:
-            refused = _WriteRefusal(refusal.reasons, tuple(task.losses))
-            if candidate == service and _has_native(service, target):
-                continue
-            raise refused from None
+            refused = Untranslatable(refusal.reasons, tuple(task.losses))
+            continue
         task.service = service
         return task, written, received, document
-    raise AssertionError("the second candidate is returned or refused")
+    return refused
 
 
 def _reuse_own(service: Service, form: Format, title: str, own: Readable, sources: Sequence[Readable]) -> Translation:
     """Return the document that the host serves itself; other documents of the format are compared with it."""
-    url, document = own.source.url, clean_copy(own)
+    url = own.source.url
+    # without characters that cannot be seen and addresses that are not public
+    document = public_json(clean_json(own.value, MAX_CHARS), url)  # guard: own-document
     own_service = own.service(own.value)
     client = received_of(title, own_service, document)
     others = [source for source in sources if source.form is form and source.source.raw != own.source.raw]
@@ -169,16 +176,6 @@ def _reuse_own(service: Service, form: Format, title: str, own: Readable, source
     return Translation(document, tuple(losses), form.media_types[0], form.paths[0], "documents", url)
 
 
-def _without_copies(service: Service, sources: Sequence[Readable]) -> list[Readable]:
-    """Return each body once, at the URL that the service names as its source."""
-    origins = [origin for capability in service.capabilities for origin in origins_of(capability)]
-    named = {origin.document for origin in (*origins, *service.provenance.values())}
-    by_body: dict[bytes, Readable] = {}
-    for source in sorted(sources, key=lambda source: source.source.url not in named):
-        by_body.setdefault(source.source.raw, source)
-    return list(by_body.values())
-
-
 def _losses(
     service: Service, of_model: Sequence[Loss], note_count: int, client: ReadBack, sources: Sequence[Readable]
 ) -> list[Loss]:
@@ -188,10 +185,10 @@ def _losses(
     rest = []
     for number, loss in enumerate(of_model):
         places = _places(service, loss.pointer)
-        if loss.what.startswith("capability "):
+        is_capability = loss.what.startswith("capability ")
+        if is_capability:
             client.left_out |= dict.fromkeys(places, loss.why)
-        is_substitute = number < note_count and not loss.what.startswith("capability ")
-        if is_substitute or not compared & {url for url, _ in places}:
+        if (number < note_count and not is_capability) or not compared & {url for url, _ in places}:
             rest.append(loss)
     return [*compare_sources(sources, client), *rest]
 
@@ -204,34 +201,3 @@ def _places(service: Service, pointer: str) -> list[tuple[str, str]]:
         return [(origin.document, origin.pointer) for origin in origins_of(capability)]
     origins = (service.provenance.get(name) for name in ("/".join((field, *further[:1])), field))
     return [(origin.document, origin.pointer) for origin in origins if origin is not None]
-
-
-def _has_native(service: Service, target: str) -> bool:
-    return target in service.native or any(target in capability.native for capability in service.capabilities)
-
-
-def _without_native(service: Service, target: str) -> Service:
-    """Return the service without the members that only the format `target` knows."""
-
-    def others(native: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-        return {slug: members for slug, members in native.items() if slug != target}
-
-    capabilities = tuple(replace(capability, native=others(capability.native)) for capability in service.capabilities)
-    return replace(service, native=others(service.native), capabilities=capabilities)
-
-
-def _confidence(service: Service, written: WrittenDocument, score: int) -> float:
-    share = len(written.sources) / len(service.capabilities) if service.capabilities else 1.0
-    source_confidence = service.confidence if service.synthetic and service.confidence is not None else 1.0
-    return round(score / 100 * share * source_confidence, 2)
-
-
-def _marks(target: str, confidence: float, seen_at: datetime) -> dict[str, Any]:
-    """Return the marks of AWP section 14, for the top of an AWP document or an extension member of another format."""
-    marks = {
-        "source": "synthetic",
-        "generated_by": GENERATOR,
-        "confidence": confidence,
-        "last_verified": seen_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-    }
-    return marks if target == "awp" else {EXTENSION: marks}

@@ -53,7 +53,7 @@ GUARDS: Final = (
     Guard(
         "own-document",
         "the own document of a host, in its translation",
-        Edit("public_json\\((.*), source.source.url\\)", r"\1"),
+        Edit("public_json\\((.*), url\\)", r"\1"),
         (f"{_GATE}test_the_own_document_of_a_host_is_handed_out_without_private_addresses",),
     ),
     Guard(

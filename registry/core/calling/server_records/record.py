@@ -13,20 +13,10 @@ from typing import Any, Final
 
 import orjson
 
-from registry.core.calling.server_records.validation import (
-    MAX_ICON,
-    MAX_NAME,
-    MAX_TEXT,
-    SCHEMA_URL,
-    VARIABLE,
-    is_usable_url,
-    is_usable_version,
-    is_valid_part,
-    issues,
-    source_of,
-)
+from registry.core.calling.server_records import validation
+from registry.core.calling.server_records.validation import MAX_TEXT, VARIABLE, is_usable_url, is_valid_part
 from registry.core.format_support.public_addresses import is_public, public_json
-from registry.core.model.services import SERVER_ID, AuthScheme, Capability, Input, Package, Protocol, Service
+from registry.core.model.services import SERVER_ID, Capability, Input, Package, Protocol, Service
 from registry.core.names.domains import host_of, same_site
 from registry.core.reading.plain_text import ELLIPSIS, line, plain
 
@@ -39,6 +29,7 @@ TRANSPORTS: Final[Mapping[str, str]] = {
 VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _COLON_VARIABLE: Final = re.compile(r"(?<=/):([A-Za-z_]\w*)")
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_LINK: Final = re.compile(r"https://[^/?#\s\"'<>{}][^\s\"'<>{}]*$")
 _AUTHORITY: Final = re.compile(r"https://([^/?#]*)")
 
 
@@ -136,26 +127,22 @@ def _make_headers(service: Service, protocol: Protocol) -> Iterator[dict[str, An
         if _HEADER_NAME.fullmatch(item.name) and item.name.lower() not in known:
             known.add(item.name.lower())
             yield {"name": item.name, **input_of(item)}
-    schemes = [scheme for scheme in service.auth.schemes if scheme.type in ("api_key", "bearer", "http_basic")]
     needed = {index for combination in service.auth.combinations for index in combination}
     for index, scheme in enumerate(service.auth.schemes):
-        name = scheme.name or ("Authorization" if scheme.type in ("bearer", "http_basic") else None)
-        if scheme not in schemes or scheme.location not in (None, "header") or name is None:
+        if scheme.type not in ("api_key", "bearer", "http_basic") or scheme.location not in (None, "header"):
             continue
+        name = scheme.name or ("" if scheme.type == "api_key" else "Authorization")
         if not _HEADER_NAME.fullmatch(name) or name.lower() in known:
             continue
         known.add(name.lower())
         is_required = bool(service.auth.required) and (len(service.auth.schemes) == 1 or index in needed)
         prefix = scheme.prefix or {"bearer": "Bearer", "http_basic": "Basic"}.get(scheme.type)
-        yield _make_credential(name, scheme, prefix, is_required)
-
-
-def _make_credential(name: str, scheme: AuthScheme, prefix: str | None, is_required: bool) -> dict[str, Any]:
-    header: dict[str, Any] = {"name": name, **_describe(scheme.note), "isRequired": is_required}
-    if prefix is None or "{" in prefix or "}" in prefix:
-        return {**header, "isSecret": True}
-    token = {"isRequired": True, "isSecret": True}
-    return {**header, "value": f"{line(prefix, MAX_TEXT)} {{token}}", "variables": {"token": token}}
+        header: dict[str, Any] = {"name": name, **_describe(scheme.note), "isRequired": is_required}
+        if prefix is None or "{" in prefix or "}" in prefix:
+            yield {**header, "isSecret": True}
+        else:
+            token = {"isRequired": True, "isSecret": True}
+            yield {**header, "value": f"{line(prefix, MAX_TEXT)} {{token}}", "variables": {"token": token}}
 
 
 def _describe(note: str | None) -> dict[str, Any]:
@@ -183,7 +170,7 @@ def package_of(package: Package, host: str) -> dict[str, Any] | None:
     registry = "oci" if registry == "docker" else registry
     if not registry or not identifier:
         return None
-    version = package.version if package.version and is_usable_version(package.version) else None
+    version = package.version if package.version and validation.is_usable_version(package.version) else None
     if registry == "oci":
         is_tagged = ":" in identifier.rpartition("/")[2] or "@" in identifier
         identifier = identifier if is_tagged or version is None else f"{identifier}:{version}"
@@ -295,7 +282,7 @@ def server_records(host: str, service: Service) -> ServerRecords:
     if not any(protocol.endpoint for protocol in protocols) and not service.packages:
         return ServerRecords((), "no_address" if protocols else None)
     namespace = ".".join(reversed(host.split(".")))
-    if not _NAMESPACE.fullmatch(namespace) or len(namespace) + 1 + len("mcp-99") > MAX_NAME:
+    if not _NAMESPACE.fullmatch(namespace) or len(namespace) + 1 + len("mcp-99") > validation.MAX_NAME:
         return ServerRecords((), "host")
     stated = [members.get("status") for slug, members in service.native.items() if slug in _RECORDS]
     if "deleted" in stated:
@@ -318,7 +305,7 @@ def server_records(host: str, service: Service) -> ServerRecords:
         if index == 0:
             server.left_out |= reasons
         is_only = len(servers) == 1
-        record = _make_record(host, namespace, service, server, packages if index == 0 else [], slugs, is_only)
+        record = _make_record(host, service, server, packages if index == 0 else [], slugs, is_only)
         if isinstance(record, str):
             reasons[record] = None
         else:
@@ -375,24 +362,18 @@ def _find_called_addresses(service: Service) -> dict[str, Capability | None]:
 
 
 def _make_record(
-    host: str,
-    namespace: str,
-    service: Service,
-    server: _Server,
-    packages: list[dict[str, Any]],
-    slugs: set[str],
-    is_only: bool,
+    host: str, service: Service, server: _Server, packages: list[dict[str, Any]], slugs: set[str], is_only: bool
 ) -> ServerRecord | str:
     """Return a record, or the reason why it is left out. `slugs`: names in use on this host; the new name is added.
 
     If the host has several servers, the first one gets what the documents say about the whole service.
     """
-    is_first = not slugs
+    namespace, is_first = ".".join(reversed(host.split("."))), not slugs
     label = server.whole.id.removeprefix(SERVER_ID) if server.whole else None
     own = server.whole.name if server.whole else None
     title = service.name if is_only else own or (service.name if is_first else None)
     title = line(title or own or "", 4 * MAX_TEXT)
-    slug = _unique(_slug(title if is_only else label or title, server, MAX_NAME - len(namespace) - 1), slugs)
+    slug = _unique(_slug(title if is_only else label or title, server, validation.MAX_NAME - len(namespace) - 1), slugs)
     text = service.description if is_only else None
     text = text or (server.whole.description if server.whole else None) or (service.description if is_first else None)
     full = line(text or "", FULL_CHARS)
@@ -401,14 +382,19 @@ def _make_record(
         server.adjusted["description_made"] = None
     description = _cut(full)
     version = line(service.version or "", 2 * MAX_TEXT) if is_first else ""
-    is_stated = bool(version) and _VERSION.fullmatch(version) is not None and is_usable_version(version)
-    made: dict[str, Any] = {"$schema": SCHEMA_URL, "name": f"{namespace}/{slug}", "description": description}
+    is_stated = bool(version) and _VERSION.fullmatch(version) is not None and validation.is_usable_version(version)
+    made: dict[str, Any] = {"$schema": validation.SCHEMA_URL, "name": f"{namespace}/{slug}", "description": description}
     if title and not _REGISTRY_NAME.fullmatch(title):
         made["title"] = _cut(title)
-    if service.homepage and _is_valid_link(service.homepage):
+    if service.homepage and _LINK.match(service.homepage) and is_usable_url(service.homepage):
         made["websiteUrl"] = service.homepage
     if is_first:
-        made |= dict(_make_links(service))
+        hoster = validation.source_of(service.repository) if service.repository else None
+        if hoster is not None:
+            made["repository"] = {"url": service.repository, "source": hoster}
+        icon = service.icon_url
+        if icon and len(icon) <= validation.MAX_ICON and is_usable_url(icon) and is_valid_part("icon", {"src": icon}):
+            made["icons"] = [{"src": icon}]
         if packages:
             made["packages"] = packages
     if server.remotes:
@@ -420,7 +406,7 @@ def _make_record(
             server.left_out["too_large"] = None
     if len(orjson.dumps(made)) > MAX_BYTES:  # guard: mcp-record-size
         return "too_large"
-    if issues({**made, "version": version if is_stated else "0"}):  # no known record comes here
+    if validation.issues({**made, "version": version if is_stated else "0"}):  # no known record comes here
         return "invalid"
     notes: dict[str, Any] = {
         "description": full if full != description else None,
@@ -431,19 +417,6 @@ def _make_record(
     return ServerRecord(
         made["name"], version if is_stated else None, made, {key: value for key, value in notes.items() if value}
     )
-
-
-def _make_links(service: Service) -> Iterator[tuple[str, Any]]:
-    source = source_of(service.repository) if service.repository else None
-    if source is not None:
-        yield "repository", {"url": service.repository, "source": source}
-    icon = service.icon_url
-    if icon and len(icon) <= MAX_ICON and is_usable_url(icon) and is_valid_part("icon", {"src": icon}):
-        yield "icons", [{"src": icon}]
-
-
-def _is_valid_link(url: str) -> bool:
-    return re.match(r"https://[^/?#\s\"'<>{}][^\s\"'<>{}]*$", url) is not None and is_usable_url(url)
 
 
 def _slug(text: str, server: _Server, room: int) -> str:
