@@ -40,11 +40,9 @@ def _make_visible(text: str) -> str:
     """Return the text without invisible characters and accents, in the compatibility forms of its characters."""
     if text.isascii():
         return text
-    return _NON_ASCII.sub(lambda run: _visible_run(run[0]), text)  # guard: injection-invisible
-
-
-def _visible_run(run: str) -> str:
-    return unicodedata.normalize("NFC", _DROPPED.sub("", unicodedata.normalize("NFKD", run)))
+    return _NON_ASCII.sub(  # guard: injection-invisible
+        lambda run: unicodedata.normalize("NFC", _DROPPED.sub("", unicodedata.normalize("NFKD", run[0]))), text
+    )
 
 
 def _fold(visible: str) -> str:
@@ -85,9 +83,6 @@ class Phrase(NamedTuple):
     rule: Rule
     pattern: re.Pattern[str]
     needed: tuple[frozenset[str], ...]
-
-    def can_match(self, words: frozenset[str]) -> bool:
-        return not any(map(words.isdisjoint, self.needed))
 
 
 def _phrases(rule: Rule, text: str) -> tuple[Phrase, ...]:
@@ -155,18 +150,11 @@ _OVERRIDE: Final = _phrases(rules.OVERRIDE, """
     önceki ~1 talimatları ~1 (?:yok say|görmezden gel|unut)
     (?:игнорируй|игнорируйте|забудь|забудьте) ~2 (?:предыдущие|прошлые) (?:инструкции|указания)
 """)  # noqa: E501  # fmt: skip
-_OVERRIDE_WITHIN: Final = re.compile(
-    "|".join(
-        map(
-            _make_visible,
-            (
-                r"(?:忽略|无视|忘记|忽視|無視)\w{0,6}(?:之前|以前|先前|上述|以上|此前)\w{0,6}(?:指令|指示|命令|说明|提示)",
-                r"(?:以前|これまで|上記|前)の\w{0,8}(?:指示|命令|プロンプト)を\w{0,6}(?:無視|忘れ)",
-                r"이전\w{0,3} ?\w{0,4}(?:지시|명령|지침)\w{0,4} ?(?:\w{1,6} )?(?:무시|잊)",
-            ),
-        )
-    )
-)
+_OVERRIDE_WITHIN: Final = re.compile("|".join(map(_make_visible, (
+    r"(?:忽略|无视|忘记|忽視|無視)\w{0,6}(?:之前|以前|先前|上述|以上|此前)\w{0,6}(?:指令|指示|命令|说明|提示)",
+    r"(?:以前|これまで|上記|前)の\w{0,8}(?:指示|命令|プロンプト)を\w{0,6}(?:無視|忘れ)",
+    r"이전\w{0,3} ?\w{0,4}(?:지시|명령|지침)\w{0,4} ?(?:\w{1,6} )?(?:무시|잊)",
+))))  # fmt: skip
 """For scripts without blanks between words."""
 
 _SECRECY: Final = _phrases(rules.SECRECY, r"""
@@ -235,7 +223,8 @@ for _index, _phrase in enumerate(PHRASES):
 def _find_possible(words: frozenset[str]) -> list[Phrase]:
     """Return the phrases that a text of these words can have."""
     indexes = {index for word in _BY_WORD.keys() & words for index in _BY_WORD[word]}
-    return [phrase for phrase in map(PHRASES.__getitem__, sorted(indexes)) if phrase.can_match(words)]
+    phrases = map(PHRASES.__getitem__, sorted(indexes))
+    return [phrase for phrase in phrases if not any(map(words.isdisjoint, phrase.needed))]
 
 
 def _make_finder(rule: Rule) -> "Finder":
@@ -336,19 +325,18 @@ def _find_hidden(text: "_Text") -> Iterator[str]:
 
 
 def _find_encoded(text: "_Text") -> Iterator[str]:
-    """Yield the beginning of each run that looks like base64 in a text of several words."""
+    """Yield the beginning of each run that looks like base64 in a text of several words: it has letters of both cases
+    and digits, and too few slashes to be a path."""
     starts = range(0, len(text.visible), _BLOCK_CHARS)
     if not any(_BLOCK.match(text.visible, start) for start in starts):
         return
-    runs = [match for match in _ENCODED.finditer(text.visible) if _is_encoded(match[0])]
+    runs = []
+    for match in _ENCODED.finditer(text.visible):
+        run = match[0]
+        if run.upper() != run != run.lower() and any(map(str.isdigit, run)) and run.count("/") <= len(run) // 16:
+            runs.append(match)
     if runs and len(_WORD.findall(text.visible)) >= _PROSE_WORDS:
         yield from (run[0] for run in runs if not text.visible.endswith(";base64,", 0, run.start()))
-
-
-def _is_encoded(run: str) -> bool:
-    """Return whether a run has letters of both cases and digits, and too few slashes to be a path."""
-    is_mixed = run.upper() != run != run.lower() and any(char.isdigit() for char in run)
-    return is_mixed and run.count("/") <= len(run) // 16
 
 
 def _find_role_markup(text: "_Text") -> Iterator[str]:

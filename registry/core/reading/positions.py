@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from registry.core.model.findings import Finding, Rule
+from registry.core.model.findings import Finding
 from registry.core.reading import rules
 from registry.core.reading.json_pointer import POINTER_KEY_CHARS, keys_of
 from registry.core.reading.reader import BOM, Unreadable, read_json, read_text
@@ -44,31 +44,22 @@ def place(raw: bytes, findings: Sequence[Finding]) -> tuple[Position, ...]:
     """
     if not findings:
         return ()
+    broken, pointers = {finding.rule for finding in findings}, {finding.pointer for finding in findings}
     try:
         read_json(raw)
+        by_pointer = positions(raw, pointers)
+        return tuple(by_pointer[finding.pointer] for finding in findings)
     except Unreadable as refusal:
-        if any(finding.rule is refusal.rule for finding in findings):
-            return _positions_where_stopped(findings, refusal.rule, refused_at(raw, refusal))
-        return _place_in_text(raw, findings)
-    by_pointer = positions(raw, {finding.pointer for finding in findings})
-    return tuple(by_pointer[finding.pointer] for finding in findings)
-
-
-def _positions_where_stopped(findings: Sequence[Finding], rule: Rule, position: Position) -> tuple[Position, ...]:
-    return tuple(position if finding.rule is rule else START for finding in findings)
-
-
-def _place_in_text(raw: bytes, findings: Sequence[Finding]) -> tuple[Position, ...]:
-    """Return positions in a text that is not JSON. It is read as YAML only if a finding needs it."""
-    try:
-        if any(finding.rule in _FROM_YAML for finding in findings):
+        if refusal.rule in broken:
+            stopped = refused_at(raw, refusal)
+            return tuple(stopped if finding.rule is refusal.rule else START for finding in findings)
+    try:  # a text that is not JSON: read as YAML only if a finding needs it
+        if not broken.isdisjoint(_FROM_YAML):
             read_yaml(read_text(raw))
-        if not any(finding.pointer for finding in findings):
-            return (START,) * len(findings)
-        marks = places(read_text(raw), [finding.pointer for finding in findings])
+        marks = places(read_text(raw), pointers) if any(pointers) else {"": (1, 1)}
     except Unreadable as refusal:
-        position = Position(refusal.line or 1, refusal.column or 1)
-        return _positions_where_stopped(findings, refusal.rule, position)
+        stopped = Position(refusal.line or 1, refusal.column or 1)
+        return tuple(stopped if finding.rule is refusal.rule else START for finding in findings)
     return tuple(Position(*marks[finding.pointer]) for finding in findings)
 
 
@@ -116,9 +107,6 @@ class _Container:
     index: int = 0
     expects_key: bool = False
 
-    def requested_node(self) -> _Node | None:
-        return self.node.children.get(self.key if self.is_object else str(self.index)) if self.node else None
-
 
 def _scan(text: str, root: _Node) -> None:
     """Write the offsets of the requested values into their nodes; of a repeated key the first counts."""
@@ -139,13 +127,15 @@ def _scan(text: str, root: _Node) -> None:
             if container.node is not None:
                 container.key = _key(token[0])[:POINTER_KEY_CHARS]
         else:
-            node = container.requested_node() if container is not None else root
+            node: _Node | None = root
+            if container is not None:
+                key = container.key if container.is_object else str(container.index)
+                node = container.node.children.get(key) if container.node else None
             if node is not None and node.at < 0:
                 node.at = token.start()
             if first in "{[":
-                stack.append(
-                    _Container(node if node and node.children else None, first == "{", expects_key=first == "{")
-                )
+                requested = node if node and node.children else None
+                stack.append(_Container(requested, first == "{", expects_key=first == "{"))
 
 
 def _key(token: str) -> str:

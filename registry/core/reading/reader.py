@@ -28,6 +28,7 @@ MAX_INTEGER = 2**53  # beyond it readers disagree about the value (RFC 8259 sect
 
 _PLACE = re.compile(r" at line (\d+) column (\d+)$")
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n.*?\n---[ \t]*\r?\n\s*[{\[]", re.DOTALL)
+_Path: TypeAlias = "tuple[_Path, str] | None"
 _HTML = re.compile(r"(?:<!--.*?-->|<\?xml[^>]*>|\s)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -70,7 +71,9 @@ def read_json(raw: bytes) -> Json:
     try:
         value = parse_strict(raw)
     except ValueError as error:
-        _explain(str(error), text)
+        match = _PLACE.search(str(error))
+        line, column = (int(match[1]), int(match[2])) if match else (None, None)
+        raise Unreadable(_rule(str(error), text, line, column), str(error), line, column) from None
     check_caps(value)
     return value
 
@@ -95,12 +98,6 @@ def looks_like_json(text: str) -> bool:
     return start[:1] in ("{", "[") or _FRONT_MATTER.match(start) is not None
 
 
-def _explain(message: str, text: str) -> NoReturn:
-    match = _PLACE.search(message)
-    line, column = (int(match[1]), int(match[2])) if match else (None, None)
-    raise Unreadable(_rule(message, text, line, column), message, line, column)
-
-
 def _rule(message: str, text: str, line: int | None, column: int | None) -> Rule:
     if _FRONT_MATTER.match(text.lstrip()):
         return rules.FRONT_MATTER
@@ -112,18 +109,12 @@ def _rule(message: str, text: str, line: int | None, column: int | None) -> Rule
     ):
         if needle in message:
             return rule
-    if line is not None and column is not None and _comment_at(text, line, column):
-        return rules.COMMENT
+    if line is not None and column is not None and len(lines := text.split("\n", line)) >= line:
+        # the parser counts bytes and stops at or just behind the slash
+        excerpt = lines[line - 1].encode()[max(0, column - 2) : column + 2]
+        if b"//" in excerpt or b"/*" in excerpt:
+            return rules.COMMENT
     return rules.TRUNCATED if message.startswith("EOF") else rules.NOT_JSON
-
-
-def _comment_at(text: str, line: int, column: int) -> bool:
-    lines = text.split("\n", line)
-    if len(lines) < line:
-        return False
-    # the parser counts bytes and stops at or just behind the slash
-    excerpt = lines[line - 1].encode()[max(0, column - 2) : column + 2]
-    return b"//" in excerpt or b"/*" in excerpt
 
 
 def check_caps(root: Json) -> None:
@@ -142,17 +133,25 @@ def check_caps(root: Json) -> None:
             if value is not None:
                 raise Unreadable(rules.TOO_DEEP, f"more than {MAX_DEPTH} levels")
             for value in level:
-                if isinstance(value, str):  # inlined: a call for each string would cost as much as reading
+                if isinstance(value, str):  # all inlined: a call for each value would cost as much as reading
                     if len(value) > MAX_CHARS or "\0" in value:  # guard: json-text
                         _refuse_text(value)
                 elif isinstance(value, dict):
-                    _check_keys(value)
+                    if len(value) > MAX_KEYS:  # guard: json-keys
+                        raise Unreadable(rules.TOO_MANY, f"{len(value)} keys in one object")
+                    for key in value:
+                        if len(key) > MAX_CHARS or "\0" in key:  # guard: json-key
+                            _refuse_text(key)
                     next_level.extend(value.values())
                 elif isinstance(value, list):
-                    _check_length(value)
+                    if len(value) > MAX_ITEMS:  # guard: json-items
+                        raise Unreadable(rules.TOO_MANY, f"{len(value)} items in one array")
                     next_level.extend(value)
-                elif value is not None:
-                    _check_number(value)
+                elif isinstance(value, float):
+                    if not isfinite(value):  # guard: json-infinite
+                        raise Unreadable(rules.NUMBER, "not finite")
+                elif value is not None and not -MAX_INTEGER <= value <= MAX_INTEGER:  # guard: json-integer
+                    raise Unreadable(rules.NUMBER, "integer beyond 2^53")
         except Unreadable as refusal:
             refusal.pointer = _pointer_to(value, root)
             raise
@@ -162,49 +161,23 @@ def check_caps(root: Json) -> None:
 
 
 def _pointer_to(target: Json, root: Json) -> str:
-    """Return a JSON Pointer to a value in `root`, found by identity. An equal interned value breaks the same rule."""
+    """Return a JSON Pointer to a value in `root`, found by identity. An equal interned value breaks the same rule.
+
+    Paths are chains of keys, and only the wanted one is written: all of them could outgrow the document.
+    """
     paths: list[tuple[Json, _Path]] = [(root, None)]
     while paths:
         value, path = paths.pop()
         if value is target:
-            return _as_pointer(path)
+            keys: list[str] = []
+            while path is not None:
+                path, key = path
+                keys.append(key)
+            return at("", *reversed(keys))
         if isinstance(value, dict | list):
             children = value.items() if isinstance(value, dict) else enumerate(value)
-            paths.extend((child, (path, str(key))) for key, child in children)
+            paths.extend((child, (path, str(name))) for name, child in children)
     return ""
-
-
-def _as_pointer(path: "_Path") -> str:
-    """Return a path as a JSON Pointer. Only the wanted one is written: all of them could outgrow the document."""
-    keys: list[str] = []
-    while path is not None:
-        path, key = path
-        keys.append(key)
-    return at("", *reversed(keys))
-
-
-_Path: TypeAlias = "tuple[_Path, str] | None"
-
-
-def _check_keys(value: dict[str, Json]) -> None:
-    if len(value) > MAX_KEYS:  # guard: json-keys
-        raise Unreadable(rules.TOO_MANY, f"{len(value)} keys in one object")
-    for key in value:
-        if len(key) > MAX_CHARS or "\0" in key:  # guard: json-key
-            _refuse_text(key)
-
-
-def _check_length(value: list[Json]) -> None:
-    if len(value) > MAX_ITEMS:  # guard: json-items
-        raise Unreadable(rules.TOO_MANY, f"{len(value)} items in one array")
-
-
-def _check_number(value: int | float) -> None:
-    if isinstance(value, float):
-        if not isfinite(value):  # guard: json-infinite
-            raise Unreadable(rules.NUMBER, "not finite")
-    elif not -MAX_INTEGER <= value <= MAX_INTEGER:  # guard: json-integer
-        raise Unreadable(rules.NUMBER, "integer beyond 2^53")
 
 
 def _refuse_text(text: str) -> NoReturn:

@@ -7,7 +7,7 @@ built, because a few lines of aliases can stand for billions of values.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]  # the package ships no types
@@ -23,9 +23,8 @@ from registry.core.reading.reader import MAX_BYTES, MAX_DEPTH, Unreadable, check
 try:
     from yaml.cyaml import CParser  # type: ignore[import-untyped]  # as above
 except ImportError as error:
-    raise ImportError(
-        "this PyYAML was built without libyaml: install one of its wheels, or libyaml before it"
-    ) from error
+    hint = "this PyYAML was built without libyaml: install one of its wheels, or libyaml before it"
+    raise ImportError(hint) from error
 
 MAX_CHARS: Final = MAX_BYTES  # one to two seconds of CPU
 MAX_ALIASES: Final = 100
@@ -54,29 +53,21 @@ def places(text: str, pointers: Iterable[str]) -> dict[str, tuple[int, int]]:
 
     Where the value does not exist, return the position of its innermost existing container. Raise Unreadable.
     """
-    root = _compose(text)
-    return {pointer: _mark(_innermost_node(root, keys_of(pointer))) for pointer in pointers}
-
-
-def _innermost_node(node: yaml.Node | None, keys: Sequence[str]) -> yaml.Node | None:
-    for key in keys:
-        child = None
-        if isinstance(node, yaml.MappingNode):
-            child = next((value for name, value in node.value if _name(name) == key), None)
-        elif isinstance(node, yaml.SequenceNode) and key.isdecimal() and int(key) < len(node.value):
-            child = node.value[int(key)]
-        if child is None:
-            break
-        node = child
-    return node
-
-
-def _name(key: yaml.Node) -> str | None:
-    return key.value[:POINTER_KEY_CHARS] if isinstance(key, yaml.ScalarNode) else None
-
-
-def _mark(node: yaml.Node | None) -> tuple[int, int]:
-    return (node.start_mark.line + 1, node.start_mark.column + 1) if node is not None else (1, 1)
+    root, found = _compose(text), {}
+    for pointer in pointers:
+        node = root
+        for key in keys_of(pointer):
+            child = None
+            if isinstance(node, yaml.MappingNode):
+                named = ((name, item) for name, item in node.value if isinstance(name, yaml.ScalarNode))
+                child = next((item for name, item in named if name.value[:POINTER_KEY_CHARS] == key), None)
+            elif isinstance(node, yaml.SequenceNode) and key.isdecimal() and int(key) < len(node.value):
+                child = node.value[int(key)]
+            if child is None:
+                break
+            node = child
+        found[pointer] = (1, 1) if node is None else (node.start_mark.line + 1, node.start_mark.column + 1)
+    return found
 
 
 def _compose(text: str) -> yaml.Node | None:
@@ -110,7 +101,14 @@ class _Loader(Composer, CParser, Resolver):  # type: ignore[misc]  # bases witho
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            self._charge_alias(self.peek_event().anchor)
+            anchor = self.peek_event().anchor
+            self._aliases += 1
+            if self._aliases > MAX_ALIASES:  # guard: yaml-aliases
+                raise Unreadable(rules.YAML_ALIASES, f"more than {MAX_ALIASES}")
+            # guard: yaml-cycle
+            if anchor not in self._sizes:  # unknown, or the node being composed: a cycle
+                raise Unreadable(rules.YAML_ALIASES, anchor)
+            self._charge(self._sizes[anchor])
             return super().compose_node(parent, index)
         anchor, nodes_before = self.peek_event().anchor, self._nodes
         self._charge(1)
@@ -123,15 +121,6 @@ class _Loader(Composer, CParser, Resolver):  # type: ignore[misc]  # bases witho
             self._sizes[anchor] = self._nodes - nodes_before
         return node
 
-    def _charge_alias(self, anchor: str) -> None:
-        self._aliases += 1
-        if self._aliases > MAX_ALIASES:  # guard: yaml-aliases
-            raise Unreadable(rules.YAML_ALIASES, f"more than {MAX_ALIASES}")
-        # guard: yaml-cycle
-        if anchor not in self._sizes:  # unknown, or the node being composed: a cycle
-            raise Unreadable(rules.YAML_ALIASES, anchor)
-        self._charge(self._sizes[anchor])
-
     def _charge(self, nodes: int) -> None:
         self._nodes += nodes
         if self._nodes > MAX_NODES:
@@ -139,15 +128,11 @@ class _Loader(Composer, CParser, Resolver):  # type: ignore[misc]  # bases witho
 
 
 def _value(node: yaml.Node) -> Json:
-    if isinstance(node, yaml.MappingNode):
-        return _mapping(node)
     if isinstance(node, yaml.SequenceNode):
         _require_tag(node, "seq")
         return [_value(item) for item in node.value]
-    return _scalar(node)
-
-
-def _mapping(node: yaml.MappingNode) -> dict[str, Json]:
+    if not isinstance(node, yaml.MappingNode):
+        return _scalar(node)
     _require_tag(node, "map")
     members: dict[str, Json] = {}
     for key, item in node.value:
