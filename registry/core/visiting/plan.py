@@ -5,7 +5,7 @@ answers, so that the code reads in the order of the requests. The state is in it
 `StopPolicy` (limits.py), `VisitResults`, `RobotsCache`, `PointerQueue` and `CandidateHosts`.
 """
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from datetime import datetime
 from typing import Final, TypeAlias
 
@@ -15,6 +15,7 @@ from registry.core.names.domains import host_of
 from registry.core.visiting import limits, probes, results, summary, tool_lists
 from registry.core.visiting.limits import NO_BUDGET, OTHER_HOST, RequestBudget, StopPolicy
 from registry.core.visiting.pointers import DETAIL_REL, CandidateHosts, Follow, PointerQueue, Stop, redirect
+from registry.core.visiting.probes import Step
 from registry.core.visiting.results import VisitResults
 from registry.core.visiting.robots import Robots
 from registry.core.visiting.robots_record import RobotsCache, verdict
@@ -88,9 +89,8 @@ class HostPlan:
 
         Most visits have exactly one such request; the transport need not keep its connection open.
         """
-        if not self._is_final_step or self._job.known or self._job.pending:
-            return False
-        return self._pointers.is_empty and not self._results.leads_on
+        is_alone = self._is_final_step and not self._job.known and not self._job.pending
+        return is_alone and self._pointers.is_empty and not self._results.leads_on
 
     def take(self, probe: Probe, fetched: FetchResult) -> None:
         """Take the answer to the probe that `next` returned. Raise ValueError for any other probe."""
@@ -135,6 +135,8 @@ class HostPlan:
             outcome, reason = self._stop.ended
         if summary.find_served(answers, host):
             self._candidates.add_sub_hosts()
+        reached = (answer for answer in answers if answer.fetched.address and summary.served_here(answer, host))
+        addresses = (answer.fetched.address for answer in reached)
         return Visit(
             host=host,
             started_at=started_at,
@@ -146,14 +148,7 @@ class HostPlan:
             requests=self._budget.spent,
             sent=self._budget.spent if sent is None else sent,
             standing=self._job.standing,
-            address=next(
-                (
-                    answer.fetched.address
-                    for answer in answers
-                    if answer.fetched.address and summary.served_here(answer, host)
-                ),
-                None,
-            ),
+            address=next(addresses, None),
             robots=self._robots.record,
             pending=self._list_left_over(),
             candidates=tuple(self._candidates.by_host.values()),
@@ -174,10 +169,8 @@ class HostPlan:
         for pointer in robots.pointers:
             self._pointers.add(pointer, f"{self._home}robots.txt", 1)
         is_resumed = any(probe.purpose is Purpose.MANIFEST for probe in self._job.pending)
-        if is_resumed:
-            yield from self._resume_whole_plan()
-        elif self._job.whole_plan or self._job.short:
-            yield from self._whole_plan()
+        if is_resumed or self._job.whole_plan or self._job.short:
+            yield from self._whole_plan(is_resumed)
         yield from self._request_known()
         for probe in self._job.pending:
             if probe.purpose is Purpose.DETAIL:
@@ -186,55 +179,52 @@ class HostPlan:
                 yield from self._request(probe)
         yield from self._follow_pointers()
         if not is_resumed and not summary.only_refusals(self._results.answers):
-            yield from self._request_further()
+            # the paths that a first bulk visit leaves out: all if a user asked for the host, else by turns
+            further, found = limits.steps_of(self._job), self._results.has_found
+            yield from self._request_steps(further, lambda step: not found(step.fallback_of), final=True)
             yield from self._follow_pointers()
         if self._job.whole_plan and not self._job.short and summary.find_served(self._results.answers, host):
             yield from self._request_conditional()
             yield from self._follow_pointers()
         if self._lists_tools and self._job.whole_plan:
             yield from self._list_tools()
-        yield from self._request_details()
+        while self._pointers.details and not self._stop.ended:
+            yield from self._request(self._pointers.details.pop(0))
 
-    def _whole_plan(self) -> _Walk:
+    def _whole_plan(self, is_resumed: bool) -> _Walk:
+        """Begin a whole plan, or continue one that was cut short: its front page and control are needed again to judge
+        the answers."""
         host = self._job.host
         home = yield from self._request(probes.home_probe(host))
         control = yield from self._request(probes.control_probe(host, f"/.well-known/{self._nonce}.json"))
-        self._recognise_alias(home, control)
+        if is_resumed:
+            for probe in self._job.pending:
+                if probe.purpose is Purpose.MANIFEST:
+                    yield from self._request(probe)
+            yield from self._request_steps([step for step in probes.STEPS if step.fallback_of is not None])
+            return
+        # a host that moved as a whole: on the same site it is an alias of its target
+        if reason := summary.gone_away(home, control):
+            self._stop.end(Outcome.REDIRECTED_AWAY, reason)
+        self._alias_of = summary.moved_to(host, home, control)
+        if self._alias_of is not None:
+            self._stop.end(Outcome.REDIRECTED_AWAY, "alias")
         if self._job.short:
             yield from self._request_steps(limits.short_list(host), final=not self._job.further)
             return
         yield from self._request_steps([step for step in probes.STEPS if step.stage in ("S1", "S2")])
         if not summary.only_refusals(self._results.answers):
-            yield from self._request_steps(
-                [step for step in probes.STEPS if step.stage == "S3"], final=not (self._job.named or self._job.further)
-            )
+            last = [step for step in probes.STEPS if step.stage == "S3"]
+            yield from self._request_steps(last, final=not (self._job.named or self._job.further))
 
-    def _resume_whole_plan(self) -> _Walk:
-        """Continue a whole plan that was cut short. Front page and control are needed again to judge the answers."""
-        host = self._job.host
-        yield from self._request(probes.home_probe(host))
-        yield from self._request(probes.control_probe(host, f"/.well-known/{self._nonce}.json"))
-        for probe in self._job.pending:
-            if probe.purpose is Purpose.MANIFEST:
-                yield from self._request(probe)
-        yield from self._request_steps([step for step in probes.STEPS if step.fallback_of is not None])
-
-    def _request_steps(self, steps: Sequence[probes.Step], *, final: bool = False) -> _Walk:
-        """Request the steps. `final`: they are the last requests to a host without documents."""
+    def _request_steps(
+        self, steps: Sequence[Step], applies: Callable[[Step], bool] | None = None, *, final: bool = False
+    ) -> _Walk:
+        """Request the steps that apply. `final`: they are the last requests to a host without documents."""
         for step in steps:
-            if self._applies(step):
+            if (applies or self._applies)(step):
                 self._is_final_step = final and step is steps[-1]
                 yield from self._request(probes.manifest_probe(self._job.host, step))
-        self._is_final_step = False
-
-    def _request_further(self) -> _Walk:
-        """Request the paths that a first bulk visit leaves out: all if a user asked for the host, else by turns."""
-        steps = limits.steps_of(self._job)
-        for step in steps:
-            if self._results.has_found(step.fallback_of):
-                continue
-            self._is_final_step = step is steps[-1]
-            yield from self._request(probes.manifest_probe(self._job.host, step))
         self._is_final_step = False
 
     def _request_known(self) -> _Walk:
@@ -261,13 +251,12 @@ class HostPlan:
 
     def _list_tools(self) -> _Walk:
         """Run stage S6 (docs/crawler.md, "Tools")."""
-        for url, via in tool_lists.endpoints(
-            self._job.host, summary.find_served(self._results.answers, self._job.host)
-        ):
+        documents = summary.find_served(self._results.answers, self._job.host)
+        for url, via in tool_lists.endpoints(self._job.host, documents):
             if url in self._visited:
                 continue
             self._visited[url] = None
-            listed = yield from tool_lists.request_tools(url, via, self._exchange)
+            listed = yield from tool_lists.conversation(url, via, self._exchange)
             self._results.answers.append(tool_lists.answer(url, via, listed, self._now))
 
     def _exchange(self, probe: Probe) -> Generator[Probe, FetchResult, FetchResult | None]:
@@ -278,9 +267,8 @@ class HostPlan:
         if robots is None or not self._budget.allows(probe.purpose):
             return None
         if not robots.allowed(probe.url):  # guard: robots-of-tools
-            return FetchResult(
-                probe.url, probe.url, self._now, failure=Outcome.DISALLOWED, reason=robots.reason or "robots"
-            )
+            reason = robots.reason or "robots"
+            return FetchResult(probe.url, probe.url, self._now, failure=Outcome.DISALLOWED, reason=reason)
         fetched = yield probe
         self._record(probe, fetched, 1 + len(fetched.hops))
         return fetched
@@ -290,10 +278,6 @@ class HostPlan:
         while (probe := self._pointers.next_document()) is not None:
             yield from self._request(probe)
             self._pointers.collect(self._results)
-
-    def _request_details(self) -> _Walk:
-        while self._pointers.details and not self._stop.ended:
-            yield from self._request(self._pointers.details.pop(0))
 
     # --- one request
 
@@ -319,7 +303,8 @@ class HostPlan:
             target, self._earlier_hops[target] = self._deferred.pop(probe.url)
             self._pointers.inherit_depth(target, probe.url)
             return (yield from self._request(probe._replace(url=target, etag=None, last_modified=None)))
-        if probe.purpose is Purpose.MANIFEST and _is_in_doubt(answer):
+        is_in_doubt = answer.assessment.outcome is Outcome.FOUND or answer.fetched.status in (401, 403)
+        if probe.purpose is Purpose.MANIFEST and is_in_doubt:
             yield from self._request_control_like(probe, answer, fetched)
         return answer
 
@@ -347,10 +332,8 @@ class HostPlan:
             return  # it was compared with a control when it was found
         if not summary.served_here(answer, self._job.host):
             return
-        control = probes.control_like(probe.url, self._nonce)
-        if control is None:
-            return
-        if (yield from self._request(probes.control_probe(self._job.host, control))) is not None:
+        path = probes.control_like(probe.url, self._nonce)
+        if path and (yield from self._request(probes.control_probe(self._job.host, path))) is not None:
             self._results.reassess(answer, fetched)
 
     def _record(self, probe: Probe, fetched: FetchResult, requests: int) -> ProbeResult:
@@ -373,29 +356,16 @@ class HostPlan:
             return ()
         current = [self._current_probe] if self._current_probe else []
         unvisited = [probe for probe in (*self._job.pending, *self._pointers.details) if probe.url not in self._visited]
-        unique = {
-            probe.url: probe._replace(etag=None, last_modified=None) for probe in (*self._pending, *current, *unvisited)
-        }
+        left_over = (*self._pending, *current, *unvisited)
+        unique = {probe.url: probe._replace(etag=None, last_modified=None) for probe in left_over}
         return tuple(probe for probe in unique.values() if probe.purpose in _RESUMABLE)[:MAX_PENDING]
 
     # --- facts
 
-    def _applies(self, step: probes.Step) -> bool:
+    def _applies(self, step: Step) -> bool:
         """Return whether the step is not a fallback, or the path before it is absent."""
         return step.fallback_of is None or self._results.outcome_of(step.fallback_of) in ABSENT
-
-    def _recognise_alias(self, home: ProbeResult | None, control: ProbeResult | None) -> None:
-        """End the visit of a host that moved as a whole: on the same site it is an alias of its target."""
-        if reason := summary.gone_away(home, control):
-            self._stop.end(Outcome.REDIRECTED_AWAY, reason)
-        self._alias_of = summary.moved_to(self._job.host, home, control)
-        if self._alias_of is not None:
-            self._stop.end(Outcome.REDIRECTED_AWAY, "alias")
 
     def _host(self, url: str) -> str:
         """Return the host of a canonical URL, nearly always the visited host."""
         return self._job.host if url.startswith(self._home) else host_of(url) or ""
-
-
-def _is_in_doubt(answer: ProbeResult) -> bool:
-    return answer.assessment.outcome is Outcome.FOUND or answer.fetched.status in (401, 403)

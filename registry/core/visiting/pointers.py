@@ -6,7 +6,7 @@ is judged at every hop (docs/crawler.md, "Redirects").
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -160,7 +160,8 @@ class PointerQueue:
         for pointer in answer.assessment.pointers:
             if pointer.payload is not None:
                 self._assess_inline(answer, pointer, depth, results)
-            elif not (unchanged and _is_known_detail(pointer, results.known)):
+            elif not (unchanged and pointer.rel == DETAIL_REL and pointer.url in results.known):
+                # a known capability detail is requested again only when its manifest changed
                 self.add(pointer, answer.fetched.final_url, depth)
 
     def _assess_inline(self, answer: ProbeResult, pointer: Pointer, depth: int, results: VisitResults) -> None:
@@ -177,11 +178,6 @@ class PointerQueue:
             self._inlined += 1
             self._depth[probe.url] = depth
             results.answers.append(ProbeResult(probe, fetched, assessment))
-
-
-def _is_known_detail(pointer: Pointer, known: Mapping[str, object]) -> bool:
-    """Return whether this is a known capability detail: it is requested again only when its manifest changed."""
-    return pointer.rel == DETAIL_REL and pointer.url in known
 
 
 STATUSES: Final = frozenset({301, 302, 303, 307, 308})

@@ -5,14 +5,14 @@ walks through this table.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 from registry.core.format_support.format import Role
-from registry.core.format_support.probing import JSON_CAP, TEXT_CAP, HostFacts, ProbePath, Topic
+from registry.core.format_support.probing import JSON_CAP, TEXT_CAP, HostFacts, ProbePath
 from registry.core.formats import FORMAT_BY_SLUG, FORMATS
 from registry.core.model.documents import Probe, Purpose, Via
 from registry.core.visiting.robots import CAP as ROBOTS_CAP
@@ -73,22 +73,13 @@ _HOME_TOPICS: Final = tuple(topic for topic in _TOPICS if topic.in_home)
 _SEARCHED: Final = 64 * 1024  # bytes of a document that are searched for words
 _SEARCHED_HOME: Final = 16 * 1024  # bytes of a front page: fewer, because every host has one and few matter
 
-
 NO_WORDS: Final = frozenset[str]()
 
 
-def words_in(text: bytes) -> frozenset[str]:
-    """Return the topics that a document names."""
-    return _words(text[:_SEARCHED], _TOPICS)
-
-
-def words_in_home(text: bytes) -> frozenset[str]:
-    """Return the topics that a front page names."""
-    return _words(text[:_SEARCHED_HOME], _HOME_TOPICS)
-
-
-def _words(text: bytes, topics: Iterable[Topic]) -> frozenset[str]:
-    text = text.lower()
+def words_in(text: bytes, *, is_home: bool = False) -> frozenset[str]:
+    """Return the topics that a document, or a front page, names."""
+    text = text[: _SEARCHED_HOME if is_home else _SEARCHED].lower()
+    topics = _HOME_TOPICS if is_home else _TOPICS
     names = [topic.name for topic in topics if any(word in text for word in topic.words) and topic.pattern.search(text)]
     return frozenset(names) if names else NO_WORDS  # shared, to save memory: nearly all pages name none
 
@@ -135,9 +126,7 @@ def detail_probe(url: str, via: Via | None) -> Probe:
 
 def keeps_head(probe: Probe) -> bool:
     """Return whether a body over the cap is cut and marked `truncated`; others are TOO_LARGE: cut JSON is not JSON."""
-    if probe.purpose in (Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL):
-        return True
-    return probe.accept == _TEXT_ACCEPT
+    return probe.purpose in (Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL) or probe.accept == _TEXT_ACCEPT
 
 
 @lru_cache(maxsize=64)

@@ -29,16 +29,14 @@ def observed(answers: Iterable[ProbeResult], url: str, before: Collection[Observ
     answers = list(answers)
     urls = {url, *(answer.fetched.final_url for answer in answers if answer.probe.url == url)}
     for answer in answers:
+        observation, is_seen = Observation.NOT_REVALIDATED, None
         if answer.probe.url == url:
-            _update(known, Observation.NOT_REVALIDATED, _ignores_validator(answer.probe, answer.fetched))
+            is_seen = _ignores_validator(answer.probe, answer.fetched)
         elif answer.probe.purpose is Purpose.HOME:
-            _update(known, Observation.NO_HOME_LINK, _lacks_link(answer.fetched, urls))
+            observation, is_seen = Observation.NO_HOME_LINK, _lacks_link(answer.fetched, urls)
+        if is_seen is not None:
+            (known.add if is_seen else known.discard)(observation)
     return frozenset(known)
-
-
-def _update(known: set[Observation], observation: Observation, is_seen: bool | None) -> None:
-    if is_seen is not None:
-        (known.add if is_seen else known.discard)(observation)
 
 
 def _ignores_validator(probe: Probe, fetched: FetchResult) -> bool | None:
@@ -78,7 +76,7 @@ _HEADER_CHARS: Final = {name: None if name in _STORED_HEADERS else SHOWN_CHARS f
 
 
 class VisitResults:
-    """`answers` in the order of the requests. `home_topics`: words on the front page (`probes.words_in_home`).
+    """`answers` in the order of the requests. `home_topics`: words on the front page (`probes.words_in`).
 
     `known`: documents of earlier visits by URL. `retry_after`: the longest wait in seconds that the host asked for.
     """
@@ -101,7 +99,8 @@ class VisitResults:
     @property
     def leads_on(self) -> bool:
         """Return whether an answer so far causes further requests: a document was found, or pointers."""
-        return any(map(_leads_on, self.answers))
+        assessments = (answer.assessment for answer in self.answers)
+        return any(one.outcome is Outcome.FOUND or one.pointers for one in assessments)
 
     def add(self, probe: Probe, fetched: FetchResult) -> ProbeResult:
         """Judge and keep one answer."""
@@ -112,7 +111,7 @@ class VisitResults:
             self._controls = Controls((*self._controls.samples, sample(fetched)), self._controls.home_ok)
         elif probe.purpose is Purpose.HOME and fetched.failure is None:
             self._controls = Controls(self._controls.samples, fetched.status in READ)
-            self.home_topics = probes.words_in_home(fetched.body)
+            self.home_topics = probes.words_in(fetched.body, is_home=True)
         if fetched.status in (429, 503) and (seconds := retry_after(fetched)) is not None:
             self.retry_after = max(seconds, self.retry_after or 0)
         return result
@@ -123,10 +122,10 @@ class VisitResults:
         A found document may turn out to be a soft 404; an absence stays one.
         """
         for index, answer in enumerate(self.answers):
-            if answer is doubted:
-                self.answers[index] = _reduce(answer.probe, fetched, self._judge(answer.probe, fetched))
-            elif answer.probe.purpose is Purpose.MANIFEST and answer.assessment.outcome is Outcome.FOUND:
-                self.answers[index] = _reduce(answer.probe, answer.fetched, self._judge(answer.probe, answer.fetched))
+            is_found = answer.probe.purpose is Purpose.MANIFEST and answer.assessment.outcome is Outcome.FOUND
+            if answer is doubted or is_found:
+                whole = fetched if answer is doubted else answer.fetched
+                self.answers[index] = _reduce(answer.probe, whole, self._judge(answer.probe, whole))
 
     def outcome_of(self, path: str) -> Outcome | None:
         """Return the latest outcome at a path of the visited host; None if it was not requested."""
@@ -150,10 +149,6 @@ class VisitResults:
             reason = known.reason or assessment.reason  # the reason of a negative document has not changed either
             return replace(assessment, outcome=known.outcome, format=known.format, reason=reason)
         return assessment
-
-
-def _leads_on(answer: ProbeResult) -> bool:
-    return answer.assessment.outcome is Outcome.FOUND or bool(answer.assessment.pointers)
 
 
 def _reduce(

@@ -6,7 +6,7 @@ colon, misspelt keys, `index.html` for a folder) it does what the most used pars
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 from typing import Final
@@ -78,10 +78,14 @@ class Robots:
         for line in _lines(body):
             reading.take(line)
         group = reading.own if reading.own_seen else reading.everyone
+        decisive_first = sorted(set(group.rules), key=lambda rule: (-len(rule.pattern), not rule.allow, rule.pattern))
+        disallows_all = any(rule.pattern in _MATCH_ALL for rule in group.rules) and not any(
+            rule.allow for rule in group.rules
+        )
         return cls(
-            rules=_decisive_first(group.rules),
+            rules=tuple(decisive_first),
             crawl_delay=group.delay,
-            opted_out=reading.own_seen and _disallows_everything(reading.own.rules),  # guard: robots-opt-out
+            opted_out=reading.own_seen and disallows_all,  # guard: robots-opt-out
             pointers=tuple(reading.pointers),
         )
 
@@ -129,41 +133,36 @@ class _Reading:
         self.own, self.everyone = _Group([]), _Group([])
         self.own_seen = False
         self.pointers: list[Pointer] = []
-        self._in_own_group = self._in_everyone_group = self._rules_began = False
+        self._current: dict[bytes, _Group] = {}
+        self._rules_began = False
 
     def take(self, line: bytes) -> None:
         if b"#" in line and (comment := _AGENTIC.match(line.lstrip())):
             self._add_pointer(comment[1], "agentic-manifest", "awas")
         key, value = _key_and_value(line)
         if key == "agent":
-            self._agent_line(value)
+            if self._rules_began:
+                self._current, self._rules_began = {}, False
+            if value[:1] == b"*" and (len(value) == 1 or value[1:2].isspace()):
+                self._current[b"*"] = self.everyone
+            elif (token := _AGENT.match(value)) is not None and token[0].lower() == self._agent:
+                self._current[self._agent], self.own_seen = self.own, True
         elif key in ("allow", "disallow"):
             self._rules_began = True
-            if self._in_own_group or self._in_everyone_group:
+            if self._current:
                 self._add_rule(_pattern(value), key == "allow")
         elif key == "delay":
             self._set_delay(value)
         elif key == "agentmap":
             self._add_pointer(value, "agentmap", "ai-catalog")
 
-    def _agent_line(self, value: bytes) -> None:
-        if self._rules_began:
-            self._in_own_group = self._in_everyone_group = self._rules_began = False
-        if value[:1] == b"*" and (len(value) == 1 or value[1:2].isspace()):
-            self._in_everyone_group = True
-        elif self._names_agent(value):
-            self._in_own_group = self.own_seen = True
-
-    def _names_agent(self, value: bytes) -> bool:
-        token = _AGENT.match(value)
-        return token is not None and token[0].lower() == self._agent
-
     def _add_rule(self, pattern: str, allow: bool) -> None:
-        for rule in _rules_for(pattern, allow):
-            if self._in_own_group:
-                self.own.rules.append(rule)
-            if self._in_everyone_group:
-                self.everyone.rules.append(rule)
+        rules = [RobotsRule(pattern, allow)] if pattern else []  # an empty "Disallow:" is no rule
+        folder, slash, page = pattern.rpartition("/")
+        if allow and slash and page.startswith("index.htm"):
+            rules.append(RobotsRule(f"{folder}/$", allow))
+        for group in self._current.values():
+            group.rules += rules
 
     def _set_delay(self, value: bytes) -> None:
         try:
@@ -172,32 +171,13 @@ class _Reading:
             return
         if not isfinite(seconds) or seconds < 0:
             return
-        for applies, group in ((self._in_own_group, self.own), (self._in_everyone_group, self.everyone)):
-            if applies:
-                group.delay = min(max(seconds, group.delay or 0.0), MAX_DELAY)  # guard: crawl-delay-limit
+        for group in self._current.values():
+            group.delay = min(max(seconds, group.delay or 0.0), MAX_DELAY)  # guard: crawl-delay-limit
 
     def _add_pointer(self, value: bytes, rel: str, expected: str) -> None:
         url = value.decode("utf-8", "replace")
         if url and len(self.pointers) < MAX_POINTERS:  # guard: robots-pointers
             self.pointers.append(Pointer(url, rel, "", expected))
-
-
-def _rules_for(pattern: str, allow: bool) -> Iterator[RobotsRule]:
-    if not pattern:
-        return  # an empty "Disallow:" is no rule
-    yield RobotsRule(pattern, allow)
-    folder, slash, page = pattern.rpartition("/")
-    if allow and slash and page.startswith("index.htm"):
-        yield RobotsRule(f"{folder}/$", allow)
-
-
-def _decisive_first(rules: Iterable[RobotsRule]) -> tuple[RobotsRule, ...]:
-    return tuple(sorted(set(rules), key=lambda rule: (-len(rule.pattern), not rule.allow, rule.pattern)))
-
-
-def _disallows_everything(rules: Iterable[RobotsRule]) -> bool:
-    rules = list(rules)
-    return any(rule.pattern in _MATCH_ALL for rule in rules) and not any(rule.allow for rule in rules)
 
 
 def _lines(body: bytes) -> Iterator[bytes]:
@@ -226,12 +206,9 @@ def _key_and_value(line: bytes) -> tuple[str | None, bytes]:
 
 def _pattern(value: bytes) -> str:
     """Percent-encode octets outside ASCII, and write triplets in upper case (RFC 9309 section 2.2.2)."""
-    encoded = value if value.isascii() else _percent_encoded(value)
-    return _upper_triplets(encoded.decode("ascii"))
-
-
-def _percent_encoded(value: bytes) -> bytes:
-    return b"".join(b"%%%02X" % byte if byte > 0x7F else bytes((byte,)) for byte in value)
+    if not value.isascii():
+        value = b"".join(b"%%%02X" % byte if byte > 0x7F else bytes((byte,)) for byte in value)
+    return _upper_triplets(value.decode("ascii"))
 
 
 def _upper_triplets(text: str) -> str:
@@ -242,8 +219,7 @@ def _path(url: str) -> str:
     if plain := _PLAIN_URL.fullmatch(url):
         return plain[1]
     start = _URL_PREFIX.match(url)
-    path = url[start.end() :] if start else url
-    path = path.partition("#")[0]
+    path = (url[start.end() :] if start else url).partition("#")[0]
     return _upper_triplets(path if path.startswith("/") else "/" + path)
 
 

@@ -33,13 +33,6 @@ def rules_of(record: RobotsRecord, reason: str = "") -> Robots:
     return robots if record.is_own else replace(robots, opted_out=False)  # guard: robots-elsewhere
 
 
-def _is_fresh(record: RobotsRecord, now: datetime) -> bool:
-    """Return whether a record of an earlier visit still counts. After a failure the file is requested again."""
-    if record.status is None or record.status >= 500 or record.status == 429:
-        return False
-    return now - record.fetched_at < FRESH
-
-
 def verdict(robots: Robots) -> tuple[Outcome, str] | None:
     """Return the outcome and reason with which the file ends the visit; None if the visit goes on."""
     if robots.opted_out:
@@ -60,8 +53,11 @@ class RobotsCache:
         self.record = stored
 
     def use_stored(self, host: str, now: datetime) -> bool:
-        """Use the file of an earlier visit. Return False if `host` has no stored file, or it is too old."""
-        if host != self._host or self.record is None or not _is_fresh(self.record, now):
+        """Use the file of an earlier visit. Return False if `host` has no stored file, it is too old, or it failed."""
+        if host != self._host or self.record is None:
+            return False
+        status = self.record.status
+        if status is None or status >= 500 or status == 429 or now - self.record.fetched_at >= FRESH:
             return False
         self.by_host[host] = rules_of(self.record)
         return True

@@ -44,23 +44,16 @@ def summarise(host: str, answers: Sequence[ProbeResult], known_urls: Collection[
     if services:
         return Outcome.FOUND, services[0].assessment.format or ""
     requested = [answer for answer in answers if answer.probe.purpose in _ASKED]
-    lost = [
-        answer
-        for answer in requested
-        if answer.probe.url in known_urls and answer.assessment.outcome is not Outcome.FOUND
-    ]
-    if lost:
-        return _verdict(lost[0])
+    for answer in requested:
+        if answer.probe.url in known_urls and answer.assessment.outcome is not Outcome.FOUND:
+            return _verdict(answer)
     other_formats = sorted({document.assessment.format or "" for document in documents})
-    informative = [
-        answer
-        for answer in requested
-        if answer.assessment.outcome in _INFORMATIVE and answer.assessment.reason not in _PAGES
-    ]
+    verdicts = map(_verdict, requested)
+    informative = [verdict for verdict in verdicts if verdict[0] in _INFORMATIVE and verdict[1] not in _PAGES]
     if informative:
-        first = min(informative, key=lambda answer: _INFORMATIVE[answer.assessment.outcome])
-        if first.assessment.outcome is not Outcome.NOT_A_MANIFEST or not other_formats:
-            return _verdict(first)
+        first = min(informative, key=lambda verdict: _INFORMATIVE[verdict[0]])
+        if first[0] is not Outcome.NOT_A_MANIFEST or not other_formats:
+            return first
     if other_formats:
         return Outcome.NOT_A_MANIFEST, "only " + ", ".join(other_formats)
     return _find_most_common(requested or answers)
@@ -89,18 +82,18 @@ def only_refusals(answers: Sequence[ProbeResult]) -> bool:
 
 
 def host_facts(host: str, answers: Sequence[ProbeResult], home_topics: frozenset[str]) -> HostFacts:
-    """Return the facts that conditional probes depend on. `home_topics`: named by the front page (`words_in_home`)."""
+    """Return the facts that conditional probes depend on. `home_topics`: named by the front page (`words_in`)."""
     documents = find_served(answers, host)
+    here = [answer for answer in answers if host_of(answer.probe.url) == host]
+    services = [document.assessment.service for document in documents if document.assessment.service is not None]
+    protocols = (protocol for service in services for protocol in service.protocols)
+    rpc = (protocol.endpoint for protocol in protocols if protocol.id in ("mcp", "a2a") and protocol.endpoint)
     return HostFacts(
         label=host.partition(".")[0],
         formats=frozenset(document.assessment.format or "" for document in documents),
-        outcomes={
-            _path(answer.probe.url): answer.assessment.outcome
-            for answer in answers
-            if host_of(answer.probe.url) == host
-        },
+        outcomes={_path(answer.probe.url): answer.assessment.outcome for answer in here},
         words=home_topics.union(*(words_in(document.fetched.body) for document in documents)),
-        rpc_here=any(_offers_rpc(document, host) for document in documents),
+        rpc_here=any(host_of(endpoint) == host for endpoint in rpc),
     )
 
 
@@ -125,16 +118,6 @@ def _makes_a_service(answer: ProbeResult) -> bool:
     if form is None or service is None or form.role is not Role.POINTERS:
         return form is not None and form.role is Role.SERVICE
     return bool(service.capabilities)
-
-
-def _offers_rpc(answer: ProbeResult, host: str) -> bool:
-    service = answer.assessment.service
-    if service is None:
-        return False
-    return any(
-        protocol.id in ("mcp", "a2a") and protocol.endpoint and host_of(protocol.endpoint) == host
-        for protocol in service.protocols
-    )
 
 
 def _path(url: str) -> str:

@@ -1,7 +1,7 @@
 """Stage S6: ask MCP servers of a host's cards for their tools, by `tools/list` (docs/crawler.md, "Tools").
 
-A conversation with one endpoint is a generator: it yields requests and is sent the answers, None for a request that
-was not made. It ends with a document that holds the tools, or with the reason why it has no tools. Requests are
+A conversation with one endpoint is a generator: it yields requests and is sent the answers. It ends with a document
+that holds the tools, or with the reason why it has no tools. Requests are
 JSON-RPC 2.0 over streamable HTTP, by Model Context Protocol 2026-07-28 (stateless: every request carries its version)
 or 2025-11-25 (a handshake, and a session that the server may name in a header). Tools are never called.
 """
@@ -73,22 +73,9 @@ class McpEndpoint:
         self.last_id += 1
         members: dict[str, Any] = dict(params or {})
         if self.version == STATELESS:
-            members["_meta"] = {
-                f"{_META}protocolVersion": STATELESS,
-                f"{_META}clientCapabilities": {},
-                f"{_META}clientInfo": _CLIENT,
-            }
-        return self._probe(method, {"id": self.last_id, "params": members} if members else {"id": self.last_id}, cap)
-
-    def handshake(self, cap: int) -> Probe:
-        """Return the `initialize` of the versions before STATELESS."""
-        self.version = LEGACY
-        params: dict[str, Json] = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": dict(_CLIENT)}
-        return self.request(Method.INITIALIZE, cap, params)
-
-    def notification(self) -> Probe:
-        """Return `notifications/initialized`, which has no reply."""
-        return self._probe(Method.INITIALIZED, {}, NOTIFICATION_CAP)
+            meta = {"protocolVersion": STATELESS, "clientCapabilities": {}, "clientInfo": _CLIENT}
+            members["_meta"] = {f"{_META}{key}": value for key, value in meta.items()}
+        return self.make_probe(method, {"id": self.last_id} | ({"params": members} if members else {}), cap)
 
     def agree(self, result: Mapping[str, Json], headers: Mapping[str, str]) -> bool:
         """Take version and session from the answer to the handshake; False when either is not usable."""
@@ -100,7 +87,7 @@ class McpEndpoint:
         self.version, self.session_id = version, session_id
         return True
 
-    def _probe(self, method: Method, members: Mapping[str, Any], cap: int) -> Probe:
+    def make_probe(self, method: Method, members: Mapping[str, Any], cap: int) -> Probe:
         body = json.dumps({"jsonrpc": "2.0", **members, "method": method.value}).encode()
         headers = [("Content-Type", "application/json")]
         if method is not Method.INITIALIZE:
@@ -117,11 +104,8 @@ def reply_in(fetched: FetchResult, request_id: int) -> McpReply:
     """Return the reply to a request, from a JSON body or an event stream, with any status. Never raises."""
     media_type = fetched.headers.get("content-type", "").partition(";")[0].strip().lower()
     parts = events_in(fetched.body) if media_type == EVENT_STREAM else (fetched.body,)
-    for part in parts:
-        reply = reply_of(part, request_id)
-        if reply is not None:
-            return reply
-    return McpReply()
+    replies = (reply_of(part, request_id) for part in parts)
+    return next((reply for reply in replies if reply is not None), McpReply())
 
 
 def events_in(stream: bytes) -> Iterator[bytes]:
@@ -155,11 +139,6 @@ def reply_of(message: bytes, request_id: int) -> McpReply | None:
     return None
 
 
-def server_info(result: dict[str, Json]) -> Json:
-    """Return the server's own description: `serverInfo` of the handshake, in `_meta` since STATELESS."""
-    return result.get("serverInfo") or map_of(map_of(result, "_meta"), f"{_META}serverInfo")
-
-
 REL: Final = "tools/list"
 MAX_SERVERS: Final = 2  # of one host and visit
 MAX_PAGES: Final = 5
@@ -184,7 +163,9 @@ class ToolListResult(NamedTuple):
     last: FetchResult | None = None
 
 
-Conversation: TypeAlias = Generator[Probe, FetchResult | None, ToolListResult]
+Conversation: TypeAlias = Generator[Probe, FetchResult, ToolListResult]
+Exchange: TypeAlias = Callable[[Probe], Generator[Probe, FetchResult, FetchResult | None]]
+"""Sends one message, as a generator that yields it for its answer; it returns None if the message may not be sent."""
 
 
 def endpoints(host: str, documents: Iterable[ProbeResult]) -> list[tuple[str, Via]]:
@@ -203,23 +184,6 @@ def endpoints(host: str, documents: Iterable[ProbeResult]) -> list[tuple[str, Vi
             if url is not None:
                 named.setdefault(url, via(document.fetched.final_url))
     return list(named.items())[:MAX_SERVERS]
-
-
-Exchange: TypeAlias = Callable[[Probe], Generator[Probe, FetchResult, FetchResult | None]]
-"""Sends one message, as a generator that yields it for its answer; it returns None if the message may not be sent."""
-
-
-def request_tools(url: str, reference: Via, exchange: Exchange) -> Generator[Probe, FetchResult, ToolListResult]:
-    """Hold the conversation with one endpoint."""
-    talk = conversation(url, reference)
-    probe = next(talk)
-    while True:
-        fetched = yield from exchange(probe)
-        try:
-            probe = talk.send(fetched)
-        except StopIteration as end:
-            ending: ToolListResult = end.value
-            return ending
 
 
 def answer(url: str, reference: Via, listed: ToolListResult, now: datetime) -> ProbeResult:
@@ -266,29 +230,35 @@ class _ConversationEnd(Exception):
         self.result = result
 
 
-def conversation(url: str, reference: Via) -> Conversation:
+def conversation(url: str, reference: Via, exchange: Exchange) -> Conversation:
     """Ask one endpoint for its tools. Requests are `server/discover` or the older handshake, then pages of tools."""
     endpoint = McpEndpoint(url, reference)
     try:
-        answer, reply = yield from _ask(endpoint, endpoint.request(Method.DISCOVER, HANDSHAKE_CAP))
+        answer, reply = yield from _ask(endpoint, endpoint.request(Method.DISCOVER, HANDSHAKE_CAP), exchange)
         endpoint.url = answer.final_url
         result = reply.result
-        if result is None or not _is_stateless(result):
+        versions = list_of(result or {}, "supportedVersions")
+        if result is None or (versions and STATELESS not in versions):
             if reply == McpReply() and answer.status not in _TRY_HANDSHAKE:
                 return _no_reply(answer)
-            answer, reply = yield from _ask(endpoint, endpoint.handshake(HANDSHAKE_CAP))
+            endpoint.version = LEGACY
+            params: dict[str, Json] = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": dict(_CLIENT)}
+            initialize = endpoint.request(Method.INITIALIZE, HANDSHAKE_CAP, params)
+            answer, reply = yield from _ask(endpoint, initialize, exchange)
             result = reply.result
             if result is None or not endpoint.agree(result, answer.headers):
                 return _no_reply(answer, reply)
-            yield endpoint.notification()
+            yield from exchange(endpoint.make_probe(Method.INITIALIZED, {}, NOTIFICATION_CAP))  # it has no reply
         if "tools" not in map_of(result, "capabilities"):
             return ToolListResult(Outcome.NOT_A_MANIFEST, "no_tools", last=answer)
-        return (yield from _pages(endpoint, server_info(result)))
+        # the server's own description: of the handshake, in `_meta` since STATELESS
+        server = result.get("serverInfo") or map_of(map_of(result, "_meta"), f"{_META}serverInfo")
+        return (yield from _pages(endpoint, server, exchange))
     except _ConversationEnd as end:
         return end.result
 
 
-def _pages(endpoint: McpEndpoint, server: Json) -> Conversation:
+def _pages(endpoint: McpEndpoint, server: Json, exchange: Exchange) -> Conversation:
     """Request the pages of tools. The first unreadable page ends the list, which the document states."""
     tools: list[Json] = []
     cursors: list[str] = []
@@ -296,7 +266,7 @@ def _pages(endpoint: McpEndpoint, server: Json) -> Conversation:
     for _ in range(MAX_PAGES):  # guard: tools-pages
         params: dict[str, Json] = {"cursor": cursors[-1]} if cursors else {}
         try:
-            answer, reply = yield from _ask(endpoint, endpoint.request(Method.LIST_TOOLS, room, params))
+            answer, reply = yield from _ask(endpoint, endpoint.request(Method.LIST_TOOLS, room, params), exchange)
             page = (reply.result or {}).get("tools")
             if reply.result is None or not isinstance(page, list):
                 raise _ConversationEnd(_no_reply(answer, reply))
@@ -318,18 +288,14 @@ def _pages(endpoint: McpEndpoint, server: Json) -> Conversation:
     return ToolListResult(Outcome.FOUND, "", document, last)
 
 
-def _is_stateless(result: dict[str, Json]) -> bool:
-    """Return whether the server that answered `server/discover` supports the version that it was asked in."""
-    versions = list_of(result, "supportedVersions")
-    return not versions or STATELESS in versions
-
-
-def _ask(endpoint: McpEndpoint, probe: Probe) -> Generator[Probe, FetchResult | None, tuple[FetchResult, McpReply]]:
+def _ask(
+    endpoint: McpEndpoint, probe: Probe, exchange: Exchange
+) -> Generator[Probe, FetchResult, tuple[FetchResult, McpReply]]:
     """Return the answer to a request and the reply in it. Raise _ConversationEnd.
 
     The body of other errors is read, because JSON-RPC errors came with status 400 before STATELESS.
     """
-    answer = yield probe
+    answer = yield from exchange(probe)
     if answer is None:
         raise _ConversationEnd(ToolListResult(Outcome.SKIPPED, "visit_budget"))
     if answer.failure is not None or answer.status is None:
