@@ -74,8 +74,11 @@ def assess(probe: Probe, fetched: FetchResult, controls: Controls) -> Assessment
             return _CONTROL_EQUAL
         return _by_status(fetched.status)
     if probe.purpose in _NOT_MANIFESTS:
-        assessment = Assessment(Outcome.NOT_A_MANIFEST, probe.purpose.value)
-        return _with_links(assessment, fetched) if probe.purpose is Purpose.HOME else assessment
+        if probe.purpose is not Purpose.HOME:
+            return Assessment(Outcome.NOT_A_MANIFEST, probe.purpose.value)
+        hints = tuple(Finding(hint.rule) for hint in _PAGE_HINTS if hint.is_in(fetched.body))  # attributes for agents
+        links = home_pointers(fetched.final_url, fetched.headers, fetched.body)
+        return Assessment(Outcome.NOT_A_MANIFEST, probe.purpose.value, findings=hints, pointers=links)
     return _assess_against(probe, fetched, controls, same_control or controls.equal(fetched))
 
 
@@ -100,21 +103,16 @@ def _by_status(status: int) -> Assessment:
     return Assessment(outcome, reason)
 
 
-def _with_links(assessment: Assessment, fetched: FetchResult) -> Assessment:
-    """Add the findings of a front page: links to the host's documents, and HTML attributes meant for agents."""
-    hints = tuple(Finding(hint.rule) for hint in _PAGE_HINTS if hint.is_in(fetched.body))
-    links = home_pointers(fetched.final_url, fetched.headers, fetched.body)
-    return replace(assessment, findings=hints, pointers=links)
-
-
 def _assess_against(
     probe: Probe, fetched: FetchResult, controls: Controls, equal_control: Control | None
 ) -> Assessment:
     """Judge a body with a status of READ: whether it belongs to its path, and its format. `equal_control` equals it."""
     if fetched.hops and is_home(fetched.final_url):
         return Assessment(Outcome.ABSENT, "redirect_home")
-    if equal_control is not None and not _is_at_preferred_path(equal_control.form, fetched):
-        return _CONTROL_EQUAL
+    if equal_control is not None:  # a real document that a catch-all serves everywhere counts at its format's own path
+        form = FORMAT_BY_SLUG.get(equal_control.form or "")
+        if form is None or not fetched.final_url.endswith(form.paths[:1]):
+            return _CONTROL_EQUAL
     if fetched.truncated and looks_like_json(fetched.body[:1024].decode("utf-8", "replace")):  # guard: truncated-json
         return Assessment(Outcome.TOO_LARGE, "truncated")
     assessment = _assess_fetched(fetched, fetched.final_url, probe.via)
@@ -125,12 +123,6 @@ def _assess_against(
     if _assess_fetched(fetched, _neutral_url(fetched.final_url), None).format != assessment.format:
         return Assessment(Outcome.NOT_A_MANIFEST, "echo_host")  # where every path answers, a weak match proves nothing
     return replace(assessment, reason="echo_host")
-
-
-def _is_at_preferred_path(slug: str | None, fetched: FetchResult) -> bool:
-    """Return whether the path is the format's own: a real document that a catch-all serves everywhere counts there."""
-    form = FORMAT_BY_SLUG.get(slug or "")
-    return form is not None and fetched.final_url.endswith(form.paths[:1])
 
 
 def _neutral_url(url: str) -> str:
@@ -205,13 +197,13 @@ def _judge_text(document: Document, promised_format: str | None, refusal: Unread
 def _judge_object(document: Document, value: dict[str, Json], promised_format: str | None) -> Assessment:
     match = recognise(document, promised_format)
     if match is None:
-        if not value:
-            return _no_manifest("empty", rules.UNRECOGNISED)
-        return _no_manifest("unrecognised", rules.UNRECOGNISED, " ".join(sorted(value)))
+        return _no_manifest("unrecognised" if value else "empty", rules.UNRECOGNISED, " ".join(sorted(value)))
     if isinstance(match.result, Foreign):
         return _assess_foreign(match.result)
     if isinstance(match.result, Negative):
-        return _assess_negative(document, value, match.result)
+        stated, pointers = match.result.format, _alternatives(document.url, value)
+        finding = Finding(rules.STATED_ABSENCE, "", stated or "")
+        return Assessment(Outcome.NEGATIVE, "stated_absence", stated, findings=(finding,), pointers=pointers)
     return _assess_found(document, match.result, match.dialect)
 
 
@@ -252,13 +244,6 @@ def _serving_findings(document: Document, form: Format) -> list[Finding]:
     elif media_type is not None and media_type not in form.media_types:
         findings.append(Finding(rules.CONTENT_TYPE, "", line(media_type, EVIDENCE_CHARS)))
     return findings
-
-
-def _assess_negative(document: Document, value: dict[str, Json], negative: Negative) -> Assessment:
-    finding = Finding(rules.STATED_ABSENCE, "", negative.format or "")
-    return Assessment(
-        Outcome.NEGATIVE, "stated_absence", negative.format, None, (finding,), None, _alternatives(document.url, value)
-    )
 
 
 def _alternatives(url: str, value: dict[str, Json]) -> tuple[Pointer, ...]:

@@ -131,15 +131,11 @@ def _digest(text: bytes) -> bytes:
 def _mask_names(fetched: FetchResult) -> bytes:
     """Return the head of a body with the requested names masked: URL, path, last segment, as sent and decoded."""
     head = fetched.body[: 2 * COMPARED].replace(b"\\/", b"/")
-    for name in _names(fetched):
-        head = head.replace(name, b"\0")
-    return head[:COMPARED]  # cut after masking, so that the length of names does not matter
-
-
-def _names(fetched: FetchResult) -> list[bytes]:
     urls = dict.fromkeys((fetched.url, fetched.final_url, *fetched.hops))
     names = {name.encode("utf-8", "replace") for url in urls for name in _list_spellings(url)}
-    return sorted(names, key=lambda name: (-len(name), name))
+    for encoded in sorted(names, key=lambda name: (-len(name), name)):
+        head = head.replace(encoded, b"\0")
+    return head[:COMPARED]  # cut after masking, so that the length of names does not matter
 
 
 def _list_spellings(url: str) -> Iterator[str]:

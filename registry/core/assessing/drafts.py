@@ -4,13 +4,14 @@ It is judged as if the host that it names served it, so a local file is not blam
 led to it, formats that are usually found by pointers are tried if nothing else matches.
 """
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.formats import FORMAT_BY_SLUG, awas
 from registry.core.model.documents import Json, Outcome
-from registry.core.model.services import Service
 from registry.core.names.domains import InvalidName, canonical_host, host_of
 from registry.core.reading.reader import Unreadable, read_json
 
@@ -45,10 +46,15 @@ def judge_draft(
     """
     if path is None:
         path = _prescribed_path(raw, media_type, expected)
-    host = host or _claimed_host(raw)
+    host = host or _first_host(_list_claims(raw))
     assessment = _assess_at(raw, host, path, media_type, expected)
-    if host is None and assessment.service is not None and (host := _host_of_service(assessment.service)) is not None:
-        assessment = _assess_at(raw, host, path, media_type, expected)
+    service = assessment.service
+    if host is None and service is not None:  # the first host that the calls go to, else the provider's
+        endpoints = [call.endpoint for capability in service.capabilities for call in capability.invocations]
+        endpoints += [protocol.endpoint for protocol in service.protocols]
+        host = _first_host([*endpoints, service.provider.url if service.provider else None])
+        if host is not None:
+            assessment = _assess_at(raw, host, path, media_type, expected)
     return Draft(host, f"https://{host or UNKNOWN_HOST}{path}", assessment)
 
 
@@ -78,28 +84,21 @@ def _assess_at(raw: bytes, host: str | None, path: str, media_type: str | None, 
     return assessment
 
 
-def _claimed_host(raw: bytes) -> str | None:
-    """Return the first host that the document names as its own, in the members that formats use for that."""
+def _list_claims(raw: bytes) -> list[Json]:
+    """Return what the document names as its own host, in the members that formats use for that."""
     try:
-        value: Json = read_json(raw)
+        value = read_json(raw)
     except Unreadable:
-        return None
-    claims = [value.get(key) for key in _OWN_NAMES] if isinstance(value, dict) else []
-    return next((host for claim in claims if isinstance(claim, str) and (host := _public_host(claim))), None)
+        return []
+    return [value.get(key) for key in _OWN_NAMES] if isinstance(value, dict) else []
 
 
-def _host_of_service(service: Service) -> str | None:
-    """Return the first host that the calls go to, else the provider's, for a document that does not name its host."""
-    endpoints = [call.endpoint for capability in service.capabilities for call in capability.invocations]
-    endpoints += [protocol.endpoint for protocol in service.protocols]
-    endpoints += [service.provider.url] if service.provider else []
-    return next((host for endpoint in endpoints if endpoint and (host := _public_host(endpoint))), None)
-
-
-def _public_host(claim: str) -> str | None:
-    name = (host_of(claim) or "") if "://" in claim else claim.lower()
-    exempt = {name} if name.endswith(".example") else ()  # RFC 6761: reserved for documentation
-    try:
-        return canonical_host(name, exempt=exempt).host
-    except InvalidName:
-        return None
+def _first_host(claims: Iterable[Json]) -> str | None:
+    """Return the first public host of some names and URLs; other values are ignored."""
+    for claim in claims:
+        if isinstance(claim, str) and claim:
+            name = (host_of(claim) or "") if "://" in claim else claim.lower()
+            exempt = {name} if name.endswith(".example") else ()  # RFC 6761: reserved for documentation
+            with suppress(InvalidName):
+                return canonical_host(name, exempt=exempt).host
+    return None

@@ -37,8 +37,9 @@ def flag_injections(document: Document, service: Service) -> tuple[Service, tupl
     for pointer, text in _locate_texts(content):
         for hit in hits(text):
             notes.add(hit.rule, pointer, hit.evidence)
-            for part in _with_parents(pointer):
-                codes_below.setdefault(part, set()).add(hit.rule.code)
+            parts = pointer.split("/")
+            for count in range(len(parts), 0, -1):  # the text, and the values around it up to the whole document ("")
+                codes_below.setdefault("/".join(parts[:count]), set()).add(hit.rule.code)
     known: dict[str, tuple[InjectionHit, ...]] = {}
     capabilities = tuple(_flag_capability(capability, codes_below, known) for capability in service.capabilities)
     return replace(service, capabilities=capabilities), notes.findings()
@@ -82,11 +83,3 @@ def _locate_texts(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
             yield from _locate_texts(item, at(pointer, index))
-
-
-def _with_parents(pointer: str) -> Iterator[str]:
-    """Yield a pointer and the pointers of all values around it, the whole document ("") last."""
-    while pointer:
-        yield pointer
-        pointer = pointer.rpartition("/")[0]
-    yield ""

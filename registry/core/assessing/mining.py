@@ -68,13 +68,11 @@ MAX_POINTERS: Final = 20
 MAX_HEADER: Final = 16 * 1024
 MAX_TAG: Final = 2000
 
-EXPECTED: Final[Mapping[str, str | None]] = MappingProxyType(
-    {
-        "agent-manifest": None,  # claimed by ATP, AWP and several unrelated schemes: the content decides
-        "describedby": None,
-        **{relation: form.slug for form in FORMATS for relation in form.link_relations},
-    }
-)
+EXPECTED: Final[Mapping[str, str | None]] = MappingProxyType({
+    "agent-manifest": None,  # claimed by ATP, AWP and several unrelated schemes: the content decides
+    "describedby": None,
+    **{relation: form.slug for form in FORMATS for relation in form.link_relations},
+})  # fmt: skip
 """The link relations that are followed (docs/crawler.md, "Pointers"), and the format each promises."""
 
 _JSON_LD = "application/ld+json"
@@ -89,13 +87,8 @@ of a head name styles and scripts, and this search costs a fraction of parsing t
 _OPENING = re.compile(
     r"<(!--|(?:body|/head|link|base|script|style|title|template|noscript|textarea)(?=[\s/>]))", re.IGNORECASE | re.ASCII
 )
-_CLOSING = {
-    "!--": re.compile("-->"),
-    **{
-        name: re.compile(f"</{name}", re.IGNORECASE | re.ASCII)
-        for name in ("script", "style", "title", "template", "noscript", "textarea")
-    },
-}
+_RAW_TEXT: Final = ("script", "style", "title", "template", "noscript", "textarea")
+_CLOSING = {name: re.compile(f"</{name}", re.IGNORECASE | re.ASCII) for name in _RAW_TEXT} | {"!--": re.compile("-->")}
 
 
 def home_pointers(url: str, headers: Mapping[str, str], body: bytes) -> tuple[Pointer, ...]:
@@ -107,7 +100,8 @@ def home_pointers(url: str, headers: Mapping[str, str], body: bytes) -> tuple[Po
         for rel in rels:
             if rel in EXPECTED and len(pointers) < MAX_POINTERS and (target := parse_https(href, base)) is not None:
                 pointers.setdefault(target, Pointer(target, rel, "", EXPECTED[rel]))
-    for pointer in _json_ld_pointers(json_ld, url):
+    # known documents in the JSON-LD of the head (ARD 0.91), found as in any text
+    for pointer in find_manifest_pointers(" ".join(json_ld).replace("\\/", "/"), url):
         if len(pointers) < MAX_POINTERS and pointer.url is not None:
             pointers.setdefault(pointer.url, pointer)
     return tuple(pointers.values())
@@ -138,11 +132,6 @@ def _head_links(text: str, url: str) -> tuple[list[tuple[str, list[str], str]], 
         elif "href" in attributes:
             links.append((attributes["href"].strip(), attributes.get("rel", "").lower().split(), base))
     return links, json_ld
-
-
-def _json_ld_pointers(json_ld: list[str], url: str) -> tuple[Pointer, ...]:
-    """Return pointers to known documents in the JSON-LD of the head (ARD 0.91): found as in any text."""
-    return find_manifest_pointers(" ".join(json_ld).replace("\\/", "/"), url) if json_ld else ()
 
 
 def _head_tags(text: str) -> Iterator[tuple[str, dict[str, str], str]]:

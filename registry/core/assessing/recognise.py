@@ -85,9 +85,7 @@ def _stated_absence(document: Document) -> str | None:
 def _aid_like(document: Document) -> str | None:
     """Recognise AID's members without AID's version."""
     value = document.members
-    if not value.keys() >= {"v", "p", "u"}:
-        return None
-    return None if re.fullmatch(r"aid\d+", str(value["v"])) else ""
+    return "" if value.keys() >= {"v", "p", "u"} and not re.fullmatch(r"aid\d+", str(value["v"])) else None
 
 
 def _last_segment_pattern(form: Format) -> re.Pattern[str]:
@@ -101,6 +99,18 @@ _DISTINCT: Final = (
     formats.oauth_protected_resource, formats.oauth_authorization_server, formats.jwks, formats.did, formats.aid,
     formats.agent_permissions, formats.adp, formats.agent_json,
 )  # fmt: skip
+
+_WEAK: Final = (
+    (formats.a2a.without_skills, formats.a2a.FORMAT, r"/agent(-card)?\.json$"),
+    (formats.mcp_json.at_mcp_path, formats.mcp_json.FORMAT, r"mcp"),
+    (formats.agent_skills_index.at_own_path, formats.agent_skills_index.FORMAT, r"/(agent-)?skills/"),
+    (formats.x402.at_own_path, formats.x402.FORMAT, r"x402"),
+    (formats.ai_catalog.at_own_path, formats.ai_catalog.FORMAT, r"/(ard|ai-catalog)\.json$"),
+    (formats.acp.at_own_path, formats.acp.FORMAT, r"^/\.well-known/acp(\.json)?$"),
+    (formats.ucp.at_own_path, formats.ucp.FORMAT, r"^/\.well-known/ucp(/|$)"),
+    (formats.api_catalog.at_own_path, formats.api_catalog.FORMAT, r"^/\.well-known/api-catalog$"),
+    (formats.agent_json.at_card_path, formats.agent_json.FORMAT, r"/(ai-)?agents?(-card|-manifest)?(\.json)?$"),
+)
 
 ROWS: tuple[RecognitionRow, ...] = (
     # --- strong rows: content alone decides
@@ -126,27 +136,7 @@ ROWS: tuple[RecognitionRow, ...] = (
     RecognitionRow(formats.atp.lax_dialect, formats.atp.FORMAT),
     # --- weak rows: only at their own paths
     RecognitionRow(formats.awas.weak_dialect, formats.awas.FORMAT, only_at=formats.awas.OWN_PATHS),
-    RecognitionRow(formats.a2a.without_skills, formats.a2a.FORMAT, only_at=re.compile(r"/agent(-card)?\.json$")),
-    RecognitionRow(formats.mcp_json.at_mcp_path, formats.mcp_json.FORMAT, only_at=re.compile(r"mcp")),
-    RecognitionRow(
-        formats.agent_skills_index.at_own_path,
-        formats.agent_skills_index.FORMAT,
-        only_at=re.compile(r"/(agent-)?skills/"),
-    ),
-    RecognitionRow(formats.x402.at_own_path, formats.x402.FORMAT, only_at=re.compile(r"x402")),
-    RecognitionRow(
-        formats.ai_catalog.at_own_path, formats.ai_catalog.FORMAT, only_at=re.compile(r"/(ard|ai-catalog)\.json$")
-    ),
-    RecognitionRow(formats.acp.at_own_path, formats.acp.FORMAT, only_at=re.compile(r"^/\.well-known/acp(\.json)?$")),
-    RecognitionRow(formats.ucp.at_own_path, formats.ucp.FORMAT, only_at=re.compile(r"^/\.well-known/ucp(/|$)")),
-    RecognitionRow(
-        formats.api_catalog.at_own_path, formats.api_catalog.FORMAT, only_at=re.compile(r"^/\.well-known/api-catalog$")
-    ),
-    RecognitionRow(
-        formats.agent_json.at_card_path,
-        formats.agent_json.FORMAT,
-        only_at=re.compile(r"/(ai-)?agents?(-card|-manifest)?(\.json)?$"),
-    ),
+    *(RecognitionRow(test, form, only_at=re.compile(paths)) for test, form, paths in _WEAK),
     # --- only where a pointer promised the format
     RecognitionRow(formats.adp_detail.dialect, formats.adp_detail.FORMAT, promised=True),
     RecognitionRow(formats.mcp_tools_list.dialect, formats.mcp_tools_list.FORMAT, promised=True),

@@ -4,7 +4,6 @@
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Final
@@ -45,13 +44,8 @@ def get_outcome_of_status(status: int) -> tuple[Outcome, str] | None:
     """Return the outcome and reason that a status alone decides; None for statuses whose body must be read."""
     if status in READ:
         return None
-    if outcome := _BY_STATUS.get(status):
-        return outcome, f"status_{status}"
-    if 200 <= status < 300:
-        return Outcome.NOT_A_MANIFEST, f"status_{status}"
-    if 400 <= status < 500:
-        return Outcome.ABSENT, f"status_{status}"
-    return Outcome.SERVER_ERROR, f"status_{status}"
+    by_class = {2: Outcome.NOT_A_MANIFEST, 4: Outcome.ABSENT}.get(status // 100, Outcome.SERVER_ERROR)
+    return _BY_STATUS.get(status, by_class), f"status_{status}"
 
 
 def is_challenge(fetched: FetchResult) -> bool:
@@ -74,16 +68,11 @@ def retry_after(fetched: FetchResult) -> int | None:
         return None
     if field.isascii() and field.isdigit():  # thousands of digits are valid, but int() refuses them
         return min(int(field), MAX_RETRY_AFTER) if len(field) < 20 else MAX_RETRY_AFTER  # guard: retry-after-digits
-    seconds = _seconds_until(field, fetched.at)
-    return None if seconds is None else max(0, min(seconds, MAX_RETRY_AFTER))
-
-
-def _seconds_until(field: str, now: datetime) -> int | None:
     try:
-        retry_at = parsedate_to_datetime(field[:64])
-        return int((retry_at - now).total_seconds())
+        seconds = int((parsedate_to_datetime(field[:64]) - fetched.at).total_seconds())
     except (ValueError, TypeError, OverflowError, IndexError):  # not a date, or one without a zone
         return None
+    return max(0, min(seconds, MAX_RETRY_AFTER))
 
 
 def is_home(url: str) -> bool:

@@ -5,7 +5,7 @@ formats asks for it; else it is a note. Only presence, structure and shares coun
 wording: stuffing a description gains nothing.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 
 from registry.core.format_support.vocabulary import SAFE_METHODS
 from registry.core.formats import FORMAT_BY_SLUG
@@ -21,13 +21,13 @@ absence is no gap."""
 def gaps(service: Service) -> tuple[Finding, ...]:
     """Return one finding for each thing missing; capability-level findings point at `/capabilities/<index>`."""
     formats = _formats(service)
-    return (
-        *(_grade(finding, formats) for finding in _service_gaps(service)),
-        *(
-            _grade(finding, _formats_of(service.capabilities[index]) or formats)
-            for index, finding in _capability_gaps(service)
-        ),
-    )
+    found = [_grade(finding, formats) for finding in _service_gaps(service)]
+    for rule, is_missing in _PER_CAPABILITY:
+        for index, capability in enumerate(service.capabilities):
+            if is_missing(capability):
+                finding = Finding(rule, f"/capabilities/{index}", capability.id[:60])
+                found.append(_grade(finding, _formats_of(capability) or formats))
+    return tuple(found)
 
 
 def _grade(finding: Finding, formats: Collection[str]) -> Finding:
@@ -51,40 +51,27 @@ def _formats_of(capability: Capability) -> frozenset[str]:
     return frozenset(origin.format for origin in origins if origin is not None) & FORMAT_BY_SLUG.keys()
 
 
-def _service_gaps(service: Service) -> Iterator[Finding]:
+def _service_gaps(service: Service) -> list[Finding]:
     calls = [call for capability in service.capabilities for call in capability.invocations]
-    provider = service.provider or Provider()
-    if not service.name:
-        yield Finding(rules.SERVICE_UNNAMED, "/name")
-    if not service.description:
-        yield Finding(rules.SERVICE_UNDESCRIBED, "/description")
-    if not service.capabilities:
-        yield Finding(rules.SERVICE_WITHOUT_CAPABILITIES, "/capabilities")
-        yield Finding(rules.SERVICE_NOTHING_TO_CALL, "/capabilities")
-        yield Finding(rules.SERVICE_NOTHING_TO_JUDGE, "/capabilities")
-    if not service.auth.schemes and service.auth.required is None and not any(call.auth for call in calls):
-        yield Finding(rules.SERVICE_AUTH_UNKNOWN, "/auth")
-    if service.pricing.model == "unknown":
-        yield Finding(rules.SERVICE_PRICING_UNKNOWN, "/pricing")
-    if service.policies.rate_limit is None and not any(call.rate_limit for call in calls):
-        yield Finding(rules.SERVICE_RATE_LIMIT_UNKNOWN, "/policies/rate_limit")
-    if not (service.version or service.protocols):
-        yield Finding(rules.SERVICE_UNVERSIONED, "/version")
-    if not (service.policies.terms_url or service.policies.privacy_url):
-        yield Finding(rules.SERVICE_WITHOUT_TERMS, "/policies")
-    if not provider.name:
-        yield Finding(rules.SERVICE_PROVIDER_UNKNOWN, "/provider")
-    if not (provider.contact or service.docs_url):
-        yield Finding(rules.SERVICE_WITHOUT_CONTACT, "/provider/contact")
-    if service.synthetic:
-        yield Finding(rules.SERVICE_SYNTHETIC, "/synthetic")
-
-
-def _capability_gaps(service: Service) -> Iterator[tuple[int, Finding]]:
-    for rule, is_missing in _PER_CAPABILITY:
-        for index, capability in enumerate(service.capabilities):
-            if is_missing(capability):
-                yield index, Finding(rule, f"/capabilities/{index}", capability.id[:60])
+    provider, policies = service.provider or Provider(), service.policies
+    has_auth = bool(service.auth.schemes) or service.auth.required is not None or any(call.auth for call in calls)
+    has_limit = policies.rate_limit is not None or any(call.rate_limit for call in calls)
+    rows = (
+        (rules.SERVICE_UNNAMED, "/name", not service.name),
+        (rules.SERVICE_UNDESCRIBED, "/description", not service.description),
+        (rules.SERVICE_WITHOUT_CAPABILITIES, "/capabilities", not service.capabilities),
+        (rules.SERVICE_NOTHING_TO_CALL, "/capabilities", not service.capabilities),
+        (rules.SERVICE_NOTHING_TO_JUDGE, "/capabilities", not service.capabilities),
+        (rules.SERVICE_AUTH_UNKNOWN, "/auth", not has_auth),
+        (rules.SERVICE_PRICING_UNKNOWN, "/pricing", service.pricing.model == "unknown"),
+        (rules.SERVICE_RATE_LIMIT_UNKNOWN, "/policies/rate_limit", not has_limit),
+        (rules.SERVICE_UNVERSIONED, "/version", not (service.version or service.protocols)),
+        (rules.SERVICE_WITHOUT_TERMS, "/policies", not (policies.terms_url or policies.privacy_url)),
+        (rules.SERVICE_PROVIDER_UNKNOWN, "/provider", not provider.name),
+        (rules.SERVICE_WITHOUT_CONTACT, "/provider/contact", not (provider.contact or service.docs_url)),
+        (rules.SERVICE_SYNTHETIC, "/synthetic", service.synthetic),
+    )
+    return [Finding(rule, pointer) for rule, pointer, is_missing in rows if is_missing]
 
 
 def _is_plannable(capability: Capability) -> bool:
@@ -99,8 +86,7 @@ def _is_unreachable(capability: Capability) -> bool:
 
 def _is_unconfirmed(capability: Capability) -> bool:
     """Return whether the capability has a call that deletes and states nothing about asking a human first."""
-    deletes = any(call.method == "DELETE" for call in capability.invocations)
-    return deletes and capability.confirmation is None
+    return capability.confirmation is None and any(call.method == "DELETE" for call in capability.invocations)
 
 
 def _is_safe(capability: Capability) -> bool:

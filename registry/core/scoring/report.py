@@ -3,7 +3,7 @@
 One report for the command, for SARIF and for the API, so that all of them agree.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,7 +93,11 @@ def report(host: str, documents: Sequence[HeldDocument], sources: Mapping[str, b
     merged = merge(host, documents)
     graded = score(merged.service, merged.findings) if merged.service else None
     lines = graded.lines if graded else ()
-    located_findings = list(dict.fromkeys((*merged.findings, *_of_single_document(documents))))
+    located_findings = list(dict.fromkeys(merged.findings))
+    if len(documents) == 1 and documents[0].assessment.outcome is not Outcome.ABSENT:
+        # checked by itself: all its findings, even those on why it is no manifest
+        own = (LocatedFinding(finding, documents[0].url) for finding in documents[0].assessment.findings)
+        located_findings = list(dict.fromkeys((*located_findings, *own)))
     reported = {(located.finding.rule, located.document) for located in located_findings}
     points = {(line.rule, line.document): line.points for line in lines}
     findings = [
@@ -112,21 +116,9 @@ def report(host: str, documents: Sequence[HeldDocument], sources: Mapping[str, b
         located(findings), key=lambda one: (order.get(one.document or "", len(order)), one.position or Position())
     )
     service = merged.service
-    return Report(
-        service,
-        graded,
-        tuple(sorted_findings),
-        located(gaps),
-        located(score_lines),
-        trust_of(host, service, merged.findings) if service else None,
-        resemblance(host, service) if service else None,
-    )
-
-
-def _of_single_document(documents: Sequence[HeldDocument]) -> Iterator[LocatedFinding]:
-    """Yield all findings of a document that was checked by itself, even those on why it is no manifest."""
-    if len(documents) == 1 and documents[0].assessment.outcome is not Outcome.ABSENT:
-        yield from (LocatedFinding(finding, documents[0].url) for finding in documents[0].assessment.findings)
+    trust = trust_of(host, service, merged.findings) if service else None
+    resembles = resemblance(host, service) if service else None
+    return Report(service, graded, tuple(sorted_findings), located(gaps), located(score_lines), trust, resembles)
 
 
 def _as_finding(line: Line) -> ReportedFinding:

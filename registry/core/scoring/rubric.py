@@ -21,15 +21,13 @@ from registry.core.scoring import rules as scoring_rules
 VERSION = "6"
 """Changes with every change of a rule; stored with each score."""
 
-SECTION_POINTS: Mapping[Section, int] = MappingProxyType(
-    {
-        Section.CONFORMANCE: 30,
-        Section.COMPLETENESS: 30,
-        Section.SAFETY: 15,
-        Section.OPERABILITY: 15,
-        Section.IDENTITY: 10,
-    }
-)
+SECTION_POINTS: Mapping[Section, int] = MappingProxyType({
+    Section.CONFORMANCE: 30,
+    Section.COMPLETENESS: 30,
+    Section.SAFETY: 15,
+    Section.OPERABILITY: 15,
+    Section.IDENTITY: 10,
+})  # fmt: skip
 
 
 def _rules() -> Iterator[Rule]:
@@ -65,15 +63,13 @@ def fingerprint() -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-QUESTIONS: Final[Mapping[Section, str]] = MappingProxyType(
-    {
-        Section.CONFORMANCE: "Does the document follow its own specification?",
-        Section.COMPLETENESS: "Does an agent learn what it needs?",
-        Section.SAFETY: "Are side effects told, and may the endpoints be called?",
-        Section.OPERABILITY: "Is it served so that clients can use it?",
-        Section.IDENTITY: "Does the host speak for itself?",
-    }
-)
+QUESTIONS: Final[Mapping[Section, str]] = MappingProxyType({
+    Section.CONFORMANCE: "Does the document follow its own specification?",
+    Section.COMPLETENESS: "Does an agent learn what it needs?",
+    Section.SAFETY: "Are side effects told, and may the endpoints be called?",
+    Section.OPERABILITY: "Is it served so that clients can use it?",
+    Section.IDENTITY: "Does the host speak for itself?",
+})  # fmt: skip
 
 METHOD: Final = (
     "The current documents of the host are merged into one service. Their findings, those that need two documents, and "

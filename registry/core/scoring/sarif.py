@@ -48,6 +48,7 @@ def sarif_log(
     broken_rules = {result.reported.rule for result in results}
     rules = [rule for rule in RUBRIC.values() if rule in broken_rules]
     index = {rule: number for number, rule in enumerate(rules)}
+    notices = [{"level": "error", "message": {"text": literal(message)}} for message in unread]
     run = {
         "tool": {
             "driver": {
@@ -59,14 +60,17 @@ def sarif_log(
             }
         },
         "columnKind": "unicodeCodePoints",
-        "invocations": [_invocation(unread)],
+        "invocations": [{"executionSuccessful": not notices, "toolExecutionNotifications": notices}],  # section 3.20.14
         "results": _with_fingerprints(_result(result, index[result.reported.rule]) for result in results),
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(rule: Rule, public_url: str | None) -> dict[str, Any]:
-    help_uri = _help_uri(rule.spec) or (f"{public_url.rstrip('/')}/api/rubric" if public_url else None)
+    help_uri = f"{public_url.rstrip('/')}/api/rubric" if public_url else None
+    if (citation := _RFC.match(rule.spec)) is not None:
+        help_uri = f"https://www.rfc-editor.org/rfc/rfc{citation[1]}"
+        help_uri += f"#section-{citation[2]}" if citation[2] else ""
     return {
         "id": rule.code,
         "shortDescription": {"text": literal(rule.says)},
@@ -75,20 +79,6 @@ def _rule(rule: Rule, public_url: str | None) -> dict[str, Any]:
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": [rule.code.partition(".")[0], rule.section.value], "points": rule.points},
     }
-
-
-def _help_uri(spec: str) -> str | None:
-    """Return the URL of a cited RFC section; None for other specifications."""
-    citation = _RFC.match(spec)
-    if citation is None:
-        return None
-    return f"https://www.rfc-editor.org/rfc/rfc{citation[1]}" + (f"#section-{citation[2]}" if citation[2] else "")
-
-
-def _invocation(unread: Iterable[str]) -> dict[str, Any]:
-    """Return the invocation; it is unsuccessful when any target could not be read (section 3.20.14)."""
-    notices = [{"level": "error", "message": {"text": literal(message)}} for message in unread]
-    return {"executionSuccessful": not notices, "toolExecutionNotifications": notices}
 
 
 def _result(result: SarifResult, rule_index: int) -> dict[str, Any]:
@@ -127,12 +117,7 @@ def _with_fingerprints(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]
 
 
 def literal(text: str) -> str:
-    """Return text that a viewer shows literally: braces are doubled (placeholders) and `](` is split (links)."""
-    return printable(text).replace("{", "{{").replace("}", "}}").replace("](", "] (")
-
-
-def printable(text: str) -> str:
-    """Return text in which every character that shows nothing, `str.isprintable`, is an escape such as `\\x1b`."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    """Return text that a viewer shows literally: braces are doubled (placeholders), `](` is split (links), and every
+    character that shows nothing, `str.isprintable`, is an escape such as `\\x1b`."""
+    text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
