@@ -14,8 +14,7 @@ from registry.core.model.services import Capability, Service
 from registry.core.reading.injection import InjectionHit, hits
 from registry.core.reading.json_pointer import at
 
-_APART: Final = ".\n"
-"""Put between texts so that no pattern reaches from one to the next."""
+_APART: Final = ".\n"  # put between texts so that no pattern reaches from one to the next
 
 _CAPABILITY: Final[TypeAdapter[Capability]] = TypeAdapter(Capability)
 

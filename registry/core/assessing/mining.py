@@ -33,10 +33,8 @@ _RELEVANT = re.compile("|".join(map(re.escape, sorted(_NAMES))))  # most links l
 
 
 def find_manifest_pointers(text: str, base: str) -> tuple[Pointer, ...]:
-    """Return pointers from the Markdown links and bare URLs of a text, in order, distinct, at most MAX_MINED.
-
-    Addresses that are not public are ignored: a text may mention them.
-    """
+    """Return pointers from the Markdown links and bare URLs of a text, in order, distinct, at most MAX_MINED. Addresses
+    that are not public are ignored: a text may mention them."""
     text = text[:SCANNED_CHARS]
     pointers: dict[str, Pointer] = {}
     for match in (*_URL.finditer(text), *_LINK.finditer(text)):

@@ -25,10 +25,8 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """A file that states that a protocol is not offered, published because scanners ask for the path.
-
-    `format` is its slug if the file reveals it.
-    """
+    """A file that states that a protocol is not offered, published because scanners ask for the path. `format` is its
+    slug if the file reveals it."""
 
     format: str | None = None
 

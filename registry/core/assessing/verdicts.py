@@ -11,8 +11,7 @@ from typing import Final
 from registry.core.model.documents import FetchResult, Outcome
 from registry.core.names.domains import parse_url
 
-READ: Final = frozenset({200, 203})
-"""Statuses whose body may be a manifest."""
+READ: Final = frozenset({200, 203})  # statuses whose body may be a manifest
 
 MAX_RETRY_AFTER: Final = 24 * 3600
 

@@ -14,10 +14,8 @@ from registry.core.model.services import Capability, Invocation, Origin, Service
 
 
 def example_of(service: Service, capability: Capability, effort: Effort) -> Arguments | None:
-    """Return the arguments of the capability's call, made from its schema; None where its call has none.
-
-    This is the expensive part of a call: it is done once, when a service is recorded.
-    """
+    """Return the arguments of the capability's call, made from its schema; None where its call has none. This is the
+    expensive part of a call: it is done once, when a service is recorded."""
     made: list[Arguments] = []
 
     def make(params: Mapping[str, Any] | None, given: Mapping[str, Any]) -> Arguments:
@@ -29,21 +27,16 @@ def example_of(service: Service, capability: Capability, effort: Effort) -> Argu
 
 
 def examples_of(service: Service) -> list[dict[str, Any] | None]:
-    """Return the arguments of the call of each capability, JSON-ready, within the budget of the service.
-
-    They are made when a service is recorded and nowhere else: no request computes anything from a site's schema.
-    """
+    """Return the arguments of the call of each capability, JSON-ready, within the budget of the service. They are made
+    when a service is recorded and nowhere else: no request computes anything from a site's schema."""
     whole = Effort(SERVICE_EFFORT)
     examples = (example_of(service, capability, Effort(whole=whole)) for capability in service.capabilities)
     return [None if example is None else example.to_json() for example in examples]
 
 
 def call_of(service: Service, capability: Capability, example: Arguments | None) -> dict[str, Any] | None:
-    """Return how the capability is called, or None if its documents do not suffice for a call.
-
-    `service` may be without its other capabilities. `example`: what `example_of` returned; nothing is computed from a
-    schema here.
-    """
+    """Return how the capability is called, or None if its documents do not suffice for a call. `service` may be without
+    its other capabilities. `example`: what `example_of` returned; nothing is computed from a schema here."""
     return _call_with(service, capability, lambda params, given: example or no_arguments(NOT_MADE))
 
 

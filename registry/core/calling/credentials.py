@@ -37,9 +37,7 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}")
 @dataclass(frozen=True, slots=True)
 class Credential:
     """A credential in a request. `place` None: it is not carried as a value, or no document says where; see `note`.
-
-    `issuers`: the hosts that issue it, so that a token of one site is not taken for a credential of another.
-    """
+    `issuers`: the hosts that issue it, so that a token of one site is not taken for a credential of another."""
 
     type: AuthType
     place: str | None = None
@@ -141,13 +139,6 @@ def placeholder(name: str | None) -> str:
     """Return the placeholder of a named value: `X-Acme-Key` is YOUR_ACME_KEY; without a name YOUR_API_KEY."""
     words = re.sub(r"[^A-Z0-9]+", "_", (name or "").upper().removeprefix("X-")).strip("_")[:60]
     return f"YOUR_{words}" if words and words != "AUTHORIZATION" else "YOUR_API_KEY"
-
-
-def inputs_json(inputs: Iterable[Input]) -> list[dict[str, Any]]:
-    """Return the values that a caller supplies, with the document's description of each."""
-    keys = ("name", "description", "required", "secret", "value", "default")
-    rows = [{key: getattr(item, key) for key in keys} | {"choices": list(item.choices) or None} for item in inputs]
-    return [{key: value for key, value in row.items() if value is not None} for row in rows]
 
 
 def input_value(item: Input) -> str:

@@ -14,8 +14,7 @@ CAPABILITY_EFFORT: Final = 200_000
 the recorded capabilities takes a tenth."""
 SERVICE_EFFORT: Final = 1_200_000
 """Units for the examples of all capabilities of a service. Ordinary capabilities take some 500 each."""
-MAX_VALUE_WEIGHT: Final = 4_096
-"""Weight of one example, about 64 KB of text."""
+MAX_VALUE_WEIGHT: Final = 4_096  # weight of one example, about 64 KB of text
 
 _CHARS: Final = 16  # of text that weigh as much as one value
 _PARTS: Final = ("allOf", "anyOf", "oneOf")
@@ -40,9 +39,7 @@ class OutOfEffort(Exception):
 @dataclass(slots=True)
 class Effort:
     """Units of work that may still be spent. `whole` is the budget of the service, which all its capabilities share.
-
-    `matched`: the text that was found last for a pattern, which is tried first when the pattern occurs again.
-    """
+    `matched`: the text that was found last for a pattern, which is tried first when the pattern occurs again."""
 
     left: int = CAPABILITY_EFFORT
     whole: "Effort | None" = None

@@ -56,10 +56,8 @@ class Unfillable(Exception):
 
 
 class Filler:
-    """Makes values for the parts of one schema. `made` becomes true when a value is not the document's own.
-
-    The methods spend the effort of `root` and raise OutOfEffort.
-    """
+    """Makes values for the parts of one schema. `made` becomes true when a value is not the document's own. The methods
+    spend the effort of `root` and raise OutOfEffort."""
 
     def __init__(self, root: Root) -> None:
         self.root, self.made = root, False
@@ -83,9 +81,7 @@ class Filler:
 
     def documented(self, schema: object) -> list[Any]:
         """Return a list of the first value that the document itself gives for `schema` and that is valid, or of none.
-
-        Examples come before defaults and listed values; null and empty texts are used only where they are listed.
-        """
+        Examples come before defaults and listed values; null and empty texts are used only where they are listed."""
         resolved = self.root.resolved(schema)
         if isinstance(resolved, bool):
             return []
@@ -102,12 +98,8 @@ class Filler:
         has_parts = any(key in rules for key in _CHECKED)
         for variant in _variants(rules, self.root):
             try:
-                nested = any(key in variant for key in ("allOf", "anyOf", "oneOf"))
-                value = (
-                    self.value(variant, depth + 1)
-                    if nested or "enum" in variant or "const" in variant
-                    else self._make_typed(variant, depth)
-                )
+                is_final = not any(key in variant for key in ("allOf", "anyOf", "oneOf", "enum", "const"))
+                value = self._make_typed(variant, depth) if is_final else self.value(variant, depth + 1)
             except Unfillable as error:
                 reason = str(error)
                 continue

@@ -6,7 +6,7 @@ Also how a server is installed, started and entered in a client's configuration.
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from registry.core.calling.credentials import Credentials, credentials_of, input_value, inputs_json, is_header_name
+from registry.core.calling.credentials import Credentials, credentials_of, input_value, is_header_name
 from registry.core.calling.http import Missing, Source, add_credentials, add_variables, make_http_call
 from registry.core.calling.request import JSON, ExampleRequest
 from registry.core.calling.template import address_of, template
@@ -154,6 +154,11 @@ def _make_start(package: Package) -> dict[str, Any] | None:
 def _installation(package: Package) -> dict[str, Any]:
     """Return how a package is installed and started, with its environment variables."""
     start, identifier = _make_start(package), package.identifier
+    keys = ("name", "description", "required", "secret", "value", "default")
+    environment = []
+    for item in package.environment:
+        members = {key: getattr(item, key) for key in keys} | {"choices": list(item.choices) or None}
+        environment.append({key: value for key, value in members.items() if value is not None})
     row: dict[str, Any] = {
         "registry": package.registry,
         "identifier": identifier,
@@ -163,7 +168,7 @@ def _installation(package: Package) -> dict[str, Any]:
         "start": start,
         "download": identifier if start is None and (identifier or "").startswith("https://") else None,
         "sha256": package.sha256,
-        "environment": inputs_json(package.environment) or None,
+        "environment": environment or None,
     }
     return {key: value for key, value in row.items() if value is not None}
 
@@ -186,9 +191,8 @@ def _start_container(package: Package, environment: Mapping[str, str]) -> dict[s
 
 
 def _remote(url: str, credentials: Credentials, headers: Iterable[Input]) -> dict[str, Any]:
-    sent = {
-        credential.name or "": credential.value for credential in credentials.chosen if credential.place == "header"
-    }
+    in_header = (credential for credential in credentials.chosen if credential.place == "header")
+    sent = {credential.name or "": credential.value for credential in in_header}
     known = {name.lower() for name in sent}
     for item in headers:
         wanted = item.required is not False or item.value or item.default

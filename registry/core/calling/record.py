@@ -61,10 +61,8 @@ def capability_record(service: Service, capability: Capability, example: Argumen
 
 
 def inferred_side_effects(capability: Capability) -> dict[str, Any] | None:
-    """Return the side effects that the HTTP method implies if the documents state none, or None.
-
-    GET and HEAD are safe by definition (RFC 9110 section 9.2.1). Another method says nothing: POST may only compute.
-    """
+    """Return the side effects that the HTTP method implies if the documents state none, or None. GET and HEAD are safe
+    by definition (RFC 9110 section 9.2.1). Another method says nothing: POST may only compute."""
     if capability.side_effects is not None:
         return None
     methods = {call.method.upper() for call in capability.invocations if call.kind == "http" and call.method}

@@ -109,10 +109,8 @@ class Root:
 
 
 def keywords(schema: Schema) -> dict[str, Any]:
-    """Return the keywords of one level in the form of draft 2020-12; malformed ones are left out.
-
-    OpenAPI 3.0 and draft 4 are rewritten: `nullable`, boolean `exclusiveMinimum`, `items` as a list.
-    """
+    """Return the keywords of one level in the form of draft 2020-12; malformed ones are left out. OpenAPI 3.0 and draft
+    4 are rewritten: `nullable`, boolean `exclusiveMinimum`, `items` as a list."""
     kept = {key: value for key, value in schema.items() if key in _MEANT and _MEANT[key](value)}
     if types := _types(schema):
         kept["type"] = types if len(types) > 1 else types[0]

@@ -11,18 +11,15 @@ from registry.core.model.documents import Json
 from registry.core.reading import rules
 from registry.core.reading.reader import Unreadable, check_caps, parse_strict
 
-RECORD_VALUES: Final = 250_000
-"""Most members and items in one record of a service."""
+RECORD_VALUES: Final = 250_000  # most members and items in one record of a service
 
 ENTRY_BYTES: Final = 1024 * 1024
 ENTRY_VALUES: Final = 20_000
 """Most bytes, and most members and items, of one entry of a list: a server, an event, a row."""
 
-ENVELOPE_BYTES: Final = 256 * 1024
-"""Most bytes of an answer around its list."""
+ENVELOPE_BYTES: Final = 256 * 1024  # most bytes of an answer around its list
 
-MAX_LEVELS: Final = 200
-"""Levels of nesting that the parser reads; a deeper answer is not cut to its end."""
+MAX_LEVELS: Final = 200  # levels of nesting that the parser reads; a deeper answer is not cut to its end
 
 _TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{},]', re.DOTALL)
 """A whole string, or one character. An unclosed quote matches alone, so that no byte is read twice."""
@@ -34,9 +31,7 @@ _OPENS, _CLOSES = b"[{", b"]}"
 @dataclass(frozen=True, slots=True)
 class ForeignList:
     """An answer whose list was cut out. `envelope`: the answer with an empty list; iterating yields bytes of entries.
-
-    `is_list`: whether there is such a list at all.
-    """
+    `is_list`: whether there is such a list at all."""
 
     envelope: Json
     is_list: bool

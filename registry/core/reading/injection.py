@@ -84,12 +84,13 @@ class Phrase(NamedTuple):
     pattern: re.Pattern[str]
     needed: tuple[frozenset[str], ...]
 
+    def can_match(self, words: frozenset[str]) -> bool:
+        return not any(map(words.isdisjoint, self.needed))
+
 
 def _phrases(rule: Rule, text: str) -> tuple[Phrase, ...]:
-    """Compile phrases over folded words, one a line.
-
-    Capitals stand for their entry in _NAMED, `~N` for at most N words.
-    """
+    """Compile phrases over folded words, one a line. Capitals stand for their entry in _NAMED, `~N` for at most N
+    words."""
     phrases = []
     for line in filter(None, map(str.strip, text.splitlines())):
         phrase = _make_visible(line).translate(_LETTERS)
@@ -101,8 +102,7 @@ def _phrases(rule: Rule, text: str) -> tuple[Phrase, ...]:
     return tuple(phrases)
 
 
-_PARTS: Final = r"(?:[^\s()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))+"
-"""The texts between blanks outside brackets."""
+_PARTS: Final = r"(?:[^\s()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))+"  # the texts between blanks outside brackets
 
 _WORD_OR_LIST: Final = (
     r"(?:\(\?:[^()]* \)\?)?"  # optional words before it
@@ -113,9 +113,7 @@ _WORD_OR_LIST: Final = (
 
 def _find_needed(phrase: str) -> tuple[frozenset[str], ...]:
     """Return sets of words; every match holds a word of each set. Sets of long words, likely the rarest, come first.
-
-    Only simple parts of the phrase are read: words between blanks, and the longest word of each alternative.
-    """
+    Only simple parts of the phrase are read: words between blanks, and the longest word of each alternative."""
     needed = []
     for part in re.findall(_PARTS, phrase):
         found = re.fullmatch(_WORD_OR_LIST, part)
@@ -223,8 +221,7 @@ for _index, _phrase in enumerate(PHRASES):
 def _find_possible(words: frozenset[str]) -> list[Phrase]:
     """Return the phrases that a text of these words can have."""
     indexes = {index for word in _BY_WORD.keys() & words for index in _BY_WORD[word]}
-    phrases = map(PHRASES.__getitem__, sorted(indexes))
-    return [phrase for phrase in phrases if not any(map(words.isdisjoint, phrase.needed))]
+    return [phrase for phrase in map(PHRASES.__getitem__, sorted(indexes)) if phrase.can_match(words)]
 
 
 def _make_finder(rule: Rule) -> "Finder":
@@ -259,8 +256,7 @@ _ROLE_MARKUP: Final = re.compile(
 )
 """In lower case."""
 
-_ROLE_MARKUP_PARTS: Final = ("<|", "system", "important>", "instruction")
-"""Every match holds one of them."""
+_ROLE_MARKUP_PARTS: Final = ("<|", "system", "important>", "instruction")  # every match holds one of them
 
 _ROLE_BOUNDS: Final = re.compile(r"(?:begin|end) (?:of )?(?:system|hidden|secret) (?:prompt|instructions?)")
 """In lower case."""
@@ -278,8 +274,7 @@ _ROLE_NAMES: Final = re.compile(
 )
 """Case matters: a name in capitals at the beginning of a sentence, as in a transcript."""
 
-_ROLE_NAMES_PARTS: Final = ("INST]", "SYS>>", "SYSTEM", "\nHuman: ", "\nAssistant: ")
-"""Every match holds one of them."""
+_ROLE_NAMES_PARTS: Final = ("INST]", "SYS>>", "SYSTEM", "\nHuman: ", "\nAssistant: ")  # every match holds one of them
 
 _TEMPLATE_URL: Final = r"\]\(\s?https?://[^)\s?]{1,200}\?[^)\s{<$\[]{0,200}(?:[{<$\[]|%7B)"
 _TEMPLATE_LINK: Final = re.compile(_TEMPLATE_URL, re.IGNORECASE)

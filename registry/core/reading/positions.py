@@ -28,11 +28,9 @@ class Position:
     column: int = 1
 
 
-START = Position()
-"""The position of findings about a whole document, and of findings that cannot be located."""
+START = Position()  # the position of findings about a whole document, and of findings that cannot be located
 
-_FROM_YAML = frozenset({rules.NOT_YAML, rules.DUPLICATE_KEY})
-"""Rules that the YAML reader reports with a line."""
+_FROM_YAML = frozenset({rules.NOT_YAML, rules.DUPLICATE_KEY})  # rules that the YAML reader reports with a line
 
 
 def place(raw: bytes, findings: Sequence[Finding]) -> tuple[Position, ...]:

@@ -118,10 +118,8 @@ def _rule(message: str, text: str, line: int | None, column: int | None) -> Rule
 
 
 def check_caps(root: Json) -> None:
-    """Raise Unreadable for a value over a cap, or a value that jsonb could not hold.
-
-    Level by level, not recursive, because the site chooses the depth.
-    """
+    """Raise Unreadable for a value over a cap, or a value that jsonb could not hold. Level by level, not recursive,
+    because the site chooses the depth."""
     level: list[Json] = [root]
     for depth in count():
         # guard: json-depth
@@ -162,9 +160,7 @@ def check_caps(root: Json) -> None:
 
 def _pointer_to(target: Json, root: Json) -> str:
     """Return a JSON Pointer to a value in `root`, found by identity. An equal interned value breaks the same rule.
-
-    Paths are chains of keys, and only the wanted one is written: all of them could outgrow the document.
-    """
+    Paths are chains of keys, and only the wanted one is written: all of them could outgrow the document."""
     paths: list[tuple[Json, _Path]] = [(root, None)]
     while paths:
         value, path = paths.pop()

@@ -49,10 +49,8 @@ def read_yaml(text: str) -> Json:
 
 
 def places(text: str, pointers: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return the 1-based line and column of the value that each JSON Pointer refers to.
-
-    Where the value does not exist, return the position of its innermost existing container. Raise Unreadable.
-    """
+    """Return the 1-based line and column of the value that each JSON Pointer refers to. Where the value does not exist,
+    return the position of its innermost existing container. Raise Unreadable."""
     root, found = _compose(text), {}
     for pointer in pointers:
         node = root

@@ -20,10 +20,8 @@ from registry.core.scoring.score import Line, Score, score
 
 @dataclass(frozen=True, slots=True)
 class ReportedFinding:
-    """A finding. `document` None: it is about the merged service, and its pointer is into the common model.
-
-    `position`: None if the source is unknown. `points`: of its line of the score, stated once per line.
-    """
+    """A finding. `document` None: it is about the merged service, and its pointer is into the common model. `position`:
+    None if the source is unknown. `points`: of its line of the score, stated once per line."""
 
     finding: Finding
     document: str | None

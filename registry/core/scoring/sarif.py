@@ -27,10 +27,8 @@ _RFC: Final = re.compile(r"^RFC (\d+)(?: section (\d+(?:\.\d+)*))?")
 
 @dataclass(frozen=True, slots=True)
 class SarifResult:
-    """A finding and its document. `artifact`: the location as SARIF writes it. `evidence`: ready to show.
-
-    `is_file`: the document is a file; viewers require a line for these, even for a finding without a position.
-    """
+    """A finding and its document. `artifact`: the location as SARIF writes it. `evidence`: ready to show. `is_file`:
+    the document is a file; viewers require a line for these, even for a finding without a position."""
 
     reported: ReportedFinding
     artifact: Mapping[str, str]
@@ -42,9 +40,7 @@ def sarif_log(
     results: Sequence[SarifResult], version: str, *, unread: Iterable[str] = (), public_url: str | None = None
 ) -> dict[str, Any]:
     """Return one log with one run, JSON-ready. `version`: of this program. `unread`: why targets could not be read.
-
-    `public_url`: an API that serves the rubric.
-    """
+    `public_url`: an API that serves the rubric."""
     broken_rules = {result.reported.rule for result in results}
     rules = [rule for rule in RUBRIC.values() if rule in broken_rules]
     index = {rule: number for number, rule in enumerate(rules)}

@@ -74,7 +74,12 @@ def score(service: Service, findings: Sequence[LocatedFinding]) -> Score:
         gaps_by_rule[finding.rule].append(finding)
     total = len(service.capabilities)
     lines = [_line(group, document, total) for (_, document), group in groups.items()]
-    lines += [_with_origin(_line(group, None, total), service) for group in gaps_by_rule.values()]
+    for group in gaps_by_rule.values():
+        line = _line(group, None, total)
+        index = _CAPABILITY.fullmatch(line.pointer)  # of a capability: the missing part belongs where it is described
+        calls = service.capabilities[int(index[1])].invocations if index else ()
+        origin = next((call.origin for call in calls if call.origin is not None), None)
+        lines.append(replace(line, document=origin.document, pointer=origin.pointer) if origin else line)
     lines.sort(key=lambda line: (-line.points, line.rule.severity, line.rule.code, line.document or ""))
     sections = {
         section.value: round(max(0.0, points - sum(line.points for line in lines if line.rule.section is section)), 2)
@@ -89,19 +94,9 @@ def _line(findings: Sequence[Finding], document: str | None, total: int) -> Line
     return Line(rule, points, sum(finding.count for finding in findings), first.pointer, first.evidence, document)
 
 
-def _with_origin(line: Line, service: Service) -> Line:
-    """Move a line about a capability to the place that describes it: the missing part belongs there."""
-    index = _CAPABILITY.fullmatch(line.pointer)
-    calls = service.capabilities[int(index[1])].invocations if index else ()
-    origin = next((call.origin for call in calls if call.origin is not None), None)
-    return replace(line, document=origin.document, pointer=origin.pointer) if origin else line
-
-
 def _share(findings: Sequence[Finding], total: int, *, is_dropped: bool) -> float:
     """Return how much of the service a reason affects: all, or the share of its capabilities, at least a quarter.
-
-    `total`: the number of capabilities that remain. Capabilities that an error dropped are added to it.
-    """
+    `total`: the number of capabilities that remain. Capabilities that an error dropped are added to it."""
     matches = [_PART.match(finding.pointer) for finding in findings]
     parts = {match.group() for match in matches if match}
     if not all(matches):

@@ -14,14 +14,7 @@ from typing import Any, Final
 
 from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.format_support.writing.calls import auth_of_call
-from registry.core.format_support.writing.task import (
-    MAX_REASONS,
-    CannotWrite,
-    EntrySource,
-    Task,
-    WrittenDocument,
-    capability_pointer,
-)
+from registry.core.format_support.writing.task import MAX_REASONS, CannotWrite, EntrySource, Task, WrittenDocument
 from registry.core.formats import FORMAT_BY_SLUG, adp
 from registry.core.merging.merge import HeldDocument, merge
 from registry.core.model.documents import Outcome, Via
@@ -126,7 +119,7 @@ def same_auth(original: Auth, received: Auth) -> bool:
 
 
 def _compare_capability(task: Task, source: EntrySource, received: Capability, service: Service) -> None:
-    pointer, original = capability_pointer(source.capability), task.service.capabilities[source.capability]
+    pointer, original = f"/capabilities/{source.capability}", task.service.capabilities[source.capability]
     for path in _CAPABILITY:
         _compare_part(task, f"{pointer}/{path}", _label(path), _value_at(original, path), _value_at(received, path))
     if source.enveloped:

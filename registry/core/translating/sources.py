@@ -10,10 +10,8 @@ from registry.core.model.documents import NO_HEADERS, Document, Json, Via
 from registry.core.model.services import Origin, Service, to_json
 from registry.core.reading.reader import Unreadable, read_json, read_text
 
-Path = tuple[str, ...]
-"""Keys from the root of a value. In paths into the model, `*` replaces the indexes of arrays."""
-Scalar = tuple[str, Any]
-"""A JSON scalar with its type, because Python takes True and 1 for the same."""
+Path = tuple[str, ...]  # keys from the root of a value. In paths into the model, `*` replaces the indexes of arrays.
+Scalar = tuple[str, Any]  # a JSON scalar with its type, because Python takes True and 1 for the same
 Leaf = tuple[Path, Scalar]
 
 ITEM: Final = "*"

@@ -24,8 +24,7 @@ MAX_RATE_LIMITED: Final = 2  # in a row
 
 OTHER_HOST: Final = "redirect_other_host"
 """Reason of an answer that redirects to a host of the same site whose robots.txt must be read before going there."""
-NO_BUDGET: Final = "redirect_budget"
-"""Reason of an answer whose redirect was not followed because the budget is spent."""
+NO_BUDGET: Final = "redirect_budget"  # reason of an answer whose redirect was not followed because the budget is spent
 
 _OF_ONE_REQUEST: Final = ("read", "timeout", "reset", "closed", "incomplete", "protocol", "request")
 """Prefixes of UNREACHABLE reasons that concern one request; all others (resolving, connecting) end the visit."""
@@ -65,10 +64,8 @@ class RequestBudget:
 
 
 class StopPolicy:
-    """Decides from the answers of a host whether its visit ends early.
-
-    `ended`: outcome and reason of the first answer that ended it; None while the visit goes on.
-    """
+    """Decides from the answers of a host whether its visit ends early. `ended`: outcome and reason of the first answer
+    that ended it; None while the visit goes on."""
 
     __slots__ = ("_rate_limited", "_timeouts", "ended")
 
@@ -89,14 +86,11 @@ class StopPolicy:
         self._timeouts = self._timeouts + 1 if concerns_request else 0
         self._rate_limited = self._rate_limited + 1 if outcome is Outcome.RATE_LIMITED else 0
         too_often = self._timeouts >= MAX_TIMEOUTS or self._rate_limited >= MAX_RATE_LIMITED  # guard: failing-host
-        if too_often or (_ends_visit(outcome, reason) and not concerns_request):
+        is_final = outcome in (Outcome.UNREACHABLE, Outcome.TLS_ERROR) or reason == "challenge"  # guard: bot-check
+        if outcome in (Outcome.REFUSED_ADDRESS, Outcome.SKIPPED):  # of one redirect: the host itself was reached
+            is_final = not reason.startswith("redirect")
+        if too_often or (is_final and not concerns_request):
             self.end(outcome, reason)
-
-
-def _ends_visit(outcome: Outcome, reason: str) -> bool:
-    if outcome in (Outcome.REFUSED_ADDRESS, Outcome.SKIPPED):  # of one redirect: the host itself was reached
-        return not reason.startswith("redirect")
-    return outcome in (Outcome.UNREACHABLE, Outcome.TLS_ERROR) or reason == "challenge"  # guard: bot-check
 
 
 PER_VISIT: Final = 5
@@ -123,24 +117,18 @@ def short_list(host: str) -> tuple[Step, ...]:
 
 
 def in_turn(steps: Sequence[Step], asked: Asked, found: Collection[str], today: date) -> list[Step]:
-    """Return the steps that rotation may request, in the order of their turns: never requested ones first.
-
-    `found`: paths of known documents. They are requested as documents, and their fallbacks are not requested.
-    """
+    """Return the steps that rotation may request, in the order of their turns: never requested ones first. `found`:
+    paths of known documents. They are requested as documents, and their fallbacks are not requested."""
     least = (today - REPEAT_AFTER).isoformat()
-    waiting = [
-        step
-        for step in steps
-        if asked.get(step.path, "") <= least and step.path not in found and step.fallback_of not in found
-    ]
+    unfound = (step for step in steps if step.path not in found and step.fallback_of not in found)
+    waiting = (step for step in unfound if asked.get(step.path, "") <= least)
     return sorted(waiting, key=lambda step: asked.get(step.path, ""))
 
 
 def steps_of(job: HostJob) -> list[Step]:
     """Return the further steps of this visit: all if a user asked for the host, else the steps whose turn it is."""
-    if not (job.named or job.further):
-        return []
-    return [step for step in further_steps(job.host, short=job.short) if job.named or step.path in job.further]
+    steps = further_steps(job.host, short=job.short) if job.named or job.further else ()
+    return [step for step in steps if job.named or step.path in job.further]
 
 
 def after_visit(asked: dict[str, str], visit: Visit, *, short: bool) -> dict[str, str]:

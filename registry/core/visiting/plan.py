@@ -85,10 +85,8 @@ class HostPlan:
 
     @property
     def is_last(self) -> bool:
-        """Return whether the visit ends with the answer to `next`, unless that answer leads to further requests.
-
-        Most visits have exactly one such request; the transport need not keep its connection open.
-        """
+        """Return whether the visit ends with the answer to `next`, unless that answer leads to further requests. Most
+        visits have exactly one such request; the transport need not keep its connection open."""
         is_alone = self._is_final_step and not self._job.known and not self._job.pending
         return is_alone and self._pointers.is_empty and not self._results.leads_on
 

@@ -202,11 +202,8 @@ class Stop:
 
 
 def redirect(from_url: str, location: str | None, hops: Sequence[str], purpose: Purpose) -> Follow | Stop:
-    """Decide about a `Location` that came with one of STATUSES.
-
-    `from_url` is the URL that answered, `hops` the URLs requested before it, in order. The address of the target is not
-    checked here but when it is dialled.
-    """
+    """Decide about a `Location` that came with one of STATUSES. `from_url` is the URL that answered, `hops` the URLs
+    requested before it, in order. The address of the target is not checked here but when it is dialled."""
     if not location or not location.strip():
         return Stop(Outcome.SERVER_ERROR, "redirect_without_location")
     url = domains.parse_https(location, from_url)

@@ -97,10 +97,8 @@ def control_probe(host: str, path: str) -> Probe:
 
 
 def control_like(url: str, nonce: str) -> str | None:
-    """Return the path of a further control for a URL without an extension or with a text's extension, or None.
-
-    The name is random, and equal for all URLs of one kind.
-    """
+    """Return the path of a further control for a URL without an extension or with a text's extension, or None. The name
+    is random, and equal for all URLs of one kind."""
     name = url.rpartition("/")[2]
     if name.endswith((".txt", ".md")):
         return f"/{_random_name(nonce, 'text')}.txt"

@@ -69,17 +69,14 @@ SHOWN_HEADERS: Final = (
 )  # fmt: skip
 """Header fields that are shown as evidence of how a document was served. None of them names or marks the crawler."""
 
-SHOWN_CHARS: Final = 500
-"""Characters of each that are shown."""
+SHOWN_CHARS: Final = 500  # characters of each that are shown
 
 _HEADER_CHARS: Final = {name: None if name in _STORED_HEADERS else SHOWN_CHARS for name in SHOWN_HEADERS}
 
 
 class VisitResults:
-    """`answers` in the order of the requests. `home_topics`: words on the front page (`probes.words_in`).
-
-    `known`: documents of earlier visits by URL. `retry_after`: the longest wait in seconds that the host asked for.
-    """
+    """`answers` in the order of the requests. `home_topics`: words on the front page (`probes.words_in`). `known`:
+    documents of earlier visits by URL. `retry_after`: the longest wait in seconds that the host asked for."""
 
     __slots__ = ("_controls", "_host", "answers", "home_topics", "known", "retry_after")
 
@@ -117,10 +114,8 @@ class VisitResults:
         return result
 
     def reassess(self, doubted: ProbeResult, fetched: FetchResult) -> None:
-        """Judge again after one more control: `doubted`, whose whole answer is `fetched`, and all found manifests.
-
-        A found document may turn out to be a soft 404; an absence stays one.
-        """
+        """Judge again after one more control: `doubted`, whose whole answer is `fetched`, and all found manifests. A
+        found document may turn out to be a soft 404; an absence stays one."""
         for index, answer in enumerate(self.answers):
             is_found = answer.probe.purpose is Purpose.MANIFEST and answer.assessment.outcome is Outcome.FOUND
             if answer is doubted or is_found:
@@ -154,11 +149,8 @@ class VisitResults:
 def _reduce(
     probe: Probe, fetched: FetchResult, assessment: Assessment, like: tuple[int, bytes] | None = None
 ) -> ProbeResult:
-    """Return the answer with the headers needed later, and with its body only if that is stored.
-
-    A front page keeps a `Link` field that names a manifest. `like`: size and digest of another body, shared when they
-    are the same.
-    """
+    """Return the answer with the headers needed later, and with its body only if that is stored. A front page keeps a
+    `Link` field that names a manifest. `like`: size and digest of another body, shared when they are the same."""
     headers = fetched.headers
     if keeps_body(assessment):
         stored = {name: headers[name][:limit] for name, limit in _HEADER_CHARS.items() if name in headers}
@@ -188,10 +180,8 @@ def probe_for(host: str, document: KnownDocument) -> Probe:
 
 
 def with_validators(probe: Probe, known: KnownDocument | None, *, whole_plan: bool) -> Probe:
-    """Add the validators of a known document (RFC 9110 section 13).
-
-    Not in a whole plan: pointers, conditions and controls depend on the body, so it is fetched again.
-    """
+    """Add the validators of a known document (RFC 9110 section 13). Not in a whole plan: pointers, conditions and
+    controls depend on the body, so it is fetched again."""
     if known is None or known.outcome not in _VALIDATED:
         return probe
     via = probe.via or known.via

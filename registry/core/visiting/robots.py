@@ -78,10 +78,9 @@ class Robots:
         for line in _lines(body):
             reading.take(line)
         group = reading.own if reading.own_seen else reading.everyone
-        decisive_first = sorted(set(group.rules), key=lambda rule: (-len(rule.pattern), not rule.allow, rule.pattern))
-        disallows_all = any(rule.pattern in _MATCH_ALL for rule in group.rules) and not any(
-            rule.allow for rule in group.rules
-        )
+        rules = group.rules
+        decisive_first = sorted(set(rules), key=lambda rule: (-len(rule.pattern), not rule.allow, rule.pattern))
+        disallows_all = any(rule.pattern in _MATCH_ALL for rule in rules) and not any(rule.allow for rule in rules)
         return cls(
             rules=tuple(decisive_first),
             crawl_delay=group.delay,
@@ -92,9 +91,7 @@ class Robots:
     @classmethod
     def from_answer(cls, status: int | None, body: bytes, reason: str = "", agent: str = PRODUCT) -> "Robots":
         """Apply RFC 9309 section 2.3.1: 2xx is parsed, 3xx that led nowhere and 4xx allow, 5xx and no answer disallow.
-
-        429 counts as no answer: a host that limits requests must not receive more. `status` None: not reachable.
-        """
+        429 counts as no answer: a host that limits requests must not receive more. `status` None: not reachable."""
         if status is None:
             return cls(reachable=False, reason=reason or "robots_unreachable")
         if 200 <= status < 300:

@@ -63,10 +63,8 @@ class RobotsCache:
         return True
 
     def add(self, host: str, final_host: str, fetched: FetchResult) -> None:
-        """Read the answer to a request for the file of `host`, which `final_host` served in the end.
-
-        It counts for both hosts: apex and `www.` usually share one file.
-        """
+        """Read the answer to a request for the file of `host`, which `final_host` served in the end. It counts for both
+        hosts: apex and `www.` usually share one file."""
         record = keep(fetched, host)
         robots = rules_of(record, f"robots_{fetched.reason}")
         for covered_host in {host, final_host}:

@@ -27,10 +27,8 @@ class Standing(IntEnum):
 
 
 class Share(NamedTuple):
-    """The common limit in 24 hours for the hosts of one standing and of all below it.
-
-    `requests`: the part of the domain's daily budget. `look_ups`: names without an address; None: without a bound.
-    """
+    """The common limit in 24 hours for the hosts of one standing and of all below it. `requests`: the part of the
+    domain's daily budget. `look_ups`: names without an address; None: without a bound."""
 
     requests: Fraction
     look_ups: int | None
@@ -68,9 +66,7 @@ def is_main(domain: str, host: str) -> bool:
 
 def is_named_by_others(domain: str, source: str, referrer: str | None) -> bool:
     """Return whether neither the site nor the operator named the host: a submission, or a document of another site.
-
-    "visit": of a host that was removed from the queue while it was visited.
-    """
+    "visit": of a host that was removed from the queue while it was visited."""
     if source == "document":
         return referrer is None or not is_covered(referrer, {domain})
     return source in ("submission", "visit")

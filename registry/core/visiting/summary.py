@@ -36,9 +36,7 @@ def find_served(answers: Sequence[ProbeResult], host: str) -> list[ProbeResult]:
 
 def summarise(host: str, answers: Sequence[ProbeResult], known_urls: Collection[str]) -> tuple[Outcome, str]:
     """Return FOUND when the host served a document that makes it a service, else the most informative reason why not.
-
-    `known_urls` are the URLs of documents it served before: what became of them says more than any other path.
-    """
+    `known_urls` are the URLs of documents it served before: what became of them says more than any other path."""
     documents = find_served(answers, host)
     services = [document for document in documents if _makes_a_service(document)]
     if services:
@@ -98,10 +96,8 @@ def host_facts(host: str, answers: Sequence[ProbeResult], home_topics: frozenset
 
 
 def _find_most_common(answers: Sequence[ProbeResult]) -> tuple[Outcome, str]:
-    """Return the most common absence if there is any, else the most common outcome.
-
-    Unknown outcomes of other paths say something about those paths, not about the host.
-    """
+    """Return the most common absence if there is any, else the most common outcome. Unknown outcomes of other paths say
+    something about those paths, not about the host."""
     verdicts = [_verdict(answer) for answer in answers if answer.assessment.outcome is not Outcome.SKIPPED]
     absences = [verdict for verdict in verdicts if verdict[0] in ABSENCE]
     most_common = Counter(absences or verdicts).most_common(1)

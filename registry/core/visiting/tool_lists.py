@@ -25,10 +25,8 @@ from registry.core.reading.reader import Unreadable, read_json
 from registry.core.visiting.robots import PRODUCT
 from registry.core.visiting.visits import ProbeResult
 
-STATELESS: Final = "2026-07-28"
-"""The first version without a handshake."""
-LEGACY: Final = "2025-11-25"
-"""The version that the handshake offers; the server may answer with an older one."""
+STATELESS: Final = "2026-07-28"  # the first version without a handshake
+LEGACY: Final = "2025-11-25"  # the version that the handshake offers; the server may answer with an older one
 
 NOTIFICATION_CAP: Final = 1024
 EVENT_STREAM: Final = "text/event-stream"
@@ -58,9 +56,7 @@ class McpReply(NamedTuple):
 
 class McpEndpoint:
     """Makes the requests to one endpoint. `url`: its address; after a redirect, the source of the first answer.
-
-    `session_id` and `version`: agreed in the handshake.
-    """
+    `session_id` and `version`: agreed in the handshake."""
 
     def __init__(self, url: str, via: Via) -> None:
         self.url, self._via = url, via
@@ -291,10 +287,8 @@ def _pages(endpoint: McpEndpoint, server: Json, exchange: Exchange) -> Conversat
 def _ask(
     endpoint: McpEndpoint, probe: Probe, exchange: Exchange
 ) -> Generator[Probe, FetchResult, tuple[FetchResult, McpReply]]:
-    """Return the answer to a request and the reply in it. Raise _ConversationEnd.
-
-    The body of other errors is read, because JSON-RPC errors came with status 400 before STATELESS.
-    """
+    """Return the answer to a request and the reply in it. Raise _ConversationEnd. The body of other errors is read,
+    because JSON-RPC errors came with status 400 before STATELESS."""
     answer = yield from exchange(probe)
     if answer is None:
         raise _ConversationEnd(ToolListResult(Outcome.SKIPPED, "visit_budget"))

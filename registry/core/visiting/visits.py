@@ -95,9 +95,7 @@ class HostCandidate:
 @dataclass(frozen=True, slots=True)
 class Visit:
     """One pass over one host. `outcome` is FOUND if it served a document with Role.SERVICE, else the reason why not.
-
-    `requests`: planned requests. `sent`: requests, with repeats, for which a connection was at least tried.
-    """
+    `requests`: planned requests. `sent`: requests, with repeats, for which a connection was at least tried."""
 
     host: str
     started_at: datetime
@@ -120,9 +118,8 @@ class Visit:
     def has_no_address(self) -> bool:
         """Return whether the name certainly has no address, or none that may be dialled. A failed look-up proves
         neither."""
-        return self.outcome is Outcome.REFUSED_ADDRESS or (
-            self.outcome is Outcome.UNREACHABLE and self.reason in _NO_ADDRESS
-        )
+        is_unknown = self.outcome is Outcome.UNREACHABLE and self.reason in _NO_ADDRESS
+        return is_unknown or self.outcome is Outcome.REFUSED_ADDRESS
 
 
 def skipped(job: HostJob, now: datetime, reason: str) -> Visit:

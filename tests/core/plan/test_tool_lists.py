@@ -1,13 +1,14 @@
 """A conversation with an MCP endpoint ends within its bounds, whatever the endpoint answers."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.model.documents import FetchResult, Outcome
+from registry.core.model.documents import FetchResult, Outcome, Probe
 from registry.core.visiting import tool_lists
 from registry.core.visiting.tool_lists import McpReply, Method, events_in, reply_of
 from tests.core.manifests import json_values
@@ -42,21 +43,21 @@ def fetched(status: int, is_stream: bool, reply: Any) -> FetchResult:
 
 @given(answers)
 def test_any_answers_end_a_conversation(given_answers: Sequence[tuple[int, bool, Any] | None]) -> None:
-    talk = tool_lists.conversation(URL, CARD)
-    probe, methods = next(talk), []
-    while True:
+    methods: list[str] = []
+
+    def exchange(probe: Probe) -> Generator[Probe, FetchResult, FetchResult | None]:
+        yield from ()  # it never waits
         assert probe.url == URL and probe.post is not None
         methods.append(probe.post.method)
         given_answer = given_answers[len(methods) - 1] if len(methods) <= len(given_answers) else None
-        answer = None
-        if given_answer is not None:
-            status, is_stream, result = given_answer
-            answer = fetched(status, is_stream, {"jsonrpc": "2.0", "id": probe.post.request_id, "result": result})
-        try:
-            probe = talk.send(answer)
-        except StopIteration as end:
-            listed = end.value
-            break
+        if given_answer is None:
+            return None
+        status, is_stream, result = given_answer
+        return fetched(status, is_stream, {"jsonrpc": "2.0", "id": probe.post.request_id, "result": result})
+
+    with pytest.raises(StopIteration) as end:
+        next(tool_lists.conversation(URL, CARD, exchange))
+    listed = end.value.value
     assert len(methods) <= MESSAGES and set(methods) <= set(Method)
     result = tool_lists.answer(URL, CARD, listed, NOW)
     assert (result.assessment.outcome is Outcome.FOUND) is (listed.document is not None)

@@ -118,10 +118,8 @@ def _make_variable(host: str, url: str, name: str, described: Mapping[str, Any])
 
 
 def _make_headers(service: Service, protocol: Protocol) -> Iterator[dict[str, Any]]:
-    """Yield the headers that clients send: the remote's headers, then the service's credential.
-
-    OAuth is left out: clients learn it from the server's own metadata.
-    """
+    """Yield the headers that clients send: the remote's headers, then the service's credential. OAuth is left out:
+    clients learn it from the server's own metadata."""
     known: set[str] = set()
     for item in protocol.headers:
         if _HEADER_NAME.fullmatch(item.name) and item.name.lower() not in known:
@@ -162,10 +160,8 @@ _SHA256: Final = re.compile(r"[a-f0-9]{64}")
 
 
 def package_of(package: Package, host: str) -> dict[str, Any] | None:
-    """Return a package in the API's form; None if the form cannot express it, as for a bare command.
-
-    An argument becomes one word of the command line; the caller's part is a declared variable in it.
-    """
+    """Return a package in the API's form; None if the form cannot express it, as for a bare command. An argument
+    becomes one word of the command line; the caller's part is a declared variable in it."""
     registry, identifier = (package.registry or "").lower(), package.identifier
     registry = "oci" if registry == "docker" else registry
     if not registry or not identifier:
@@ -208,10 +204,8 @@ def _make_argument(word: str) -> dict[str, Any]:
 
 MCP: Final = "mcp"
 
-MAX_SERVERS: Final = 20
-"""Records of one host: a list of hundreds belongs to no single site."""
-MAX_BYTES: Final = 32_768
-"""Size of one record as JSON; a page of the API has a hundred."""
+MAX_SERVERS: Final = 20  # records of one host: a list of hundreds belongs to no single site
+MAX_BYTES: Final = 32_768  # size of one record as JSON; a page of the API has a hundred
 
 _SLUG_CHARS: Final = 64
 _RECORDS: Final = frozenset({"mcp-server-json", "mcp-server-card"})
@@ -259,8 +253,7 @@ class ServerRecords:
     left_out: str | None = None
 
 
-NO_SERVERS: Final = ServerRecords()
-"""Those of a service that is no MCP server."""
+NO_SERVERS: Final = ServerRecords()  # those of a service that is no MCP server
 
 
 @dataclass(slots=True)
@@ -364,10 +357,8 @@ def _find_called_addresses(service: Service) -> dict[str, Capability | None]:
 def _make_record(
     host: str, service: Service, server: _Server, packages: list[dict[str, Any]], slugs: set[str], is_only: bool
 ) -> ServerRecord | str:
-    """Return a record, or the reason why it is left out. `slugs`: names in use on this host; the new name is added.
-
-    If the host has several servers, the first one gets what the documents say about the whole service.
-    """
+    """Return a record, or the reason why it is left out. `slugs`: names in use on this host; the new name is added. If
+    the host has several servers, the first one gets what the documents say about the whole service."""
     namespace, is_first = ".".join(reversed(host.split("."))), not slugs
     label = server.whole.id.removeprefix(SERVER_ID) if server.whole else None
     own = server.whole.name if server.whole else None
