@@ -36,11 +36,9 @@ _BODIES = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The judgement of one answer.
-
-    `reason` refines the outcome ("html", "foreign:ahp", "control_equal", "depth" ...). `format` and `dialect` are set
-    for FOUND, and `format` for NEGATIVE if the file states which protocol is absent. `service` is set only for FOUND.
-    """
+    """The judgement of one answer. `reason` refines the outcome ("html", "foreign:ahp", "control_equal", "depth" ...).
+    `format` and `dialect` are set for FOUND, and `format` for NEGATIVE if the file states which protocol is absent.
+    `service` is set only for FOUND."""
 
     outcome: Outcome
     reason: str = ""
@@ -55,11 +53,9 @@ _CONTROL_EQUAL = Assessment(Outcome.ABSENT, "control_equal")
 
 
 def assess(probe: Probe, fetched: FetchResult, controls: Controls) -> Assessment:
-    """Judge one answer of the plan: transport first, then status, then controls, then the body. Never raises.
-
-    A 304 to a conditional request is FOUND, "unchanged", without format: the plan knows which document it is. A FOUND
-    document of a host that answers every path with JSON has the reason "echo_host".
-    """
+    """Judge one answer of the plan: transport first, then status, then controls, then the body. Never raises. A 304 to
+    a conditional request is FOUND, "unchanged", without format: the plan knows which document it is. A FOUND document
+    of a host that answers every path with JSON has the reason "echo_host"."""
     if fetched.failure is Outcome.REDIRECTED_AWAY and controls.equal(fetched):
         return _CONTROL_EQUAL
     if fetched.failure is not None or fetched.status is None:
@@ -90,9 +86,8 @@ def sample(fetched: FetchResult) -> Control:
 
 def keeps_body(assessment: Assessment) -> bool:
     """Return whether the raw body is stored, so that later rules can judge it again. Else hash and size are enough.
-
-    This holds for found, malformed and negative documents, and for JSON of foreign schemes, which may become formats.
-    """
+    This holds for found, malformed and negative documents, and for JSON of foreign schemes, which may become
+    formats."""
     outcome = assessment.outcome
     return outcome in _BODIES or (outcome is Outcome.NOT_A_MANIFEST and assessment.reason.startswith("foreign:"))
 
@@ -155,10 +150,8 @@ def assess_body(
     via: Via | None = None,
 ) -> Assessment:
     """Judge a body served at `url` (absolute) with 200: read, recognise, judge by its format. Never raises.
-
     `media_type` is lower case without parameters, None if unknown. `expected`, or what `via` expects, is the format
-    slug that a pointer promised: it enables the weak rows of that format and never overrides the content.
-    """
+    slug that a pointer promised: it enables the weak rows of that format and never overrides the content."""
     promised_format = expected or (via.expected if via else None)
     if media_type == "text/event-stream":  # a live MCP server instead of a document
         return _no_manifest("event_stream", rules.TEXT)

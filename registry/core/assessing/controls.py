@@ -97,17 +97,12 @@ def control(fetched: FetchResult, form: str | None = None) -> Control:
         redirected_to = fetched.reason if fetched.failure is Outcome.REDIRECTED_AWAY else None
         return Control(fetched.status, redirected_to=redirected_to)
     text = _mask_names(fetched)
+    words = _digest(" ".join(normalised(text)).encode("latin-1"))
+    is_json = fetched.status in READ and fetched.body.lstrip()[:1] in (b"{", b"[")
     return Control(
-        fetched.status,
-        fetched.size,
-        fetched.sha256,
-        _redirected_to(fetched),
-        _digest(text),
-        _digest(" ".join(normalised(text)).encode("latin-1")),
-        b"" if _is_page(fetched) else text,
-        fetched.status in READ and fetched.body.lstrip()[:1] in (b"{", b"["),
-        form,
-    )
+        fetched.status, fetched.size, fetched.sha256, _redirected_to(fetched), _digest(text), words,
+        b"" if _is_page(fetched) else text, is_json, form,
+    )  # fmt: skip
 
 
 def normalised(text: bytes) -> list[str]:

@@ -59,11 +59,9 @@ def judge_draft(
 
 
 def _prescribed_path(raw: bytes, media_type: str | None, expected: str | None) -> str:
-    """Return the preferred path of the format that the content shows, "/" for an unknown or pathless format.
-
-    AWAS otherwise counts only at its own path. It is tried here as well, because its published versions are distinct
-    enough for a document that a user submits, though not for a document that a crawler finds anywhere.
-    """
+    """Return the preferred path of the format that the content shows, "/" for an unknown or pathless format. AWAS
+    otherwise counts only at its own path. It is tried here as well, because its published versions are distinct enough
+    for a document that a user submits, though not for a document that a crawler finds anywhere."""
     assessment = _assess_at(raw, None, "/", media_type, expected)
     if assessment.format is not None:
         return next(iter(FORMAT_BY_SLUG[assessment.format].paths), "/")

@@ -19,11 +19,9 @@ _MESSAGE_ID: Final = "123e4567-e89b-42d3-a456-426614174000"
 
 
 def message_call(service: Service, capability: Capability, call: Invocation) -> dict[str, Any] | None:
-    """Return the request that sends the agent a message for this skill, in the version and binding of its card.
-
-    None where the agent has only other bindings, such as gRPC. A card without a version is called as 0.3. Skills have
-    no input schema: the text is the skill's first example, else derived from its name.
-    """
+    """Return the request that sends the agent a message for this skill, in the version and binding of its card. None
+    where the agent has only other bindings, such as gRPC. A card without a version is called as 0.3. Skills have no
+    input schema: the text is the skill's first example, else derived from its name."""
     endpoint, stated_version, binding = _find_interface(service, call)
     if binding not in (_RPC, *_HTTP):
         return None

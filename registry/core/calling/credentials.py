@@ -121,11 +121,9 @@ def with_parameters(credentials: Credentials, places: Iterable[tuple[str, str]])
 
 
 def complete_auth(auth: Auth, known: Auth) -> Auth:
-    """Return `auth` with the addresses, notes and scopes that only the same scheme of `known` states.
-
-    Schemes are the same where type, place and name are. Readers keep the schemes of operations short, because thousands
-    of operations may name one scheme.
-    """
+    """Return `auth` with the addresses, notes and scopes that only the same scheme of `known` states. Schemes are the
+    same where type, place and name are. Readers keep the schemes of operations short, because thousands of operations
+    may name one scheme."""
     by_identity = {(scheme.type, scheme.location, scheme.name): scheme for scheme in reversed(known.schemes)}
     schemes = []
     for scheme in auth.schemes:

@@ -66,11 +66,9 @@ def no_arguments(why: str) -> Arguments:
 
 
 def arguments_of(params: Mapping[str, Any] | None, effort: Effort, given: Mapping[str, Any] | None = None) -> Arguments:
-    """Return the arguments of an example call under `params`, a JSON Schema of an object.
-
-    `given` are values by name from an example request of the document: used where they are valid. When the effort is
-    used up, the result has no values, and `missing` says so.
-    """
+    """Return the arguments of an example call under `params`, a JSON Schema of an object. `given` are values by name
+    from an example request of the document: used where they are valid. When the effort is used up, the result has no
+    values, and `missing` says so."""
     if params is None:
         return no_arguments(NOT_DESCRIBED)
     try:
@@ -294,11 +292,9 @@ def add_credentials(request: ExampleRequest, credentials: Credentials) -> list[M
 
 
 def add_variables(request: ExampleRequest, derived: Collection[str] = ()) -> None:
-    """Fill the variables of the address that have no value with placeholders.
-
-    In the host, invented values are replaced as well, because they would name a stranger's site. If the values give a
-    host that is not public, all of them are replaced.
-    """
+    """Fill the variables of the address that have no value with placeholders. In the host, invented values are replaced
+    as well, because they would name a stranger's site. If the values give a host that is not public, all of them are
+    replaced."""
     host = request.address.url.partition("://")[2].partition("/")[0]
     in_host = [name for name in request.address.variables if f"{{{name}}}" in host]
     for name in request.address.variables:

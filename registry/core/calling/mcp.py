@@ -160,16 +160,11 @@ def _installation(package: Package) -> dict[str, Any]:
         members = {key: getattr(item, key) for key in keys} | {"choices": list(item.choices) or None}
         environment.append({key: value for key, value in members.items() if value is not None})
     row: dict[str, Any] = {
-        "registry": package.registry,
-        "identifier": identifier,
-        "version": package.version,
-        "transport": package.transport,
-        "url": package.url,
-        "start": start,
+        "registry": package.registry, "identifier": identifier, "version": package.version,
+        "transport": package.transport, "url": package.url, "start": start,
         "download": identifier if start is None and (identifier or "").startswith("https://") else None,
-        "sha256": package.sha256,
-        "environment": environment or None,
-    }
+        "sha256": package.sha256, "environment": environment or None,
+    }  # fmt: skip
     return {key: value for key, value in row.items() if value is not None}
 
 

@@ -130,10 +130,8 @@ def keywords(schema: Schema) -> dict[str, Any]:
 
 def is_valid(settled: Any, value: Any, effort: Effort) -> bool:
     """Return whether `value` is valid under a settled schema, formats included, or nothing can be said. Raise
-    OutOfEffort.
-
-    Patterns that cannot be matched in linear time (lookaround, back references) or compiled cheaply are not checked.
-    """
+    OutOfEffort. Patterns that cannot be matched in linear time (lookaround, back references) or compiled cheaply are
+    not checked."""
     effort.spend_check(settled, value)  # guard: checking-effort
     try:
         return _validator(settled).is_valid(value)

@@ -71,11 +71,9 @@ def read_entry(raw: bytes) -> Json:
 
 
 def cut_list(raw: bytes, member: str | None, *, max_entries: int) -> ForeignList:
-    """Cut the list of a member of the answer, or the answer that is a list itself, into the bytes of its entries.
-
-    The entries are not parsed and may be anything. Raise Unreadable: too many entries, or the rest is too large or no
-    JSON.
-    """
+    """Cut the list of a member of the answer, or the answer that is a list itself, into the bytes of its entries. The
+    entries are not parsed and may be anything. Raise Unreadable: too many entries, or the rest is too large or no
+    JSON."""
     name = None if member is None else b'"%s"' % member.encode()
     inside = 1 if member is None else 2
     depth, key, begin, start, end = 0, b"", -1, -1, -1

@@ -27,11 +27,9 @@ _WINDOW = 4  # reads at most this many times the wanted length: hidden character
 
 
 def plain(text: str, chars: int) -> str:
-    """Return `text` without invisible characters and stacked combining marks, at most `chars` characters long.
-
-    Tabs and line feeds stay; other line and paragraph separators become line feeds. Idempotent; a cut text ends in an
-    ellipsis.
-    """
+    """Return `text` without invisible characters and stacked combining marks, at most `chars` characters long. Tabs and
+    line feeds stay; other line and paragraph separators become line feeds. Idempotent; a cut text ends in an
+    ellipsis."""
     head = text[: chars * _WINDOW]
     clean = (head if _EASY.fullmatch(head) else _visible(_BREAKS.sub("\n", head))).strip()  # guard: line-breaks
     return clean if len(clean) <= chars else clean[: chars - 1].rstrip() + ELLIPSIS

@@ -34,10 +34,8 @@ _HTML = re.compile(r"(?:<!--.*?-->|<\?xml[^>]*>|\s)*<(?:!doctype\s+html|html|hea
 
 class Unreadable(ValueError):
     """Why a body was not read: the `rule` it breaks, the offending piece as `evidence`, and the position if known.
-
     Invalid JSON: `line` from 1 and `column` in bytes, as the parser counts (invalid YAML: in characters). Not UTF-8:
-    `offset` in bytes. JSON over a cap: `pointer` to the value.
-    """
+    `offset` in bytes. JSON over a cap: `pointer` to the value."""
 
     def __init__(self, rule: Rule, evidence: str = "", line: int | None = None, column: int | None = None) -> None:
         super().__init__(f"{rule.code}: {evidence}" if evidence else rule.code)

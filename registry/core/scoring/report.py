@@ -36,17 +36,11 @@ class ReportedFinding:
         """Return JSON-ready values; `line` and `column` count from 1, columns in characters."""
         finding, rule = self.finding, self.rule
         return {
-            "reason": rule.code,
-            "severity": rule.severity.value,
-            "pointer": finding.pointer,
+            "reason": rule.code, "severity": rule.severity.value, "pointer": finding.pointer,
             "line": self.position.line if self.position else None,
             "column": self.position.column if self.position else None,
-            "evidence": finding.evidence,
-            "count": finding.count,
-            "says": rule.says,
-            "fix": rule.fix,
-            "spec": rule.spec,
-        }
+            "evidence": finding.evidence, "count": finding.count, "says": rule.says, "fix": rule.fix, "spec": rule.spec,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +85,10 @@ def report(host: str, documents: Sequence[HeldDocument], sources: Mapping[str, b
     merged = merge(host, documents)
     graded = score(merged.service, merged.findings) if merged.service else None
     lines = graded.lines if graded else ()
-    located_findings = list(dict.fromkeys(merged.findings))
-    if len(documents) == 1 and documents[0].assessment.outcome is not Outcome.ABSENT:
-        # checked by itself: all its findings, even those on why it is no manifest
-        own = (LocatedFinding(finding, documents[0].url) for finding in documents[0].assessment.findings)
-        located_findings = list(dict.fromkeys((*located_findings, *own)))
+    # of a document that was checked by itself all findings, even those on why it is no manifest
+    alone = documents if len(documents) == 1 and documents[0].assessment.outcome is not Outcome.ABSENT else ()
+    own = (LocatedFinding(finding, one.url) for one in alone for finding in one.assessment.findings)
+    located_findings = list(dict.fromkeys((*merged.findings, *own)))
     reported = {(located.finding.rule, located.document) for located in located_findings}
     points = {(line.rule, line.document): line.points for line in lines}
     findings = [

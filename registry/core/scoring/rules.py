@@ -122,13 +122,11 @@ CAPABILITY_UNCONFIRMED = Rule(
 
 # fmt: on
 
-ADVICE: Final = MappingProxyType(
-    {
-        rule: replace(rule, code=f"advice.{rule.code.replace('.', '_')}", severity=INFO, points=0)
-        for rule in (
-            SERVICE_UNNAMED, SERVICE_UNDESCRIBED, SERVICE_AUTH_UNKNOWN, SERVICE_UNVERSIONED, CAPABILITY_UNDESCRIBED,
-            CAPABILITY_WITHOUT_PARAMS, CAPABILITY_WITHOUT_RESULT, CAPABILITY_UNREACHABLE, CAPABILITY_UNCONFIRMED,
-        )
-    }
-)  # fmt: skip
+ADVICE: Final = MappingProxyType({
+    rule: replace(rule, code=f"advice.{rule.code.replace('.', '_')}", severity=INFO, points=0)
+    for rule in (
+        SERVICE_UNNAMED, SERVICE_UNDESCRIBED, SERVICE_AUTH_UNKNOWN, SERVICE_UNVERSIONED, CAPABILITY_UNDESCRIBED,
+        CAPABILITY_WITHOUT_PARAMS, CAPABILITY_WITHOUT_RESULT, CAPABILITY_UNREACHABLE, CAPABILITY_UNCONFIRMED,
+    )
+})  # fmt: skip
 """For each rule whose price depends on the formats: the note that replaces it if no format of the service asks."""

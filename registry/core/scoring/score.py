@@ -24,10 +24,8 @@ _CAPABILITY = re.compile(r"/capabilities/(\d+)")
 @dataclass(frozen=True, slots=True)
 class Line:
     """One reason why the score is not 100. `points`: the loss (0 if the rule costs nothing). `count` findings share it.
-
     `pointer` and `evidence` are from the first finding, in `document`. Without `document`, no single document is to
-    blame, and the pointer is into the common model.
-    """
+    blame, and the pointer is into the common model."""
 
     rule: Rule
     points: float

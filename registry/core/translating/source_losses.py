@@ -39,12 +39,9 @@ Place = tuple[str | int, ...]
 
 @dataclass(slots=True)
 class ReadBack:
-    """The written document as a client reads it.
-
-    `entries`: leaves by the place of the capability in a source, (URL, JSON Pointer). `left_out`: reasons by the same
-    places. `reasons`: for parameters that are not received. `written`: for each value in the written document itself,
-    the keys that have it.
-    """
+    """The written document as a client reads it. `entries`: leaves by the place of the capability in a source, (URL,
+    JSON Pointer). `left_out`: reasons by the same places. `reasons`: for parameters that are not received. `written`:
+    for each value in the written document itself, the keys that have it."""
 
     title: str
     service: frozenset[Leaf]
@@ -347,10 +344,8 @@ class _LeafIndex:
 
     def nearest(self, member: _Member, others: frozenset[Scalar] | None = None) -> list[Leaf]:
         """Return the leaves that the member itself states, out of leaves that depend on it and on similar members.
-
         Preferred are leaves with its value or named after it; else leaves that contain its value; else leaves without
-        the value of any of the `others`. Among these, leaves of the same parameter come first, then of the same key.
-        """
+        the value of any of the `others`. Among these, leaves of the same parameter come first, then of the same key."""
         named = self._alike.get(member.value[1], {}) if isinstance(member.value[1], str) else {}
         near = list(self._alike.get(member.value, {}) | named)
         near = near or [leaf for leaf in self._leaves if _holds(leaf[1][1], member.value[1])]

@@ -100,11 +100,9 @@ class HostPlan:
             self._current_probe = None
 
     def redirect(self, probe: Probe, from_url: str, location: str | None, hops: Sequence[str]) -> Follow | Stop:
-        """Decide about one hop of `probe`; `hops` are the URLs that were requested before `from_url`.
-
-        Beyond `pointers.redirect`: robots.txt of the target host must allow the target. While that file has not been
-        read the decision is Stop(SKIPPED, OTHER_HOST), and the plan requests the target itself after the file.
-        """
+        """Decide about one hop of `probe`; `hops` are the URLs that were requested before `from_url`. Beyond
+        `pointers.redirect`: robots.txt of the target host must allow the target. While that file has not been read the
+        decision is Stop(SKIPPED, OTHER_HOST), and the plan requests the target itself after the file."""
         earlier_hops = (*self._earlier_hops.get(probe.url, ()), *hops)
         decision = redirect(from_url, location, earlier_hops, probe.purpose)
         if isinstance(decision, Stop):

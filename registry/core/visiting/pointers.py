@@ -99,11 +99,9 @@ class CandidateHosts:
 
 
 class PointerQueue:
-    """URLs that documents of this visit point to, in the order of their discovery.
-
-    `visited` is the plan's own record of requested URLs; the queue reads it, and adds documents that are carried
-    inside others. Capability details wait in `details`, because they have a budget of their own.
-    """
+    """URLs that documents of this visit point to, in the order of their discovery. `visited` is the plan's own record
+    of requested URLs; the queue reads it, and adds documents that are carried inside others. Capability details wait in
+    `details`, because they have a budget of their own."""
 
     __slots__ = ("_candidates", "_collected", "_depth", "_documents", "_followed", "_host", "_inlined", "_visited",
                  "details")  # fmt: skip

@@ -55,11 +55,9 @@ class RobotsRule:
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """The rules of one robots.txt for one product token.
-
-    `rules` are the rules that apply, the decisive one first. `reachable` False: request nothing. `crawl_delay` is
-    seconds between requests, at most MAX_DELAY. `opted_out`: a group names the token itself and disallows everything.
-    """
+    """The rules of one robots.txt for one product token. `rules` are the rules that apply, the decisive one first.
+    `reachable` False: request nothing. `crawl_delay` is seconds between requests, at most MAX_DELAY. `opted_out`: a
+    group names the token itself and disallows everything."""
 
     rules: tuple[RobotsRule, ...] = ()
     reachable: bool = True

@@ -13,11 +13,9 @@ FRESH: Final = timedelta(hours=24)  # RFC 9309 section 2.4
 
 
 def keep(fetched: FetchResult, host: str) -> RobotsRecord:
-    """Return the record of an answer to a request for the file of `host`. Status None: not reachable.
-
-    A redirect that leads nowhere is a missing file (RFC 9309, 2.3.1.2). The body of a web page in the file's place is
-    dropped: catch-alls serve large ones, and they contain no rules.
-    """
+    """Return the record of an answer to a request for the file of `host`. Status None: not reachable. A redirect that
+    leads nowhere is a missing file (RFC 9309, 2.3.1.2). The body of a web page in the file's place is dropped:
+    catch-alls serve large ones, and they contain no rules."""
     is_own = is_own_answer(host, (*fetched.hops, fetched.final_url))
     if fetched.failure is None:
         is_file = fetched.status is not None and 200 <= fetched.status < 300 and not is_page(fetched.body)

@@ -34,28 +34,24 @@ class Share(NamedTuple):
     look_ups: int | None
 
 
-SHARES: Final[Mapping[Standing, Share]] = MappingProxyType(
-    {
-        Standing.KEPT: Share(Fraction(1), None),
-        Standing.KNOWN: Share(Fraction(3, 4), None),
-        Standing.SUBMITTED: Share(Fraction(1, 2), 40),
-        Standing.NAMED: Share(Fraction(1, 4), 20),
-    }
-)
+SHARES: Final[Mapping[Standing, Share]] = MappingProxyType({
+    Standing.KEPT: Share(Fraction(1), None),
+    Standing.KNOWN: Share(Fraction(3, 4), None),
+    Standing.SUBMITTED: Share(Fraction(1, 2), 40),
+    Standing.NAMED: Share(Fraction(1, 4), 20),
+})  # fmt: skip
 
 DOMAIN_BUDGET: Final = "domain_budget"
 SHARE_BUDGET: Final = "new_hosts_budget"
 LOOK_UP_BUDGET: Final = "look_up_budget"
 
-SKIPPED_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        DOMAIN_BUDGET: "Not visited: the domain has had all its requests of the last 24 hours.",
-        SHARE_BUDGET: "Not visited: the little-known hosts of this domain have had all their requests of the last 24"
-        " hours. The rest is kept for hosts that are better known.",
-        LOOK_UP_BUDGET: "Not visited: too many names of this domain had no address in the last 24 hours.",
-        "block_budget": "Not visited: the network of its address has had all its requests of the day.",
-    }
-)
+SKIPPED_TEXTS: Final[Mapping[str, str]] = MappingProxyType({
+    DOMAIN_BUDGET: "Not visited: the domain has had all its requests of the last 24 hours.",
+    SHARE_BUDGET: "Not visited: the little-known hosts of this domain have had all their requests of the last 24"
+    " hours. The rest is kept for hosts that are better known.",
+    LOOK_UP_BUDGET: "Not visited: too many names of this domain had no address in the last 24 hours.",
+    "block_budget": "Not visited: the network of its address has had all its requests of the day.",
+})  # fmt: skip
 """Reason of a visit that was not made -> its sentence."""
 
 

@@ -166,10 +166,8 @@ Exchange: TypeAlias = Callable[[Probe], Generator[Probe, FetchResult, FetchResul
 
 def endpoints(host: str, documents: Iterable[ProbeResult]) -> list[tuple[str, Via]]:
     """Return the endpoints whose tools may be listed, each with the card that names it, at most MAX_SERVERS.
-
     `documents`: found on this host. An endpoint is on the host's registrable domain, is no template, and needs no
-    credentials as far as its card says.
-    """
+    credentials as far as its card says."""
     named: dict[str, Via] = {}
     for document in documents:
         service = document.assessment.service
@@ -185,19 +183,13 @@ def endpoints(host: str, documents: Iterable[ProbeResult]) -> list[tuple[str, Vi
 def answer(url: str, reference: Via, listed: ToolListResult, now: datetime) -> ProbeResult:
     """Return the end of a conversation as the answer at the endpoint's URL."""
     probe = Probe(url, Purpose.TOOLS, "S6", _JSON, CARD_CAP, reference)
-    last = listed.last
+    last = listed.last or FetchResult(url, url, now)
+    failure = None if last.status is not None else listed.outcome
+    body, headers = listed.document or b"", {} if listed.document is None else {"content-type": _JSON}
     fetched = FetchResult(
-        url,
-        url,
-        now if last is None else last.at,
-        None if last is None else last.status,
-        {"content-type": _JSON} if listed.document is not None else {},
-        listed.document or b"",
-        failure=None if last is not None and last.status is not None else listed.outcome,
-        reason=listed.reason,
-        elapsed_ms=0 if last is None else last.elapsed_ms,
-        address=None if last is None else last.address,
-    )
+        url, url, last.at, last.status, headers, body, failure=failure, reason=listed.reason,
+        elapsed_ms=last.elapsed_ms, address=last.address,
+    )  # fmt: skip
     if listed.document is None:
         return ProbeResult(probe, fetched, Assessment(listed.outcome, listed.reason))
     return ProbeResult(probe, fetched, assess_body(listed.document, url, _JSON, fetched.headers, via=reference))

@@ -32,11 +32,9 @@ class KnownDocument:
 
 @dataclass(frozen=True, slots=True)
 class RobotsRecord:
-    """robots.txt as last fetched. `status`: None if it could not be fetched. Cached in the database for 24 h.
-
-    `is_own`: the host itself served it. The file of another host, after a redirect, is obeyed in this visit but is no
-    opt-out; it is read again in the next visit.
-    """
+    """robots.txt as last fetched. `status`: None if it could not be fetched. Cached in the database for 24 h. `is_own`:
+    the host itself served it. The file of another host, after a redirect, is obeyed in this visit but is no opt-out; it
+    is read again in the next visit."""
 
     status: int | None
     body: bytes

@@ -233,10 +233,8 @@ LEFT_OUT: Final[Mapping[str, str]] = {
 @dataclass(frozen=True, slots=True)
 class ServerRecord:
     """One record of the MCP registry. `server` is a valid server.json, except that `version` may be None: unknown.
-
-    `notes` is what this registry adds: `description` in full where it was cut, `adjusted` (repairs), `left_out`
-    (parts, by reason), `off_site` (hosts of remotes on other sites).
-    """
+    `notes` is what this registry adds: `description` in full where it was cut, `adjusted` (repairs), `left_out` (parts,
+    by reason), `off_site` (hosts of remotes on other sites)."""
 
     name: str
     version: str | None
@@ -307,11 +305,9 @@ def server_records(host: str, service: Service) -> ServerRecords:
 
 
 def _make_servers(host: str, service: Service, protocols: list[Protocol]) -> tuple[list[_Server], dict[str, None]]:
-    """Return the servers that can be reached, and why others cannot.
-
-    An address at which capabilities are called is a separate server. Any other address is a further remote of the
-    server before it: a server card lists streamable HTTP and SSE, and only the first is used for its tools.
-    """
+    """Return the servers that can be reached, and why others cannot. An address at which capabilities are called is a
+    separate server. Any other address is a further remote of the server before it: a server card lists streamable HTTP
+    and SSE, and only the first is used for its tools."""
     described = _find_called_addresses(service)
     servers: list[_Server] = []
     reasons: dict[str, None] = {}
