@@ -92,9 +92,16 @@ _CLOSING = {name: re.compile(f"</{name}", re.IGNORECASE | re.ASCII) for name in 
 def home_pointers(url: str, headers: Mapping[str, str], body: bytes) -> tuple[Pointer, ...]:
     """Return the followed links of a page served at `url`: absolute https URLs without repeats, header fields first."""
     pointers: dict[str, Pointer] = {}
-    links, json_ld = _head_links(body.decode("utf-8", "replace"), url)
-    header_links = [(href, rels, url) for href, rels in _header_links(headers.get("link", ""))]
-    for href, rels, base in (*header_links, *links):
+    links = [(href, rels, url) for href, rels in _header_links(headers.get("link", ""))]
+    own_base, json_ld = url, []
+    for tag, attributes, content in _head_tags(body.decode("utf-8", "replace")):
+        if tag == "base":
+            own_base = parse_https(attributes.get("href", ""), url) or own_base
+        elif tag == "script":
+            json_ld += [content] if attributes.get("type", "").lower() == _JSON_LD else []
+        elif "href" in attributes:
+            links.append((attributes["href"].strip(), attributes.get("rel", "").lower().split(), own_base))
+    for href, rels, base in links:
         for rel in rels:
             if rel in EXPECTED and len(pointers) < MAX_POINTERS and (target := parse_https(href, base)) is not None:
                 pointers.setdefault(target, Pointer(target, rel, "", EXPECTED[rel]))
@@ -117,19 +124,6 @@ def _header_links(field: str) -> Iterator[tuple[str, list[str]]]:
         params = {name.lower(): quoted or bare for name, quoted, bare in reversed(_PARAM.findall(value[2]))}
         if "anchor" not in params:  # a link with another resource as its context is not about this host
             yield value[1].strip(), params.get("rel", "").lower().split()
-
-
-def _head_links(text: str, url: str) -> tuple[list[tuple[str, list[str], str]], list[str]]:
-    """Return the links of the head, each with its relations and its base, and the texts of its JSON-LD."""
-    base, links, json_ld = url, [], []
-    for tag, attributes, content in _head_tags(text):
-        if tag == "base":
-            base = parse_https(attributes.get("href", ""), url) or base
-        elif tag == "script":
-            json_ld += [content] if attributes.get("type", "").lower() == _JSON_LD else []
-        elif "href" in attributes:
-            links.append((attributes["href"].strip(), attributes.get("rel", "").lower().split(), base))
-    return links, json_ld
 
 
 def _head_tags(text: str) -> Iterator[tuple[str, dict[str, str], str]]:

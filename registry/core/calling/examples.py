@@ -266,20 +266,15 @@ def _variants(rules: dict[str, Any], root: Root) -> Iterator[dict[str, Any]]:
 
 
 def _merge_part(first: dict[str, Any], part: object, root: Root) -> dict[str, Any]:
-    """Return rules under which a value satisfies both, see `_merge_rules`."""
+    """Return rules under which a value satisfies both, as far as that can be said by keywords."""
     second = root.resolved(part)
     parts = (first, second) if isinstance(second, Mapping) else (first,)
     sizes = (len(value) for rules in parts for value in rules.values() if isinstance(value, list | tuple | Mapping))
     root.effort.spend(100 + 4 * sum(sizes))
-    if isinstance(second, Mapping) and isinstance(listed := second.get("enum"), list | tuple) and "enum" in first:
-        root.effort.spend(get_comparing_work(first["enum"], listed))  # guard: merging-effort
-    return _merge_rules(first, second)
-
-
-def _merge_rules(first: dict[str, Any], second: Schema | bool) -> dict[str, Any]:
-    """Return rules under which a value satisfies both, as far as that can be said by keywords."""
     if isinstance(second, bool):
         return first if second else {**first, "enum": []}
+    if isinstance(listed := second.get("enum"), list | tuple) and "enum" in first:
+        root.effort.spend(get_comparing_work(first["enum"], listed))  # guard: merging-effort
     other = keywords(second)
     merged = {**first, **other}
     for key in ("properties", "patternProperties", "dependentRequired"):

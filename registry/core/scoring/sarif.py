@@ -43,7 +43,7 @@ def sarif_log(
     `public_url`: an API that serves the rubric."""
     broken_rules = {result.reported.rule for result in results}
     rules = [rule for rule in RUBRIC.values() if rule in broken_rules]
-    index = {rule: number for number, rule in enumerate(rules)}
+    index, seen = {rule: number for number, rule in enumerate(rules)}, Counter[str]()
     notices = [{"level": "error", "message": {"text": literal(message)}} for message in unread]
     run = {
         "tool": {
@@ -57,7 +57,7 @@ def sarif_log(
         },
         "columnKind": "unicodeCodePoints",
         "invocations": [{"executionSuccessful": not notices, "toolExecutionNotifications": notices}],  # section 3.20.14
-        "results": _with_fingerprints(_result(result, index[result.reported.rule]) for result in results),
+        "results": [_result(result, index[result.reported.rule], seen) for result in results],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -77,7 +77,9 @@ def _rule(rule: Rule, public_url: str | None) -> dict[str, Any]:
     }
 
 
-def _result(result: SarifResult, rule_index: int) -> dict[str, Any]:
+def _result(result: SarifResult, rule_index: int, seen: Counter[str]) -> dict[str, Any]:
+    """Return a result. Its fingerprint survives moved lines: a hash of rule, file, pointer and, for duplicates, a
+    counter."""
     reported = result.reported
     finding, rule = reported.finding, reported.rule
     physical: dict[str, Any] = {"artifactLocation": dict(result.artifact)}
@@ -88,6 +90,9 @@ def _result(result: SarifResult, rule_index: int) -> dict[str, Any]:
     location: dict[str, Any] = {"physicalLocation": physical}
     if finding.pointer:
         location["logicalLocations"] = [{"fullyQualifiedName": finding.pointer}]
+    identity = "\0".join((rule.code, result.artifact["uri"], finding.pointer))
+    digest = hashlib.sha256(f"{identity}\0{seen[identity]}".encode("utf-8", "replace")).hexdigest()
+    seen[identity] += 1
     evidence = result.evidence
     return {
         "ruleId": rule.code,
@@ -96,20 +101,8 @@ def _result(result: SarifResult, rule_index: int) -> dict[str, Any]:
         "message": {"text": literal(f"{rule.says}{f' ({evidence})' if evidence else ''} {rule.fix}")},
         "locations": [location],
         "properties": {"points": reported.points, "count": finding.count, "evidence": evidence, "spec": rule.spec},
+        "partialFingerprints": {FINGERPRINT: digest},
     }
-
-
-def _with_fingerprints(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add fingerprints that survive moved lines: hashes of rule, file, pointer and, for duplicates, a counter."""
-    completed, seen = [], Counter[str]()
-    for result in results:
-        location = result["locations"][0]
-        pointer = location.get("logicalLocations", [{}])[0].get("fullyQualifiedName", "")
-        identity = "\0".join((result["ruleId"], location["physicalLocation"]["artifactLocation"]["uri"], pointer))
-        digest = hashlib.sha256(f"{identity}\0{seen[identity]}".encode("utf-8", "replace")).hexdigest()
-        seen[identity] += 1
-        completed.append({**result, "partialFingerprints": {FINGERPRINT: digest}})
-    return completed
 
 
 def literal(text: str) -> str:

@@ -135,8 +135,17 @@ class PointerQueue:
         while self._collected < len(answers):
             answer = answers[self._collected]
             self._collected += 1
-            if answer.assessment.outcome in (Outcome.FOUND, Outcome.NEGATIVE) or answer.probe.purpose is Purpose.HOME:
-                self._collect_from(answer, results)
+            is_read = answer.assessment.outcome in (Outcome.FOUND, Outcome.NEGATIVE)
+            if not is_read and answer.probe.purpose is not Purpose.HOME:
+                continue
+            depth, known = self._depth.get(answer.probe.url, 0) + 1, results.known.get(answer.probe.url)
+            unchanged = known is not None and known.sha256 == answer.fetched.sha256
+            for pointer in answer.assessment.pointers:
+                if pointer.payload is not None:
+                    self._assess_inline(answer, pointer, depth, results)
+                elif not (unchanged and pointer.rel == DETAIL_REL and pointer.url in results.known):
+                    # a known capability detail is requested again only when its manifest changed
+                    self.add(pointer, answer.fetched.final_url, depth)
 
     def add(self, pointer: Pointer, document: str, depth: int) -> None:
         """Queue a pointer that may be requested in this visit; other hosts become candidates."""
@@ -150,17 +159,6 @@ class PointerQueue:
                 if url not in self._depth and len(self._depth) < MAX_NAMED:
                     self._depth[url] = depth
                     (self.details if probe.purpose is Purpose.DETAIL else self._documents).append(probe)
-
-    def _collect_from(self, answer: ProbeResult, results: VisitResults) -> None:
-        depth = self._depth.get(answer.probe.url, 0) + 1
-        known = results.known.get(answer.probe.url)
-        unchanged = known is not None and known.sha256 == answer.fetched.sha256
-        for pointer in answer.assessment.pointers:
-            if pointer.payload is not None:
-                self._assess_inline(answer, pointer, depth, results)
-            elif not (unchanged and pointer.rel == DETAIL_REL and pointer.url in results.known):
-                # a known capability detail is requested again only when its manifest changed
-                self.add(pointer, answer.fetched.final_url, depth)
 
     def _assess_inline(self, answer: ProbeResult, pointer: Pointer, depth: int, results: VisitResults) -> None:
         """Assess a document that is carried inside another, without a request."""
