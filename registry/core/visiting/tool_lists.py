@@ -1,9 +1,9 @@
 """Stage S6: ask MCP servers of a host's cards for their tools, by `tools/list` (docs/crawler.md, "Tools").
 
 A conversation with one endpoint is a generator: it yields requests and is sent the answers. It ends with a document
-that holds the tools, or with the reason why it has no tools. Requests are
-JSON-RPC 2.0 over streamable HTTP, by Model Context Protocol 2026-07-28 (stateless: every request carries its version)
-or 2025-11-25 (a handshake, and a session that the server may name in a header). Tools are never called.
+that holds the tools, or with the reason why it has no tools. Requests are JSON-RPC 2.0 over streamable HTTP, by Model
+Context Protocol 2026-07-28 (stateless: every request carries its version) or 2025-11-25 (a handshake, and a session
+that the server may name in a header). Tools are never called.
 """
 
 import json
