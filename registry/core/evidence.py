@@ -17,9 +17,7 @@ from registry.core.reading.reader import Unreadable, read_json
 
 Status = Literal["up", "degraded", "down"]
 
-SLOW_MS: Final = 5_000
-"""A host whose check took longer counts as degraded, as in the ADP registry. Milliseconds."""
-
+SLOW_MS: Final = 5_000  # a host whose check took longer counts as degraded, as in the ADP registry. Milliseconds.
 DOWN: Final = frozenset({Outcome.UNREACHABLE, Outcome.SERVER_ERROR, Outcome.TLS_ERROR})
 NOT_MEASURED: Final = frozenset({Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED, Outcome.RATE_LIMITED})
 """Outcomes without evidence about the service: no request was made, or the host asked for a later visit."""

@@ -76,11 +76,8 @@ Kind = Choice | Texts | WholeNumber | DaysBack | DateValue
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """Texts of a listing. A filter passes listings with any of its values; values can be counted.
-
-    `name`: field of the search indexes. `column` of `services`; None: the database has to read every row, see
-    registry/store/facets.py.
-    """
+    """Texts of a listing. A filter passes listings with any of its values; values can be counted. `name`: field of the
+    search indexes. `column` of `services`; None: the database has to read every row, see registry/store/facets.py."""
 
     name: str
     read: Callable[[Listing], Iterable[str]]
@@ -99,12 +96,10 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """A filter. `field` of Filters holds its values. `on`: what it compares; `bound`: of a number.
-
-    `says`: the description in the HTTP API; `brief`: for models, empty if MCP does not have the filter. `label`: the
-    web's heading. `group`: place among the groups of values beside the web's results; 0: shown only while it is set.
-    `in_ard`: whether ARD has it, as `waypost:<name in camel case>`.
-    """
+    """A filter. `field` of Filters holds its values. `on`: what it compares; `bound`: of a number. `says`: the
+    description in the HTTP API; `brief`: for models, empty if MCP does not have the filter. `label`: the web's heading.
+    `group`: place among the groups of values beside the web's results; 0: shown only while it is set. `in_ard`: whether
+    ARD has it, as `waypost:<name in camel case>`."""
 
     name: str
     field: str

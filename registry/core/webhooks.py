@@ -169,9 +169,7 @@ def judge(
     return Retry(now + max(delay, requested))
 
 
-SECRET_BYTES: Final = 32
-"""Bytes of a secret; the specification asks for 24 to 64."""
-
+SECRET_BYTES: Final = 32  # bytes of a secret; the specification asks for 24 to 64
 PREFIX: Final = "whsec_"
 
 

@@ -24,17 +24,14 @@ LINEAR_ROWS: Final = 4_000
 """Rows after the graph's last row that are still scanned linearly: 4 MB and 0.1 ms; or a hundredth of the graph's rows
 if larger, because rewriting a larger graph costs more."""
 
-SCANS_PER_NEIGHBOUR: Final = 8
-"""Number of rows whose linear scan costs as much as one more neighbour from the graph."""
-
+SCANS_PER_NEIGHBOUR: Final = 8  # number of rows whose linear scan costs as much as one more neighbour from the graph
 _EXPANSION_SEARCH: Final = 64
 _OPTIONS: Final[dict[str, Any]] = {
     "metric": "cos", "dtype": "i8", "connectivity": 16, "expansion_add": 128, "expansion_search": _EXPANSION_SEARCH,
 }  # fmt: skip
 _ROWS_PER_EXPANSION: Final = 4_000
 """The search width of the graph is at least its rows divided by this: a larger graph needs a wider search."""
-_REACH: Final = 2_000
-"""Maximum number of neighbours in one search of the graph."""
+_REACH: Final = 2_000  # maximum number of neighbours in one search of the graph
 _FARTHER: Final = 4
 """How many times as many neighbours are searched next if too few of them pass the filter, as among folded copies."""
 
@@ -47,10 +44,8 @@ class HnswGraph:
     """A graph file, opened once for all commits that name it."""
 
     def __init__(self, path: Path, dims: int, check: int) -> None:
-        """Check the file's CRC-32 against `check`: the library does not check offsets in a damaged file.
-
-        Raise DamagedIndex, OSError, or RuntimeError (from the library, for bytes that are not a graph).
-        """
+        """Check the file's CRC-32 against `check`: the library does not check offsets in a damaged file. Raise
+        DamagedIndex, OSError, or RuntimeError (from the library, for bytes that are not a graph)."""
         self.name = path.name
         with path.open("rb") as file:
             if not os.fstat(file.fileno()).st_size:
@@ -142,9 +137,7 @@ def needs_new_graph(rows: int, covered: int) -> bool:
 
 def extend_graph(columns: ColumnStore, previous: Path | None, covered: int, target: Path) -> int:
     """Write a graph with the rows of `previous`, which ends at row `covered`, and all later rows. Return its CRC-32.
-
-    Takes 0.15 ms CPU per row.
-    """
+    Takes 0.15 ms CPU per row."""
     graph = Index(ndim=columns.dims, **_OPTIONS)
     if previous:
         graph.load(str(previous))

@@ -36,8 +36,7 @@ INLINE_SERVICES = 200_000
 """Up to this many services a search runs on the event loop: it takes a millisecond or less, and a thread would add a
 large part of that. Opening an index always happens in a thread."""
 
-_ATTEMPTS = 3
-"""A reader retries when a swap removes the files between reading `current` and opening them."""
+_ATTEMPTS = 3  # a reader retries when a swap removes the files between reading `current` and opening them
 
 
 class _Lock:

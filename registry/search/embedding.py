@@ -27,12 +27,8 @@ TABLE_SHA256 = "6c5f1a713a46d84d41f44d6dad50e54cd3efa29a405ff61f46aa8c099e64862c
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 """Checksums of the files that this version of the code was measured with; other files are refused."""
 
-RECIPE = "1"
-"""Version of the formula above, part of the model's id, so vectors of two recipes are never compared."""
-
-TOKENS = 256
-"""A text is truncated to this many tokens."""
-
+RECIPE = "1"  # version of the formula above, part of the model's id, so vectors of two recipes are never compared
+TOKENS = 256  # a text is truncated to this many tokens
 TEXT_CHARS = 4_096
 """A text is truncated to this before it is tokenised, to bound the work; TOKENS tokens of any language fit."""
 
@@ -56,10 +52,8 @@ class WordPieces:
 
     @lru_cache(maxsize=10_000)  # noqa: B019  (a process has one or two)
     def knows(self, word: str) -> bool:
-        """Return whether the word, or its base form, is a token.
-
-        Only long words with one ending count: "grooming" comes from "groom", but "shiping" not from "ship".
-        """
+        """Return whether the word, or its base form, is a token. Only long words with one ending count: "grooming"
+        comes from "groom", but "shiping" not from "ship"."""
         bases = [word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))]
         bases += [f"{base}e" for base in bases[1:]]
         return any(

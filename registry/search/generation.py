@@ -62,9 +62,7 @@ ten as ranking all services; on 100,000 services, with 100 by words, 9.7 of the 
 _POST_FILTER_SHARE: Final = 0.5
 """A filter that keeps at least this share of the services is applied after the tantivy search, not inside it."""
 
-_MAX_FETCHED: Final = 64
-"""Maximum hits to fetch, as a multiple of the requested ones, if many are copies of others."""
-
+_MAX_FETCHED: Final = 64  # maximum hits to fetch, as a multiple of the requested ones, if many are copies of others
 _NAMED_FETCHED: Final = 50
 
 _WRITER_BYTES = 32_000_000
@@ -142,10 +140,8 @@ class Snapshot:
         searcher: Searcher,
         previous_graph: HnswGraph | None = None,
     ) -> None:
-        """Open the searcher's commit; reuse the previous commit's graph if this commit names the same file.
-
-        Raise OutdatedIndex, DamagedIndex, FileNotFoundError, and the errors of tantivy and usearch for broken files.
-        """
+        """Open the searcher's commit; reuse the previous commit's graph if this commit names the same file. Raise
+        OutdatedIndex, DamagedIndex, FileNotFoundError, and the errors of tantivy and usearch for broken files."""
         self._searcher: Any = searcher  # the stubs lack `count` and do not know which fields are stored
         self._model = model
         counts, state = _committed(searcher)
@@ -335,10 +331,8 @@ def _any_of(terms: Sequence[str]) -> Query:
 
 
 def _filter_clauses(filters: Filters) -> Iterator[tuple[Occur, Query]]:
-    """Yield the filters as clauses of weight 0, so that text alone decides the order.
-
-    They are part of the query, so filtering cannot shrink the pool afterwards.
-    """
+    """Yield the filters as clauses of weight 0, so that text alone decides the order. They are part of the query, so
+    filtering cannot shrink the pool afterwards."""
     for facet, values in facet_filters(filters).items():
         any_of = [(Occur.Should, Query.term_query(SCHEMA, facet, value, "basic")) for value in values]
         yield Occur.Must, Query.const_score_query(Query.boolean_query(any_of), 0.0)

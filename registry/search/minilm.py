@@ -66,10 +66,8 @@ class MiniLM(WordPieces):
         return DIMS
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return (n, 384) float32: the normalised mean of the last hidden states over a text's tokens.
-
-        A text without tokens is a row of zeros.
-        """
+        """Return (n, 384) float32: the normalised mean of the last hidden states over a text's tokens. A text without
+        tokens is a row of zeros."""
         encoded = [self._tokenizer.encode(unicode_text(text[:TEXT_CHARS])) for text in texts]
         vectors = np.zeros((len(texts), DIMS), np.float32)
         # [CLS] and [SEP] are always present

@@ -34,22 +34,14 @@ OwnershipState = Literal[
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 
-CLAIM: Final = "claim"
-"""Kind of a claimant's token."""
-
-OWNER: Final = "owner"
-"""Kind of an owner's token."""
-
+CLAIM: Final = "claim"  # kind of a claimant's token
+OWNER: Final = "owner"  # kind of an owner's token
 TXT_LABEL: Final = "_waypost-claim"
 FILE_PATH: Final = "/.well-known/waypost-claim.txt"
 PREFIX: Final = "waypost-claim="
 
-OPEN_FOR: Final = timedelta(days=7)
-"""How long a claim can be proven."""
-
-MAX_FAILURES: Final = 3
-"""Failed verifications in a row that end an ownership."""
-
+OPEN_FOR: Final = timedelta(days=7)  # how long a claim can be proven
+MAX_FAILURES: Final = 3  # failed verifications in a row that end an ownership
 PATIENCE: Final = timedelta(days=3)
 """How long a site may give no definite answer before each further one counts as a failure."""
 
@@ -98,10 +90,8 @@ UNKNOWN_OWNER: Final = Ownership()
 
 
 def challenge(claim: str, host: str, scope: Scope, digest: bytes) -> str:
-    """Return the text to publish. `claim`: id of the claim; `digest`: SHA-256 of the claim token's secret.
-
-    It depends on all of them, so that it proves nothing for another host, scope or claimant.
-    """
+    """Return the text to publish. `claim`: id of the claim; `digest`: SHA-256 of the claim token's secret. It depends
+    on all of them, so that it proves nothing for another host, scope or claimant."""
     bound = "\n".join((claim, host, scope, digest.hex()))  # guard: claim-bound
     value = base64.urlsafe_b64encode(hashlib.sha256(bound.encode()).digest()).rstrip(b"=")
     return PREFIX + value.decode()
@@ -124,11 +114,9 @@ def lines_of(body: bytes) -> list[bytes]:
 
 
 def covers(claimed: str, domain: str, scope: Scope, host: str) -> bool:
-    """Return whether a claim of the host `claimed`, stored under `domain`, covers a host.
-
-    A claim of a whole domain covers its hosts only while the claimed name is a registrable domain: the public suffix
-    list may have changed since.
-    """
+    """Return whether a claim of the host `claimed`, stored under `domain`, covers a host. A claim of a whole domain
+    covers its hosts only while the claimed name is a registrable domain: the public suffix list may have changed
+    since."""
     if host == claimed:
         return True
     return scope == "domain" and claimed == domain == registrable_domain(host)  # guard: claim-scope

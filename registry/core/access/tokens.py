@@ -48,8 +48,7 @@ def parse_token(text: str, kind: str) -> Token | None:
     return Token(*found.groups())
 
 
-KEY: Final = "key"
-"""The kind of their tokens: `wp_key_<id>_<secret>`."""
+KEY: Final = "key"  # the kind of their tokens: `wp_key_<id>_<secret>`
 
 Scope = Literal[
     "audit",  # read the audit log

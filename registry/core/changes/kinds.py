@@ -29,9 +29,7 @@ Kind = Literal[
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
-LISTED: Final = frozenset({"service.listed", "service.changed"})
-"""Kinds of events of services that are listed."""
-
+LISTED: Final = frozenset({"service.listed", "service.changed"})  # kinds of events of services that are listed
 PATTERNS: Final = (*dict.fromkeys(f"{kind.partition('.')[0]}.*" for kind in KINDS), *KINDS)
 """The allowed words of a filter: groups of kinds ("service.*"), and kinds."""
 
@@ -129,9 +127,7 @@ SAYS: Final[Mapping[str, str]] = MappingProxyType({kind: event.says for kind, ev
 """Kind -> the event in words."""
 
 # guard: untrusted-feed
-_UNTRUSTED: Final = ("name", "capabilities", "difference")
-"""Where a payload has texts of sites."""
-
+_UNTRUSTED: Final = ("name", "capabilities", "difference")  # where a payload has texts of sites
 _CODE: Final = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,63}")
 
 

@@ -15,8 +15,7 @@ from typing import Any, Final
 import orjson
 import rfc8785
 
-_EXACT: Final = 2**53 - 1
-"""The greatest integer that RFC 8785 writes exactly (I-JSON, RFC 7493 section 2.2)."""
+_EXACT: Final = 2**53 - 1  # the greatest integer that RFC 8785 writes exactly (I-JSON, RFC 7493 section 2.2)
 
 # What orjson might write otherwise than RFC 8785: fractions and exponents, integers beyond _EXACT, and the order of
 # keys, by UTF-16 instead of UTF-8, which differ only beyond the basic plane. A match inside a text costs time only.
@@ -66,10 +65,8 @@ Operation = dict[str, Any]
 @dataclass(slots=True)
 class Difference:
     """`operations` as of RFC 6902 (`op` add, remove or replace, `path`, `value`), with the value before as `old`.
-
     Applied in order to the one object they make the other, unless `truncated`: then some are missing, or some have
-    neither `value` nor `old`.
-    """
+    neither `value` nor `old`."""
 
     operations: list[Operation] = field(default_factory=list)
     truncated: bool = False
@@ -130,9 +127,7 @@ def _size(value: Any) -> int:
         return MAX_VALUE_BYTES + 1
 
 
-MAX_NAMED: Final = 100
-"""Capabilities that one change names; a change of more is `truncated`."""
-
+MAX_NAMED: Final = 100  # capabilities that one change names; a change of more is `truncated`
 _PLACES: Final = frozenset({"origin", "provenance"})
 
 Json = dict[str, Any]
@@ -165,10 +160,8 @@ class Version:
         return self.known.get(name) or fingerprint(self.capabilities[name])
 
     def fingerprint(self, known: Mapping[str, str]) -> str:
-        """Return the fingerprint of the object in which each capability is replaced by its own fingerprint.
-
-        `known`: fingerprints of capabilities that are computed already.
-        """
+        """Return the fingerprint of the object in which each capability is replaced by its own fingerprint. `known`:
+        fingerprints of capabilities that are computed already."""
         capabilities = {name: known.get(name) or fingerprint(data) for name, data in self.capabilities.items()}
         return fingerprint({**self.fields, "capabilities": capabilities})
 
@@ -190,10 +183,8 @@ def listed(after: Version) -> Json:
 
 
 def changed(before: Version, after: Version) -> Json | None:
-    """Return the payload of the event that a service changed, or None if it did not.
-
-    `changed`: the members that differ. Only `capabilities`, or only `score`, means that all else is equal.
-    """
+    """Return the payload of the event that a service changed, or None if it did not. `changed`: the members that
+    differ. Only `capabilities`, or only `score`, means that all else is equal."""
     old, new = before.capabilities, after.capabilities
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     fields = [name for name in {**before.fields, **after.fields} if before.fields.get(name) != after.fields.get(name)]

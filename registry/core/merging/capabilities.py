@@ -18,16 +18,13 @@ _FILLED: Final = tuple(f.name for f in fields(Capability) if f.name not in _OWN)
 
 def merge_capabilities(services: Sequence[Service]) -> tuple[Capability, ...]:
     """Return the capabilities of all services, with unique names. The same call, or the same id AND name, is one
-    capability (docs/merge.md). No invocation is lost: two capabilities of one document stay separate.
-    """
+    capability (docs/merge.md). No invocation is lost: two capabilities of one document stay separate."""
     return _with_unique_names([_with_path_variables(capability) for capability in _unite(services)[0]])
 
 
 def with_known_ids(relations: Relations, services: Sequence[Service]) -> Relations:
-    """Return relations with the capability ids of the merged service.
-
-    A capability that two documents describe keeps the first one's id; relations of the second document are renamed.
-    """
+    """Return relations with the capability ids of the merged service. A capability that two documents describe keeps
+    the first one's id; relations of the second document are renamed."""
     ids = {name: kept for name, kept in _unite(services)[1].items() if name != kept}
     if not ids:
         return relations
@@ -44,10 +41,8 @@ def with_known_ids(relations: Relations, services: Sequence[Service]) -> Relatio
 
 
 def _unite(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str]]:
-    """Return the capabilities, and for each id in any document the id of the capability that it became.
-
-    A kept id keeps its meaning, even where another document uses the same id for another capability.
-    """
+    """Return the capabilities, and for each id in any document the id of the capability that it became. A kept id keeps
+    its meaning, even where another document uses the same id for another capability."""
     ids: dict[str, str] = {}
     result: list[Capability] = []
     documents_of: list[set[int]] = []  # capabilities of one document are never united: two may share an RPC endpoint
@@ -75,10 +70,8 @@ def _unite(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str
 
 
 def overlaid(first: Capability, second: Capability) -> Capability:
-    """Return `first` with the fields that only `second` fills; their provenance is the second's document.
-
-    Flags of both stay: the documents of both can be read.
-    """
+    """Return `first` with the fields that only `second` fills; their provenance is the second's document. Flags of both
+    stay: the documents of both can be read."""
     added = {
         name: value
         for name in _FILLED
@@ -132,10 +125,8 @@ def _drop_repeated(invocations: Iterable[Invocation]) -> tuple[Invocation, ...]:
 
 
 def _with_unique_names(capabilities: Sequence[Capability]) -> tuple[Capability, ...]:
-    """Make names unique within the service by suffixes: they are segments of this registry's URLs.
-
-    A capability whose name gets a suffix keeps the document's name as its title.
-    """
+    """Make names unique within the service by suffixes: they are segments of this registry's URLs. A capability whose
+    name gets a suffix keeps the document's name as its title."""
     used_names = {".", ".."}  # clients resolve these before a request (RFC 3986 section 5.2.4)
     result = []
     for capability in capabilities:

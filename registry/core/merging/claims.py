@@ -48,10 +48,8 @@ def look_alikes(host: str, service: Service) -> Iterator[LocatedFinding]:
 
 
 def resemblance(host: str, service: Service) -> Resemblance | None:
-    """Return the first well-known name that the host, the service or its provider uses.
-
-    None on a host of its owner, and on a host of another known name's owner, who may mention all names.
-    """
+    """Return the first well-known name that the host, the service or its provider uses. None on a host of its owner,
+    and on a host of another known name's owner, who may mention all names."""
     if owned_name(host) is not None:
         return None
     provider = service.provider or Provider()

@@ -31,10 +31,8 @@ def details_of(host_documents: Iterable[HeldDocument]) -> dict[Via, HeldDocument
 def with_details(
     documents: Sequence[HeldDocument], details: Mapping[Via, HeldDocument]
 ) -> tuple[list[HeldDocument], list[LocatedFinding]]:
-    """Join details to the capability whose `detail_url` requested them, never by name.
-
-    This happens before documents are united, so that a capability is identified by the call that its detail describes.
-    """
+    """Join details to the capability whose `detail_url` requested them, never by name. This happens before documents
+    are united, so that a capability is identified by the call that its detail describes."""
     findings: list[LocatedFinding] = []
     result = []
     for document in documents:
@@ -101,10 +99,8 @@ _SLUG = mcp_tools_list.FORMAT.slug
 
 
 def with_tool_lists(documents: Sequence[HeldDocument]) -> list[HeldDocument]:
-    """Return the documents without tool lists of servers that no document names any more.
-
-    A capability that stands for a whole server is left out if its tools are known.
-    """
+    """Return the documents without tool lists of servers that no document names any more. A capability that stands for
+    a whole server is left out if its tools are known."""
     named = _endpoints(document for document in documents if document.assessment.format != _SLUG)
     kept = [document for document in documents if document.assessment.format != _SLUG or document.requested in named]
     listed = {document.requested for document in kept if _has_tools(document)}

@@ -128,10 +128,8 @@ def path_of(url: str) -> str:
 
 
 def _rank(document: HeldDocument) -> tuple[bool, int, int, int, str]:
-    """Return the sort key: native before synthetic (AWP section 14), then PRECEDENCE, then preferred paths.
-
-    A document at a format's path in an unspecified shape comes after all that follow a specification, before texts.
-    """
+    """Return the sort key: native before synthetic (AWP section 14), then PRECEDENCE, then preferred paths. A document
+    at a format's path in an unspecified shape comes after all that follow a specification, before texts."""
     slug = document.assessment.format or ""
     form = FORMAT_BY_SLUG.get(slug)
     synthetic = document.assessment.service is not None and document.assessment.service.synthetic

@@ -31,11 +31,8 @@ def make_listing(
     seen_on: date | None,
     trust_reasons: tuple[str, ...] = (),
 ) -> Listing:
-    """Return the listing of a service for search and the interfaces.
-
-    Texts are cleaned and cut; words are ADP's, and `unknown`. `formats` are slugs, or `slug/dialect` pairs, which count
-    by their slug.
-    """
+    """Return the listing of a service for search and the interfaces. Texts are cleaned and cut; words are ADP's, and
+    `unknown`. `formats` are slugs, or `slug/dialect` pairs, which count by their slug."""
     return Listing(
         domain=domain,
         host=host,
@@ -68,10 +65,8 @@ def make_listing(
 
 def auth_kind(service: Service) -> AuthKind:
     """Return ADP's kind of credential, `unknown` where ADP's default `none` would say more than the documents do.
-
     `none` is known where a document says that no credential is needed or names payment instead of one, for the service
-    or for each of its calls.
-    """
+    or for each of its calls."""
     kind = manifest_view.adp_auth_type(service)
     if kind != "none" or _needs_no_credential(service.auth):
         return kind
@@ -123,12 +118,10 @@ def describes_service(document: HeldDocument) -> bool:
 
 
 def reason_not_to_list(documents: Sequence[HeldDocument], service: Service, host: str) -> Rule | None:
-    """Return why a host is not listed; None for a service.
-
-    `documents` are those found, without entries of catalogues that belong to other sites; `service` unites them. A
-    catalogue whose entries are the host's own makes it a service, too. A service that names no address at all is one
-    (its clients may know it); one whose every address is private, invalid or a template is not.
-    """
+    """Return why a host is not listed; None for a service. `documents` are those found, without entries of catalogues
+    that belong to other sites; `service` unites them. A catalogue whose entries are the host's own makes it a service,
+    too. A service that names no address at all is one (its clients may know it); one whose every address is private,
+    invalid or a template is not."""
     roles = {role_of(document) for document in documents}
     is_described = any(describes_service(document) for document in documents)
     has_entries = any(role_of(document) is Role.POINTERS and _entries(document) for document in documents)
@@ -142,10 +135,8 @@ def reason_not_to_list(documents: Sequence[HeldDocument], service: Service, host
 
 
 def is_template(service: Service, host: str) -> bool:
-    """Return whether the name is still a placeholder, or a sample asks its author for the description.
-
-    A sample claims a domain reserved for documentation; a description alone may ask its readers for something.
-    """
+    """Return whether the name is still a placeholder, or a sample asks its author for the description. A sample claims
+    a domain reserved for documentation; a description alone may ask its readers for something."""
     if service.name is not None and _PLACEHOLDER.search(service.name):
         return True
     claims = (service.claims.get(key) or "" for key in ("domain", "origin"))

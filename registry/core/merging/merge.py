@@ -151,10 +151,8 @@ _RANK: Final[dict[Training, int]] = {"unstated": 0, "allowed": 1, "conditional":
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """`training`: may models be trained on the texts. `attribution`: must their source be named.
-
-    `stated`: what the documents say, as written; `robots`: the value of the preference in robots.txt, as written.
-    """
+    """`training`: may models be trained on the texts. `attribution`: must their source be named. `stated`: what the
+    documents say, as written; `robots`: the value of the preference in robots.txt, as written."""
 
     training: Training = "unstated"
     attribution: bool = False
@@ -204,10 +202,8 @@ def _training(word: str | None) -> Training:
 
 
 def _preference(body: bytes) -> str | None:
-    """Return the preference on training of the group for this crawler, else of the group for all (RFC 9309, 2.2.1).
-
-    A line for a path below the root says nothing about the site as a whole. Of several lines a refusal counts.
-    """
+    """Return the preference on training of the group for this crawler, else of the group for all (RFC 9309, 2.2.1). A
+    line for a path below the root says nothing about the site as a whole. Of several lines a refusal counts."""
     groups: dict[bool, list[str]] = {True: [], False: []}  # by whether the group names this crawler
     agents: set[str] = set()
     is_open = False  # whether the last line named an agent, so that the next one belongs to the same group

@@ -55,9 +55,7 @@ def with_referrals(
     documents: Sequence[HeldDocument], host_documents: Sequence[HeldDocument], host: str
 ) -> tuple[list[HeldDocument], list[LocatedFinding]]:
     """Return the documents with their entries resolved, and findings about named documents that did not answer.
-
-    `documents` are the found ones in order of precedence, `host_documents` all of the host in that order.
-    """
+    `documents` are the found ones in order of precedence, `host_documents` all of the host in that order."""
     context = _host_context(documents, host_documents, host)
     services = [document.assessment.service or Service() for document in documents]
     entries_by_target: dict[int, list[Capability]] = defaultdict(list)
@@ -131,12 +129,9 @@ def _url(capability: Capability) -> str | None:
 
 
 def _is_own(capability: Capability, context: _HostContext) -> bool:
-    """Return whether the entry is the host's own.
-
-    If the host has other documents, an own entry is on this host and not known to be missing. A catalogue that stands
-    alone states itself what its publisher offers: its own are the entries of its registrable domain, by their address
-    or their publisher's name, and entries that it describes in full.
-    """
+    """Return whether the entry is the host's own. If the host has other documents, an own entry is on this host and not
+    known to be missing. A catalogue that stands alone states itself what its publisher offers: its own are the entries
+    of its registrable domain, by their address or their publisher's name, and entries that it describes in full."""
     if any(call.kind not in _REFERRING for call in capability.invocations):
         return True
     url = _url(capability)

@@ -18,9 +18,7 @@ from registry.core.names.domains import host_of, registrable_domain, same_site
 from registry.core.names.impersonation import claimed_hosts
 from registry.core.names.opt_out import names_above
 
-MAX_NAMED: Final = 200
-"""Other hosts of one service that are stored."""
-
+MAX_NAMED: Final = 200  # other hosts of one service that are stored
 SITE_MARK: Final = "*."
 OWNER_MARK: Final = "@"
 """Prefix of a domain in `depends_on`: the trust depends on whether any of its hosts is listed, and on its owner."""
@@ -72,11 +70,9 @@ def spoken_of(host: str, service: Service, findings: Sequence[LocatedFinding]) -
 
 
 def speaks_for_site(host: str, spoken: OtherHosts, known: Known) -> bool:
-    """Return whether the host speaks for others of its site without a confirmation.
-
-    A claim to be another host is confirmed by one owner of both. Calls are confirmed also by the called host, or one
-    above it, if it is listed and names this host.
-    """
+    """Return whether the host speaks for others of its site without a confirmation. A claim to be another host is
+    confirmed by one owner of both. Calls are confirmed also by the called host, or one above it, if it is listed and
+    names this host."""
     return any(not _has_one_owner(host, other, known) for other in spoken.claimed) or any(
         _is_site(host, other) and not _is_confirmed(host, other, known) for other in spoken.called
     )

@@ -24,16 +24,13 @@ from registry.core.reading import injection_rules
 LEVEL: Final = "level"
 """The member with the date of the level. All other members are codes of reasons (`trust.REASONS`)."""
 
-Facts = tuple[str, Iterable[str]]
-"""A level, and the codes of its reasons."""
+Facts = tuple[str, Iterable[str]]  # a level, and the codes of its reasons
 
 
 def trust_since(previous: Facts | None, known: Mapping[str, str], current: Facts, now: datetime) -> dict[str, str]:
-    """Return the time (ISO 8601) since when the level, and each reason, holds without interruption.
-
-    `previous`: what held until now, None if nothing was recorded; `known`: its dates. What held already but has no date
-    there began before dates were recorded: it is left out, because the time is not known.
-    """
+    """Return the time (ISO 8601) since when the level, and each reason, holds without interruption. `previous`: what
+    held until now, None if nothing was recorded; `known`: its dates. What held already but has no date there began
+    before dates were recorded: it is left out, because the time is not known."""
     held = set() if previous is None else {_level(previous[0]), *previous[1]}
     names = {LEVEL: _level(current[0])} | {code: code for code in current[1]}
     since = {name: known.get(name) if fact in held else now.isoformat() for name, fact in names.items()}
@@ -166,12 +163,10 @@ def trust_of(
     known: Known = NOTHING_KNOWN,
     spoken: OtherHosts | None = None,
 ) -> Trust:
-    """Return the trust of a host that served its documents over valid TLS.
-
-    `findings`: all of the merged service. `is_failing`: its last visits failed so often and for so long that it may be
-    gone (decided by the store; age alone is no reason). `known`: of the hosts in `speaking.depends_on`. `spoken`: what
-    `spoken_of` returns, if it was called already.
-    """
+    """Return the trust of a host that served its documents over valid TLS. `findings`: all of the merged service.
+    `is_failing`: its last visits failed so often and for so long that it may be gone (decided by the store; age alone
+    is no reason). `known`: of the hosts in `speaking.depends_on`. `spoken`: what `spoken_of` returns, if it was called
+    already."""
     found = {_BY_RULE.get(located.finding.rule) for located in findings}  # guard: trust-findings
     if any(located.finding.rule.severity is Severity.ERROR for located in findings):
         found.add(DOCUMENT_ERROR)

@@ -126,10 +126,8 @@ class FetchResult(NamedTuple):
     def reduced(
         self, headers: Mapping[str, str], *, keep_body: bool, like: tuple[int, bytes] | None = None
     ) -> "FetchResult":
-        """Return the same answer with only these headers; size and digest replace a body that is not kept.
-
-        `like`: size and digest of another answer, shared if they are the same.
-        """
+        """Return the same answer with only these headers; size and digest replace a body that is not kept. `like`: size
+        and digest of another answer, shared if they are the same."""
         dropped = None if keep_body else (len(self.body), hashlib.sha256(self.body).digest())
         if dropped == like:
             dropped = like

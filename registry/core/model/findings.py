@@ -56,12 +56,10 @@ def rules_in(module: ModuleType) -> tuple[Rule, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A broken rule and the place where it is broken.
-
-    `pointer` is a JSON Pointer (RFC 6901), "" for the whole document. `evidence` is the offending value as short text
-    (at most EVIDENCE_CHARS characters), "" if the absence itself is the evidence. `count` is more than 1 if the finding
-    represents others of the same rule that are not kept.
-    """
+    """A broken rule and the place where it is broken. `pointer` is a JSON Pointer (RFC 6901), "" for the whole
+    document. `evidence` is the offending value as short text (at most EVIDENCE_CHARS characters), "" if the absence
+    itself is the evidence. `count` is more than 1 if the finding represents others of the same rule that are not
+    kept."""
 
     rule: Rule
     pointer: str = ""

@@ -20,9 +20,7 @@ class TrustLevel(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Resemblance:
     """A well-known name that is used on another owner's host. `domain`: the best known domain of the name's owner.
-
-    `seen_in`: what uses it. `provider`: the claimed operator's name or address.
-    """
+    `seen_in`: what uses it. `provider`: the claimed operator's name or address."""
 
     name: str
     domain: str
@@ -45,10 +43,8 @@ SortBy = Literal["relevance", "score", "freshness"]
 
 @dataclass(frozen=True, slots=True)
 class ListedCapability:
-    """`side_effects` None: no document says. `semantic_types` are `namespace:type` (ATP 3.5.2).
-
-    `keywords`: example requests and tags; search reads them with the description.
-    """
+    """`side_effects` None: no document says. `semantic_types` are `namespace:type` (ATP 3.5.2). `keywords`: example
+    requests and tags; search reads them with the description."""
 
     name: str
     description: str = ""
@@ -150,10 +146,8 @@ def side_effects_word(stated: bool | None) -> SideEffects:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Blank `text` browses by score. `offset + limit` is at most 1,000.
-
-    With a `sort` other than relevance, confident hits come first, in that order, and all others follow by relevance.
-    """
+    """Blank `text` browses by score. `offset + limit` is at most 1,000. With a `sort` other than relevance, confident
+    hits come first, in that order, and all others follow by relevance."""
 
     text: str
     limit: int = 10
@@ -197,9 +191,7 @@ class Hit(NamedTuple):
 
 class SearchUnavailable(Exception):
     """The index cannot be queried: not built yet, damaged, or its engine is away. Raised instead of an empty answer.
-
-    The message is written by this code and safe to show. The condition is temporary: try again in a few seconds.
-    """
+    The message is written by this code and safe to show. The condition is temporary: try again in a few seconds."""
 
 
 class StaleCursor(ValueError):

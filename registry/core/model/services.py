@@ -55,11 +55,9 @@ class AuthScheme:
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """`required` None: not stated. No schemes and required None: nothing is known about authentication.
-
-    Any one of `schemes` suffices, unless `combinations` states sets of schemes that are needed at once: each is a tuple
-    of indexes into `schemes`, and any one of the sets suffices.
-    """
+    """`required` None: not stated. No schemes and required None: nothing is known about authentication. Any one of
+    `schemes` suffices, unless `combinations` states sets of schemes that are needed at once: each is a tuple of indexes
+    into `schemes`, and any one of the sets suffices."""
 
     schemes: tuple[AuthScheme, ...] = ()
     required: bool | None = None
@@ -95,11 +93,9 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """How a server is started on the caller's machine: a package of a registry, or a bare command.
-
-    `registry` is the type of registry as the document writes it ("npm", "pypi", "oci", "mcpb"); `command` is named by
-    the document ("npx"). Arguments are in order; `runtime_arguments` belong to the command, `arguments` to the program.
-    """
+    """How a server is started on the caller's machine: a package of a registry, or a bare command. `registry` is the
+    type of registry as the document writes it ("npm", "pypi", "oci", "mcpb"); `command` is named by the document
+    ("npx"). Arguments are in order; `runtime_arguments` belong to the command, `arguments` to the program."""
 
     registry: str | None = None
     identifier: str | None = None
@@ -116,11 +112,9 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One way to call a capability. `endpoint` is absolute https/wss, or None if only the client knows it.
-
-    `places` pairs names of the capability's parameters with where the request carries them; empty: the document does
-    not say. `media_type`: of the body. `headers` are fixed by the document and carry no credential.
-    """
+    """One way to call a capability. `endpoint` is absolute https/wss, or None if only the client knows it. `places`
+    pairs names of the capability's parameters with where the request carries them; empty: the document does not say.
+    `media_type`: of the body. `headers` are fixed by the document and carry no credential."""
 
     kind: InvocationKind
     endpoint: str | None = None
@@ -167,12 +161,10 @@ class Pricing:
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """One thing a service can do. `params` and `result` are JSON Schemas, as data; some are built by readers.
-
-    `id` is the document's own. `name` is unique within the service, a segment of this registry's URLs; `title` is for
-    people, where the document has one beside the identifier. `side_effects` and `idempotent` are only what the document
-    says, never inferred from a method.
-    """
+    """One thing a service can do. `params` and `result` are JSON Schemas, as data; some are built by readers. `id` is
+    the document's own. `name` is unique within the service, a segment of this registry's URLs; `title` is for people,
+    where the document has one beside the identifier. `side_effects` and `idempotent` are only what the document says,
+    never inferred from a method."""
 
     id: str
     name: str
@@ -242,9 +234,7 @@ class Pointer:
 @dataclass(frozen=True, slots=True)
 class Signature:
     """A JWS without payload (RFC 7515 appendix F) over the document that carries it: both parts in base64url.
-
-    `verified` is set by merge, with the keys of documents of the same host; None if it could not be checked.
-    """
+    `verified` is set by merge, with the keys of documents of the same host; None if it could not be checked."""
 
     protected: str
     signature: str
@@ -294,12 +284,10 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What one host offers.
-
-    `claims` are names that the document states for itself (domain, base_url, provider url): shown as claims, never used
-    as identity. `provenance` maps a field name of this class to the source of its value. After merge it also has paths
-    below a field ("protocols/1", "policies/terms_url") for parts that come from another document.
-    """
+    """What one host offers. `claims` are names that the document states for itself (domain, base_url, provider url):
+    shown as claims, never used as identity. `provenance` maps a field name of this class to the source of its value.
+    After merge it also has paths below a field ("protocols/1", "policies/terms_url") for parts that come from another
+    document."""
 
     name: str | None = None
     description: str | None = None
@@ -355,10 +343,8 @@ def from_json(value: Mapping[str, Any]) -> Service:
 
 
 def _is_older_server(capability: Capability) -> bool:
-    """Return whether the capability was stored for a whole server before `whole_server` existed.
-
-    Its call has no name; the calls of tools, resources and prompts do.
-    """
+    """Return whether the capability was stored for a whole server before `whole_server` existed. Its call has no name;
+    the calls of tools, resources and prompts do."""
     return (
         capability.id.startswith(SERVER_ID)
         and not capability.whole_server

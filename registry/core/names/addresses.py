@@ -107,10 +107,8 @@ _extra: tuple[tuple[IPv4Network | IPv6Network, RegistryRow], ...] = ()  # see `s
 
 
 def set_extra_refused(rows: Iterable[RegistryRow]) -> None:
-    """Refuse these blocks in addition to the table above; they replace the blocks of the last call.
-
-    For the composition root, which reads the stored result of `refresh`. No call can allow a block of the table.
-    """
+    """Refuse these blocks in addition to the table above; they replace the blocks of the last call. For the composition
+    root, which reads the stored result of `refresh`. No call can allow a block of the table."""
     global _extra
     _extra = tuple((ip_network(row.prefix), row) for row in rows)
     refusal.cache_clear()
@@ -118,11 +116,9 @@ def set_extra_refused(rows: Iterable[RegistryRow]) -> None:
 
 @lru_cache(maxsize=4_096)
 def refusal(address: str) -> str | None:
-    """Return why the address may not be dialled, as short text for the ledger; None for a public address.
-
-    Takes the textual form that a resolver returns. Anything that is not exactly one IPv4 or IPv6 address (a name, a
-    short or octal form, a zone id) is refused.
-    """
+    """Return why the address may not be dialled, as short text for the ledger; None for a public address. Takes the
+    textual form that a resolver returns. Anything that is not exactly one IPv4 or IPv6 address (a name, a short or
+    octal form, a zone id) is refused."""
     try:
         parsed = IPv6Address(address) if ":" in address else IPv4Address(address)
     except AddressValueError:

@@ -10,9 +10,7 @@ from typing import Final, NamedTuple
 
 from registry.core.names.domains import InvalidName, host_syntax, registrable_domain
 
-SYNTAX: Final = r"^urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+$"
-"""The pattern of the entry schema of ARD."""
-
+SYNTAX: Final = r"^urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+$"  # the pattern of the entry schema of ARD
 MAX_CHARS: Final = 500
 _URN: Final = re.compile(r"urn:air:[a-zA-Z0-9.-]+(?::[a-zA-Z0-9._-]+)+")
 _PREFIX: Final = re.compile(r"urn:air?:", re.IGNORECASE)
@@ -50,8 +48,7 @@ def parse_air_urn(text: str) -> AirName | None:
 
 def publisher_of(text: str) -> str | None:
     """Return the canonical host that a client means as the publisher: a host, or an identifier that begins with it, of
-    the scheme `urn:air:` or its misspelling `urn:ai:`. None when it is neither.
-    """
+    the scheme `urn:air:` or its misspelling `urn:ai:`. None when it is neither."""
     name = _PREFIX.sub("", text.strip(), count=1)
     if name != text.strip():
         name = name.partition(":")[0]

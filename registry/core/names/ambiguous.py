@@ -37,10 +37,8 @@ class _Reading(NamedTuple):
 
 @lru_cache(maxsize=1_024)
 def is_ambiguous(url: str, base: str | None = None) -> bool:
-    """Return whether parsers may read another host, scheme or port in `url`, or only some of them find a host.
-
-    `base` is the absolute URL that a relative one is resolved against.
-    """
+    """Return whether parsers may read another host, scheme or port in `url`, or only some of them find a host. `base`
+    is the absolute URL that a relative one is resolved against."""
     if _USUAL.match(url):
         return False
     standard, strict = _read_by_whatwg(url, base), _read_by_rfc3986(url)

@@ -14,14 +14,10 @@ from registry.core.names.domains import host_of, same_site
 class Relation(IntEnum):
     """How close a speaker is to the host that it speaks for; a greater value is closer."""
 
-    FOREIGN = 0
-    """Another registrable domain."""
-    SITE = 1
-    """The same registrable domain: the subject is a parent or a sibling, perhaps of another operator."""
-    BELOW = 2
-    """The subject is a subdomain of the speaker."""
-    SAME = 3
-    """The same host; a name and its `www.` count as one."""
+    FOREIGN = 0  # another registrable domain
+    SITE = 1  # the same registrable domain: the subject is a parent or a sibling, perhaps of another operator
+    BELOW = 2  # the subject is a subdomain of the speaker
+    SAME = 3  # the same host; a name and its `www.` count as one
 
 
 def relation(speaker: str, subject: str) -> Relation:
@@ -34,8 +30,6 @@ def relation(speaker: str, subject: str) -> Relation:
 
 
 def is_own_answer(host: str, urls: Iterable[str]) -> bool:
-    """Return whether the host itself answered: a request for it went through these URLs, redirects included.
-
-    A redirect to another host leaves the answer to that host, even if it leads back.
-    """
+    """Return whether the host itself answered: a request for it went through these URLs, redirects included. A redirect
+    to another host leaves the answer to that host, even if it leads back."""
     return all(relation(host_of(url) or "", host) is Relation.SAME for url in urls)

@@ -84,10 +84,8 @@ _SMALL_CAPITAL: Final = re.compile(r"LATIN LETTER SMALL CAPITAL ([A-Z])")
 
 
 def skeleton(text: str) -> str:
-    """Return the text with every character that looks like an ASCII letter or digit replaced by it.
-
-    Compatibility forms are resolved, invisible characters dropped. Letters with marks (`ü`) are not changed.
-    """
+    """Return the text with every character that looks like an ASCII letter or digit replaced by it. Compatibility forms
+    are resolved, invisible characters dropped. Letters with marks (`ü`) are not changed."""
     visible = (char for char in text if unicodedata.category(char) not in ("Cf", "Mn") or unicodedata.combining(char))
     compatible = unicodedata.normalize("NFKC", "".join(PROTOTYPES.get(char, char) for char in visible))
     return "".join(map(_prototype, compatible))

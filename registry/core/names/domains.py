@@ -105,11 +105,9 @@ class Url(NamedTuple):
 
 
 def canonical_host(text: str, *, exempt: Collection[str] = ()) -> Host:
-    """Return the host that `text` names, for submissions, seeds and pointers. Raise InvalidName.
-
-    `exempt`: canonical names of the connect-to table; they may be special-use, of an unknown top level or a single
-    label. Their spelling is checked like any other.
-    """
+    """Return the host that `text` names, for submissions, seeds and pointers. Raise InvalidName. `exempt`: canonical
+    names of the connect-to table; they may be special-use, of an unknown top level or a single label. Their spelling is
+    checked like any other."""
     host = host_syntax(text)
     domain = registrable_domain(host) if host in exempt else _find_registered(host)
     return Host(host, domain, is_confusable(host))
@@ -147,11 +145,9 @@ def is_confusable(host: str) -> bool:
 
 @lru_cache(maxsize=8_192)
 def registrable_domain(host: str) -> str:
-    """Return the registrable domain of a canonical host: the unit of lease, budget and opt-out.
-
-    Public Suffix List with its private section; where no rule matches, the default rule `*` (its section "algorithm"):
-    `a.b.example` belongs to `b.example`. A public suffix or a single label is returned unchanged.
-    """
+    """Return the registrable domain of a canonical host: the unit of lease, budget and opt-out. Public Suffix List with
+    its private section; where no rule matches, the default rule `*` (its section "algorithm"): `a.b.example` belongs to
+    `b.example`. A public suffix or a single label is returned unchanged."""
     suffix, domain = _suffixes.cut(host)
     if suffix:
         return domain or host
@@ -168,10 +164,8 @@ def use_suffixes(suffixes: SuffixList) -> None:
 
 @lru_cache(maxsize=8_192)
 def is_public_name(host: str) -> bool:
-    """Return whether a host of a parsed URL is a name of the public internet: known suffix, no special use.
-
-    The spelling of its labels is not judged: names with underscores, say, resolve although they cannot be registered.
-    """
+    """Return whether a host of a parsed URL is a name of the public internet: known suffix, no special use. The
+    spelling of its labels is not judged: names with underscores, say, resolve although they cannot be registered."""
     labels = host.split(".")
     if len(labels) == 1 or labels[-1] in SPECIAL_USE:  # guard: private-name
         return False
@@ -184,10 +178,8 @@ def same_site(a: str, b: str) -> bool:
 
 
 def parse_url(url: str, base: str | None = None) -> Url | None:
-    """Return the parts of `url`, resolved against the absolute URL `base`.
-
-    Return None if it cannot be parsed, or if parsers read different hosts in it.
-    """
+    """Return the parts of `url`, resolved against the absolute URL `base`. Return None if it cannot be parsed, or if
+    parsers read different hosts in it."""
     parsed = read_url(url, base)
     # guard: ambiguous-url
     return None if parsed is not None and is_ambiguous(url.strip(STRIPPED), base) else parsed
@@ -203,9 +195,7 @@ def read_url(url: str, base: str | None = None) -> Url | None:
 @lru_cache(maxsize=1_024)  # reading one document parses the same few URLs many times
 def _parse(url: str, base: str | None) -> Url | None:
     """Parse with ada, then split its canonical text at the delimiters of the serialiser (URL standard, section 4.5).
-
-    Reading each part from ada would cost as much as the parsing.
-    """
+    Reading each part from ada would cost as much as the parsing."""
     if len(url) > 4 * MAX_URL_CHARS:  # guard: url-parse-length
         return None
     try:
@@ -238,11 +228,9 @@ def host_of(url: str) -> str | None:
 
 @lru_cache(maxsize=1_024)
 def parse_https(url: str, base: str | None = None) -> str | None:
-    """Return the canonical absolute URL, or None if it may not be fetched.
-
-    Fetched are only URLs with https on port 443, no userinfo, a DNS name, and at most MAX_URL_CHARS. The fragment is
-    dropped because it never reaches a server. `base` is the absolute URL of the document that names `url`.
-    """
+    """Return the canonical absolute URL, or None if it may not be fetched. Fetched are only URLs with https on port
+    443, no userinfo, a DNS name, and at most MAX_URL_CHARS. The fragment is dropped because it never reaches a server.
+    `base` is the absolute URL of the document that names `url`."""
     parsed = parse_url(url, base)
     if parsed is None or parsed.scheme != "https" or parsed.port or parsed.has_user:  # guard: https-url
         return None

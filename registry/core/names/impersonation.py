@@ -39,11 +39,9 @@ def claimed_hosts(text: str) -> tuple[str, ...]:
 
 
 def hosts_in(text: str) -> tuple[str, ...]:
-    """Return the canonical host names among the words of a text, once each; also those in URLs and DIDs.
-
-    All spellings of a name count once: percent signs, full width, invisible characters, trailing dots, any case. Words
-    under a top level that does not exist (`Node.js`) are not names.
-    """
+    """Return the canonical host names among the words of a text, once each; also those in URLs and DIDs. All spellings
+    of a name count once: percent signs, full width, invisible characters, trailing dots, any case. Words under a top
+    level that does not exist (`Node.js`) are not names."""
     return tuple(dict.fromkeys(_hosts_in(text)))
 
 
@@ -80,9 +78,7 @@ _DIGITS: Final = str.maketrans("034578", "oeastb")
 _MAX_WORDS: Final = 40
 """Words of a text that are read: a name has few."""
 
-_SPELT_OUT: Final = 3
-"""From so many words of one letter on, they are read as one word."""
-
+_SPELT_OUT: Final = 3  # from so many words of one letter on, they are read as one word
 _MIN_DISGUISED: Final = 5
 """Minimum letters of an ordinary word; other spellings of shorter words are no disguise (`app1e`, but not `b0x`)."""
 
@@ -124,10 +120,8 @@ def known_name_in(text: str) -> KnownName | None:
 
 @lru_cache(maxsize=1_024)
 def known_name_in_host(host: str) -> KnownName | None:
-    """Return the first known name in the labels of a canonical host below its public suffix.
-
-    An ordinary word as a label (`target.shop.example`) does not count.
-    """
+    """Return the first known name in the labels of a canonical host below its public suffix. An ordinary word as a
+    label (`target.shop.example`) does not count."""
     for label in host.split(".")[: -registrable_domain(host).count(".") or None]:
         words = _words(_unicode_label(label).replace("-", " "))
         if known := _find_used(words) or _find_whole(words, alone=False):
@@ -186,9 +180,7 @@ def _find_attached(key: str) -> KnownName | None:
 
 def _find_whole(words: Sequence[_Word], *, alone: bool) -> KnownName | None:
     """Return the known name that the words are, spaces and words of its owner aside: `Pay Pal`, `Apple Support`.
-
-    `alone`: an ordinary word also counts without words of its owner.
-    """
+    `alone`: an ordinary word also counts without words of its owner."""
     others = [word.text for word in words if word.text not in _OWNERS_WORDS]
     for texts in ([word.text for word in words], others):
         known = _BY_KEY.get("".join(texts))

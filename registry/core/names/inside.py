@@ -72,9 +72,7 @@ def _ambiguous_host(written: str, url: str) -> str | None:
 
 def _web_host(url: str, *, is_relative: bool = False) -> str | None:
     """Return the host of a URL with one of the schemes that need a host, all read as http; None if it is public.
-
-    `is_relative`: it was written without a scheme, as other texts are that begin with two slashes.
-    """
+    `is_relative`: it was written without a scheme, as other texts are that begin with two slashes."""
     parsed = read_url(url)
     if parsed is None:
         authority = url[5:].lstrip("/\\")
@@ -102,9 +100,7 @@ def _other_host(url: str) -> str | None:
 
 def _bare_host(text: str) -> str | None:
     """Return the host of `host`, `host:port` or `host/path` if it is a refused IP address or a name of own networks.
-
-    Numbers and words are no addresses here, other than in a URL.
-    """
+    Numbers and words are no addresses here, other than in a URL."""
     target = _ZONE.sub(r"\1", text.strip(STRIPPED))
     if any(char.isspace() for char in target) or not target.strip(":[]"):
         return None

@@ -17,11 +17,8 @@ from registry.core.names.confusables import without_marks
 @dataclass(frozen=True)
 class KnownName:
     """`name` as its owner writes it. `domains`: registrable domains of the owner, the best known first; `.google` is a
-    top level that one owner controls.
-
-    `is_word`: also an ordinary word, so only a use as the whole name counts. `has_pages`: users have pages below the
-    owner's domains, so a link to a path there proves nothing.
-    """
+    top level that one owner controls. `is_word`: also an ordinary word, so only a use as the whole name counts.
+    `has_pages`: users have pages below the owner's domains, so a link to a path there proves nothing."""
 
     name: str
     domains: tuple[str, ...]

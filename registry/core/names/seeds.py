@@ -30,9 +30,7 @@ class Refusal:
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A place from which a source can be read on: everything before it was yielded. Only the source can read it.
-
-    `is_complete`: the source was read to its end; a later run reads new entries from this place.
-    """
+    `is_complete`: the source was read to its end; a later run reads new entries from this place."""
 
     position: str
     is_complete: bool = False

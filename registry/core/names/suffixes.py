@@ -46,10 +46,8 @@ class SuffixList:
         return len(self.names) + len(self.wildcards) + len(self.exceptions)
 
     def cut(self, host: str) -> tuple[str, str]:
-        """Return (public suffix, registrable domain) of a canonical host; "" for a missing one.
-
-        The default rule `*` is not applied: a name under an unknown top level has neither.
-        """
+        """Return (public suffix, registrable domain) of a canonical host; "" for a missing one. The default rule `*` is
+        not applied: a name under an unknown top level has neither."""
         child, name = "", host
         while name:
             _, _, parent = name.partition(".")
@@ -113,5 +111,4 @@ def _as_labels(rule: str, number: int) -> str:
         raise BadReference(f"line {number} of the list is no rule") from None
 
 
-SHIPPED: Final = parse_suffixes(shipped_body())
-"""Read once, at import; never fetched."""
+SHIPPED: Final = parse_suffixes(shipped_body())  # read once, at import; never fetched

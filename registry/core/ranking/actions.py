@@ -41,10 +41,8 @@ _DETERMINERS = frozenset(
 
 
 def head_verb(text: str) -> str | None:
-    """Return the verb that a question begins with, as written in lower case; None if it begins with another word.
-
-    It is a verb of APIs, or any word before an article or possessive: "rent a van", "play my song"; not "rain here".
-    """
+    """Return the verb that a question begins with, as written in lower case; None if it begins with another word. It is
+    a verb of APIs, or any word before an article or possessive: "rent a van", "play my song"; not "rain here"."""
     written = words(text)
     for word, following in pairwise(written):
         if word not in REQUEST_WORDS:
@@ -65,10 +63,8 @@ def action_of_question(text: str) -> RequestedAction | None:
 
 @lru_cache(maxsize=1_000)
 def likely_action(text: str) -> RequestedAction | None:
-    """Return the likely action for the bare name of a thing: things in the plural are read, one thing is made.
-
-    None for a question with a verb or a direction ("HTML to PDF"), or of more words than a name has.
-    """
+    """Return the likely action for the bare name of a thing: things in the plural are read, one thing is made. None for
+    a question with a verb or a direction ("HTML to PDF"), or of more words than a name has."""
     written = words(text)
     if not 0 < len(written) <= _BARE_WORDS or head_verb(text) is not None or directions(text):
         return None

@@ -58,9 +58,7 @@ def _look_closely(features: Features, candidate: int) -> CloseLook:
     return CloseLook(capabilities, (totals[1:] - totals[:-1]).round(DECIMALS))
 
 
-_SHOWN_FROM: Final = 0.6
-"""Least share of the best capability's mark that is shown."""
-
+_SHOWN_FROM: Final = 0.6  # least share of the best capability's mark that is shown
 _SIMILARITY: Final = 0.7
 """Weight of the cosine relative to the share of the query's words. Neither is normalised: if the best capability holds
 few of the words, the meaning decides."""
@@ -76,16 +74,13 @@ _UNASKED_WORDS: Final = 4
 """Loss of the mark for each word of a name that the query lacks, and how many words count: `address_only_geocode` is a
 special case of `geocode`."""
 
-_MARKS: Final = 1e9
-"""Marks are integers: equal texts must stay equal, in any order of addition."""
-
+_MARKS: Final = 1e9  # marks are integers: equal texts must stay equal, in any order of addition
 _SHOWN: Final = 10.0**DECIMALS
 """Factor for rounding: `round(number, DECIMALS)` costs five times as much, because it goes through decimal digits."""
 
 MAX_SHOWN: Final = 3
 
-_FIRST_CAPABILITY_ROW: Final = 2
-"""Rows of a service's vectors: the whole service, its own text, then the capabilities."""
+_FIRST_CAPABILITY_ROW: Final = 2  # rows of a service's vectors: the whole service, its own text, then the capabilities
 
 
 def matching_capabilities(
@@ -95,11 +90,9 @@ def matching_capabilities(
     at_most: int = MAX_SHOWN,
     allowed: Collection[str] | None = None,
 ) -> tuple[CapabilityMatch, ...]:
-    """Return the capabilities nearly as good as the best one, best first; only `allowed` names, if given.
-
-    Equals keep the listing's order. Empty if none matches: only the service's own text did, and there are no vectors.
-    `terms` are the query's words that the service holds.
-    """
+    """Return the capabilities nearly as good as the best one, best first; only `allowed` names, if given. Equals keep
+    the listing's order. Empty if none matches: only the service's own text did, and there are no vectors. `terms` are
+    the query's words that the service holds."""
     look = close_look(features, candidate)
     names = look.capabilities.names
     if not names:

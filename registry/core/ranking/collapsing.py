@@ -20,16 +20,12 @@ from registry.core.ranking.copies import SHOWN_COPIES, FoldedHosts, Positions
 from registry.core.ranking.rank import Ranking
 from registry.core.ranking.record import CandidateSet
 
-PER_DOMAIN: Final = 3
-"""Services of one domain that keep the rank of their relevance."""
-
+PER_DOMAIN: Final = 3  # services of one domain that keep the rank of their relevance
 PER_OFFER: Final = 3
 """Nearly equal services of several owners that keep their rank. A service keeps it if fewer than this many of the
 others precede it both in trust and in age: at most this many of each trust level, and always the oldest."""
 
-_MAX_COMPARED: Final = 100
-"""Hits that are compared within their domain; later hits keep their order."""
-
+_MAX_COMPARED: Final = 100  # hits that are compared within their domain; later hits keep their order
 _GLANCE: Final = 12
 """Hits that are first compared across owners: a page and a little more. All hits are compared only if some of these
 are alike, because that costs half as much as the whole search."""
@@ -37,9 +33,7 @@ are alike, because that costs half as much as the whole search."""
 _ALIKE_FROM: Final = 0.9
 """Least share of their weighted words that two near-duplicates have in common (Ruzicka similarity)."""
 
-_NEAR_FROM: Final = 0.9
-"""Least cosine of two hits whose words are compared."""
-
+_NEAR_FROM: Final = 0.9  # least cosine of two hits whose words are compared
 _GROUPS: Final = 256
 """Groups of words, by hash, that are compared instead of the words when hits of several owners are: all pairs in a few
 operations. The similarity becomes 0.001 higher on average (benchmarks/search-lab.md, "Copies")."""

@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from registry.core.model.listing import Listing, TrustLevel
 from registry.core.wording.fields import fingerprint
 
-SHOWN_COPIES: Final = 20
-"""Folded hosts whose names are kept with the first one; all are counted."""
-
+SHOWN_COPIES: Final = 20  # folded hosts whose names are kept with the first one; all are counted
 LEVELS: Final = tuple(TrustLevel)
 
 Positions = NDArray[np.int64]

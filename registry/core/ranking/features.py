@@ -12,12 +12,8 @@ from registry.core.ranking.record import CandidateSet, Capabilities, CorpusStats
 from registry.core.ranking.vectors import cosines
 from registry.core.wording.fields import WEIGHT_UNIT
 
-DECIMALS: Final = 6
-"""Decimals of the numbers shown."""
-
-_SOME_BITS: Final = 0xFFF
-"""Bits of a word's hash: few enough for a table that stays in the processor's first cache."""
-
+DECIMALS: Final = 6  # decimals of the numbers shown
+_SOME_BITS: Final = 0xFFF  # bits of a word's hash: few enough for a table that stays in the processor's first cache
 Numbers = NDArray[np.float64]
 
 MatchedTerms = Mapping[int, tuple[str, float]]
@@ -27,8 +23,7 @@ its share of the query's weight."""
 
 class CloseLook(NamedTuple):
     """The closer look at a candidate (capabilities.py). `covers` (places,): the share of the query's weight that each
-    place's words match: first the service's own text, then its capabilities.
-    """
+    place's words match: first the service's own text, then its capabilities."""
 
     capabilities: Capabilities
     covers: Numbers

@@ -13,12 +13,8 @@ from typing import Final
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.ranking.record import CorpusStats, term_ids
 
-MOST_NAMED: Final = 5
-"""Services that are added to the candidates of one question because it names them."""
-
-_NAMES: Final = 8
-"""Names that are looked up of one question."""
-
+MOST_NAMED: Final = 5  # services that are added to the candidates of one question because it names them
+_NAMES: Final = 8  # names that are looked up of one question
 _USED_BY_FEW: Final = 50
 _USED_BY_MANY: Final = 100
 """A word that at most so many services, or at most one in so many, use may be the name of one."""

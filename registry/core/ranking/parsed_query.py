@@ -15,8 +15,7 @@ from registry.core.ranking.actions import head_verb
 from registry.core.ranking.naming import names_in
 from registry.core.wording.text import QUERY_CHARS, directions, name_text, query_terms, sentences, stems, visible
 
-_MAX_READ_CHARS: Final = 10 * QUERY_CHARS
-"""Invisible characters do not count towards QUERY_CHARS; this bounds them too."""
+_MAX_READ_CHARS: Final = 10 * QUERY_CHARS  # invisible characters do not count towards QUERY_CHARS; this bounds them too
 
 
 class Embedder(Protocol):
@@ -89,10 +88,8 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
 
 
 def objects_of(text: str, terms: Mapping[str, str], ways: Sequence[tuple[str, str]]) -> frozenset[str]:
-    """Return the stems of the question's object: all stems but its verb, and for "X to Y" alone, the X.
-
-    A service that does the same to other things matches only the verb; it answers only if it is also near in meaning.
-    """
+    """Return the stems of the question's object: all stems but its verb, and for "X to Y" alone, the X. A service that
+    does the same to other things matches only the verb; it answers only if it is also near in meaning."""
     if len(terms) == 2 and len(ways) == 1 and set(ways[0]) == set(terms):
         return frozenset({ways[0][0]})
     verb = head_verb(text)
@@ -106,9 +103,7 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
 
 def highlights(text: str, query_stems: Collection[str]) -> tuple[tuple[int, int], ...]:
     """Return up to MAX_HIGHLIGHTS disjoint spans (start, end) of `text`. `query_stems`: as in `ParsedQuery.terms`.
-
-    Positions refer to the shown text; the whole of `getWeather` is marked if `weather` is in the query.
-    """
+    Positions refer to the shown text; the whole of `getWeather` is marked if `weather` is in the query."""
     is_in_query: dict[str, bool] = {}
     spans: list[tuple[int, int]] = []
     for match in _WORD.finditer(text):

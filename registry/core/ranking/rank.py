@@ -23,12 +23,8 @@ from registry.core.ranking.parsed_query import ParsedQuery
 from registry.core.ranking.record import CandidateSet, CorpusStats
 from registry.core.ranking.signals import SIGNALS
 
-TOGETHER: Final = "together"
-"""Name of the part that is added after a closer look."""
-
-_LOOKED_AT: Final = 12
-"""Candidates that are looked at closely. Looking at all would cost more than everything else."""
-
+TOGETHER: Final = "together"  # name of the part that is added after a closer look
+_LOOKED_AT: Final = 12  # candidates that are looked at closely. Looking at all would cost more than everything else.
 _TOGETHER_SHORT: Final = 0.45
 _SHORT_TERMS: Final = 2
 _MANY_TERMS: Final = 6
@@ -42,17 +38,14 @@ _REVERSED: Final = 0.5
 _MIN_SHARE: Final = 0.2
 """Least share of the first one's relevance. benchmarks/search-lab.md has the figures for other shares."""
 
-_DECIMALS = 9
-"""Rounding keeps equal texts equal: sums in another order may differ after the fifteenth decimal."""
+_DECIMALS = 9  # rounding keeps equal texts equal: sums in another order may differ after the fifteenth decimal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """`order`: positions in `features.candidates`, best first; candidates that do not match are left out.
-
-    `relevance` (n,), 0 to 1, is the sum of `parts`, which has the names of SIGNALS and TOGETHER as keys. `alike`:
-    position -> hosts folded into that hit (collapsing.py).
-    """
+    """`order`: positions in `features.candidates`, best first; candidates that do not match are left out. `relevance`
+    (n,), 0 to 1, is the sum of `parts`, which has the names of SIGNALS and TOGETHER as keys. `alike`: position -> hosts
+    folded into that hit (collapsing.py)."""
 
     features: Features
     parts: Mapping[str, Numbers]
@@ -70,11 +63,9 @@ class Ranking:
 
 
 def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> Ranking:
-    """Rank the candidates. The order is total: relevance, then the listing's score (both descending), then the host.
-
-    It does not depend on the order of the candidates. If a signal is 0 for all of them, for example without vectors,
-    the others share its weight.
-    """
+    """Rank the candidates. The order is total: relevance, then the listing's score (both descending), then the host. It
+    does not depend on the order of the candidates. If a signal is 0 for all of them, for example without vectors, the
+    others share its weight."""
     features = extract_features(question, candidates, stats)
     raw = np.maximum(np.stack([signal.of(features) for signal in SIGNALS]), 0.0)
     tops = raw.max(axis=1, initial=0.0)
@@ -164,8 +155,7 @@ THRESHOLD: Final = 0.44
 _COVER_THRESHOLD: Final = 0.45
 """Least confidence of an answer, with and without vectors."""
 
-_ALL: Final = 0.999
-"""Cover of a question all of whose words match."""
+_ALL: Final = 0.999  # cover of a question all of whose words match
 
 
 class MatchEvidence(NamedTuple):
@@ -179,11 +169,9 @@ class MatchEvidence(NamedTuple):
 
 
 def evidence(features: Features, candidate: int) -> MatchEvidence:
-    """Return the evidence that the candidate answers the query. A candidate for the reverse ("X to Y") does not.
-
-    Words count only if one of them is an object of the question, not its action. A service whose host the question
-    names answers it.
-    """
+    """Return the evidence that the candidate answers the query. A candidate for the reverse ("X to Y") does not. Words
+    count only if one of them is an object of the question, not its action. A service whose host the question names
+    answers it."""
     cover, similarity = float(features.covers[candidate]), float(features.nearest[candidate])
     candidates = features.candidates
     if candidates.named and candidate in addressed(candidates.hosts, candidates.named, features.question.names):

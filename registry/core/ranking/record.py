@@ -29,12 +29,8 @@ from registry.core.wording.text import RECIPE, directions, name_text, stem_words
 RANKER_VERSION: Final = f"4.{RECIPE}"
 """Version of the record and of its counts. Records of another version are never scored; the index is rebuilt."""
 
-MAX_COUNT: Final = 255
-"""Cap on the count of a word (in halves, as all counts): no honest text uses one so often."""
-
-WAYS: Final = 200
-"""Directions that are kept of one service."""
-
+MAX_COUNT: Final = 255  # cap on the count of a word (in halves, as all counts): no honest text uses one so often
+WAYS: Final = 200  # directions that are kept of one service
 _HEAD = struct.Struct("<4sIIIIf16s")
 _CAPABILITIES_HEAD = struct.Struct("<IIII")
 _MAGIC = b"wpr3"
@@ -81,12 +77,10 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """`terms` (ascending) and `counts` are parallel; counts and `length` are weighted, in halves.
-
-    `vectors` are the rows of `texts_of`: whole service, own text, capabilities. Without an embedder `vectors` and
-    `model` are empty. `spread` is the length of the sum of all rows except the first, each of length 1. `words` are
-    the words of the texts as written, for the collection's vocabulary; they are not encoded.
-    """
+    """`terms` (ascending) and `counts` are parallel; counts and `length` are weighted, in halves. `vectors` are the
+    rows of `texts_of`: whole service, own text, capabilities. Without an embedder `vectors` and `model` are empty.
+    `spread` is the length of the sum of all rows except the first, each of length 1. `words` are the words of the texts
+    as written, for the collection's vocabulary; they are not encoded."""
 
     length: int
     terms: NDArray[np.uint32]
@@ -286,11 +280,9 @@ class CorpusStats:
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateSet:
     """n services. The words of service i are `terms[term_starts[i]:term_starts[i + 1]]` with their `counts`, its
-    vectors `vectors[row_starts[i]:row_starts[i + 1]]` with their `scales`: all of the model `model`, or none.
-
-    See Record and Standings for each number. `capabilities(i)` and `copies(i)`, the hosts folded behind service i, are
-    read only when a hit is explained. `named`: positions of the services that the question names (naming.py).
-    """
+    vectors `vectors[row_starts[i]:row_starts[i + 1]]` with their `scales`: all of the model `model`, or none. See
+    Record and Standings for each number. `capabilities(i)` and `copies(i)`, the hosts folded behind service i, are read
+    only when a hit is explained. `named`: positions of the services that the question names (naming.py)."""
 
     hosts: Sequence[str]
     scores: NDArray[np.int64]

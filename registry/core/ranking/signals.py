@@ -19,20 +19,15 @@ _MAX_TF: Final = 3.0
 """Cap on the count of a word (the name counts double), while every use adds to the length: repeating words gains
 nothing and has a cost. Honest texts lose nothing by it."""
 
-_MIN_PARTS: Final = 8
-"""Minimum parts for measuring coherence; fewer prove nothing."""
-
+_MIN_PARTS: Final = 8  # minimum parts for measuring coherence; fewer prove nothing
 _FULL_COHERENCE: Final = 0.35
 """Mean cosine between two parts of a service that counts in full. One in thirty of 215 such services has less."""
 
 
 def words(features: Features) -> Numbers:
     """Return (n,) scores of the query's words in the service's texts, greater than 0 where a word matches: idf is
-    always positive.
-
-    BM25F in one weighted field (Robertson and Zaragoza 2009, section 3.6.2). Not a sum over fields: in a sum, a rare
-    word in a short field outweighs everything else.
-    """
+    always positive. BM25F in one weighted field (Robertson and Zaragoza 2009, section 3.6.2). Not a sum over fields: in
+    a sum, a rare word in a short field outweighs everything else."""
     mean_length = features.stats.mean_length or 1.0
     length_norms = _K1 * (1 - _B + _B * features.candidates.lengths / mean_length)
     total = np.zeros(len(features.candidates))
@@ -42,11 +37,8 @@ def words(features: Features) -> Numbers:
 
 
 def topic(features: Features) -> Numbers:
-    """Return (n,) cosines, -1 to 1, of the service's topic: its whole text, and the mean of its parts.
-
-    The whole text favours services of few capabilities, the mean services of many short ones; together they favour
-    neither.
-    """
+    """Return (n,) cosines, -1 to 1, of the service's topic: its whole text, and the mean of its parts. The whole text
+    favours services of few capabilities, the mean services of many short ones; together they favour neither."""
     spreads = features.candidates.spreads.astype(np.float64)
     sums = features.parts.folded(features.whole, np.add)  # divided by the length of the sum: the cosine with the mean
     mean_cosines = np.divide(sums, spreads, out=np.zeros_like(sums), where=spreads > 0)

@@ -12,15 +12,12 @@ from registry.core.ranking.parsed_query import Embedder, ParsedQuery
 from registry.core.ranking.record import CorpusStats, term_ids
 from registry.core.wording.text import replace_words, stems
 
-_WORDS: Final = 6
-"""Words of one question that are corrected."""
+_WORDS: Final = 6  # words of one question that are corrected
 
 
 def neighbours(word: str, stats: CorpusStats, at_most: int) -> tuple[str, ...]:
-    """Return known words spelt nearly like an unknown one, each of another stem, the likeliest first.
-
-    Fewer edits are likelier, then words with the same beginning, then words that more services use.
-    """
+    """Return known words spelt nearly like an unknown one, each of another stem, the likeliest first. Fewer edits are
+    likelier, then words with the same beginning, then words that more services use."""
     near = stats.vocabulary.near(word)
     roots = stems(" ".join(neighbour.word for neighbour in near))
     frequencies = stats.document_frequency(term_ids(roots)).tolist()

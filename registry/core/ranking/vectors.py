@@ -55,11 +55,9 @@ def cosines(packed: Bytes, scale: Floats, query_rows: Floats) -> NDArray[np.floa
 
 
 def dots(rows: Floats, query_rows: Floats) -> Floats:
-    """Return (k, rows): the dot product of each of the k rows of the query with each row.
-
-    Not a matrix product: its library starts threads even for one this small, and they wait in a busy loop for the next,
-    which costs more than the product.
-    """
+    """Return (k, rows): the dot product of each of the k rows of the query with each row. Not a matrix product: its
+    library starts threads even for one this small, and they wait in a busy loop for the next, which costs more than the
+    product."""
     return np.stack([np.vecdot(rows, query_row) for query_row in query_rows])
 
 

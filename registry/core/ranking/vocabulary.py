@@ -17,9 +17,7 @@ MIN_CHARS: Final = 3
 MAX_CHARS: Final = 20
 """Maximum letters of a kept word, and of a word that can be corrected."""
 
-MOST_WORDS: Final = 200_000
-"""Words of one collection; further ones are not kept."""
-
+MOST_WORDS: Final = 200_000  # words of one collection; further ones are not kept
 _REPLACED_FROM: Final = 5
 _TWO_EDITS_FROM: Final = 8
 """Letters from which on a letter may be replaced, and from which on two edits are allowed: of shorter words, too many

@@ -39,10 +39,8 @@ class JobRun:
 
 def next_run(interval: timedelta, runs: Sequence[JobRun], now: datetime) -> datetime | None:
     """Return when a job should run next; `now` or earlier: it is due. None: never by itself (an interval of zero).
-
     `runs`: its latest runs, the newest first. The more broken runs in a row, the later the next try. A run marked as
-    running is due at once, so that the caller checks whether it still runs.
-    """
+    running is due at once, so that the caller checks whether it still runs."""
     if interval <= timedelta():
         return None
     if not runs or runs[0].outcome in (RunOutcome.RUNNING, RunOutcome.STOPPED):

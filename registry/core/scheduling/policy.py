@@ -33,12 +33,10 @@ MAX_RETRY_WAIT: Final = _DAY
 
 @dataclass(frozen=True, slots=True)
 class VisitHistory:
-    """The facts that the policy needs besides the outcome.
-
-    `streak`: visits in a row with this outcome and reason, this one included. `interval`: the wait before this visit,
-    None at the first. `previous`: the outcome before this one. `has_changed`: a document appeared, disappeared or
-    changed. `max_age`: how long the host lets its documents be cached. `retry_after`: the wait of a 429 or 503.
-    """
+    """The facts that the policy needs besides the outcome. `streak`: visits in a row with this outcome and reason, this
+    one included. `interval`: the wait before this visit, None at the first. `previous`: the outcome before this one.
+    `has_changed`: a document appeared, disappeared or changed. `max_age`: how long the host lets its documents be
+    cached. `retry_after`: the wait of a 429 or 503."""
 
     host: str
     streak: int = 1
@@ -160,11 +158,9 @@ _MAX_DIGITS = 9
 
 
 def lifetime(headers: Mapping[str, str], at: datetime) -> timedelta | None:
-    """Return how long the answer with these header fields (names in lower case), received at `at`, stays fresh.
-
-    Between zero and MAX_LIFETIME; None if it is not declared. `no-store` and `no-cache` mean zero, max-age overrides
-    Expires, and an Expires that is not a date is in the past (RFC 9111 section 5.3). Never raises.
-    """
+    """Return how long the answer with these header fields (names in lower case), received at `at`, stays fresh. Between
+    zero and MAX_LIFETIME; None if it is not declared. `no-store` and `no-cache` mean zero, max-age overrides Expires,
+    and an Expires that is not a date is in the past (RFC 9111 section 5.3). Never raises."""
     control = headers.get("cache-control", "")
     if _KEEP_NOTHING.search(control):
         return timedelta()
@@ -229,8 +225,7 @@ def sentence(
 
 def shown_time(at: datetime | None, now: datetime) -> datetime | None:
     """Return the time as readers see it, never in the past: an overdue visit is shown at the next full minute, so that
-    two answers within a minute are the same.
-    """
+    two answers within a minute are the same."""
     if at is None or at > now:
         return at
     return now.replace(second=0, microsecond=0) + timedelta(minutes=1)

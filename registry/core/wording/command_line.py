@@ -11,9 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-MAX_LINE_CHARS: Final = 8_000
-"""A Windows command line has at most 8,191 characters."""
-
+MAX_LINE_CHARS: Final = 8_000  # a Windows command line has at most 8,191 characters
 _BARE = re.compile(r"-{0,2}[A-Za-z][A-Za-z0-9._:/-]*")
 _DOUBLE_QUOTED = re.compile(r"[ #%-\[\]^_a-~]*")  # without ! " $ \ `
 _SINGLE_QUOTED = re.compile(r"[#$(-;=?-\[\]_`a-{}~]*")  # without blanks, ! " ' \ and cmd.exe's % & < > | ^
@@ -33,10 +31,8 @@ class JsonText(str):
 
 
 def json_text(value: Any) -> JsonText:
-    """Return a value as JSON for one word of a command, with a shell's special characters escaped in its strings.
-
-    It has no blanks, so that shells that lose the quotes still pass one word.
-    """
+    """Return a value as JSON for one word of a command, with a shell's special characters escaped in its strings. It
+    has no blanks, so that shells that lose the quotes still pass one word."""
     text = json.dumps(value, separators=(",", ":"))
     text = _JSON_ESCAPE.sub(lambda found: _escaped(_SHORT_ESCAPES.get(found[1], found[1])), text)
     return JsonText(_JSON_UNSAFE.sub(lambda found: _escaped(found[0]), text))  # guard: shell-json

@@ -73,10 +73,8 @@ def indexed_text(listing: Listing) -> str:
 
 
 def texts_of(listing: Listing) -> list[str]:
-    """Return the texts to embed, row by row: the whole service, its own text, and capabilities with its name.
-
-    A capability's own text often lacks its subject ("list": of what?), so the service's name is added.
-    """
+    """Return the texts to embed, row by row: the whole service, its own text, and capabilities with its name. A
+    capability's own text often lacks its subject ("list": of what?), so the service's name is added."""
     name, description = own_text(listing)
     name = split_name(name)
     own = f"{name}. {description}"

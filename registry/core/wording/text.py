@@ -63,12 +63,8 @@ _WITHOUT_APOSTROPHE = frozenset(_CONTRACTIONS.replace("'", "").split()) - _SPELL
 
 REQUEST_WORDS: frozenset[str] = _WITHOUT_APOSTROPHE.union(_GRAMMAR.split(), _ASKING.split(), _CONTRACTIONS.split())
 
-RECIPE = "2"
-"""Part of the ranker's version: after a change here every document must be read again."""
-
-TOKEN_CHARS = 64
-"""Longer tokens are cut: they are not words, and an engine's terms must stay short."""
-
+RECIPE = "2"  # part of the ranker's version: after a change here every document must be read again
+TOKEN_CHARS = 64  # longer tokens are cut: they are not words, and an engine's terms must stay short
 QUERY_CHARS = 400
 QUERY_TERMS = 64
 """Limits on the parts of a query that are read. Interfaces cut queries and echo the cut text; here they protect the
@@ -141,10 +137,8 @@ def replace_words(text: str, replaced: Mapping[str, str]) -> str:
 
 
 def query_terms(text: str) -> dict[str, str]:
-    """Return distinct stem -> the query's first word for it, in the query's order, at most QUERY_TERMS.
-
-    Request words ("I need to", "can you help me") say nothing about the service; they are left out if others remain.
-    """
+    """Return distinct stem -> the query's first word for it, in the query's order, at most QUERY_TERMS. Request words
+    ("I need to", "can you help me") say nothing about the service; they are left out if others remain."""
     tokens = _tokens(text[:QUERY_CHARS])
     words = [_word(token) for token in tokens if token not in REQUEST_WORDS] or [_word(token) for token in tokens]
     terms: dict[str, str] = {}
@@ -157,9 +151,7 @@ def query_terms(text: str) -> dict[str, str]:
 
 def directions(text: str) -> list[tuple[str, str]]:
     """Return (from, to) pairs of terms for each "X to Y", "X into Y" and "Y from X", at most four for each of these.
-
-    Words of grammar and asking are skipped. "Convert an HTML page to PDF": (html, pdf), (page, pdf).
-    """
+    Words of grammar and asking are skipped. "Convert an HTML page to PDF": (html, pdf), (page, pdf)."""
     tokens = _tokens(text)
     marked = [place for place, token in enumerate(tokens) if token in _TOWARDS or token in _AWAY]
     pairs: list[tuple[str, str]] = []
@@ -177,11 +169,9 @@ def _content(tokens: list[str]) -> list[str]:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the parts of a request that may each name a need of their own; the whole text if it has only one part.
-
-    A sentence of few words is read with the one before: mostly it refers to it ("Can you help me find one?"). Blank
-    text has no parts.
-    """
+    """Return the parts of a request that may each name a need of their own; the whole text if it has only one part. A
+    sentence of few words is read with the one before: mostly it refers to it ("Can you help me find one?"). Blank text
+    has no parts."""
     parts: list[str] = []
     is_short = True
     for sentence in _SENTENCE_ENDS.split(" ".join(text[:QUERY_CHARS].split())):

@@ -24,9 +24,7 @@ from registry.core.model.listing import SearchUnavailable
 _T = TypeVar("_T")
 Json = dict[str, Any]
 
-CALL_SECONDS: Final = 30
-"""Timeout of one call; the longest sends some megabytes of documents."""
-
+CALL_SECONDS: Final = 30  # timeout of one call; the longest sends some megabytes of documents
 TASK_SECONDS: Final = 600.0
 """Timeout for a task, enough for a full queue on a slow disk. After it the wait ends; the task may still succeed."""
 
@@ -237,10 +235,8 @@ def key_roles(index: str) -> Mapping[str, KeyRole]:
 
 
 def make_keys(url: str, master: str, index: str) -> Keys:
-    """Return the keys; existing keys with the right permissions are kept. Raise SearchUnavailable.
-
-    The engine derives a key from the master key and the key's uid, so making the keys again returns the same ones.
-    """
+    """Return the keys; existing keys with the right permissions are kept. Raise SearchUnavailable. The engine derives a
+    key from the master key and the key's uid, so making the keys again returns the same ones."""
     client = Client(url, master, timeout=CALL_SECONDS)
     try:
         return Keys(**{role: _ensure(client, key_role.payload(index)) for role, key_role in key_roles(index).items()})

@@ -34,9 +34,7 @@ TESTED: Final = (1, 53)
 """Releases of the engine, (major, minor): an older one is refused, a newer one is logged. docs/search.md lists which
 were run, and up to which the calls are tested against the engine's published API description."""
 
-_ATTEMPTS: Final = 3
-"""A search that a commit or a swap overtakes is repeated with the new statistics."""
-
+_ATTEMPTS: Final = 3  # a search that a commit or a swap overtakes is repeated with the new statistics
 _AT_ONCE: Final = 300
 """Up to this many candidates are decoded on the event loop: it takes a millisecond, and a thread would add a third."""
 

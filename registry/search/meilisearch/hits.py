@@ -45,10 +45,8 @@ def offers_in(results: Iterable[QueryResult]) -> set[int]:
 
 
 def pool(generation: str, stats: CorpusStats, answers: Answers, question: ParsedQuery, limit: int) -> Pool:
-    """Return the services found by words, at most the `limit` best, all found by vector, and the named ones.
-
-    Services in front stand for their copies, even if only copies were found.
-    """
+    """Return the services found by words, at most the `limit` best, all found by vector, and the named ones. Services
+    in front stand for their copies, even if only copies were found."""
     word_results = [result for result in answers.found if result.near is None]
     by_words = _by_host(word_results)
     nearest = _by_host(result for result in answers.found if result.near is not None)

@@ -22,9 +22,7 @@ from registry.search.meilisearch.index_writer import BATCH, BATCH_BYTES, MAX_QUA
 
 log = structlog.get_logger(__name__)
 
-IN_FLIGHT: Final = 8
-"""Tasks sent and not yet waited for; together they take some 80 MB on the server's disk."""
-
+IN_FLIGHT: Final = 8  # tasks sent and not yet waited for; together they take some 80 MB on the server's disk
 _Lines = list[tuple[SearchDocument, bytes]]
 
 

@@ -65,10 +65,8 @@ class IndexWriter:
         self._changes: dict[str, _Change] = {}
 
     def is_current(self) -> bool:
-        """Return whether the index is unchanged by other processes.
-
-        With pending changes this is checked by `commit`, not here.
-        """
+        """Return whether the index is unchanged by other processes. With pending changes this is checked by `commit`,
+        not here."""
         return bool(self._changes) or self._is_unchanged()
 
     def _is_unchanged(self) -> bool:

@@ -40,9 +40,7 @@ _PLAIN_HOST = re.compile(r"[a-z0-9.-]{1,253}")
 CUTOFF_MS: Final = 300
 """Time limit of one query; the engine returns what it has found by then, without marking it as incomplete."""
 
-MAX_FACET_VALUES: Final = 200
-"""Different values of `copy` that a counting query tells apart."""
-
+MAX_FACET_VALUES: Final = 200  # different values of `copy` that a counting query tells apart
 Json = dict[str, Any]
 
 
@@ -53,11 +51,9 @@ class DocumentKind(StrEnum):
 
 
 def index_settings(model: str, dims: int) -> Json:
-    """Return all settings that matter, explicitly, because a release may change its defaults.
-
-    The engine's order is not used, so its ranking rules are minimal. Typo tolerance is off, because words are numbers;
-    typing errors are left to the vectors.
-    """
+    """Return all settings that matter, explicitly, because a release may change its defaults. The engine's order is not
+    used, so its ranking rules are minimal. Typo tolerance is off, because words are numbers; typing errors are left to
+    the vectors."""
     return {
         "searchableAttributes": ["words"],
         "displayedAttributes": _DISPLAYED,

@@ -29,23 +29,15 @@ WORDS_LIMIT: Final = 30
 RARE_LIMIT: Final = 120
 """Maximum hits of one question: by its vector, by all its words together, by rare words one at a time."""
 
-MAX_COUNTED: Final = 24
-"""Maximum words of one question that seem common and are counted without copies."""
-
-MAX_HITS: Final = 1_000
-"""Maximum hits that the engine returns for one query."""
-
+MAX_COUNTED: Final = 24  # maximum words of one question that seem common and are counted without copies
+MAX_HITS: Final = 1_000  # maximum hits that the engine returns for one query
 _LISTED_COPIES: Final = SHOWN_COPIES + len(LEVELS) + MOST_NAMED
 """Copies in front, and named ones, are not listed among the copies."""
 
 _NAMED_LIMIT: Final = 50
 
-QUERY_WORDS: Final = 10
-"""The engine ignores further words of a query."""
-
-_SLACK: Final = 5
-"""Extra hits of a rare word, for services that got the word after the statistics were read."""
-
+QUERY_WORDS: Final = 10  # the engine ignores further words of a query
+_SLACK: Final = 5  # extra hits of a rare word, for services that got the word after the statistics were read
 _HAS_A_VECTOR: Final = 1e-6
 """Minimum score, (1 + cosine) / 2. Documents without a vector, such as the statistics, come last, with 0."""
 
@@ -191,10 +183,8 @@ def oldest_queries(index: str, offers: Sequence[int], filters: Filters) -> list[
 
 def without_copies(asked: Iterable[Json]) -> list[Json]:
     """Return the queries with one hit for equally proven copies, so that they take no place of others. Any of them will
-    do: `oldest_queries` find the oldest.
-
-    The engine compares all equal hits, even if few are requested. Sorting those by words leaves few equal ones.
-    """
+    do: `oldest_queries` find the oldest. The engine compares all equal hits, even if few are requested. Sorting those
+    by words leaves few equal ones."""
     by_age = {"sort": ["offered:asc"]}
     return [(by_age if "q" in query else {}) | query | {"distinct": "copy"} for query in asked]
 

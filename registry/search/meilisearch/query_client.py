@@ -25,9 +25,7 @@ WAIT_SECONDS: Final = 0.5
 """Total time of a search, so that the API answers within one second, and how much of it may be spent waiting for one of
 the concurrent slots. The rest is for the call."""
 
-RETRY_WITH_SECONDS: Final = 0.15
-"""No retry with less time left than this: it would only add load to a slow server."""
-
+RETRY_WITH_SECONDS: Final = 0.15  # no retry with less time left than this: it would only add load to a slow server
 LATE_SECONDS: Final = 0.05
 GRACE_SECONDS: Final = 0.1
 """When the event loop runs the timeout this late (LATE), the call gets GRACE more: its response may already be there.
@@ -112,9 +110,7 @@ class QueryClient:
 
     async def multi_search(self, queries: Sequence[Mapping[str, Any]], until: float | None = None) -> list[QueryResult]:
         """Return the results in the order of the queries. `until` is a monotonic time; the default is `deadline()`.
-
-        Raise EmbedderMissing or SearchUnavailable.
-        """
+        Raise EmbedderMissing or SearchUnavailable."""
         until = until or deadline()
         body = orjson.dumps({"queries": list(queries)})
         async with self._slot():
