@@ -51,62 +51,57 @@ def united_auth(parts: Iterable[tuple[Origin, Auth]]) -> tuple[Auth, dict[str, O
     return Auth(tuple(schemes), any(required) if required else None, tuple(needed_at_once)), provenance
 
 
-class Metadata:
-    """The OAuth metadata among the documents of a host."""
-
-    def __init__(self, documents: Sequence[HeldDocument], host: str) -> None:
-        self._resources = list(_metadata_schemes(documents, _RESOURCE, host))
-        issuers = {
-            pointer.url
-            for document in documents
-            for pointer in document.assessment.pointers
-            if pointer.rel == "authorization_server"
-        }
-        servers = [document for document in documents if not issuers or issuers & {document.url, document.requested}]
-        self._servers = list(_metadata_schemes(servers, _SERVER, host))
-
-    @staticmethod
-    def set_aside(documents: Sequence[HeldDocument]) -> list[HeldDocument]:
-        """Return the documents; metadata documents lose their schemes."""
-        return [_without_auth(document) if document.assessment.format in _SLUGS else document for document in documents]
-
-    def complete(self, service: Service) -> Service:
-        """Add addresses and scopes from the metadata to the schemes, and mark the calls of a protected resource."""
-        provenance = dict(service.provenance)
-        schemes = list(service.auth.schemes)
-        if self._resources and not any(scheme.type in TOKEN_TYPES for scheme in schemes):
-            schemes = [scheme for scheme in schemes if scheme.type != "none"] + [AuthScheme("oauth2")]
-            source = self._resources[0].origin
-            if provenance.setdefault("auth", source) != source:
-                provenance[f"auth/schemes/{len(schemes) - 1}"] = source
-        for index, scheme in enumerate(schemes):
-            for metadata in (*self._resources, *self._servers) if scheme.type in TOKEN_TYPES else ():
-                added = {
-                    name: value
-                    for name in _FILLED
-                    if not getattr(schemes[index], name) and (value := getattr(metadata.scheme, name))
-                }
-                schemes[index] = replace(schemes[index], **added)
-                provenance |= {f"auth/schemes/{index}/{name}": metadata.origin for name in added}
-        capabilities = service.capabilities
-        if self._resources:
-            capabilities = tuple(
-                replace(one, invocations=tuple(map(self._protected_call, one.invocations))) for one in capabilities
-            )
-        auth = replace(service.auth, schemes=tuple(schemes))
-        return replace(service, auth=auth, capabilities=capabilities, provenance=provenance)
-
-    def _protected_call(self, call: Invocation) -> Invocation:
-        """Apply the longest resource that the call's URL is below, unless the call declares authentication itself."""
-        url = call.endpoint
-        applicable = [one for one in self._resources if url and _is_below(url, one.resource or "")]
-        if call.auth is not None or not applicable:
-            return call
-        scopes = max(applicable, key=lambda metadata: len(metadata.resource or "")).scheme.scopes
-        return replace(call, auth=Auth((AuthScheme("oauth2"),)), scopes=call.scopes or scopes)
+def set_metadata_aside(documents: Sequence[HeldDocument]) -> list[HeldDocument]:
+    """Return the documents; metadata documents lose their schemes."""
+    result = []
+    for document in documents:
+        if document.assessment.format in (_RESOURCE, _SERVER):
+            service = document.assessment.service or Service()
+            provenance = {name: origin for name, origin in service.provenance.items() if name != "auth"}
+            document = document.with_service(replace(service, auth=Auth(), provenance=provenance))
+        result.append(document)
+    return result
 
 
-_SLUGS: Final = frozenset({_RESOURCE, _SERVER})
+def complete_auth(service: Service, documents: Sequence[HeldDocument], host: str) -> Service:
+    """Add addresses and scopes from the metadata to the schemes, and mark the calls of a protected resource."""
+    resources = list(_metadata_schemes(documents, _RESOURCE, host))
+    pointers = [pointer for document in documents for pointer in document.assessment.pointers]
+    issuers = {pointer.url for pointer in pointers if pointer.rel == "authorization_server"}
+    named = [document for document in documents if not issuers or issuers & {document.url, document.requested}]
+    servers = list(_metadata_schemes(named, _SERVER, host))
+    provenance = dict(service.provenance)
+    schemes = list(service.auth.schemes)
+    if resources and not any(scheme.type in TOKEN_TYPES for scheme in schemes):
+        schemes = [scheme for scheme in schemes if scheme.type != "none"] + [AuthScheme("oauth2")]
+        source = resources[0].origin
+        if provenance.setdefault("auth", source) != source:
+            provenance[f"auth/schemes/{len(schemes) - 1}"] = source
+    for index, scheme in enumerate(schemes):
+        for metadata in (*resources, *servers) if scheme.type in TOKEN_TYPES else ():
+            empty = [name for name in _FILLED if not getattr(schemes[index], name)]
+            added = {name: value for name in empty if (value := getattr(metadata.scheme, name))}
+            schemes[index] = replace(schemes[index], **added)
+            provenance |= {f"auth/schemes/{index}/{name}": metadata.origin for name in added}
+    capabilities = service.capabilities
+    if resources:
+        capabilities = tuple(
+            replace(one, invocations=tuple(_protected_call(call, resources) for call in one.invocations))
+            for one in capabilities
+        )
+    auth = replace(service.auth, schemes=tuple(schemes))
+    return replace(service, auth=auth, capabilities=capabilities, provenance=provenance)
+
+
+def _protected_call(call: Invocation, resources: Sequence[_MetadataScheme]) -> Invocation:
+    """Apply the longest resource that the call's URL is below, unless the call declares authentication itself."""
+    url = call.endpoint
+    bases = ((one, (one.resource or "").rstrip("/")) for one in resources)
+    applicable = [one for one, base in bases if url and (url == base or url.startswith((f"{base}/", f"{base}?")))]
+    if call.auth is not None or not applicable:
+        return call
+    scopes = max(applicable, key=lambda metadata: len(metadata.resource or "")).scheme.scopes
+    return replace(call, auth=Auth((AuthScheme("oauth2"),)), scopes=call.scopes or scopes)
 
 
 def _metadata_schemes(documents: Iterable[HeldDocument], slug: str, host: str) -> Iterator[_MetadataScheme]:
@@ -119,14 +114,3 @@ def _metadata_schemes(documents: Iterable[HeldDocument], slug: str, host: str) -
         if slug == _SERVER or (resource is not None and host_of(resource) == host):
             origin = service.provenance.get("auth", origin_of(document))
             yield _MetadataScheme(origin, service.auth.schemes[0], resource)
-
-
-def _without_auth(document: HeldDocument) -> HeldDocument:
-    service = document.assessment.service or Service()
-    provenance = {name: origin for name, origin in service.provenance.items() if name != "auth"}
-    return document.with_service(replace(service, auth=Auth(), provenance=provenance))
-
-
-def _is_below(url: str, resource: str) -> bool:
-    base = resource.rstrip("/")
-    return url == base or url.startswith((f"{base}/", f"{base}?"))

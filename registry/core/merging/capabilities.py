@@ -7,19 +7,28 @@ from typing import Final
 from registry.core.format_support.manifest import unique_name
 from registry.core.format_support.params import with_path_variables
 from registry.core.merging.held import same_name
-from registry.core.model.services import Capability, Invocation, Origin, Relations, Service
+from registry.core.model.services import Capability, Origin, Relations, Service
 
 _NOTHING: Final[tuple[object, ...]] = (None, "", (), {})
-_OWN: Final = frozenset(
-    {"id", "name", "whole_server", "invocations", "native", "injection_flags", "origin", "provenance"}
-)
+_OWN: Final = {"id", "name", "whole_server", "invocations", "native", "injection_flags", "origin", "provenance"}
 _FILLED: Final = tuple(f.name for f in fields(Capability) if f.name not in _OWN)
 
 
 def merge_capabilities(services: Sequence[Service]) -> tuple[Capability, ...]:
     """Return the capabilities of all services, with unique names. The same call, or the same id AND name, is one
-    capability (docs/merge.md). No invocation is lost: two capabilities of one document stay separate."""
-    return _with_unique_names([_with_path_variables(capability) for capability in _unite(services)[0]])
+    capability (docs/merge.md). No invocation is lost: two capabilities of one document stay separate. A capability
+    whose name gets a suffix keeps the document's name as its title."""
+    used_names = {".", ".."}  # clients resolve these before a request (RFC 3986 section 5.2.4)
+    result = []
+    for capability in _unite(services)[0]:
+        params = capability.params
+        for call in capability.invocations:
+            if call.kind == "http" and call.templated:  # a caller must fill the variables
+                params = with_path_variables(params, call.endpoint)
+        name = unique_name(capability.name, used_names)  # names are segments of this registry's URLs
+        title = capability.title or (capability.name if name != capability.name else None)
+        result.append(replace(capability, name=name, title=title, params=params))
+    return tuple(result)
 
 
 def with_known_ids(relations: Relations, services: Sequence[Service]) -> Relations:
@@ -50,18 +59,17 @@ def _unite(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str
     for document_index, service in enumerate(services):
         for capability in service.capabilities:
             keys = _identities(capability)
-            known_positions = (positions[key] for key in keys if key in positions)
-            position = next(
-                (candidate for candidate in known_positions if document_index not in documents_of[candidate]), None
-            )
+            known = (positions[key] for key in keys if key in positions)
+            position = next((one for one in known if document_index not in documents_of[one]), None)
             if position is None:
                 position = len(result)
                 result.append(replace(capability, origin=origin_of(capability)))
                 documents_of.append({document_index})
             else:
                 first = result[position]
-                calls = _drop_repeated((*first.invocations, *capability.invocations))
-                result[position] = replace(overlaid(first, capability), invocations=calls)
+                calls = reversed((*first.invocations, *capability.invocations))
+                distinct = {(call.kind, call.endpoint, call.method, call.name): call for call in calls}
+                result[position] = replace(overlaid(first, capability), invocations=tuple(reversed(distinct.values())))
                 documents_of[position].add(document_index)
             ids.setdefault(capability.id, result[position].id)
             for key in keys:
@@ -72,11 +80,8 @@ def _unite(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str
 def overlaid(first: Capability, second: Capability) -> Capability:
     """Return `first` with the fields that only `second` fills; their provenance is the second's document. Flags of both
     stay: the documents of both can be read."""
-    added = {
-        name: value
-        for name in _FILLED
-        if getattr(first, name) in _NOTHING and (value := getattr(second, name)) not in _NOTHING
-    }
+    empty = [name for name in _FILLED if getattr(first, name) in _NOTHING]
+    added = {name: value for name in empty if (value := getattr(second, name)) not in _NOTHING}
     native = {**second.native, **first.native}
     provenance = {**first.provenance, **sources(second, added)}
     flags = flags_of(first, second)  # guard: injection-detail
@@ -99,38 +104,7 @@ def origin_of(capability: Capability) -> Origin | None:
     return capability.origin or next((call.origin for call in capability.invocations if call.origin), None)
 
 
-def _with_path_variables(capability: Capability) -> Capability:
-    """Return the capability with the variables of its HTTP endpoints among its parameters: a caller must fill them."""
-    params = capability.params
-    for call in capability.invocations:
-        if call.kind == "http" and call.templated:
-            params = with_path_variables(params, call.endpoint)
-    return capability if params is capability.params else replace(capability, params=params)
-
-
 def _identities(capability: Capability) -> list[Hashable]:
-    calls: list[Hashable] = [
-        ("call", call.method, call.endpoint)
-        for call in capability.invocations
-        if call.kind == "http" and call.endpoint and call.method
-    ]
-    return [*calls, ("id", capability.id, same_name(capability.name), capability.whole_server)]
-
-
-def _drop_repeated(invocations: Iterable[Invocation]) -> tuple[Invocation, ...]:
-    """Return each way to call once; documents that repeat it do not multiply it."""
-    return tuple(
-        {(call.kind, call.endpoint, call.method, call.name): call for call in reversed(list(invocations))}.values()
-    )[::-1]
-
-
-def _with_unique_names(capabilities: Sequence[Capability]) -> tuple[Capability, ...]:
-    """Make names unique within the service by suffixes: they are segments of this registry's URLs. A capability whose
-    name gets a suffix keeps the document's name as its title."""
-    used_names = {".", ".."}  # clients resolve these before a request (RFC 3986 section 5.2.4)
-    result = []
-    for capability in capabilities:
-        name = unique_name(capability.name, used_names)
-        title = capability.title or (capability.name if name != capability.name else None)
-        result.append(replace(capability, name=name, title=title))
-    return tuple(result)
+    http_calls = [call for call in capability.invocations if call.kind == "http" and call.endpoint and call.method]
+    key = ("id", capability.id, same_name(capability.name), capability.whole_server)
+    return [*(("call", call.method, call.endpoint) for call in http_calls), key]

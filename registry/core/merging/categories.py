@@ -71,7 +71,7 @@ def category_of(service: Service) -> str:
     names = [capability.name for capability in service.capabilities[:MAX_NAMES]]
     for text, weight in (
         ("" if _IDENTIFIER.fullmatch(service.name or "") else service.name or "", NAME_POINTS),
-        (first_sentence(service.description or ""), SENTENCE_POINTS),
+        (_SENTENCE.split((service.description or "").strip()[:SENTENCE_CHARS], maxsplit=1)[0], SENTENCE_POINTS),
         (" , ".join(service.tags[:MAX_NAMES]), TAG_POINTS),
     ):
         for slug in slugs_in(text):
@@ -81,10 +81,6 @@ def category_of(service: Service) -> str:
         if 4 * count >= len(names):
             points[slug] = points.get(slug, 0) + CAPABILITY_POINTS
     return max(points, key=points.__getitem__, default=OTHER)
-
-
-def first_sentence(text: str) -> str:
-    return _SENTENCE.split(text.strip()[:SENTENCE_CHARS], maxsplit=1)[0]
 
 
 def slugs_in(text: str) -> tuple[str, ...]:
@@ -108,6 +104,5 @@ def _singular(phrase: str) -> str:
     return phrase[:-1] if phrase.endswith("s") and not phrase.endswith("ss") else phrase
 
 
-_SLUG: Final = {_singular(phrase): slug for slug, phrases in TERMS.items() for phrase in phrases.split("; ")} | {
-    phrase: slug for slug, phrases in TERMS.items() for phrase in phrases.split("; ")
-}
+_PHRASES: Final = {phrase: slug for slug, phrases in TERMS.items() for phrase in phrases.split("; ")}
+_SLUG: Final = {_singular(phrase): slug for phrase, slug in _PHRASES.items()} | _PHRASES

@@ -18,7 +18,7 @@ from registry.core.merging.fields import Parts, place, relation_in
 from registry.core.merging.held import HeldDocument, LocatedFinding, finding
 from registry.core.model.findings import Finding
 from registry.core.model.listing import Resemblance
-from registry.core.model.services import Invocation, Provider, Service, Signature
+from registry.core.model.services import Invocation, Provider, Service
 from registry.core.names.authority import Relation
 from registry.core.names.domains import host_of, is_confusable, parse_url, registrable_domain, same_site
 from registry.core.names.impersonation import hosts_in, known_name_in, known_name_in_host, owned_name
@@ -100,13 +100,12 @@ def mark_off_site(service: Service, domain: str) -> tuple[Service, list[Finding]
 
 
 MAX_SIGNATURES: Final = 5  # of one document
-_REASONS: Final = {
-    SignatureVerdict.VERIFIED: rules.SIGNATURE_VERIFIED,
-    SignatureVerdict.BROKEN: rules.SIGNATURE_BROKEN,
-    SignatureVerdict.NO_KEY: rules.SIGNATURE_NO_KEY,
-    SignatureVerdict.UNSUPPORTED: rules.SIGNATURE_UNSUPPORTED,
+_VERDICTS: Final = {
+    SignatureVerdict.VERIFIED: (rules.SIGNATURE_VERIFIED, True),
+    SignatureVerdict.BROKEN: (rules.SIGNATURE_BROKEN, False),
+    SignatureVerdict.NO_KEY: (rules.SIGNATURE_NO_KEY, None),
+    SignatureVerdict.UNSUPPORTED: (rules.SIGNATURE_UNSUPPORTED, None),
 }
-_KNOWN: Final = {SignatureVerdict.VERIFIED: True, SignatureVerdict.BROKEN: False}
 
 
 def with_signatures(documents: Sequence[HeldDocument], host: str) -> tuple[list[HeldDocument], list[LocatedFinding]]:
@@ -125,16 +124,12 @@ def with_signatures(documents: Sequence[HeldDocument], host: str) -> tuple[list[
             verdict = SignatureVerdict.UNSUPPORTED
             if service.identity.signed is not None:
                 verdict = verify(signature, service.identity.signed, keys)
-            signatures.append(replace(signature, verified=_KNOWN.get(verdict)))
-            reason = finding(_REASONS[verdict], signature.pointer, _algorithm_and_key_id(signature))
-            findings.append(LocatedFinding(reason, document.url))
+            rule, verified = _VERDICTS[verdict]
+            signatures.append(replace(signature, verified=verified))
+            header = header_of(signature.protected) or {}
+            stated = (header.get(name) for name in ("alg", "kid"))
+            words = " ".join(word for word in stated if isinstance(word, str) and word.isprintable())
+            findings.append(LocatedFinding(finding(rule, signature.pointer, words), document.url))
         identity = replace(service.identity, signatures=tuple(signatures), signed=None)
         result.append(document.with_service(replace(service, identity=identity)))
     return result, findings
-
-
-def _algorithm_and_key_id(signature: Signature) -> str:
-    """Return algorithm and key id, as the signature itself states them."""
-    header = header_of(signature.protected) or {}
-    values = (header.get(name) for name in ("alg", "kid"))
-    return " ".join(value for value in values if isinstance(value, str) and value.isprintable())

@@ -3,7 +3,7 @@
 A detail document that did not answer is a finding. Tools count only if another document of the host names the server.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,27 +12,20 @@ from registry.core.formats.adp import rules as adp_rules
 from registry.core.merging.capabilities import origin_of, overlaid, sources
 from registry.core.merging.held import DETAIL, HeldDocument, LocatedFinding, finding
 from registry.core.model.documents import Outcome, Via
-from registry.core.model.services import Capability
+from registry.core.model.services import Capability, Service
 from registry.core.names.domains import parse_https
 
 _REL: Final = "detail_url"
 _NOT_ASKED: Final = frozenset({Outcome.SKIPPED, Outcome.DISALLOWED})
 
 
-def details_of(host_documents: Iterable[HeldDocument]) -> dict[Via, HeldDocument]:
-    """Return the details by the reference that requested them; `host_documents` in order of precedence."""
-    details: dict[Via, HeldDocument] = {}
-    for document in host_documents:
-        if document.via is not None and document.via.rel == _REL:
-            details.setdefault(document.via, document)
-    return details
-
-
 def with_details(
-    documents: Sequence[HeldDocument], details: Mapping[Via, HeldDocument]
+    documents: Sequence[HeldDocument], host_documents: Sequence[HeldDocument]
 ) -> tuple[list[HeldDocument], list[LocatedFinding]]:
     """Join details to the capability whose `detail_url` requested them, never by name. This happens before documents
-    are united, so that a capability is identified by the call that its detail describes."""
+    are united, so that a capability is identified by the call that its detail describes. `host_documents`: all of the
+    host, in order of precedence: of several details for one reference the first counts."""
+    details = {one.via: one for one in reversed(host_documents) if one.via is not None and one.via.rel == _REL}
     findings: list[LocatedFinding] = []
     result = []
     for document in documents:
@@ -42,34 +35,20 @@ def with_details(
             continue
         capabilities = []
         for capability in service.capabilities:
-            via = _reference(capability)
+            origin = next((call.origin for call in capability.invocations if call.kind == "pointer"), None)
+            via = Via(origin.document, f"{origin.pointer}/detail_url", _REL, DETAIL) if origin else None
             if via is not None and (detail := details.get(via)) is not None:
-                findings += _findings(capability, detail, via)
-                if _is_read(detail):
+                assessment = detail.assessment
+                if assessment.outcome is Outcome.FOUND and assessment.format == DETAIL:
+                    findings += [LocatedFinding(one, detail.url) for one in assessment.findings]
                     capability = _detailed(capability, detail, service.base_url)
+                elif assessment.outcome not in _NOT_ASKED:
+                    evidence = f"{capability.detail_url} {assessment.outcome} {assessment.reason}".strip()
+                    unanswered = finding(adp_rules.DETAIL_UNANSWERED, via.pointer, evidence)
+                    findings.append(LocatedFinding(unanswered, via.document))
             capabilities.append(capability)
         result.append(document.with_service(replace(service, capabilities=tuple(capabilities))))
     return result, findings
-
-
-def _reference(capability: Capability) -> Via | None:
-    """Return the reference under which the plan requested the capability's detail."""
-    origin = next((call.origin for call in capability.invocations if call.kind == "pointer"), None)
-    return Via(origin.document, f"{origin.pointer}/detail_url", _REL, DETAIL) if origin else None
-
-
-def _is_read(detail: HeldDocument) -> bool:
-    return detail.assessment.outcome is Outcome.FOUND and detail.assessment.format == DETAIL
-
-
-def _findings(capability: Capability, detail: HeldDocument, via: Via) -> list[LocatedFinding]:
-    assessment = detail.assessment
-    if _is_read(detail):
-        return [LocatedFinding(one, detail.url) for one in assessment.findings]
-    if assessment.outcome in _NOT_ASKED:
-        return []
-    evidence = f"{capability.detail_url} {assessment.outcome} {assessment.reason}".strip()
-    return [LocatedFinding(finding(adp_rules.DETAIL_UNANSWERED, via.pointer, evidence), via.document)]
 
 
 def _detailed(capability: Capability, document: HeldDocument, base_url: str | None) -> Capability:
@@ -101,34 +80,27 @@ _SLUG = mcp_tools_list.FORMAT.slug
 def with_tool_lists(documents: Sequence[HeldDocument]) -> list[HeldDocument]:
     """Return the documents without tool lists of servers that no document names any more. A capability that stands for
     a whole server is left out if its tools are known."""
-    named = _endpoints(document for document in documents if document.assessment.format != _SLUG)
-    kept = [document for document in documents if document.assessment.format != _SLUG or document.requested in named]
-    listed = {document.requested for document in kept if _has_tools(document)}
-    return [_without_servers(document, listed) for document in kept] if listed else kept
-
-
-def _endpoints(documents: Iterable[HeldDocument]) -> set[str]:
-    services = (document.assessment.service for document in documents)
-    return {
-        url
-        for service in services
-        if service is not None
-        for protocol in service.protocols
-        if protocol.id == "mcp" and protocol.endpoint and (url := parse_https(protocol.endpoint))
-    }
-
-
-def _has_tools(document: HeldDocument) -> bool:
-    service = document.assessment.service
-    return document.assessment.format == _SLUG and service is not None and bool(service.capabilities)
-
-
-def _without_servers(document: HeldDocument, listed: set[str]) -> HeldDocument:
-    service = document.assessment.service
-    if service is None or not any(_is_server(capability, listed) for capability in service.capabilities):
-        return document
-    capabilities = tuple(capability for capability in service.capabilities if not _is_server(capability, listed))
-    return document.with_service(replace(service, capabilities=capabilities))
+    assessments = [document.assessment for document in documents if document.assessment.format != _SLUG]
+    protocols = [protocol for one in assessments if one.service is not None for protocol in one.service.protocols]
+    named = {parse_https(protocol.endpoint) for protocol in protocols if protocol.id == "mcp" and protocol.endpoint}
+    kept: list[HeldDocument] = []
+    listed: set[str] = set()
+    for document in documents:
+        if document.assessment.format != _SLUG:
+            kept.append(document)
+        elif document.requested in named:
+            kept.append(document)
+            if document.assessment.service is not None and document.assessment.service.capabilities:
+                listed.add(document.requested)
+    if not listed:
+        return kept
+    result = []
+    for document in kept:
+        service = document.assessment.service or Service()
+        capabilities = tuple(one for one in service.capabilities if not _is_server(one, listed))
+        is_changed = len(capabilities) < len(service.capabilities)
+        result.append(document.with_service(replace(service, capabilities=capabilities)) if is_changed else document)
+    return result
 
 
 def _is_server(capability: Capability, listed: set[str]) -> bool:

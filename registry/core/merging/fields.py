@@ -7,14 +7,13 @@ come from another document than the field's first one.
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
 from registry.core.format_support.security import NOTHING_NEEDED
 from registry.core.merging import capabilities
 from registry.core.merging.access import united_auth
 from registry.core.model.services import (
     Auth,
-    Capability,
     Identity,
     Origin,
     Pointer,
@@ -39,8 +38,6 @@ _BY_FIELD: Final[dict[str, object]] = {"pricing": Pricing(), "policies": Policie
 _MAX_READINGS: Final = 20  # entries for one address if documents disagree
 _NOTHING: Final[tuple[object, ...]] = (None, "", ())
 _BLANK: Final = Service()
-_T = TypeVar("_T")
-_H = TypeVar("_H", bound=Hashable)
 
 
 def unite_parts(parts: Parts) -> Service:
@@ -49,21 +46,28 @@ def unite_parts(parts: Parts) -> Service:
     provenance: dict[str, Origin] = {}
     values: dict[str, object] = {}
     for name in _FIRST_WINS:
-        for origin, service in _real_names_first(parts) if name == "name" else parts:
+        for origin, service in sorted(parts, key=_has_no_real_name) if name == "name" else parts:
             if (value := getattr(service, name)) not in _NOTHING:
                 values[name] = _own_name(origin, value) if name == "name" else value
                 provenance[name] = place(origin, service, name)
                 break
     for name in _ALL:
-        values[name] = _united_lists(name, [(place(*part, name), getattr(part[1], name)) for part in parts], provenance)
+        origins: dict[Hashable, Origin] = {}  # everything that any document lists, once
+        for origin, service in parts:
+            source = place(origin, service, name)
+            for item in getattr(service, name):
+                origins.setdefault(item, source)
+        _record_origins(name, origins.values(), provenance)
+        values[name] = tuple(origins)
     for name in _BY_FIELD:
         values[name] = _by_field(name, parts, provenance)
     values["relations"] = capabilities.with_known_ids(cast(Relations, values["relations"]), services)
     auth, auth_provenance = united_auth([(place(*part, "auth"), part[1].auth) for part in parts])
     provenance |= auth_provenance
     united_capabilities = capabilities.merge_capabilities(services)
-    if auth == Auth() and _is_open(united_capabilities):
-        auth = NOTHING_NEEDED
+    calls = [call for capability in united_capabilities for call in capability.invocations]
+    if auth == Auth() and calls and all(call.auth is not None and call.auth.required is False for call in calls):
+        auth = NOTHING_NEEDED  # as every call of every capability says
     first_with_capabilities = next((part for part in parts if part[1].capabilities), None)
     if first_with_capabilities:
         provenance["capabilities"] = place(*first_with_capabilities, "capabilities")
@@ -81,12 +85,6 @@ def unite_parts(parts: Parts) -> Service:
     )
 
 
-def _is_open(united_capabilities: Sequence[Capability]) -> bool:
-    """Return whether every call of every capability says that it needs no credentials: then the service needs none."""
-    calls = [call for capability in united_capabilities for call in capability.invocations]
-    return bool(calls) and all(call.auth is not None and call.auth.required is False for call in calls)
-
-
 def place(origin: Origin, service: Service, *names: str) -> Origin:
     """Return the most precise place that the document records for the first known of `names`, else `origin`."""
     return next((service.provenance[name] for name in names if name in service.provenance), origin)
@@ -94,18 +92,14 @@ def place(origin: Origin, service: Service, *names: str) -> Origin:
 
 def is_host_name(origin: Origin, name: str | None) -> bool:
     """Return whether the name is the host's: AWP and WoA have no name for a service, so their readers use it."""
-    return name is not None and name.casefold() in (
-        host_of(origin.document),
-        registrable_domain(host_of(origin.document) or ""),
-    )
+    host = host_of(origin.document)
+    return name is not None and name.casefold() in (host, registrable_domain(host or ""))
 
 
-def _real_names_first(parts: Parts) -> list[tuple[Origin, Service]]:
-    """Return the parts in order; parts named like a host, or without a showable name, come last."""
-    return sorted(
-        parts,
-        key=lambda part: is_host_name(part[0], part[1].name) or _own_name(part[0], part[1].name) != part[1].name,
-    )
+def _has_no_real_name(part: tuple[Origin, Service]) -> bool:
+    """Return whether the part is named like a host, or without a showable name."""
+    origin, name = part[0], part[1].name
+    return is_host_name(origin, name) or _own_name(origin, name) != name
 
 
 def relation_in(origin: Origin, name: str | None) -> Relation:
@@ -121,18 +115,6 @@ def _own_name(origin: Origin, name: str | None) -> str | None:
     if relation_in(origin, name) < Relation.BELOW or any(map(is_confusable, hosts_in(name or ""))):
         return host_of(origin.document)
     return name
-
-
-def _united_lists(
-    name: str, lists: Iterable[tuple[Origin, Sequence[_H]]], provenance: dict[str, Origin]
-) -> tuple[_H, ...]:
-    """Return everything that any document lists, once."""
-    origins: dict[_H, Origin] = {}
-    for origin, items in lists:
-        for item in items:
-            origins.setdefault(item, origin)
-    _record_origins(name, origins.values(), provenance)
-    return tuple(origins)
 
 
 def _record_origins(name: str, origins: Iterable[Origin], provenance: dict[str, Origin]) -> None:
@@ -169,7 +151,8 @@ def _protocols(parts: Parts, provenance: dict[str, Origin]) -> tuple[Protocol, .
             indexes = indexes_by_address[protocol.id, protocol.endpoint]
             index = next((i for i in indexes if _agree(protocols[i], protocol)), None)
             if index is not None:
-                protocols[index] = _complete(protocols[index], protocol)
+                empty = [f.name for f in fields(Protocol) if getattr(protocols[index], f.name) in _NOTHING]
+                protocols[index] = replace(protocols[index], **{name: getattr(protocol, name) for name in empty})
             elif len(indexes) < _MAX_READINGS:
                 indexes.append(len(protocols))
                 protocols.append(protocol)
@@ -184,16 +167,9 @@ def _agree(first: Protocol, second: Protocol) -> bool:
     return all(a is None or b is None or a == b for a, b in pairs)
 
 
-def _complete(first: Protocol, second: Protocol) -> Protocol:
-    added = {f.name: getattr(second, f.name) for f in fields(Protocol) if getattr(first, f.name) in _NOTHING}
-    return replace(first, **added)
-
-
 def _pointers(services: Iterable[Service]) -> tuple[Pointer, ...]:
     """Return all pointers once, without payloads: each payload has become a separate document by now."""
-    pointers = {
-        (pointer.url, pointer.rel, pointer.pointer): pointer for service in services for pointer in service.pointers
-    }
+    pointers = {(one.url, one.rel, one.pointer): one for service in services for one in service.pointers}
     return tuple(replace(pointer, payload=None) for pointer in pointers.values())
 
 

@@ -69,25 +69,14 @@ class MergeResult:
         return injection_flags(located.finding.rule.code for located in self.findings)
 
 
-def sort_by_precedence(documents: Iterable[HeldDocument]) -> list[HeldDocument]:
-    """Return the documents by precedence; ties are broken by URL and bytes."""
-    return sorted(
-        documents, key=lambda document: (*_rank(document), document.requested, document.sha256, str(document.via))
-    )
-
-
-def find_describing(documents: Iterable[HeldDocument]) -> Iterator[HeldDocument]:
-    """Yield the documents that describe the host. Capability details count only through their manifest."""
-    for document in documents:
-        assessment = document.assessment
-        if assessment.outcome is Outcome.FOUND and assessment.service is not None and assessment.format != DETAIL:
-            yield document
-
-
-def without_copies(documents: Iterable[HeldDocument]) -> list[HeldDocument]:
-    """Return each body once: the same bytes at several paths are one document, known by its most preferred path."""
+def distinct_descriptions(documents: Iterable[HeldDocument]) -> list[HeldDocument]:
+    """Return the documents that describe the host; capability details count only through their manifest. The same bytes
+    at several paths are one document, known by its most preferred path."""
     by_digest: dict[bytes, HeldDocument] = {}
     for document in documents:
+        assessment = document.assessment
+        if assessment.outcome is not Outcome.FOUND or assessment.service is None or assessment.format == DETAIL:
+            continue
         first = by_digest.setdefault(document.sha256, document)
         if first is not document:
             copies = (*first.copies, document.url, document.requested)
@@ -127,9 +116,10 @@ def path_of(url: str) -> str:
     return "/" + url.partition("://")[2].partition("/")[2]
 
 
-def _rank(document: HeldDocument) -> tuple[bool, int, int, int, str]:
-    """Return the sort key: native before synthetic (AWP section 14), then PRECEDENCE, then preferred paths. A document
-    at a format's path in an unspecified shape comes after all that follow a specification, before texts."""
+def precedence_of(document: HeldDocument) -> tuple[object, ...]:
+    """Return the sort key: native before synthetic (AWP section 14), then PRECEDENCE, then preferred paths, then URLs
+    and bytes. A document at a format's path in an unspecified shape comes after all that follow a specification, before
+    texts."""
     slug = document.assessment.format or ""
     form = FORMAT_BY_SLUG.get(slug)
     synthetic = document.assessment.service is not None and document.assessment.service.synthetic
@@ -138,4 +128,6 @@ def _rank(document: HeldDocument) -> tuple[bool, int, int, int, str]:
     rank = max(precedence, _LAST_SPECIFIED) if is_ad_hoc else precedence
     paths = form.paths if form else ()
     path = path_of(document.url)
-    return synthetic, rank, precedence, paths.index(path) if path in paths else len(paths), document.url
+    place = paths.index(path) if path in paths else len(paths)
+    urls_and_bytes = document.url, document.requested, document.sha256, str(document.via)
+    return synthetic, rank, precedence, place, *urls_and_bytes

@@ -124,7 +124,8 @@ def reason_not_to_list(documents: Sequence[HeldDocument], service: Service, host
     invalid or a template is not."""
     roles = {role_of(document) for document in documents}
     is_described = any(describes_service(document) for document in documents)
-    has_entries = any(role_of(document) is Role.POINTERS and _entries(document) for document in documents)
+    catalogues = [one.assessment.service for one in documents if role_of(one) is Role.POINTERS]
+    has_entries = any(catalogue is not None and catalogue.capabilities for catalogue in catalogues)
     if not is_described and not has_entries:
         return rules.ONLY_ELSEWHERE if Role.POINTERS in roles else rules.ONLY_TEXTS
     if is_template(service, host):
@@ -151,15 +152,6 @@ def is_callable(service: Service) -> bool:
         service.packages
         or service.relations.workflows
         or any(protocol.endpoint or protocol.card_url for protocol in service.protocols)
-        or any(_can_be_used(capability) for capability in service.capabilities)
+        or any(one.detail_url or one.detail or not one.invocations for one in service.capabilities)
+        or any(call.endpoint or call.kind in _USABLE for one in service.capabilities for call in one.invocations)
     )
-
-
-def _can_be_used(capability: Capability) -> bool:
-    if capability.detail_url or capability.detail or not capability.invocations:
-        return True
-    return any(call.endpoint or call.kind in _USABLE for call in capability.invocations)
-
-
-def _entries(document: HeldDocument) -> bool:
-    return document.assessment.service is not None and bool(document.assessment.service.capabilities)

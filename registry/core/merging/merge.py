@@ -17,22 +17,21 @@ from registry.core.format_support.format import Role
 from registry.core.format_support.public_addresses import public_merged
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging import rules
-from registry.core.merging.access import Metadata
+from registry.core.merging.access import complete_auth, set_metadata_aside
 from registry.core.merging.claims import claims, look_alikes, mark_off_site, with_signatures
-from registry.core.merging.details import details_of, with_details, with_tool_lists
+from registry.core.merging.details import with_details, with_tool_lists
 from registry.core.merging.fields import Parts, is_host_name, unite_parts
 from registry.core.merging.held import (
     HeldDocument,
     LocatedFinding,
     MergeResult,
-    find_describing,
+    distinct_descriptions,
     finding,
     observations_of,
     origin_of,
     path_of,
+    precedence_of,
     same_name,
-    sort_by_precedence,
-    without_copies,
 )
 from registry.core.merging.listing import reason_not_to_list
 from registry.core.merging.referrals import with_referrals
@@ -51,22 +50,26 @@ _BROKEN: Final = frozenset({Outcome.MALFORMED, Outcome.NEGATIVE})
 
 def conflicts(parts: Parts) -> Iterator[Finding]:
     """Yield a finding per contradiction. `parts` are in order of precedence: the first document named counts."""
-    names = [
-        (origin, service.name.strip())
-        for origin, service in parts
-        if service.name and _is_service_name(origin, service.name)
-    ]
+    names = []
+    for origin, service in parts:
+        form = FORMAT_BY_SLUG.get(origin.format)
+        is_of_service = form is not None and form.role is not Role.TEXT and not is_host_name(origin, service.name)
+        if service.name and is_of_service:  # more than the host's name, or the title of a text
+            names.append((origin, service.name.strip()))
     if len({same_name(name) for _, name in names}) > 1:
         yield finding(rules.CONFLICT_NAME, "/name", _evidence(names))
     auths = [(origin, service.auth) for origin, service in parts]
     if {_requires_auth(auth) for _, auth in auths} >= {True, False}:
-        auth_texts = ((origin, _auth_text(auth)) for origin, auth in auths if auth != Auth())
+        auth_texts = []
+        for origin, auth in auths:
+            if auth != Auth():
+                schemes = ",".join(dict.fromkeys(scheme.type for scheme in auth.schemes)) or "-"
+                word = {None: "", True: " required", False: " not required"}[auth.required]
+                auth_texts.append((origin, schemes + word))
         yield finding(rules.CONFLICT_AUTH, "/auth", _evidence(auth_texts))
-    pricing_models = [
-        (origin, service.pricing.model) for origin, service in parts if service.pricing.model != "unknown"
-    ]
-    if len({model for _, model in pricing_models}) > 1:
-        yield finding(rules.CONFLICT_PRICING, "/pricing", _evidence(pricing_models))
+    models = [(origin, service.pricing.model) for origin, service in parts if service.pricing.model != "unknown"]
+    if len({model for _, model in models}) > 1:
+        yield finding(rules.CONFLICT_PRICING, "/pricing", _evidence(models))
 
 
 def _evidence(stated_values: Iterable[tuple[Origin, str]]) -> str:
@@ -77,22 +80,11 @@ def _evidence(stated_values: Iterable[tuple[Origin, str]]) -> str:
     return " | ".join(f"{path_of(origin.document)}: {value[:_VALUE_CHARS]}" for origin, value in distinct.values())
 
 
-def _is_service_name(origin: Origin, name: str) -> bool:
-    """Return whether the name is more than the host's, or the title of a text."""
-    form = FORMAT_BY_SLUG.get(origin.format)
-    return not is_host_name(origin, name) and form is not None and form.role is not Role.TEXT
-
-
 def _requires_auth(auth: Auth) -> bool | None:
     """Return whether a caller has to authenticate, as listed schemes imply; None if the document does not state it."""
     if auth.required is not None or not auth.schemes:
         return auth.required
     return any(scheme.type != "none" for scheme in auth.schemes)
-
-
-def _auth_text(auth: Auth) -> str:
-    schemes = ",".join(dict.fromkeys(scheme.type for scheme in auth.schemes)) or "-"
-    return schemes + {None: "", True: " required", False: " not required"}[auth.required]
 
 
 __all__ = ["HeldDocument", "LocatedFinding", "MergeResult", "held_from", "merge"]
@@ -107,23 +99,23 @@ def held_from(answer: ProbeResult, answers: Sequence[ProbeResult] = ()) -> HeldD
 
 def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     """Return one service from all current documents of `host`, in any order. Never raises on assessed documents."""
-    host_documents = sort_by_precedence(host_documents)
-    documents = with_tool_lists(without_copies(find_describing(host_documents)))
+    host_documents = sorted(host_documents, key=precedence_of)
+    documents = with_tool_lists(distinct_descriptions(host_documents))
     findings = [
         LocatedFinding(one, document.url)
         for document in chain(documents, (one for one in host_documents if one.assessment.outcome in _BROKEN))
         for one in document.assessment.findings
     ]
     findings += observations_of(documents)
-    documents, detail_findings = with_details(documents, details_of(host_documents))
+    documents, detail_findings = with_details(documents, host_documents)
     documents, signature_findings = with_signatures(documents, host)
     documents, pointer_findings = with_referrals(documents, host_documents, host)
     findings += (*detail_findings, *signature_findings, *pointer_findings)
     formats = tuple(dict.fromkeys(one.assessment.format for one in documents if one.assessment.format))
     formats_and_urls = formats, tuple(document.url for document in documents)
-    stated = Metadata.set_aside(documents)
+    stated = set_metadata_aside(documents)
     parts = [(origin_of(one), one.assessment.service) for one in stated if one.assessment.service is not None]
-    service = Metadata(documents, host).complete(unite_parts(parts))
+    service = complete_auth(unite_parts(parts), documents, host)
     service, left_out = public_merged(service, host)  # guard: merge-gate
     findings += [LocatedFinding(finding(common_rules.ADDRESS_NOT_PUBLIC, "", address)) for address in left_out]
     reason = reason_not_to_list(documents, service, host) if documents else None

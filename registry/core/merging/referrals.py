@@ -48,7 +48,7 @@ class _HostContext:
     carried: dict[tuple[str, str], int] = field(default_factory=dict)
     skills: dict[str, tuple[int, int]] = field(default_factory=dict)  # docs_url -> indexes of document and capability
     missed: dict[str, HeldDocument] = field(default_factory=dict)
-    is_alone: bool = False  # no document but catalogues, and what they carry, says what the host offers
+    is_alone: bool = True  # no document but catalogues, and what they carry, says what the host offers
 
 
 def with_referrals(
@@ -60,22 +60,30 @@ def with_referrals(
     services = [document.assessment.service or Service() for document in documents]
     entries_by_target: dict[int, list[Capability]] = defaultdict(list)
     for index, document in enumerate(documents):
-        capabilities, live_protocols = [], []
+        is_catalogue = role_of(document) is Role.POINTERS
+        capabilities, protocols = [], [*services[index].protocols]
         for capability in services[index].capabilities:
-            target = _target(capability, document, context) if _is_referral(document, capability) else None
+            calls, url = capability.invocations, _url(capability)
+            # a capability may only refer to another document; ADP's own details are joined in details.py
+            is_reference = bool(calls) and all(call.kind == "pointer" for call in calls)
+            is_referral = is_catalogue or (is_reference and document.assessment.format != adp.FORMAT.slug)
+            target = _target(capability, document, context) if is_referral else None
+            missed = context.missed.get(url or "") if is_catalogue else None
             if target is not None and target != index:
                 entries_by_target[target].append(capability)
-            elif (live_server := _live_server(capability, document, context)) is not None:
-                capabilities.append(live_server[0])
-                live_protocols.append(live_server[1])
-            elif role_of(document) is not Role.POINTERS or _is_own(capability, context):
-                protocol = _card_protocol(capability) if role_of(document) is Role.POINTERS else ()
+            elif url is not None and missed is not None and _is_live(missed):
+                call = Invocation("rpc", url, "POST", origin=origin_of(capability))
+                capabilities.append(replace(capability, invocations=(call,)))
+                protocols.append(Protocol("mcp", None, url))
+            elif not is_catalogue:
+                capabilities.append(capability)
+            elif _is_own(capability, context):
+                protocol = _card_protocol(capability)
                 # a registry is searched by its protocol, which describes no call; alone, it is the host's offer
-                if context.is_alone or not any(one.id == _REGISTRY for one in protocol):
+                if context.is_alone or protocol is None or protocol.id != _REGISTRY:
                     capabilities.append(capability)
-                live_protocols += protocol
-        protocols = (*services[index].protocols, *live_protocols)
-        services[index] = replace(services[index], capabilities=tuple(capabilities), protocols=protocols)
+                protocols += [protocol] if protocol else []
+        services[index] = replace(services[index], capabilities=tuple(capabilities), protocols=tuple(protocols))
     for index, entries in entries_by_target.items():
         if role_of(documents[index]) is not Role.POINTERS:  # a nested catalogue is not a service
             services[index] = _with_entries(services[index], entries)
@@ -85,11 +93,11 @@ def with_referrals(
 
 def _host_context(documents: Sequence[HeldDocument], host_documents: Sequence[HeldDocument], host: str) -> _HostContext:
     context = _HostContext(host)
-    context.is_alone = not any(describes_service(document) and not _is_carried(document) for document in documents)
     for index, document in enumerate(documents):
-        context.found.setdefault(document.url, index)
-        context.found.setdefault(document.requested, index)
-        for url in document.copies:
+        # a document with a fragment is an entry's value, judged separately: it says nothing of the host itself
+        if describes_service(document) and (document.via is None or "#" not in document.url):
+            context.is_alone = False
+        for url in (document.url, document.requested, *document.copies):
             context.found.setdefault(url, index)
         if document.via is not None:
             context.carried.setdefault((document.via.document, document.via.pointer.rpartition("/")[0]), index)
@@ -104,14 +112,6 @@ def _host_context(documents: Sequence[HeldDocument], host_documents: Sequence[He
 
 
 # --- what an entry refers to ----------------------------------------------------------------------------------------
-
-
-def _is_referral(document: HeldDocument, capability: Capability) -> bool:
-    """Return whether a capability only refers to another document. ADP's own details are joined in details.py."""
-    if role_of(document) is Role.POINTERS:
-        return True
-    is_reference = bool(capability.invocations) and all(call.kind == "pointer" for call in capability.invocations)
-    return is_reference and document.assessment.format != adp.FORMAT.slug
 
 
 def _target(capability: Capability, document: HeldDocument, context: _HostContext) -> int | None:
@@ -149,39 +149,23 @@ def _is_own(capability: Capability, context: _HostContext) -> bool:
     return (publisher is not None and same_site(publisher[1].lower(), context.host)) or (is_api and is_described)
 
 
-def _is_carried(document: HeldDocument) -> bool:
-    """Return whether the document is an entry's value, judged separately; its URL has a fragment."""
-    return document.via is not None and "#" in document.url
-
-
-def _card_protocol(capability: Capability) -> tuple[Protocol, ...]:
+def _card_protocol(capability: Capability) -> Protocol | None:
     """Return the protocol of an entry that names only a card or a registry."""
     members = capability.native.get(ai_catalog.FORMAT.slug, {})
     kind = str(members.get("type") or members.get("mediaType") or "")
     url = _url(capability)
     protocol = next((protocol for word, protocol in _CARD_TYPES if word in kind.lower()), None)
-    if protocol == _REGISTRY and url:
-        return (Protocol(protocol, endpoint=url),)
-    return (Protocol(protocol, card_url=url),) if protocol and url else ()
+    if protocol is None or not url:
+        return None
+    return Protocol(protocol, endpoint=url) if protocol == _REGISTRY else Protocol(protocol, card_url=url)
 
 
 def _is_instruction(capability: Capability) -> bool:
     return bool(capability.invocations) and all(call.kind == "instructions" for call in capability.invocations)
 
 
-def _live_server(
-    capability: Capability, document: HeldDocument, context: _HostContext
-) -> tuple[Capability, Protocol] | None:
-    """Return the server that answered instead of its card, with POST or event streams: the URL is its endpoint."""
-    url = _url(capability)
-    missed = context.missed.get(url or "")
-    if url is None or missed is None or role_of(document) is not Role.POINTERS or not _is_live(missed):
-        return None
-    call = Invocation("rpc", url, "POST", origin=origin_of(capability))
-    return replace(capability, invocations=(call,)), Protocol("mcp", None, url)
-
-
 def _is_live(missed: HeldDocument) -> bool:
+    """Return whether the server answered instead of its card, with POST or event streams: the URL is its endpoint."""
     is_promised = missed.via is not None and missed.via.expected == "mcp-server-card"
     has_live_ending = path_of(missed.requested).partition("?")[0].rstrip("/").endswith(_LIVE_ENDINGS)
     return missed.assessment.reason in _LIVE and (is_promised or has_live_ending)

@@ -64,7 +64,7 @@ def spoken_of(host: str, service: Service, findings: Sequence[LocatedFinding]) -
     )
     return OtherHosts(
         claimed or frozenset({registrable_domain(host)} if claims else ()),
-        frozenset(other for other in _called_hosts(service) if relation(host, other) < Relation.BELOW),
+        frozenset(other for other in _hosts(_called_urls(service)) if relation(host, other) < Relation.BELOW),
         frozenset(other for other in issuers_of(schemes, service.pointers) if relation(host, other) < Relation.BELOW),
     )
 
@@ -129,10 +129,6 @@ def _is_confirmed(host: str, other: str, known: Known) -> bool:
 def _has_one_owner(host: str, other: str, known: Known) -> bool:
     owner = known.owners.get(host)
     return owner is not None and owner == known.owners.get(other)
-
-
-def _called_hosts(service: Service) -> Iterable[str]:
-    return _hosts(_called_urls(service))
 
 
 def _called_urls(service: Service) -> Iterable[str | None]:

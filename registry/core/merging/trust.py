@@ -31,14 +31,10 @@ def trust_since(previous: Facts | None, known: Mapping[str, str], current: Facts
     """Return the time (ISO 8601) since when the level, and each reason, holds without interruption. `previous`: what
     held until now, None if nothing was recorded; `known`: its dates. What held already but has no date there began
     before dates were recorded: it is left out, because the time is not known."""
-    held = set() if previous is None else {_level(previous[0]), *previous[1]}
-    names = {LEVEL: _level(current[0])} | {code: code for code in current[1]}
+    held = set() if previous is None else {f"level:{previous[0]}", *previous[1]}
+    names = {LEVEL: f"level:{current[0]}"} | {code: code for code in current[1]}
     since = {name: known.get(name) if fact in held else now.isoformat() for name, fact in names.items()}
     return {name: at for name, at in since.items() if at is not None}
-
-
-def _level(level: str) -> str:
-    return f"level:{level}"
 
 
 Checked = Literal["host", "part", "none"]
@@ -128,30 +124,24 @@ GENERATED: Final = Reason(
 
 # fmt: on
 
-REASONS: Final = MappingProxyType(
-    {
-        reason.code: reason
-        for reason in (
-            FAILING, NOT_FETCHED, LOOK_ALIKE_HOST, KNOWN_NAME, CLAIMS_OTHER_SITE, ISSUER_ELSEWHERE, INJECTION,
-            CALLS_OTHER_SITE, SPEAKS_FOR_SITE, DOCUMENT_ERROR, GENERATED,
-        )
-    }
+_GRAVEST_FIRST: Final = (
+    FAILING, NOT_FETCHED, LOOK_ALIKE_HOST, KNOWN_NAME, CLAIMS_OTHER_SITE, ISSUER_ELSEWHERE, INJECTION,
+    CALLS_OTHER_SITE, SPEAKS_FOR_SITE, DOCUMENT_ERROR, GENERATED,
 )  # fmt: skip
+REASONS: Final = MappingProxyType({reason.code: reason for reason in _GRAVEST_FIRST})
 """All reasons by code, the gravest first."""
 
-_BY_RULE: Final = MappingProxyType(
-    {
-        rules.LOOK_ALIKE_HOST: LOOK_ALIKE_HOST,
-        rules.KNOWN_NAME: KNOWN_NAME,
-        common_rules.CLAIM_ELSEWHERE: CLAIMS_OTHER_SITE,
-        # steering, encoded payloads and links with data also occur in honest documents: those are only flagged
-        injection_rules.OVERRIDE: INJECTION,
-        injection_rules.ROLE_MARKUP: INJECTION,
-        injection_rules.HIDDEN_TEXT: INJECTION,
-        injection_rules.SECRECY: INJECTION,
-        injection_rules.DISCLOSURE: INJECTION,
-    }
-)
+# steering, encoded payloads and links with data also occur in honest documents: those are only flagged
+_INJECTIONS: Final = (
+    injection_rules.OVERRIDE, injection_rules.ROLE_MARKUP, injection_rules.HIDDEN_TEXT, injection_rules.SECRECY,
+    injection_rules.DISCLOSURE,
+)  # fmt: skip
+_BY_RULE: Final = {
+    rules.LOOK_ALIKE_HOST: LOOK_ALIKE_HOST,
+    rules.KNOWN_NAME: KNOWN_NAME,
+    common_rules.CLAIM_ELSEWHERE: CLAIMS_OTHER_SITE,
+    **dict.fromkeys(_INJECTIONS, INJECTION),
+}
 
 
 def trust_of(
@@ -218,8 +208,7 @@ def explained(
         **shown(level, reasons, asdict(resembles) if resembles else None, since),
         "means": LEVELS[level].means,
         "explained": [
-            {"reason": reason.code, "says": reason.says, "fix": reason.fix, "since": since.get(reason.code)}
-            for reason in known
+            {"reason": one.code, "says": one.says, "fix": one.fix, "since": since.get(one.code)} for one in known
         ],
     }
 
