@@ -11,17 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from registry.core import ranking
 from registry.core.model.listing import Filters, Listing, SearchUnavailable
-from registry.core.ranking import (
-    CandidateSet,
-    CorpusStats,
-    Embedder,
-    ParsedQuery,
-    Record,
-    index_hash,
-    make_record,
-    texts_of,
-)
 
 
 class WriterBusy(SearchUnavailable):
@@ -41,7 +32,7 @@ class SearchDocument:
     """The content of an index for one service; the host is its id. Equal hashes mean equal content."""
 
     listing: Listing
-    record: Record
+    record: ranking.Record
     hash: bytes
 
 
@@ -57,8 +48,8 @@ class Pool:
     """
 
     generation: str
-    stats: CorpusStats
-    candidates: CandidateSet
+    stats: ranking.CorpusStats
+    candidates: ranking.CandidateSet
     matching: int
 
 
@@ -110,7 +101,7 @@ class Backend(Protocol):
     def target(self) -> str:
         """Return the name under which pending changes for this index are recorded: `<engine>:<id>`."""
 
-    async def candidates(self, question: ParsedQuery, filters: Filters, limit: int) -> Pool:
+    async def candidates(self, question: ranking.ParsedQuery, filters: Filters, limit: int) -> Pool:
         """Return at most `limit` services that contain a word of the question, and those with the nearest vectors.
 
         A blank text returns the `limit` services with the best score. A question with neither words nor a vector
@@ -147,20 +138,19 @@ class Backend(Protocol):
         """Release the writer's lock; uncommitted changes are lost, as after a crash."""
 
 
-def make_document(listing: Listing, embedder: Embedder | None = None) -> SearchDocument:
+def make_document(listing: Listing, embedder: ranking.Embedder | None = None) -> SearchDocument:
     return make_documents([listing], embedder)[0]
 
 
-def make_documents(listings: Sequence[Listing], embedder: Embedder | None = None) -> list[SearchDocument]:
+def make_documents(listings: Sequence[Listing], embedder: ranking.Embedder | None = None) -> list[SearchDocument]:
     """Return the index documents of the listings; one call embeds all texts, which is faster than one call each."""
     if embedder is None:
-        return [SearchDocument(listing, make_record(listing), index_hash(listing)) for listing in listings]
-    texts = [texts_of(listing) for listing in listings]
+        return [SearchDocument(one, ranking.make_record(one), ranking.index_hash(one)) for one in listings]
+    texts = [ranking.texts_of(listing) for listing in listings]
     rows = embedder.encode([text for group in texts for text in group])
     documents: list[SearchDocument] = []
     for listing, listing_texts in zip(listings, texts, strict=True):
         vectors, rows = rows[: len(listing_texts)], rows[len(listing_texts) :]
-        documents.append(
-            SearchDocument(listing, make_record(listing, vectors, embedder.id), index_hash(listing, embedder.id))
-        )
+        record = ranking.make_record(listing, vectors, embedder.id)
+        documents.append(SearchDocument(listing, record, ranking.index_hash(listing, embedder.id)))
     return documents

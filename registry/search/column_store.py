@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.model.listing import SearchUnavailable
-from registry.core.ranking import CandidateSet, Capabilities, CorpusStats, Record, vocabulary
+from registry.core.ranking import CandidateSet, Capabilities, CorpusStats, Record
 from registry.core.ranking.copies import Copies, FoldedHosts, Standings, standing_of
 from registry.core.ranking.record import counted
 from registry.core.ranking.vocabulary import MOST_WORDS, Vocabulary, is_kept
@@ -356,13 +356,8 @@ class CorpusCounts:
         terms = np.fromiter(self.df.keys(), np.uint32, len(self.df))
         counts = np.fromiter(self.df.values(), np.uint32, len(self.df))
         order = np.argsort(terms)
-        return CorpusStats(
-            self.services,
-            self.length / self.services if self.services else 0.0,
-            terms[order],
-            counts[order],
-            Vocabulary.of(self.words),
-        )
+        mean_length = self.length / self.services if self.services else 0.0
+        return CorpusStats(self.services, mean_length, terms[order], counts[order], Vocabulary.of(self.words))
 
     def encode(self, layout: str) -> bytes:
         """Return the layout's name and, compressed and little-endian, the numbers, ascending terms, their counts, and
@@ -370,20 +365,15 @@ class CorpusCounts:
         stats = self.stats()
         name = layout.encode()
         head = _NUMBERS.pack(self.commit, self.services, self.length, len(stats.terms))
-        body = (
-            head
-            + stats.terms.astype("<u4").tobytes()
-            + stats.df.astype("<u4").tobytes()
-            + vocabulary.encode(self.words)
-        )
-        return bytes([len(name)]) + name + zlib.compress(body, level=1)
+        numbers = stats.terms.astype("<u4").tobytes() + stats.df.astype("<u4").tobytes()
+        return bytes([len(name)]) + name + zlib.compress(head + numbers + stats.vocabulary.encoded, level=1)
 
     @classmethod
     def decode(cls, raw: bytes, layout: str) -> "CorpusCounts":
         """Return the counts that `encode` wrote. Raise OutdatedIndex for another layout or unknown bytes."""
         commit, services, length, terms, counts, words = _decode(raw, layout)
         df = Counter(dict(zip(terms.tolist(), counts.tolist(), strict=True)))
-        return cls(commit, services, length, df, vocabulary.decode(words))
+        return cls(commit, services, length, df, set(Vocabulary(words).words()))
 
 
 def read_stats(raw: bytes, layout: str) -> tuple[int, CorpusStats]:

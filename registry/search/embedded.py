@@ -28,7 +28,7 @@ from registry.core.model.listing import Filters, SearchUnavailable
 from registry.core.ranking import ParsedQuery
 from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, ThreadedBuild, WriterBusy
 from registry.search.column_store import OutdatedIndex
-from registry.search.generation import EmbeddingModel, GenerationWriter, Snapshot, open_reader
+from registry.search.generation import EmbeddingModel, GenerationWriter, Snapshot, sync_folder
 
 _T = TypeVar("_T")
 
@@ -49,8 +49,9 @@ class _Lock:
     def take(self) -> None:
         """Acquire the lock. Raise WriterBusy when another holder has it."""
         if self._fd is not None:
-            if _is_same_file(self._fd, self._path):
-                return
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(self._fd), self._path.stat()):
+                    return
             self.release()  # the file was removed, so another process could lock its replacement
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -79,10 +80,6 @@ class _OpenIndex:
     def is_current(self) -> bool:
         return _file_stamps(self.files) == self.seen
 
-    @property
-    def is_small(self) -> bool:
-        return self.snapshot.count() <= INLINE_SERVICES
-
 
 class EmbeddedBackend:
     """Implements `registry.search.backend.Backend`. CPU and disk work happens in threads."""
@@ -90,10 +87,9 @@ class EmbeddedBackend:
     def __init__(self, folder: Path, model: str = "", dims: int = 0) -> None:
         """Open the folder. `model` and `dims` describe the embedder; an index with vectors of another model is
         OUTDATED."""
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder = folder
         self._model = EmbeddingModel(model, dims)
-        self._name = _read_or_make_target(folder / "target", str(uuid.uuid4()))
+        self._name = _make_folder(folder, str(uuid.uuid4()))
         self._writer_lock = _Lock(folder / "writer.lock")
         self._writing = threading.Lock()
         self._opening = threading.Lock()
@@ -115,7 +111,7 @@ class EmbeddedBackend:
     async def candidates(self, question: ParsedQuery, filters: Filters, limit: int) -> Pool:
         await asyncio.sleep(0)  # lets other tasks run between consecutive searches
         opened = self._opened
-        if opened is not None and opened.is_small and opened.is_current():
+        if opened is not None and opened.snapshot.count() <= INLINE_SERVICES and opened.is_current():
             return _readable(lambda: opened.snapshot.candidates(question, filters, limit))
         return await asyncio.to_thread(_readable, lambda: self._snapshot().candidates(question, filters, limit))
 
@@ -131,9 +127,7 @@ class EmbeddedBackend:
             yield pair
 
     async def upsert(self, documents: Sequence[SearchDocument]) -> int:
-        return await asyncio.to_thread(
-            self._write, lambda writer: sum([writer.replace(document) for document in documents])
-        )
+        return await asyncio.to_thread(self._write, lambda writer: sum([writer.replace(one) for one in documents]))
 
     async def delete(self, hosts: Sequence[str]) -> int:
         return await asyncio.to_thread(self._write, lambda writer: sum([writer.remove(host) for host in hosts]))
@@ -146,7 +140,7 @@ class EmbeddedBackend:
 
     @asynccontextmanager
     async def build(self) -> AsyncIterator[Build]:
-        await asyncio.to_thread(self._restore_folder)
+        await asyncio.to_thread(_make_folder, self._folder, self._name)
         lock = _Lock(self._folder / "build.lock")
         lock.take()
         try:
@@ -157,11 +151,6 @@ class EmbeddedBackend:
                 await asyncio.to_thread(build.drop)
         finally:
             lock.release()
-
-    def _restore_folder(self) -> None:
-        """Recreate a folder that was removed while in use, with the target name in the database."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _read_or_make_target(self._folder / "target", self._name)
 
     def _write(self, work: Callable[[GenerationWriter], _T]) -> _T:
         with self._writing:
@@ -191,8 +180,7 @@ class EmbeddedBackend:
             self._writer_lock.release()
 
     def _current_build(self) -> str:
-        build = _read_current(self._folder)
-        if build is None:
+        if (build := _read_current(self._folder)) is None:
             raise SearchUnavailable("the index has not been built yet")
         return build
 
@@ -218,7 +206,8 @@ class EmbeddedBackend:
 
     def _open(self, build: str) -> tuple[Index, Snapshot]:
         directory = _generation(self._folder, build)
-        index = open_reader(directory)
+        index = Index.open(str(directory))
+        index.config_reader("manual")  # later commits are seen only after `reload`
         previous_graph = self._opened.snapshot.graph if self._opened and self._opened.build == build else None
         return index, Snapshot(directory, build, self._model, index.searcher(), previous_graph)
 
@@ -326,16 +315,11 @@ def _readable(work: Callable[[], _T]) -> _T:
         raise SearchUnavailable("the index cannot be read") from error
 
 
-def _is_same_file(fd: int, path: Path) -> bool:
-    """Return whether the open file is still the one at the path."""
-    try:
-        return os.path.samestat(os.fstat(fd), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _read_or_make_target(path: Path, new_id: str) -> str:
-    """Return the UUID in the file; write `new_id` first if the file is missing. The first concurrent writer wins."""
+def _make_folder(folder: Path, new_id: str) -> str:
+    """Return the UUID in the folder's target file. Make the folder if it is missing, as when it was removed while in
+    use, and the file with `new_id`; the first concurrent writer wins."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / "target"
     if not path.exists():
         temporary = path.with_name(f"target.{uuid.uuid4().hex}")
         temporary.write_text(f"{new_id}\n")
@@ -352,8 +336,4 @@ def _write_atomically(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     new_path.replace(path)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    sync_folder(path.parent)

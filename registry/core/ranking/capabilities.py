@@ -4,31 +4,33 @@ A capability answers if it holds the query's words and its vector is near. A ser
 words somewhere, so the closer look asks which words stand together in one capability or in the description.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from registry.core.model.listing import CapabilityMatch
-from registry.core.ranking.actions import (
-    ACTION_OF,
-    RequestedAction,
-    action_of_capability,
-    action_of_question,
-    likely_action,
-)
+from registry.core.ranking import actions
+from registry.core.ranking.actions import RequestedAction
 from registry.core.ranking.features import DECIMALS, CloseLook, Features, MatchedTerms
-from registry.core.ranking.parsed_query import ParsedQuery
 from registry.core.reading.plain_text import split_name
 from registry.core.wording.text import stem_words, words
 
 
 def close_look(features: Features, candidate: int) -> CloseLook:
     """Return the look at a candidate; it is taken once for each answer."""
-    look = features.looks.get(candidate)
-    if look is None:
-        look = features.looks[candidate] = _look_closely(features, candidate)
+    if (known := features.looks.get(candidate)) is not None:
+        return known
+    capabilities = features.candidates.capabilities(candidate)
+    start, end = features.candidates.term_starts[candidate : candidate + 2].tolist()
+    weights = np.zeros(end - start)
+    for place, (_, share) in features.matched_terms(candidate).items():
+        weights[place] = share
+    sums = np.zeros(len(capabilities.places) + 1)
+    weights.take(capabilities.places, mode="clip").cumsum(out=sums[1:])
+    totals = sums.take(capabilities.starts, mode="clip")
+    look = features.looks[candidate] = CloseLook(capabilities, (totals[1:] - totals[:-1]).round(DECIMALS))
     return look
 
 
@@ -46,18 +48,6 @@ def says_the_reverse(features: Features, candidate: int) -> bool:
     return asked.isdisjoint(told) and any((target, source) in told for source, target in asked)
 
 
-def _look_closely(features: Features, candidate: int) -> CloseLook:
-    capabilities = features.candidates.capabilities(candidate)
-    start, end = features.candidates.term_starts[candidate : candidate + 2].tolist()
-    weights = np.zeros(end - start)
-    for place, (_, share) in features.matched_terms(candidate).items():
-        weights[place] = share
-    sums = np.zeros(len(capabilities.places) + 1)
-    weights.take(capabilities.places, mode="clip").cumsum(out=sums[1:])
-    totals = sums.take(capabilities.starts, mode="clip")
-    return CloseLook(capabilities, (totals[1:] - totals[:-1]).round(DECIMALS))
-
-
 _SHOWN_FROM: Final = 0.6  # least share of the best capability's mark that is shown
 _SIMILARITY: Final = 0.7
 """Weight of the cosine relative to the share of the query's words. Neither is normalised: if the best capability holds
@@ -67,7 +57,7 @@ _SAME_ACTION: Final = 1.2
 _LIKELY_ACTION: Final = 1.1
 _OTHER_ACTION: Final = 0.9
 _UNASKED_REMOVAL: Final = 0.8
-"""Factors of a capability's mark, see `_factors`. Between them and 1, results hardly change."""
+"""Factors of a capability's mark, see `_action_factor`. Between them and 1, results hardly change."""
 
 _UNASKED_WORD: Final = 0.02
 _UNASKED_WORDS: Final = 4
@@ -98,44 +88,38 @@ def matching_capabilities(
     if not names:
         return ()
     covers = look.covers[1:].tolist()
-    similarities = _similarities(features, candidate, len(names))
-    marks = [
-        round(_MARKS * (cover + _SIMILARITY * similarity) * factor)
-        for cover, similarity, factor in zip(covers, similarities, _factors(features.question, names), strict=True)
-    ]
-    if allowed is not None:
-        marks = [mark if name in allowed else 0 for mark, name in zip(marks, names, strict=True)]
+    start, end = features.candidates.row_starts[candidate : candidate + 2].tolist()
+    cosines = features.needs[start + _FIRST_CAPABILITY_ROW : end][: len(names)].tolist()
+    # the cosine of each with the query's nearest sentence, 0 without a vector
+    similarities = [max(0.0, cosine) for cosine in cosines] + [0.0] * (len(names) - len(cosines))
+    question = features.question.text
+    asked, likely = actions.action_of_question(question), actions.likely_action(question)
+    asked_terms = _terms_of(question)
+    marks: list[int] = []
+    for cover, similarity, name in zip(covers, similarities, names, strict=True):
+        unasked = min(_UNASKED_WORDS, len(_objects_of_name(name) - asked_terms))
+        factor = _action_factor(asked, likely, actions.action_of_capability(name)) / (1 + _UNASKED_WORD * unasked)
+        mark = round(_MARKS * (cover + _SIMILARITY * similarity) * factor)
+        marks.append(mark if allowed is None or name in allowed else 0)
     best = max(marks)
     if best <= 0:
         return ()
     chosen = [index for index, mark in enumerate(marks) if mark >= _SHOWN_FROM * best]
     chosen.sort(key=lambda index: -marks[index])
-    return tuple(
-        CapabilityMatch(
-            names[index],
-            _matched_words(look, index, terms),
-            covers[index],
-            round(_SHOWN * similarities[index]) / _SHOWN,
-        )
-        for index in chosen[:at_most]
-    )
-
-
-def _factors(question: ParsedQuery, names: Sequence[str]) -> list[float]:
-    """Return the factor of each capability: more for the requested action; less for another action, for an unrequested
-    removal, and for words in the name that the question lacks."""
-    asked, likely = action_of_question(question.text), likely_action(question.text)
-    asked_terms = _terms_of(question.text)
-    factors: list[float] = []
-    for name in names:
-        unasked = min(_UNASKED_WORDS, len(_objects_of_name(name) - asked_terms))
-        factors.append(_action_factor(asked, likely, action_of_capability(name)) / (1 + _UNASKED_WORD * unasked))
-    return factors
+    matches: list[CapabilityMatch] = []
+    for index in chosen[:at_most]:
+        start, end = look.capabilities.starts[index + 1 : index + 3].tolist()
+        places = set(look.capabilities.places[start:end].tolist())
+        words_in_it = tuple([word for place, (word, _) in terms.items() if place in places])
+        similarity = round(_SHOWN * similarities[index]) / _SHOWN
+        matches.append(CapabilityMatch(names[index], words_in_it, covers[index], similarity))
+    return tuple(matches)
 
 
 def _action_factor(
     asked: RequestedAction | None, likely: RequestedAction | None, action: RequestedAction | None
 ) -> float:
+    """Return the factor: more for the requested action; less for another one, and for an unrequested removal."""
     if action is RequestedAction.REMOVE and asked is not RequestedAction.REMOVE:
         return _UNASKED_REMOVAL
     if action is None:
@@ -153,18 +137,4 @@ def _terms_of(question: str) -> frozenset[str]:
 @lru_cache(maxsize=10_000)
 def _objects_of_name(name: str) -> frozenset[str]:
     """Return the stems of a name's words, without verbs of APIs."""
-    return frozenset(stem_words([word for word in words(split_name(name)) if word not in ACTION_OF]))
-
-
-def _matched_words(look: CloseLook, capability: int, terms: MatchedTerms) -> tuple[str, ...]:
-    """Return the query's words that name or description of the capability hold, in the query's order."""
-    start, end = look.capabilities.starts[capability + 1 : capability + 3].tolist()
-    positions = set(look.capabilities.places[start:end].tolist())
-    return tuple([word for position, (word, _) in terms.items() if position in positions])
-
-
-def _similarities(features: Features, candidate: int, count: int) -> list[float]:
-    """Return the cosine of each with the query's nearest sentence, 0 without a vector."""
-    start, end = features.candidates.row_starts[candidate : candidate + 2].tolist()
-    cosines = features.needs[start + _FIRST_CAPABILITY_ROW : end][:count].tolist()
-    return [max(0.0, cosine) for cosine in cosines] + [0.0] * (count - len(cosines))
+    return frozenset(stem_words([word for word in words(split_name(name)) if word not in actions.ACTION_OF]))

@@ -8,7 +8,6 @@ both. Age is how long a host has offered exactly this: an old domain that become
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -35,12 +34,9 @@ class CopyStanding(NamedTuple):
 
 
 def standing_of(listing: Listing) -> CopyStanding:
-    since = (_seconds(moment) for moment in (listing.offered_since, listing.listed_since))
-    return CopyStanding(fingerprint(listing), LEVELS.index(listing.trust_level), *since)
-
-
-def _seconds(moment: datetime | None) -> int:
-    return 0 if moment is None else min(max(0, int(moment.timestamp())), 0xFFFFFFFF)
+    moments = (listing.offered_since, listing.listed_since)
+    seconds = (0 if moment is None else min(max(0, int(moment.timestamp())), 0xFFFFFFFF) for moment in moments)
+    return CopyStanding(fingerprint(listing), LEVELS.index(listing.trust_level), *seconds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,20 +50,13 @@ class Standings:
 
     @classmethod
     def of(cls, standings: Sequence[CopyStanding]) -> "Standings":
-        offers, levels, offered, listed = zip(*standings, strict=True) if standings else ((), (), (), ())
-        return cls(
-            np.array(offers, np.uint64),
-            np.array(levels, np.uint8),
-            np.array(offered, np.uint32),
-            np.array(listed, np.uint32),
-        )
+        columns = zip(*standings, strict=True) if standings else ((), (), (), ())
+        types = (np.uint64, np.uint8, np.uint32, np.uint32)
+        return cls(*(np.array(column, dtype) for column, dtype in zip(columns, types, strict=True)))
 
     def take(self, positions: Positions) -> "Standings":
         return Standings(
-            np.take(self.offers, positions),
-            np.take(self.levels, positions),
-            np.take(self.offered, positions),
-            np.take(self.listed, positions),
+            *(np.take(column, positions) for column in (self.offers, self.levels, self.offered, self.listed))
         )
 
 
@@ -78,12 +67,9 @@ class FoldedHosts(NamedTuple):
     total: int = 0
 
 
-_NO_COPIES: Final = FoldedHosts()
-
-
 def no_copies(_: int) -> FoldedHosts:
     """Return the result without any folded service."""
-    return _NO_COPIES
+    return FoldedHosts()
 
 
 class FoldedCopies(NamedTuple):
@@ -107,7 +93,10 @@ class Copies:
         self, standings: Standings, scores: NDArray[np.integer], hosts: Callable[[Positions], Sequence[str]]
     ) -> None:
         """Fold copies. `hosts` returns the hosts of positions; it is called only for services with a copy."""
-        positions = _with_copies(standings.offers)
+        ordered = np.sort(standings.offers)
+        repeated = ordered[1:][(ordered[1:] == ordered[:-1]) & (ordered[1:] != 0)]  # usually there are few
+        no_positions = np.zeros(0, np.int64)
+        positions = np.flatnonzero(np.isin(standings.offers, repeated)) if len(repeated) else no_positions
         columns = standings.take(positions)
         _, by_host = np.unique(np.array(hosts(positions), np.object_), return_inverse=True)
         keys = by_host, -np.take(scores, positions).astype(np.int64), columns.offered, columns.levels, columns.offers
@@ -128,10 +117,3 @@ class Copies:
         is_older[1:] = moved[1:] < np.minimum.accumulate(moved)[:-1]
         is_folded = ~(is_first | is_older)  # guard: the-oldest-copy-stays
         return FoldedCopies(positions[is_folded], positions[is_first][group[is_folded]])
-
-
-def _with_copies(offers: NDArray[np.uint64]) -> Positions:
-    """Return the positions of the fingerprints that occur more than once; usually there are few."""
-    ordered = np.sort(offers)
-    repeated = ordered[1:][(ordered[1:] == ordered[:-1]) & (ordered[1:] != 0)]
-    return np.flatnonzero(np.isin(offers, repeated)) if len(repeated) else np.zeros(0, np.int64)

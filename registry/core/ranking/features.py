@@ -88,11 +88,7 @@ class Features:
 
     def matched_terms(self, candidate: int) -> MatchedTerms:
         positions = self.places[:, candidate].tolist()
-        return {
-            position: word_and_share
-            for position, word_and_share in zip(positions, self.shares, strict=True)
-            if position >= 0
-        }
+        return {position: pair for position, pair in zip(positions, self.shares, strict=True) if position >= 0}
 
 
 def extract_features(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> Features:
@@ -104,6 +100,7 @@ def extract_features(question: ParsedQuery, candidates: CandidateSet, stats: Cor
     starts, ends = candidates.row_starts[:-1], candidates.row_starts[1:]
     rows = RowRanges(starts, ends, len(whole))
     nearest = rows.folded(whole, np.maximum).clip(0.0)
+    objects = [row for row, term in enumerate(question.terms) if term in question.objects]
     return Features(
         question,
         candidates,
@@ -121,7 +118,7 @@ def extract_features(question: ParsedQuery, candidates: CandidateSet, stats: Cor
         parts=RowRanges(starts + 1, ends, len(whole)),
         sentence_covers=_sentence_covers(question, idf, places),
         both_ends=_both_ends(question, places),
-        on_object=_on_object(question, places),
+        on_object=np.any(places[objects] >= 0, axis=0) if question.objects else np.ones(len(candidates), np.bool_),
     )
 
 
@@ -142,14 +139,6 @@ def _both_ends(question: ParsedQuery, places: NDArray[np.int64]) -> NDArray[np.b
     for source, target in question.ways:
         if source in row_of and target in row_of:
             held |= (places[row_of[source]] >= 0) & (places[row_of[target]] >= 0)
-    return held
-
-
-def _on_object(question: ParsedQuery, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    rows = [row for row, term in enumerate(question.terms) if term in question.objects]
-    if not question.objects:
-        return np.ones(places.shape[1], np.bool_)
-    held: NDArray[np.bool_] = np.any(places[rows] >= 0, axis=0)
     return held
 
 

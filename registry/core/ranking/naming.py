@@ -55,8 +55,5 @@ def sought(names: Sequence[str], terms: Mapping[str, str], stats: CorpusStats) -
 
 def addressed(hosts: Sequence[str], named: Sequence[int], names: Sequence[str]) -> list[int]:
     """Return the `named` positions in `hosts` whose host, or a domain above it, is among the names."""
-    return [position for position in named if _is_addressed(hosts[position], names)]
-
-
-def _is_addressed(host: str, names: Sequence[str]) -> bool:
-    return host in names or any("." in name and host.endswith(f".{name}") for name in names)
+    parents = tuple(f".{name}" for name in names if "." in name)
+    return [position for position in named if hosts[position] in names or hosts[position].endswith(parents)]

@@ -109,9 +109,7 @@ def browse(candidates: CandidateSet, stats: CorpusStats) -> Ranking:
     """Rank by score alone, without a query."""
     features = extract_features(ParsedQuery("", {}), candidates, stats)
     zeros = np.zeros(len(candidates))
-    by_score = sorted(
-        range(len(candidates)), key=lambda candidate: (-candidates.scores[candidate], candidates.hosts[candidate])
-    )
+    by_score = sorted(range(len(candidates)), key=lambda one: (-candidates.scores[one], candidates.hosts[one]))
     return Ranking(features, {}, zeros, tuple(by_score))
 
 

@@ -40,27 +40,17 @@ def spread(packed: Bytes, scale: Floats) -> float:
 def cosines(packed: Bytes, scale: Floats, query_rows: Floats) -> NDArray[np.float64]:
     """Return (rows, k): the cosine of each packed row with each of the k rows of the query; 0 if either is zero."""
     max_length = _EXACT / (_TOP * np.sqrt(max(1, packed.shape[1])))
+    slack = float(np.sqrt(packed.shape[1])) / 2 + 1  # rounding may lengthen a row by half a step in each dimension
     lengths = np.sqrt(np.einsum("ij,ij->i", query_rows, query_rows, dtype=np.float64))[:, None]
     nonzero = np.isfinite(lengths) & (lengths > 0)
-    quantised = np.rint(
-        np.divide(query_rows, lengths, out=np.zeros(query_rows.shape), where=nonzero)
-        * (max_length - _slack(packed.shape[1]))
-    )
+    units = np.divide(query_rows, lengths, out=np.zeros(query_rows.shape), where=nonzero)
+    quantised = np.rint(units * (max_length - slack))
     norms = np.sqrt(np.einsum("ij,ij->i", quantised, quantised))
     inverse_norms = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-    similarities = dots(packed.astype(np.float32), quantised.astype(np.float32)).astype(np.float64)
+    # Not a matrix product: its library starts threads even for one this small, and they wait in a busy loop for the
+    # next, which costs more than the product.
+    rows = packed.astype(np.float32)
+    similarities = np.stack([np.vecdot(rows, row) for row in quantised.astype(np.float32)]).astype(np.float64)
     similarities *= scale
     similarities *= inverse_norms[:, None]
     return similarities.T
-
-
-def dots(rows: Floats, query_rows: Floats) -> Floats:
-    """Return (k, rows): the dot product of each of the k rows of the query with each row. Not a matrix product: its
-    library starts threads even for one this small, and they wait in a busy loop for the next, which costs more than the
-    product."""
-    return np.stack([np.vecdot(rows, query_row) for query_row in query_rows])
-
-
-def _slack(dims: int) -> float:
-    """Return a bound on the rounding, which may lengthen a row by half a step in each dimension."""
-    return float(np.sqrt(dims)) / 2 + 1

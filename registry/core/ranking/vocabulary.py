@@ -5,6 +5,7 @@ words themselves. Distance: optimal string alignment (Levenshtein's distance wit
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -45,22 +46,19 @@ def is_kept(word: str) -> bool:
     return MIN_CHARS <= len(word) <= MAX_CHARS and word.isalpha()
 
 
+@dataclass(frozen=True)
 class Vocabulary:
-    """Any number of words; they are taken apart when the first neighbours are asked for. Safe in several threads."""
+    """Any number of words; they are taken apart when the first neighbours are asked for. Safe in several threads.
+    `encoded`: the words that are kept, sorted, as bytes that need little space when compressed."""
 
-    def __init__(self, encoded: bytes = b"") -> None:
-        """Take the bytes that `encode` returned."""
-        self._encoded = encoded
+    encoded: bytes = b""
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "Vocabulary":
-        return cls(encode(words))
+        return cls("\n".join(sorted(filter(is_kept, words))).encode("utf-8", "surrogatepass"))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and self._encoded == other._encoded
-
-    def __hash__(self) -> int:
-        return hash(self._encoded)
+    def words(self) -> list[str]:
+        return self.encoded.decode("utf-8", "surrogatepass").split("\n") if self.encoded else []
 
     def near(self, word: str) -> list[Neighbour]:
         """Return the words within the edits that the word's length allows, in alphabetical order, without itself."""
@@ -86,18 +84,9 @@ class Vocabulary:
 
     @cached_property
     def _table(self) -> _Table:
-        words = self._encoded.decode("utf-8", "surrogatepass").split("\n") if self._encoded else []
+        words = self.words()
         codes = _codes(words)
         return _Table(words, np.count_nonzero(codes, axis=1), _letters(codes), codes[:, 0].copy())
-
-
-def encode(words: Iterable[str]) -> bytes:
-    """Return the words that are kept, sorted, as bytes that need little space when compressed."""
-    return "\n".join(sorted(filter(is_kept, words))).encode("utf-8", "surrogatepass")
-
-
-def decode(encoded: bytes) -> set[str]:
-    return set(encoded.decode("utf-8", "surrogatepass").split("\n")) if encoded else set()
 
 
 def _codes(words: Sequence[str]) -> NDArray[np.uint32]:

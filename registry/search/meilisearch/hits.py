@@ -86,8 +86,7 @@ def _best(
 def _named(found: Mapping[str, ResponseHit], question: ParsedQuery) -> dict[str, ResponseHit]:
     """Return the best proven and oldest of the named services, those named in full first."""
     order = sorted(
-        found.values(),
-        key=lambda hit: (hit.host not in question.names, _standing(hit).level, hit.offered, hit.host),
+        found.values(), key=lambda hit: (hit.host not in question.names, _standing(hit).level, hit.offered, hit.host)
     )
     return {hit.host: hit for hit in order[:MOST_NAMED]}
 
