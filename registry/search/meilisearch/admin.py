@@ -91,11 +91,7 @@ class Admin:
     def create(self, index: str, settings: Mapping[str, Any], primary_key: str) -> None:
         created = self._call(lambda: self._client().create_index(index, {"primaryKey": primary_key}))
         updated = self._call(lambda: self._client().index(index).update_settings(dict(settings)))
-        try:
-            self.wait(created.task_uid)
-            self.wait(updated.task_uid)
-        except TaskFailure as failure:
-            raise SearchUnavailable(str(failure)) from failure
+        self._finish(created.task_uid, updated.task_uid)
 
     def drop(self, index: str) -> int:
         """Delete an index. Return the task's id; does not wait for it."""
@@ -104,8 +100,12 @@ class Admin:
     def swap(self, fresh: str, live: str, *, first: bool) -> None:
         """Swap the two indexes atomically. With `first` there is no live index yet, so `fresh` is renamed to `live`."""
         swapped = self._call(lambda: self._client().swap_indexes([{"indexes": [fresh, live], "rename": first}]))
+        self._finish(swapped.task_uid)
+
+    def _finish(self, *tasks: int) -> None:
         try:
-            self.wait(swapped.task_uid)
+            for task in tasks:
+                self.wait(task)
         except TaskFailure as failure:
             raise SearchUnavailable(str(failure)) from failure
 
@@ -139,11 +139,10 @@ class Admin:
     def is_busy(self, index: str) -> bool:
         """Return whether a task of this index, or a swap, is pending, possibly sent by a process that has since
         died."""
-        return any(self._pending(**{name: value}) for name, value in (("indexUids", index), ("types", "indexSwap")))
+        return any(self._pending(condition) for condition in (f"indexUids={index}", "types=indexSwap"))
 
-    def _pending(self, **conditions: str) -> int:
-        query = "&".join(f"{name}={value}" for name, value in {**conditions, "limit": "1"}.items())
-        path = f"tasks?statuses=enqueued,processing&{query}"
+    def _pending(self, condition: str) -> int:
+        path = f"tasks?statuses=enqueued,processing&{condition}&limit=1"
         return int(self._call(lambda: self._client("tasks").http.get(path))["total"])
 
     def wait_idle(self, index: str, seconds: float = TASK_SECONDS) -> None:
@@ -187,14 +186,10 @@ class Admin:
     def _call(self, call: Callable[[], _T]) -> _T:
         try:
             return call()
+        except MeilisearchApiError as error:
+            raise SearchUnavailable(f"the search engine refused a call: {error.code or error.status_code}") from error
         except MeilisearchError as error:
-            raise _unavailable(error) from error
-
-
-def _unavailable(error: MeilisearchError) -> SearchUnavailable:
-    if isinstance(error, MeilisearchApiError):
-        return SearchUnavailable(f"the search engine refused a call: {error.code or error.status_code}")
-    return SearchUnavailable("the search engine does not answer")
+            raise SearchUnavailable("the search engine does not answer") from error
 
 
 _NAMES: Final = uuid.UUID("5b1a2c0e-8f0c-4a57-9b57-5f2f6ad1f6c4")
@@ -277,11 +272,8 @@ def write_keys(keys: Keys, index: str, folder: Path) -> list[Path]:
 
 def read_keys(folder: Path, index: str) -> Keys:
     """Return the keys in the folder that this process may read; None for the others."""
-    key_by_role = {}
-    for role, key_role in key_roles(index).items():
-        path = folder / key_role.file
-        key_by_role[role] = path.read_text().strip() if os.access(path, os.R_OK) else None
-    return Keys(**key_by_role)
+    paths = {role: folder / key_role.file for role, key_role in key_roles(index).items()}
+    return Keys(**{role: path.read_text().strip() for role, path in paths.items() if os.access(path, os.R_OK)})
 
 
 class ResponseHit(BaseModel):

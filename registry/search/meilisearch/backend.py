@@ -50,11 +50,6 @@ class _Known:
     stats: CorpusStats
     copied: Mapping[int, int]
 
-    @property
-    def redundant(self) -> int:
-        """Return the number of services that repeat another one."""
-        return sum(self.copied.values()) - len(self.copied)
-
 
 class MeiliBackend:
     """`model` and `dims` describe the registry's embedder; empty for words only. Used on one event loop."""
@@ -87,7 +82,7 @@ class MeiliBackend:
         until = deadline()
         known = self._known or await self._refresh_statistics(None, until)
         results: list[list[QueryResult]] = []
-        asked: list[list[queries.Json]] = []
+        asked: list[list[layout.Json]] = []
         for _ in range(_ATTEMPTS):
             parts = [
                 [queries.generation_query(self._index)],
@@ -96,7 +91,8 @@ class MeiliBackend:
                 queries.named_queries(self._index, question, filters, known.stats),
             ]
             if filters.unique and known.copied:  # guard: copies-do-not-fill-meilisearch
-                words = queries.seemingly_common(question, known.stats, known.redundant)
+                redundant = sum(known.copied.values()) - len(known.copied)  # services that repeat another one
+                words = queries.seemingly_common(question, known.stats, redundant)
                 counting = [queries.counting_query(self._index, word, filters) for word in words]
                 parts[1:3] = [queries.without_copies(parts[1]), counting]
             try:
@@ -119,38 +115,32 @@ class MeiliBackend:
         offers = sorted(hits.offers_in(found) & known.copied.keys()) if filters.unique else []
         answers = hits.Answers(found, named)
         if offers:
-            oldest, copies = await self._ask(
-                [
-                    queries.oldest_queries(self._index, offers, filters),
-                    [queries.copies_query(self._index, offer, filters) for offer in offers],
-                ],
-                until,
-            )
+            by_offer = [queries.copies_query(self._index, offer, filters) for offer in offers]
+            oldest, copies = await self._ask([queries.oldest_queries(self._index, offers, filters), by_offer], until)
             answers = hits.Answers(found, named, oldest, dict(zip(offers, copies, strict=True)))
         read = partial(hits.pool, known.generation, known.stats, answers, question, limit)
         return read() if limit <= _AT_ONCE else await asyncio.to_thread(read)
 
-    async def _ask(self, parts: Sequence[Sequence[queries.Json]], until: float) -> list[list[QueryResult]]:
+    async def _ask(self, parts: Sequence[Sequence[layout.Json]], until: float) -> list[list[QueryResult]]:
         """Send all queries in one call. Return the results in the same parts."""
         results = iter(await self._query_client.multi_search(list(chain.from_iterable(parts)), until))
         return [list(islice(results, len(part))) for part in parts]
 
     async def count(self) -> int:
-        results = await self._query_client.multi_search(
-            [queries.generation_query(self._index), queries.count_query(self._index)]
-        )
-        _generation(results[0])
-        return results[1].total
+        _, _, total = await self._generation_model_and_count()
+        return total
+
+    async def _generation_model_and_count(self) -> tuple[str, str, int]:
+        asked = [queries.generation_query(self._index), queries.count_query(self._index)]
+        generation_result, count_result = await self._query_client.multi_search(asked)
+        return _generation(generation_result), generation_result.hits[0].model, count_result.total
 
     async def health(self) -> IndexHealth:
         try:
-            generation_result, count_result = await self._query_client.multi_search(
-                [queries.generation_query(self._index), queries.count_query(self._index)]
-            )
-            generation = _generation(generation_result)
-            if generation_result.hits[0].model != self._model:
+            generation, model, total = await self._generation_model_and_count()
+            if model != self._model:
                 return IndexHealth(IndexState.OUTDATED)
-            return IndexHealth(IndexState.READY, generation, count_result.total)
+            return IndexHealth(IndexState.READY, generation, total)
         except IndexMissing:
             return IndexHealth(IndexState.MISSING)
         except SearchUnavailable as error:
@@ -160,10 +150,8 @@ class MeiliBackend:
     async def hashes(self) -> AsyncIterator[tuple[str, bytes]]:
         await self.count()  # raises if there is no index
         condition = f'kind = "{layout.DocumentKind.SERVICE}"'
-        found = await asyncio.to_thread(
-            lambda: list(self._admin.documents(self._index, ["host", "h"], filter=condition))
-        )
-        for document in found:
+        stored = self._admin.documents(self._index, ["host", "h"], filter=condition)
+        for document in await asyncio.to_thread(list, stored):
             yield document["host"], bytes.fromhex(document["h"])
 
     async def upsert(self, documents: Sequence[SearchDocument]) -> int:
@@ -200,7 +188,7 @@ class MeiliBackend:
         finally:
             self._is_building = False
 
-    def _engine_queries(self, question: ParsedQuery, filters: Filters, limit: int, known: _Known) -> list[queries.Json]:
+    def _engine_queries(self, question: ParsedQuery, filters: Filters, limit: int, known: _Known) -> list[layout.Json]:
         if not question.text.strip():
             return [queries.best_scores_query(self._index, filters, limit)]
         nearest = queries.vector_queries(self._index, question, filters) if question.model == known.model else []

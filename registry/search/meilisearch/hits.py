@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,6 @@ from registry.core.ranking.record import Parts, parts
 from registry.search.backend import Pool
 from registry.search.meilisearch.admin import QueryResult, ResponseHit
 from registry.search.meilisearch.layout import offer_and_level
-
-_NOT_COPIED: Final = FoldedHosts()
 
 
 class Answers(NamedTuple):
@@ -65,7 +63,7 @@ def pool(generation: str, stats: CorpusStats, answers: Answers, question: Parsed
     candidates = replace(
         candidates,
         named=[position for position, host in enumerate(candidates.hosts) if host in named],
-        copies=lambda index: behind.get(candidates.hosts[index], _NOT_COPIED),
+        copies=lambda index: behind.get(candidates.hosts[index], FoldedHosts()),
     )
     return Pool(generation, stats, candidates, max(matching, len(candidates)))
 
@@ -74,12 +72,8 @@ def _best(
     found: Mapping[str, ResponseHit], question: ParsedQuery, stats: CorpusStats, limit: int
 ) -> dict[str, ResponseHit]:
     """Return the `limit` best of the services found by words; without a question, the best scored."""
-    candidates = read(found.values())
-    ranking = (
-        rank(ParsedQuery(question.text, question.terms), candidates, stats)
-        if question.terms
-        else browse(candidates, stats)
-    )
+    candidates, by_words = read(found.values()), ParsedQuery(question.text, question.terms)
+    ranking = rank(by_words, candidates, stats) if question.terms else browse(candidates, stats)
     return {host: found[host] for host in ranking.hosts[:limit]}
 
 
@@ -93,14 +87,15 @@ def _named(found: Mapping[str, ResponseHit], question: ParsedQuery) -> dict[str,
 
 def _fronts(oldest: Sequence[ResponseHit]) -> dict[int, list[ResponseHit]]:
     """Return fingerprint -> the services in front, the best proven first, from the oldest of each trust level."""
-    copies = Copies(
+    standings, scores = (
         Standings.of([_standing(hit) for hit in oldest]),
         np.array([hit.score for hit in oldest], np.int64),
-        lambda positions: [oldest[position].host for position in positions.tolist()],
     )
+    copies = Copies(standings, scores, lambda positions: [oldest[position].host for position in positions.tolist()])
     folded = set(copies.folded(np.ones(len(oldest), np.bool_)).positions.tolist())
     fronts: dict[int, list[ResponseHit]] = {}
-    for hit in sorted((hit for position, hit in enumerate(oldest) if position not in folded), key=_level):
+    shown = [hit for position, hit in enumerate(oldest) if position not in folded]
+    for hit in sorted(shown, key=lambda hit: _standing(hit).level):
         fronts.setdefault(_offer(hit), []).append(hit)
     return fronts
 
@@ -121,10 +116,6 @@ def _behind(fronts: Sequence[ResponseHit], copies: QueryResult, named: Mapping[s
 
 def _offer(hit: ResponseHit) -> int:
     return _standing(hit).offer
-
-
-def _level(hit: ResponseHit) -> int:
-    return _standing(hit).level
 
 
 def _standing(hit: ResponseHit) -> CopyStanding:

@@ -68,9 +68,8 @@ class IndexBuild:
         self._corpus_counts.commit = 1
         del self._offers[0]
         copied = {offer: services for offer, services in self._offers.items() if services > 1}
-        statistics = layout.statistics_document(
-            f"{self._build}.1", self._corpus_counts.encode(layout.LAYOUT), copied, self._model
-        )
+        encoded = self._corpus_counts.encode(layout.LAYOUT)
+        statistics = layout.statistics_document(f"{self._build}.1", encoded, copied, self._model)
         self._admin.wait(self._admin.add(self._new_index, [orjson.dumps(statistics)], layout.PRIMARY_KEY))
         if self._admin.count(self._new_index) != self._corpus_counts.services + 1:
             raise SearchUnavailable("the new index does not hold what was sent to it")

@@ -8,7 +8,7 @@ Blocking, in one thread at a time. The caller ensures a single writer per index 
 
 import base64
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,6 +52,9 @@ class _Change:
     document: SearchDocument | None
 
 
+_Counted = _StoredService | SearchDocument | None
+
+
 class IndexWriter:
     """The writer of the live index. After any error it must be discarded and a new one opened."""
 
@@ -61,7 +64,12 @@ class IndexWriter:
         self._admin = admin
         self._index = index
         self._model = model
-        self.generation, self._corpus_counts, self._copied = read_corpus_counts(admin, index, model)
+        found = list(admin.documents(index, ["h", "g", "model", "copied", "r"], ids=[layout.STATISTICS_ID]))
+        if not found or found[0].get("model") != model:
+            raise OutdatedIndex("the index has vectors of another model")
+        self._corpus_counts = CorpusCounts.decode(base64.b64decode(found[0]["r"]), layout.LAYOUT)
+        self.generation = str(found[0]["g"])
+        self._copied = layout.copied_from(base64.b64decode(found[0]["copied"]))
         self._changes: dict[str, _Change] = {}
 
     def is_current(self) -> bool:
@@ -71,9 +79,8 @@ class IndexWriter:
 
     def _is_unchanged(self) -> bool:
         documents = self._admin.documents(self._index, ["g"], ids=[layout.STATISTICS_ID])
-        return [document.get("g") for document in documents] == [self.generation] and not self._admin.is_busy(
-            self._index
-        )
+        is_same = [document.get("g") for document in documents] == [self.generation]
+        return is_same and not self._admin.is_busy(self._index)
 
     def replace(self, documents: Sequence[SearchDocument]) -> int:
         """Record the documents as pending changes. Return how many are new or different."""
@@ -141,18 +148,21 @@ class IndexWriter:
     def _send(self, changes: Sequence[_Change]) -> TaskFailure | None:
         """Send the changes as one task. Return its failure, if any; the counts are then restored."""
         copied = self._copied_after(changes)
-        self._count(changes)
+        self._corpus_counts.commit += 1
+        self._count((change.before, change.document) for change in changes)
         generation = f"{self.generation.partition('.')[0]}.{self._corpus_counts.commit}"
-        lines = [orjson.dumps(self._document(change)) for change in changes]
-        lines.append(
-            orjson.dumps(
-                layout.statistics_document(generation, self._corpus_counts.encode(layout.LAYOUT), copied, self._model)
-            )
-        )
+        encoded = self._corpus_counts.encode(layout.LAYOUT)
+        lines: list[bytes] = []
+        for change in changes:
+            if change.document is None:
+                lines.append(orjson.dumps(layout.tombstone(change.host, self._model)))
+            else:
+                lines.append(orjson.dumps(layout.service_document(change.document, self._model)))
+        lines.append(orjson.dumps(layout.statistics_document(generation, encoded, copied, self._model)))
         try:
             self._admin.wait(self._admin.add(self._index, lines, layout.PRIMARY_KEY))
         except TaskFailure as failure:
-            self._uncount(changes)
+            self._count((change.document, change.before) for change in changes)
             return failure
         self.generation, self._copied = generation, copied
         return None
@@ -172,36 +182,12 @@ class IndexWriter:
         del counts[0]
         return {offer: services for offer, services in counts.items() if services > 1}
 
-    def _document(self, change: _Change) -> layout.Json:
-        if change.document is None:
-            return layout.tombstone(change.host, self._model)
-        return layout.service_document(change.document, self._model)
-
-    def _count(self, changes: Sequence[_Change]) -> None:
-        self._corpus_counts.commit += 1
-        for change in changes:
-            if change.before:
-                self._corpus_counts.remove(change.before.record)
-            if change.document:
-                self._corpus_counts.add(change.document.record)
-
-    def _uncount(self, changes: Sequence[_Change]) -> None:
-        for change in changes:
-            if change.document:
-                self._corpus_counts.remove(change.document.record)
-            if change.before:
-                self._corpus_counts.add(change.before.record)
-
-
-def read_corpus_counts(admin: Admin, index: str, model: str) -> tuple[str, CorpusCounts, dict[int, int]]:
-    """Return (generation, counts, `copied` of the statistics document). Raise SearchUnavailable, or OutdatedIndex for
-    another layout or model."""
-    fields = ["h", "g", "model", "copied", "r"]
-    found = list(admin.documents(index, fields, ids=[layout.STATISTICS_ID]))
-    if not found or found[0].get("model") != model:
-        raise OutdatedIndex("the index has vectors of another model")
-    counts = CorpusCounts.decode(base64.b64decode(found[0]["r"]), layout.LAYOUT)
-    return str(found[0]["g"]), counts, layout.copied_from(base64.b64decode(found[0]["copied"]))
+    def _count(self, replaced: Iterable[tuple[_Counted, _Counted]]) -> None:
+        for old, new in replaced:
+            if old:
+                self._corpus_counts.remove(old.record)
+            if new:
+                self._corpus_counts.add(new.record)
 
 
 def _batches(changes: Sequence[_Change]) -> Iterator[Sequence[_Change]]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from registry.core.ranking import CorpusStats, ParsedQuery, term_ids
 from registry.core.ranking.copies import LEVELS, SHOWN_COPIES
 from registry.core.ranking.naming import MOST_NAMED, sought
 from registry.core.search_filters import FACETS, NAMES, NUMBERS, facet_filters, fields_of_name, ranges
-from registry.search.meilisearch.layout import DocumentKind, copy_key, words_of
+from registry.search.meilisearch.layout import DocumentKind, Json, copy_key, words_of
 
 VECTOR_LIMIT: Final = 100
 WORDS_LIMIT: Final = 30
@@ -48,8 +48,6 @@ _CARRIED: Final = [*_LISTED, "r"]
 _PROBED: Final = ["h", "g", "model"]
 _PRECEDENCE: Final = ["copy:asc", "offered:asc", "score:desc", "host:asc"]
 """The order of copies.Copies, within one fingerprint."""
-
-Json = dict[str, Any]
 
 
 def generation_query(index: str) -> Json:
