@@ -115,17 +115,11 @@ class NearestNeighbours:
             if neighbours >= _REACH:
                 break
             neighbours *= _FARTHER
-        return self._scan_all(vector, np.flatnonzero(mask[: self._covered + 1]), limit)
-
-    def _scan_all(self, vector: NDArray[np.float32], candidates: Rows, limit: int) -> tuple[Rows, NDArray[np.float32]]:
-        rows, positions = self._columns.first_vectors(candidates)
-        cosines = np.concatenate(
-            [np.zeros(0, np.float32)]
-            + [
-                np.vecdot(_unit_rows(self._columns, positions[start : start + _BLOCK]), vector)
-                for start in range(0, len(positions), _BLOCK)
-            ]
-        )
+        rows, positions = self._columns.first_vectors(np.flatnonzero(mask[: self._covered + 1]))
+        blocks = [np.zeros(0, np.float32)]
+        for start in range(0, len(positions), _BLOCK):
+            blocks.append(np.vecdot(_unit_rows(self._columns, positions[start : start + _BLOCK]), vector))
+        cosines = np.concatenate(blocks)
         best = _best(cosines, limit)
         return rows[best], cosines[best]
 

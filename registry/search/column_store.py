@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,18 +33,18 @@ from registry.search.backend import SearchDocument
 
 Rows = NDArray[np.int64]
 
-_ENDS: Final[Mapping[str, np.dtype[Any]]] = {
-    "hosts": np.dtype("u1"),
-    "facets": np.dtype("<u8"),
-    "terms": np.dtype("<u4"),
-    "scales": np.dtype("<f4"),
-    "capabilities": np.dtype("u1"),
+_FILES: Final[Mapping[str, tuple[str, np.dtype[Any]]]] = {
+    "hosts": ("hosts", np.dtype("u1")),
+    "facets": ("facets", np.dtype("<u8")),
+    "terms": ("terms", np.dtype("<u4")),
+    "scales": ("scales", np.dtype("<f4")),
+    "capabilities": ("capabilities", np.dtype("u1")),
+    "counts": ("terms", np.dtype("u1")),
 }
-"""File -> dtype of its values, for files whose end is stored in each row."""
+"""File -> (the file with whose ends its own agree, dtype of its values). `vectors` likewise follows `scales`, with
+`dims` numbers per value."""
 
-_SHARED_ENDS: Final[Mapping[str, tuple[str, np.dtype[Any]]]] = {"counts": ("terms", np.dtype("u1"))}
-"""File -> (the file with which it shares its ends, dtype). `vectors` likewise follows `scales`, with `dims` numbers per
-value."""
+_ENDS: Final = tuple(name for name, (ends_of, _) in _FILES.items() if ends_of == name)  # stored in each row
 
 ROW: Final = np.dtype(
     [(name, "<u8") for name in _ENDS]
@@ -68,12 +68,15 @@ class ColumnStoreWriter:
         self.rows = rows
         if rows == 0:
             (folder / "rows.bin").write_bytes(bytes(ROW.itemsize))
-        last = _last_row(folder / "rows.bin", rows)
+        with (folder / "rows.bin").open("rb") as file:
+            file.seek(rows * ROW.itemsize)
+            raw = file.read(ROW.itemsize)
+        if len(raw) < ROW.itemsize:
+            raise DamagedIndex("rows.bin is too short")
+        last = np.frombuffer(raw, ROW)[0]
         self._ends = {name: int(last[name]) for name in _ENDS}
         self._open("rows", folder, (rows + 1) * ROW.itemsize)
-        for name, dtype in _ENDS.items():
-            self._open(name, folder, self._ends[name] * dtype.itemsize)
-        for name, (ends_of, dtype) in _SHARED_ENDS.items():
+        for name, (ends_of, dtype) in _FILES.items():
             self._open(name, folder, self._ends[ends_of] * dtype.itemsize)
         self._open("vectors", folder, self._ends["scales"] * dims)
 
@@ -101,7 +104,7 @@ class ColumnStoreWriter:
         for name, part in parts.items():
             self._ends[name] += len(part)
             row[name] = self._ends[name]
-            self._files[name].write(part.astype(_ENDS[name]).tobytes())
+            self._files[name].write(part.astype(_FILES[name][1]).tobytes())
         self._files["counts"].write(record.counts.tobytes())
         self._files["vectors"].write(record.vectors.tobytes())
         row["hash"] = np.void(document.hash)
@@ -134,12 +137,12 @@ class ColumnStore:
         self.dims = dims
         self.table: NDArray[Any] = _mapped(folder / "rows.bin", ROW, count + 1)
         last = self.table[-1]
-        self._values = {name: _mapped(folder / f"{name}.bin", dtype, int(last[name])) for name, dtype in _ENDS.items()}
-        for name, (ends_of, dtype) in _SHARED_ENDS.items():
+        self._values: dict[str, NDArray[Any]] = {}
+        for name, (ends_of, dtype) in _FILES.items():
             self._values[name] = _mapped(folder / f"{name}.bin", dtype, int(last[ends_of]))
-        self.vectors: NDArray[np.int8] = _mapped(
-            folder / "vectors.bin", np.dtype(np.int8), int(last["scales"]) * dims
-        ).reshape(int(last["scales"]), dims)
+        count_of_vectors = int(last["scales"])
+        vectors = _mapped(folder / "vectors.bin", np.dtype(np.int8), count_of_vectors * dims)
+        self.vectors: NDArray[np.int8] = vectors.reshape(count_of_vectors, dims)
         for name in _ENDS:
             if count and (np.diff(self.table[name].astype(np.int64)) < 0).any():
                 raise DamagedIndex(f"rows.bin: the ends of {name} are not in order")
@@ -200,9 +203,6 @@ class ColumnStore:
     def hash(self, row: int) -> bytes:
         return bytes(self.table["hash"][row].tobytes())
 
-    def length(self, row: int) -> int:
-        return int(self.table["length"][row])
-
     def terms(self, row: int) -> NDArray[np.uint32]:
         start, end = self.table["terms"][row - 1 : row + 1].tolist()
         terms: NDArray[np.uint32] = self._values["terms"][start:end]
@@ -251,16 +251,6 @@ def _spans(starts: NDArray[Any], ends: NDArray[Any]) -> tuple[Rows, Rows]:
     return np.repeat(first - bounds[:-1], lengths) + np.arange(int(bounds[-1])), bounds
 
 
-def _last_row(path: Path, rows: int) -> NDArray[Any]:
-    with path.open("rb") as file:
-        file.seek(rows * ROW.itemsize)
-        raw = file.read(ROW.itemsize)
-    if len(raw) < ROW.itemsize:
-        raise DamagedIndex(f"{path.name} is too short")
-    last: NDArray[Any] = np.frombuffer(raw, ROW)[0]
-    return last
-
-
 def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
     size = count * dtype.itemsize
     with path.open("rb") as file:
@@ -277,12 +267,6 @@ _MAX_HEADER_BYTES = 100_000
 
 class ArrayFileError(ValueError):
     """The bytes are not a valid file of arrays."""
-
-
-def map_file(path: Path) -> memoryview:
-    """Return a file as a read-only memory map. Raise OSError, or ValueError for an empty file."""
-    with path.open("rb") as file:
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def read_arrays(raw: memoryview) -> dict[str, NDArray[Any]]:
@@ -315,16 +299,6 @@ class OutdatedIndex(Exception):
     """The index was written with another layout or ranker record."""
 
 
-class CountedRecord(Protocol):
-    """The counted fields of Record; removing needs no others."""
-
-    @property
-    def length(self) -> int: ...
-
-    @property
-    def terms(self) -> NDArray[np.uint32]: ...
-
-
 @dataclass(slots=True)
 class CorpusCounts:
     """Counts of a collection, updated incrementally and stored with the counted services. `commit`: number of the
@@ -344,10 +318,11 @@ class CorpusCounts:
         if len(self.words) < MOST_WORDS:
             self.words.update(filter(is_kept, record.words))
 
-    def remove(self, record: CountedRecord) -> None:
+    def remove(self, length: int, terms: NDArray[np.uint32]) -> None:
+        """Take back what `add` counted of a record with this length and these terms."""
         self.services -= 1
-        self.length -= counted(record.length)
-        for term in record.terms.tolist():
+        self.length -= counted(length)
+        for term in terms.tolist():
             self.df[term] -= 1
             if not self.df[term]:
                 del self.df[term]

@@ -29,17 +29,10 @@ from registry.core.model.listing import Filters
 from registry.core.ranking import RANKER_VERSION, ParsedQuery, indexed_text, term_ids
 from registry.core.ranking.copies import NONE_FOLDED, SHOWN_COPIES, FoldedCopies, FoldedHosts, no_copies
 from registry.core.ranking.naming import MOST_NAMED, sought
+from registry.search import column_store
 from registry.search.ann import LINEAR_ROWS, HnswGraph, Mask, NearestNeighbours, extend_graph, needs_new_graph
 from registry.search.backend import Pool, SearchDocument
-from registry.search.column_store import (
-    ColumnStore,
-    ColumnStoreWriter,
-    CorpusCounts,
-    DamagedIndex,
-    OutdatedIndex,
-    Rows,
-    read_stats,
-)
+from registry.search.column_store import ColumnStore, ColumnStoreWriter, CorpusCounts, Rows
 
 LAYOUT = f"5:{RANKER_VERSION}:{search_filters.INDEX_FIELDS}"
 """Version of a generation's content; an index of another version is rebuilt."""
@@ -134,13 +127,13 @@ class Snapshot:
         self._searcher: Any = searcher  # the stubs lack `count` and do not know which fields are stored
         self._model = model
         counts, state = _committed(searcher)
-        self.commit, self.stats = read_stats(counts, layout(model))
+        self.commit, self.stats = column_store.read_stats(counts, layout(model))
         self.generation = f"{build}.{self.commit}"
         self.state = _State.decode(state)
         self.columns = ColumnStore(directory, self.state.rows, model.dims)
         alive = _alive(directory, self.commit).read_bytes()
         if len(alive) != (self.state.rows + 8) // 8:
-            raise DamagedIndex(f"alive-{self.commit}.bin is of another length")
+            raise column_store.DamagedIndex(f"alive-{self.commit}.bin is of another length")
         self.alive = np.unpackbits(np.frombuffer(alive, np.uint8), count=self.state.rows + 1).astype(np.bool_)
         self.graph = previous_graph
         if previous_graph is None or previous_graph.name != self.state.graph:
@@ -250,7 +243,7 @@ class Snapshot:
     def _rows(self, addresses: Sequence[Any]) -> Rows:
         rows: Rows = np.array(self._searcher.fast_field_values("row", list(addresses)), np.int64)
         if len(rows) and not 0 < int(rows.min()) <= int(rows.max()) <= self.state.rows:
-            raise DamagedIndex("the index names rows that are not there")
+            raise column_store.DamagedIndex("the index names rows that are not there")
         return rows
 
     def _passing(self, filters: Filters) -> _Passing:
@@ -281,7 +274,8 @@ class Snapshot:
         if not hits:
             return None
         (row,) = self._rows([hits[0][1]]).tolist()
-        return IndexedService(self.columns.hash(row), row, self.columns.length(row), self.columns.terms(row))
+        length = int(self.columns.table["length"][row])
+        return IndexedService(self.columns.hash(row), row, length, self.columns.terms(row))
 
     def hashes(self) -> Iterator[tuple[str, bytes]]:
         rows = np.flatnonzero(self.alive)
@@ -311,7 +305,7 @@ def _committed(searcher: Searcher) -> tuple[bytes, bytes]:
     document = reader.doc(hits[0][1]) if hits else None
     counts, state = (document.get_first(name) if document else None for name in ("tally", "state"))
     if counts is None or state is None:
-        raise OutdatedIndex("no statistics")
+        raise column_store.OutdatedIndex("no statistics")
     return counts, state
 
 
@@ -338,9 +332,8 @@ class GenerationWriter:
         self._index.config_reader("manual")
         self._writer = self._index.writer(heap_size=_WRITER_BYTES, num_threads=1)
         self._committed = None if is_new else Snapshot(directory, build, model, self._index.searcher())
-        self._counts = (
-            CorpusCounts() if is_new else CorpusCounts.decode(_committed(self._index.searcher())[0], layout(model))
-        )
+        encoded = None if is_new else _committed(self._index.searcher())[0]
+        self._counts = CorpusCounts() if encoded is None else CorpusCounts.decode(encoded, layout(model))
         self._columns = ColumnStoreWriter(directory, self._committed.state.rows if self._committed else 0, model.dims)
         self._pending: dict[str, IndexedService | None] = {}
         self._dead: list[int] = []
@@ -374,7 +367,7 @@ class GenerationWriter:
 
     def _drop(self, host: str, indexed: IndexedService | None) -> None:
         if indexed:
-            self._counts.remove(indexed)
+            self._counts.remove(indexed.length, indexed.terms)
             self._dead.append(indexed.row)
         self._writer.delete_documents_by_term("host", host)
 

@@ -140,7 +140,7 @@ def test_a_tally_is_read_back_unchanged() -> None:
     tally = CorpusCounts(commit=3)
     for service in (MAIL, SHOP, MAPS):
         tally.add(make_record(service))
-    tally.remove(make_record(SHOP))
+    tally.remove(make_record(SHOP).length, make_record(SHOP).terms)
     decoded = CorpusCounts.decode(tally.encode("7"), "7")
     assert decoded == tally
     assert decoded.stats() == CorpusStats.of(make_record(remaining) for remaining in (MAIL, MAPS))

@@ -96,12 +96,9 @@ V6: Final = (
 GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
 
 
-def _narrowest_first(rows: tuple[RegistryRow, ...]) -> tuple[RegistryRow, ...]:
-    return tuple(sorted(rows, key=lambda row: -int(row.prefix.rsplit("/", 1)[1])))
-
-
-_NETWORKS_V4: Final = tuple((IPv4Network(row.prefix), row) for row in _narrowest_first(V4))
-_NETWORKS_V6: Final = tuple((IPv6Network(row.prefix), row) for row in _narrowest_first(V6))
+# the narrowest first
+_NETWORKS_V4: Final = sorted(((IPv4Network(row.prefix), row) for row in V4), key=lambda pair: -pair[0].prefixlen)
+_NETWORKS_V6: Final = sorted(((IPv6Network(row.prefix), row) for row in V6), key=lambda pair: -pair[0].prefixlen)
 
 _extra: tuple[tuple[IPv4Network | IPv6Network, RegistryRow], ...] = ()  # see `set_extra_refused`
 
@@ -123,24 +120,18 @@ def refusal(address: str) -> str | None:
         parsed = IPv6Address(address) if ":" in address else IPv4Address(address)
     except AddressValueError:
         return "not an IP address"
-    reason = _refusal_v6(parsed) if isinstance(parsed, IPv6Address) else _refusal_v4(parsed)
+    if isinstance(parsed, IPv4Address):
+        # guard: iana-ipv4
+        reason = next((f"{row.name} ({row.prefix})" for network, row in _NETWORKS_V4 if parsed in network), None)
+    elif parsed.scope_id is not None:  # guard: address-zone
+        return "address with a zone id"
+    else:
+        # guard: iana-ipv6
+        reason = next((f"{row.name} ({row.prefix})" for network, row in _NETWORKS_V6 if parsed in network), None)
+        if reason is None and parsed not in GLOBAL_UNICAST:  # guard: ipv6-global-unicast
+            return "outside global unicast (2000::/3)"
     # guard: refreshed-blocks
     return reason or next((f"{row.name} ({row.prefix})" for network, row in _extra if parsed in network), None)
-
-
-def _refusal_v4(address: IPv4Address) -> str | None:
-    # guard: iana-ipv4
-    return next((f"{row.name} ({row.prefix})" for network, row in _NETWORKS_V4 if address in network), None)
-
-
-def _refusal_v6(address: IPv6Address) -> str | None:
-    if address.scope_id is not None:  # guard: address-zone
-        return "address with a zone id"
-    # guard: iana-ipv6
-    reason = next((f"{row.name} ({row.prefix})" for network, row in _NETWORKS_V6 if address in network), None)
-    if reason is None and address not in GLOBAL_UNICAST:  # guard: ipv6-global-unicast
-        return "outside global unicast (2000::/3)"
-    return reason
 
 
 MAX_ROWS: Final = 500
@@ -207,10 +198,8 @@ def _is_new(row: RegistryRow) -> bool:
     """Return whether the shipped table does not refuse the block yet. IPv6 outside 2000::/3 is always refused."""
     network = ip_network(row.prefix)
     if isinstance(network, IPv6Network):
-        known6 = (IPv6Network(shipped.prefix) for shipped in V6)
-        return network.overlaps(GLOBAL_UNICAST) and not any(network.subnet_of(known) for known in known6)
-    known4 = (IPv4Network(shipped.prefix) for shipped in V4)
-    return not any(network.subnet_of(known) for known in known4)
+        return network.overlaps(GLOBAL_UNICAST) and not any(network.subnet_of(known) for known, _ in _NETWORKS_V6)
+    return not any(network.subnet_of(known) for known, _ in _NETWORKS_V4)
 
 
 def _row(block: str, cells: list[str], source: str, version: int, number: int) -> RegistryRow:
@@ -222,9 +211,8 @@ def _row(block: str, cells: list[str], source: str, version: int, number: int) -
         raise BadReference(f"row {number} of the registry is of another address family")
     allocated = _DATE.match(cells[3].strip())
     reference = " ".join(cells[2].replace("[", " ").replace("]", " ").split())
-    return RegistryRow(
-        str(network), _ledger_text(cells[1]), source, _ledger_text(reference), allocated[0] if allocated else ""
-    )
+    day = allocated[0] if allocated else ""
+    return RegistryRow(str(network), _ledger_text(cells[1]), source, _ledger_text(reference), day)
 
 
 def _ledger_text(text: str) -> str:

@@ -135,22 +135,16 @@ but no words."""
 def looks_alike(labels: Sequence[str]) -> bool:
     """Return whether a host can be mistaken for another. `labels` are its U-labels, top level last."""
     top_level_scripts = _scripts(labels[-1])
-    return any(_mixes_scripts(label) or _is_lookalike(label, top_level_scripts) for label in labels)
-
-
-def _mixes_scripts(label: str) -> bool:
-    scripts = _scripts(label)
-    return len(scripts) > 1 and not any(scripts <= allowed for allowed in _TOGETHER)
-
-
-def _is_lookalike(label: str, top_level_scripts: frozenset[str]) -> bool:
-    """Return whether all non-ASCII letters are look-alikes. A label in the script of its TLD is exempt."""
-    letters = [char for char in label if char.isalpha()]
-    non_ascii = [char for char in letters if not char.isascii()]
-    if not non_ascii or not all(char in _LOOKALIKES or skeleton(char).isascii() for char in non_ascii):
-        return False
-    scripts = _scripts(label)
-    return scripts == {"LATIN"} or (bool(scripts & _SCRIPTS) and not scripts <= top_level_scripts)
+    for label in labels:
+        scripts = _scripts(label)
+        if len(scripts) > 1 and not any(scripts <= allowed for allowed in _TOGETHER):
+            return True
+        non_ascii = [char for char in label if char.isalpha() and not char.isascii()]
+        if not non_ascii or not all(char in _LOOKALIKES or skeleton(char).isascii() for char in non_ascii):
+            continue
+        if scripts == {"LATIN"} or (scripts & _SCRIPTS and not scripts <= top_level_scripts):
+            return True  # a label in the script of its top level is exempt
+    return False
 
 
 def _scripts(label: str) -> frozenset[str]:

@@ -118,9 +118,11 @@ def host_syntax(text: str) -> str:
     if len(text) <= MAX_HOST_CHARS and "--" not in text and _CANONICAL.fullmatch(text):
         return text
     _refuse_decoration(text)  # guard: bare-name
-    name = text.lower() if text.isascii() else _map_text(text)
-    name = name.removesuffix(".")
-    labels = name.split(".")
+    try:
+        name = text.lower() if text.isascii() else idna.uts46_remap(text, std3_rules=True, transitional=False)
+    except (idna.IDNAError, UnicodeError):
+        raise InvalidName("not_idna") from None
+    labels = name.removesuffix(".").split(".")
     if len(labels) > MAX_LABELS:  # guard: label-count
         raise InvalidName("too_many_labels")
     labels = [_a_label(label) for label in labels]
@@ -207,16 +209,12 @@ def _parse(url: str, base: str | None) -> Url | None:
         return Url(href, scheme)
     authority, _, tail = after_scheme.removeprefix("//").partition("/")
     _, at_sign, host_port = authority.rpartition("@")
-    host, port = _host_and_port(host_port)
+    host, colon, port = host_port.rpartition(":")
+    if not colon or port.endswith("]"):  # `[::1]:8443` is split, `[::1]` is a host
+        host, port = host_port, ""
     is_name = not host.startswith("[") and _IPV4.fullmatch(host) is None
     path, _, query = tail.partition("#")[0].partition("?")
     return Url(href, scheme, host, port, bool(at_sign), is_name, f"/{path}?{query}" if query else f"/{path}")
-
-
-def _host_and_port(host_port: str) -> tuple[str, str]:
-    """Split an authority: `[::1]:8443` -> `[::1]` and `8443`."""
-    host, colon, port = host_port.rpartition(":")
-    return (host, port) if colon and not port.endswith("]") else (host_port, "")
 
 
 @lru_cache(maxsize=1_024)
@@ -276,23 +274,12 @@ def _refuse_decoration(text: str) -> None:
                        ("?", "has_query"), ("#", "has_query")):  # fmt: skip
         if delimiter in text:
             raise InvalidName(code)
-    if ":" in text or "[" in text or "]" in text:
-        raise InvalidName(_colon_code(text))
-
-
-def _colon_code(text: str) -> str:
     if _PORT.fullmatch(text):
-        return "has_port"
+        raise InvalidName("has_port")
     if text.count(":") == 1:
-        return "has_scheme"  # mailto:, javascript:, data:
-    return "ip_address"
-
-
-def _map_text(text: str) -> str:
-    try:
-        return idna.uts46_remap(text, std3_rules=True, transitional=False)
-    except (idna.IDNAError, UnicodeError):
-        raise InvalidName("not_idna") from None
+        raise InvalidName("has_scheme")  # mailto:, javascript:, data:
+    if ":" in text or "[" in text or "]" in text:
+        raise InvalidName("ip_address")
 
 
 def _a_label(label: str) -> str:

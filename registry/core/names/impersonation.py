@@ -42,7 +42,17 @@ def hosts_in(text: str) -> tuple[str, ...]:
     """Return the canonical host names among the words of a text, once each; also those in URLs and DIDs. All spellings
     of a name count once: percent signs, full width, invisible characters, trailing dots, any case. Words under a top
     level that does not exist (`Node.js`) are not names."""
-    return tuple(dict.fromkeys(_hosts_in(text)))
+    if is_namespaced(text):
+        return ()
+    shown = "".join(char for char in unquote(text).translate(_STOPS) if unicodedata.category(char) != "Cf")
+    hosts: dict[str, None] = {}
+    for match in _HOST.finditer(unicodedata.normalize("NFKC", shown)):
+        try:
+            hosts[canonical_host(match[0]).host] = None
+        except InvalidName as refusal:
+            if refusal.code in _SITES:
+                hosts[host_syntax(match[0])] = None
+    return tuple(hosts)
 
 
 def is_namespaced(name: str) -> bool:
@@ -55,18 +65,6 @@ def _is_spelt_right(host: str) -> bool:
         return host_syntax(host) == host
     except InvalidName:
         return False
-
-
-def _hosts_in(text: str) -> Iterator[str]:
-    if is_namespaced(text):
-        return
-    shown = "".join(char for char in unquote(text).translate(_STOPS) if unicodedata.category(char) != "Cf")
-    for match in _HOST.finditer(unicodedata.normalize("NFKC", shown)):
-        try:
-            yield canonical_host(match[0]).host
-        except InvalidName as refusal:
-            if refusal.code in _SITES:
-                yield host_syntax(match[0])
 
 
 _WORD: Final = re.compile(r"[^\W_]+")

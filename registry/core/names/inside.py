@@ -81,9 +81,9 @@ def _web_host(url: str, *, is_relative: bool = False) -> str | None:
     host = parsed.host.rstrip(".")
     if not parsed.is_name:
         return _refused_address(host)
-    if not host or is_public_name(host) or _is_harmless(host) or _is_chosen_by_caller(host):
-        return None
-    return host
+    _, dot, top_level = host.rpartition(".")
+    is_harmless = bool(dot) and top_level in HARMLESS
+    return None if not host or is_public_name(host) or is_harmless or _is_chosen_by_caller(host) else host
 
 
 def _other_host(url: str) -> str | None:
@@ -125,11 +125,6 @@ def _is_private_name(host: str) -> bool:
     """Return whether a name is of the own machine or under a top level that private networks use."""
     head, dot, top_level = host.rpartition(".")
     return host == "localhost" or (bool(dot and head) and top_level in SPECIAL_USE - HARMLESS)
-
-
-def _is_harmless(host: str) -> bool:
-    _, dot, top_level = host.rpartition(".")
-    return bool(dot) and top_level in HARMLESS
 
 
 def _is_chosen_by_caller(host: str) -> bool:

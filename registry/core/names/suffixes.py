@@ -18,12 +18,7 @@ MAX_RULE_FACTOR: Final = 4
 REQUIRED_RULES: Final = ("com", "org", "net", "de", "uk", "co.uk", "jp", "github.io")
 """Rules that every real list contains; the last one is in the private section."""
 
-_MARKERS: Final = (
-    "// ===BEGIN ICANN DOMAINS===",
-    "// ===END ICANN DOMAINS===",
-    "// ===BEGIN PRIVATE DOMAINS===",
-    "// ===END PRIVATE DOMAINS===",
-)
+_MARKERS: Final = [f"// ==={edge} {part} DOMAINS===" for part in ("ICANN", "PRIVATE") for edge in ("BEGIN", "END")]
 _LABEL: Final = r"(?:[a-z0-9_](?:[a-z0-9-]{0,61}[a-z0-9])?)"
 _RULE: Final = re.compile(rf"(?P<mark>!|\*\.)?(?P<name>{_LABEL}(?:\.{_LABEL}){{0,9}})")
 _VERSION: Final = re.compile(r"^// VERSION: ([0-9A-Za-z_.:-]{1,40})$", re.MULTILINE)
@@ -83,12 +78,8 @@ def parse_suffixes(body: bytes) -> SuffixList:
             raise BadReference(f"line {number} of the list is no rule")
         rules_by_mark[match["mark"]].add(match["name"])
     version = _VERSION.search(text)
-    return SuffixList(
-        frozenset(rules_by_mark[None]),
-        frozenset(rules_by_mark["*."]),
-        frozenset(rules_by_mark["!"]),
-        version[1] if version else "",
-    )
+    names, wildcards, exceptions = map(frozenset, rules_by_mark.values())
+    return SuffixList(names, wildcards, exceptions, version[1] if version else "")
 
 
 def require_plausible(suffixes: SuffixList, shipped: SuffixList) -> SuffixList:

@@ -185,7 +185,7 @@ class IndexWriter:
     def _count(self, replaced: Iterable[tuple[_Counted, _Counted]]) -> None:
         for old, new in replaced:
             if old:
-                self._corpus_counts.remove(old.record)
+                self._corpus_counts.remove(old.record.length, old.record.terms)
             if new:
                 self._corpus_counts.add(new.record)
 
