@@ -23,7 +23,6 @@ from registry.core.model.listing import (
     PricingKind,
     SideEffects,
     TrustLevel,
-    side_effects_word,
 )
 from registry.core.model.services import SEMANTIC_TYPE, is_semantic_type
 from registry.core.names.domains import InvalidName, host_syntax, registrable_domain
@@ -125,6 +124,13 @@ def _semantic_type(text: str) -> str | None:
     return text if is_semantic_type(text) else None
 
 
+def _side_effects(stated: bool | None) -> SideEffects:
+    """Return the side effects that a capability's documents state, as a value of the filter and the facet."""
+    if stated is None:
+        return "unknown"
+    return "true" if stated else "false"
+
+
 def _domain(text: str) -> str | None:
     """Return the registrable domain of a host."""
     try:
@@ -199,7 +205,7 @@ FILTERS: Final = (
     ),
     SearchFilter(
         "side_effects", "side_effects", Choice(get_args(SideEffects)),
-        Facet("effects", lambda listing: (side_effects_word(one.side_effects) for one in listing.capabilities)),
+        Facet("effects", lambda listing: (_side_effects(one.side_effects) for one in listing.capabilities)),
         label="Side effects", group=6,
         says="Only services with a capability that is documented to have side effects (`true`), documented to "
         "have none (`false`), or whose documents do not say (`unknown`), comma separated; other capabilities are not "

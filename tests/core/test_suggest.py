@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.ranking import CorpusStats, make_record, parse_query
+from registry.core.ranking import make_record, parse_query
 from registry.core.ranking.spelling import NEIGHBOURS, Suggestions, suggest
 from tests.search.listings import listing
+from tests.support.candidates import count_corpus
 
-STATS = CorpusStats.of(
+STATS = count_corpus(
     make_record(listing(f"h{n}.example", text))
     for n, text in enumerate(["Weather forecast", "Weather maps", "Whether or not", "Parcel tracking", "Parcels"])
 )

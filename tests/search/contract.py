@@ -13,7 +13,7 @@ from registry.core.ranking.spelling import corrections
 from registry.core.wording.text import query_terms, stems
 from registry.search.backend import Backend, IndexState, Pool, WriterBusy, make_document
 from tests.search.listings import listing
-from tests.support.candidates import Candidate, side_by_side
+from tests.support.candidates import Candidate, count_corpus, side_by_side
 
 HOSTILE_TERMS = [
     "\x00", " ", "", "\ud800", "a" * 1_000, "*", "host:x", '"', "\\", "(", "-x", "AND", "é", "日本語", "🦊",
@@ -48,7 +48,7 @@ async def found(backend: Backend, text: str, **filters: object) -> list[str]:
 
 
 def stats_of(listings: Iterable[Listing]) -> CorpusStats:
-    return CorpusStats.of(make_record(service) for service in listings)
+    return count_corpus(make_record(service) for service in listings)
 
 
 def any_of(*terms: str) -> ParsedQuery:

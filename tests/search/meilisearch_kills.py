@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from registry.core.model.listing import Filters, Listing, SearchUnavailable
-from registry.core.ranking import CorpusStats, Embedder, parse_query
+from registry.core.ranking import Embedder, parse_query
 from registry.search.backend import make_documents
 from registry.search.embedding import default_embedder
 from registry.search.meilisearch.admin import make_keys
@@ -30,6 +30,7 @@ from registry.store.unit_of_work import Store
 from tests.actions.catalogue import put, remove
 from tests.search.listings import listing
 from tests.search.processes import Process, database, engine_of, free_port, keep_logs, say, until_answering
+from tests.support.candidates import count_corpus
 from tests.support.shared import ROOT
 
 INDEX: Final = "kills"
@@ -150,7 +151,7 @@ async def _index_matches_store(store: Store, backend: MeiliBackend, embedder: Em
     faults = {document.listing.host for document in expected if hashes.get(document.listing.host) != document.hash}
     faults |= hashes.keys() - {document.listing.host for document in expected}
     stats = (await backend.candidates(parse_query("weather", embedder), Filters(), 10)).stats
-    counts_fit = stats == CorpusStats.of(document.record for document in expected)
+    counts_fit = stats == count_corpus(document.record for document in expected)
     say(dict(sorted(counts.items())))
     say(f"settled {seconds:.1f} s after the last change; {len(hashes)} services; "
           f"wrong, missing or too many: {sorted(faults)}; counts fit: {counts_fit}")  # fmt: skip

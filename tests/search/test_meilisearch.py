@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from registry.core.model.listing import Filters, SearchUnavailable
-from registry.core.ranking import CorpusStats, parse_query, rank
+from registry.core.ranking import parse_query, rank
 from registry.search.backend import Backend, IndexState, SearchDocument, make_document, make_documents
 from registry.search.meilisearch import layout
 from registry.search.meilisearch.admin import Admin, Keys, make_keys
@@ -22,7 +22,7 @@ from tests.search.folding_contract import FoldingContract
 from tests.search.listings import listing
 from tests.search.vector_contract import _VOCABULARY as VOCABULARY
 from tests.search.vector_contract import WORDS, VectorContract, random_services
-from tests.support.candidates import Candidate, side_by_side
+from tests.support.candidates import Candidate, count_corpus, side_by_side
 from tests.support.embedder import WordEmbedder
 from tests.support.engine import MASTER, URL, needs_meilisearch, remove_index
 
@@ -65,7 +65,7 @@ class TestMeilisearchVectors(VectorContract):
             (Candidate(document.listing.host, document.listing.score, document.record) for document in documents),
             WORDS.id,
         )
-        stats = CorpusStats.of(document.record for document in documents)
+        stats = count_corpus(document.record for document in documents)
         dice = random.Random(8)
         shared = 0
         for _ in range(25):

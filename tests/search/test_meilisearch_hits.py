@@ -6,7 +6,7 @@ import numpy as np
 import orjson
 import pytest
 
-from registry.core.ranking import CandidateSet, CorpusStats, ParsedQuery, parse_query
+from registry.core.ranking import CandidateSet, ParsedQuery, parse_query
 from registry.core.ranking.copies import standing_of
 from registry.core.ranking.naming import MOST_NAMED
 from registry.search.backend import SearchDocument, make_document
@@ -16,7 +16,7 @@ from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.folding_contract import POST, copies_of
 from tests.search.listings import listing
 from tests.search.vector_contract import WORDS, random_services
-from tests.support.candidates import Candidate, side_by_side
+from tests.support.candidates import Candidate, count_corpus, side_by_side
 from tests.support.embedder import WordEmbedder
 
 OTHER = WordEmbedder("wp_other", WORDS.dims)
@@ -75,7 +75,7 @@ def test_records_of_another_version_are_left_out() -> None:
 def test_a_service_found_by_several_legs_is_one_candidate() -> None:
     mail, maps = make_document(MAIL, WORDS), make_document(MAPS, WORDS)
     legs = [leg(mail, maps, near=True), leg(mail), leg(mail, total=7)]
-    stats, answers = CorpusStats.of([mail.record, maps.record]), hits.Answers(legs, [])
+    stats, answers = count_corpus([mail.record, maps.record]), hits.Answers(legs, [])
     pool = hits.pool("g.1", stats, answers, parse_query("email", WORDS), 200)
     assert sorted(pool.candidates.hosts) == ["mail.example", "maps.example"]
     assert (pool.generation, pool.matching) == ("g.1", 7)
@@ -86,7 +86,7 @@ def test_a_pool_over_the_limit_keeps_the_best_words_and_the_nearest_vectors() ->
     best, near = make_document(listing("best.example", "Weather")), make_document(MAIL, WORDS)
     documents = [*crowd, best]
     random.Random(3).shuffle(documents)
-    stats = CorpusStats.of(document.record for document in [*documents, near])
+    stats = count_corpus(document.record for document in [*documents, near])
     question = ParsedQuery("weather", {"weather": "weather"}, np.ones(WORDS.dims, np.float32), None, WORDS.id)
     answers = hits.Answers([leg(near, near=True), leg(*documents)], [])
     pool = hits.pool("g.1", stats, answers, question, 3)
@@ -96,7 +96,7 @@ def test_a_pool_over_the_limit_keeps_the_best_words_and_the_nearest_vectors() ->
 
 def test_the_oldest_copy_stands_for_those_that_were_found() -> None:
     original, shop, *copies = (make_document(service) for service in (POST, SHOP, *copies_of(POST, 30)))
-    stats = CorpusStats.of(document.record for document in (original, shop, *copies))
+    stats = count_corpus(document.record for document in (original, shop, *copies))
     found, named = [leg(*copies[5:25]), leg(*copies[9:12], near=True), leg(shop)], [leg(copies[17])]
     (offer,) = hits.offers_in(found) - {0}
     oldest, copied = [leg(original)], {offer: leg(original, *copies[:27], total=31)}
@@ -114,7 +114,7 @@ def test_the_oldest_copy_stands_for_those_that_were_found() -> None:
 def test_a_named_service_is_added_once_and_those_named_in_full_first() -> None:
     services = [listing(f"pigeonpost.tld{n}", "Anything", domain=f"pigeonpost.tld{n}") for n in range(9)]
     documents = [make_document(service) for service in services]
-    stats = CorpusStats.of(document.record for document in documents)
+    stats = count_corpus(document.record for document in documents)
     answers = hits.Answers([leg(documents[8])], [leg(*documents)])
     pool = hits.pool("g.1", stats, answers, parse_query("pigeonpost.tld8"), 200)
     assert len(set(pool.candidates.hosts)) == len(pool.candidates) == MOST_NAMED

@@ -22,6 +22,7 @@ from registry.search.meilisearch.admin import Keys, read_keys, write_keys
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.folding_contract import NOW, POST
 from tests.search.listings import listing
+from tests.support.candidates import count_corpus
 
 MODEL = "wp_0000example0"
 
@@ -143,7 +144,7 @@ def test_a_tally_is_read_back_unchanged() -> None:
     tally.remove(make_record(SHOP).length, make_record(SHOP).terms)
     decoded = CorpusCounts.decode(tally.encode("7"), "7")
     assert decoded == tally
-    assert decoded.stats() == CorpusStats.of(make_record(remaining) for remaining in (MAIL, MAPS))
+    assert decoded.stats() == count_corpus(make_record(remaining) for remaining in (MAIL, MAPS))
     for raw, name in [(tally.encode("7"), "8"), (b"", "7"), (b"\x017", "7"), (tally.encode("7")[:-9], "7")]:
         with pytest.raises(OutdatedIndex):
             CorpusCounts.decode(raw, name)

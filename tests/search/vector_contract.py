@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from registry.core.model.listing import Filters, Listing, TrustLevel
-from registry.core.ranking import CorpusStats, explain, make_record, parse_query, rank, texts_of
+from registry.core.ranking import explain, make_record, parse_query, rank, texts_of
 from registry.search.backend import Backend, Pool, make_document, make_documents
 from tests.search.contract import HOSTILE_TERMS, MAIL, MAPS, SHOP
 from tests.search.folding_contract import POST, copies_of
 from tests.search.listings import listing
-from tests.support.candidates import Candidate, side_by_side
+from tests.support.candidates import Candidate, count_corpus, side_by_side
 from tests.support.embedder import WordEmbedder
 
 WORDS = WordEmbedder()
@@ -172,7 +172,7 @@ class VectorContract:
             (Candidate(document.listing.host, document.listing.score, document.record) for document in documents),
             WORDS.id,
         )
-        stats = CorpusStats.of(document.record for document in documents)
+        stats = count_corpus(document.record for document in documents)
         dice = random.Random(8)
         for _ in range(25):
             question = parse_query(
@@ -229,7 +229,7 @@ class VectorContract:
                 host: document.hash for host, document in documents.items()
             }
             answer = await pool(backend, "email")
-            assert answer.stats == CorpusStats.of(document.record for document in documents.values())
+            assert answer.stats == count_corpus(document.record for document in documents.values())
             candidates = answer.candidates
             assert sorted(candidates.hosts) == sorted(committed)
             expected = side_by_side(

@@ -19,6 +19,8 @@ from registry.core.ranking import (
     texts_of,
 )
 from registry.core.ranking.copies import CopyStanding, Standings
+from registry.core.ranking.record import counted
+from registry.core.ranking.vocabulary import Vocabulary
 
 UNIQUE = CopyStanding(0, 0, 0, 0)
 """Of a service that is never a copy."""
@@ -68,5 +70,17 @@ def ranking_of(question: ParsedQuery | str, *listings: Listing, embedder: Embedd
     """Return the ranking of the listings, which are the whole collection."""
     candidates = [Candidate(listed.host, listed.score, record_of(listed, embedder)) for listed in listings]
     parsed = parse_query(question, embedder) if isinstance(question, str) else question
-    stats = CorpusStats.of(candidate.record for candidate in candidates)
+    stats = count_corpus(candidate.record for candidate in candidates)
     return rank(parsed, side_by_side(candidates, embedder.id if embedder else ""), stats)
+
+
+def count_corpus(records: Iterable[Record]) -> CorpusStats:
+    """Return the statistics of these records, counted from scratch."""
+    all_records = list(records)
+    terms, df = np.unique(
+        np.concatenate([np.zeros(0, np.uint32), *(record.terms for record in all_records)]), return_counts=True
+    )
+    total = sum(counted(record.length) for record in all_records)
+    words = frozenset[str]().union(*(record.words for record in all_records))
+    mean_length = total / len(all_records) if all_records else 0.0
+    return CorpusStats(len(all_records), mean_length, terms, df.astype(np.uint32), Vocabulary.of(words))

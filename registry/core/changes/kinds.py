@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, Self, get_args
 
 from registry.core.access.claims import OwnershipState
@@ -106,25 +105,22 @@ _OF_SERVICE: Final = (
     "name", "score", "trust_level", "formats", "injection_flags", "cause", "fingerprint", "changed", "capabilities",
     "difference", "truncated", "redacted",
 )  # fmt: skip
-_EVENTS: Final[Mapping[str, _Event]] = MappingProxyType(
-    {
-        "service.listed": _Event("listed", "fresh", _OF_SERVICE),
-        "service.changed": _Event("changed", "fresh", _OF_SERVICE),
-        "service.delisted": _Event("no longer listed", "gone", ("reason", "outcome")),
-        "service.hidden": _Event("no longer shown", "opted_out", ()),
-        "host.opted_out": _Event("opted out, with all hosts below it", "opted_out", ("how",)),
-        "host.blocked": _Event("blocked by this registry, with all hosts below it", "blocked", ("how",)),
-        "host.forgotten": _Event("forgotten, with all hosts below it", "gone", ("reason", "stays_out")),
-        "host.readmitted": _Event("may be visited again", "never_validated", ("how",)),
-        "ownership.proven": _Event("ownership proven", "proven", ("method", "scope")),
-        "ownership.changed": _Event("note or canonical host of its owner changed", "proven", ("changed",)),
-        "ownership.ended": _Event("ownership ended", "ended", ("scope", "reason")),
-    }
-)
+_EVENTS: Final[Mapping[str, _Event]] = {
+    "service.listed": _Event("listed", "fresh", _OF_SERVICE),
+    "service.changed": _Event("changed", "fresh", _OF_SERVICE),
+    "service.delisted": _Event("no longer listed", "gone", ("reason", "outcome")),
+    "service.hidden": _Event("no longer shown", "opted_out", ()),
+    "host.opted_out": _Event("opted out, with all hosts below it", "opted_out", ("how",)),
+    "host.blocked": _Event("blocked by this registry, with all hosts below it", "blocked", ("how",)),
+    "host.forgotten": _Event("forgotten, with all hosts below it", "gone", ("reason", "stays_out")),
+    "host.readmitted": _Event("may be visited again", "never_validated", ("how",)),
+    "ownership.proven": _Event("ownership proven", "proven", ("method", "scope")),
+    "ownership.changed": _Event("note or canonical host of its owner changed", "proven", ("changed",)),
+    "ownership.ended": _Event("ownership ended", "ended", ("scope", "reason")),
+}
 _UNKNOWN: Final = _Event("", "never_validated", ())
 
-SAYS: Final[Mapping[str, str]] = MappingProxyType({kind: event.says for kind, event in _EVENTS.items()})
-"""Kind -> the event in words."""
+SAYS: Final[Mapping[str, str]] = {kind: event.says for kind, event in _EVENTS.items()}  # kind -> the event in words
 
 # guard: untrusted-feed
 _UNTRUSTED: Final = ("name", "capabilities", "difference")  # where a payload has texts of sites

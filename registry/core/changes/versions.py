@@ -91,7 +91,8 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differenc
 
 def _list_operations(before: Any, after: Any, path: str) -> Iterator[Operation]:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
-        changed = [key for key in {**before, **after} if not _is_same(before, after, key)]
+        shared = before.keys() & after.keys()
+        changed = [key for key in {**before, **after} if key not in shared or before[key] != after[key]]
         pointers = {key: f"{path}/{key.replace('~', '~0').replace('/', '~1')}" for key in changed}
         if all(len(pointer) <= MAX_POINTER_CHARS for pointer in pointers.values()):
             for key, pointer in pointers.items():
@@ -114,10 +115,6 @@ def _list_operations(before: Any, after: Any, path: str) -> Iterator[Operation]:
         return
     if before != after or type(before) is not type(after):
         yield {"op": "replace", "path": path, "value": after, "old": before}
-
-
-def _is_same(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> bool:
-    return key in before and key in after and before[key] == after[key]
 
 
 def _size(value: Any) -> int:

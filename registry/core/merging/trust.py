@@ -65,24 +65,20 @@ class Trust(NamedTuple):
     reasons: tuple[str, ...] = ()
 
 
-LEVELS: Final = MappingProxyType(
-    {
-        TrustLevel.VERIFIED: Level(
-            "host",
-            "Its documents came from this host over TLS and speak for this site only. Nobody checked who runs it.",
-        ),
-        TrustLevel.COMMUNITY: Level(
-            "part",
-            "Its documents came from this host over TLS, but at least one reason keeps it from being verified. Nobody "
-            "checked who runs it.",
-        ),
-        TrustLevel.UNVERIFIED: Level(
-            "none", "Nothing was fetched from this host, or it has not answered for days. Nobody checked who runs it."
-        ),
-    }
-)
-
 # fmt: off
+
+LEVELS: Final[Mapping[TrustLevel, Level]] = {
+    TrustLevel.VERIFIED: Level(
+        "host", "Its documents came from this host over TLS and speak for this site only. Nobody checked who runs it.",
+    ),
+    TrustLevel.COMMUNITY: Level(
+        "part", "Its documents came from this host over TLS, but at least one reason keeps it from being verified. "
+        "Nobody checked who runs it.",
+    ),
+    TrustLevel.UNVERIFIED: Level(
+        "none", "Nothing was fetched from this host, or it has not answered for days. Nobody checked who runs it.",
+    ),
+}
 
 FAILING: Final = Reason(
     "failing", "The last visits failed, over at least three days.",

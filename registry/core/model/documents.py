@@ -131,21 +131,7 @@ class FetchResult(NamedTuple):
         dropped = None if keep_body else (len(self.body), hashlib.sha256(self.body).digest())
         if dropped == like:
             dropped = like
-        return FetchResult(
-            self.url,
-            self.final_url,
-            self.at,
-            self.status,
-            headers,
-            self.body if keep_body else b"",
-            self.hops,
-            self.failure,
-            self.reason,
-            self.elapsed_ms,
-            self.address,
-            self.truncated,
-            dropped,
-        )
+        return self._replace(headers=headers, body=self.body if keep_body else b"", dropped=dropped)
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,13 +137,6 @@ class Filters:
         return bool(self.side_effects or self.semantic_types)
 
 
-def side_effects_word(stated: bool | None) -> SideEffects:
-    """Return the side effects that a capability's documents state, as a value of the filter and the facet."""
-    if stated is None:
-        return "unknown"
-    return "true" if stated else "false"
-
-
 @dataclass(frozen=True, slots=True)
 class Query:
     """Blank `text` browses by score. `offset + limit` is at most 1,000. With a `sort` other than relevance, confident

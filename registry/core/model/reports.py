@@ -4,22 +4,19 @@ A report is a signal to the registry's operator: no number of reports changes ho
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 Code = Literal["spam", "impersonation", "malware", "wrong", "dead", "other"]
 CODES: Final[tuple[Code, ...]] = get_args(Code)
 
-CODE_MEANS: Final[Mapping[Code, str]] = MappingProxyType(
-    {
-        "spam": "It exists to be found and offers nothing.",
-        "impersonation": "It pretends to be another owner's service.",
-        "malware": "It attacks or deceives those who call it.",
-        "wrong": "What it says of itself is not true.",
-        "dead": "It is not offered any more.",
-        "other": "Something else, as the text says.",
-    }
-)
+CODE_MEANS: Final[Mapping[Code, str]] = {
+    "spam": "It exists to be found and offers nothing.",
+    "impersonation": "It pretends to be another owner's service.",
+    "malware": "It attacks or deceives those who call it.",
+    "wrong": "What it says of itself is not true.",
+    "dead": "It is not offered any more.",
+    "other": "Something else, as the text says.",
+}
 
 ReportState = Literal["open", "in_review", "accepted", "rejected"]
 STATES: Final[tuple[ReportState, ...]] = get_args(ReportState)

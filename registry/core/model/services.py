@@ -345,17 +345,10 @@ def from_json(value: Mapping[str, Any]) -> Service:
 def _is_older_server(capability: Capability) -> bool:
     """Return whether the capability was stored for a whole server before `whole_server` existed. Its call has no name;
     the calls of tools, resources and prompts do."""
-    return (
-        capability.id.startswith(SERVER_ID)
-        and not capability.whole_server
-        and any(
-            call.kind in ("rpc", "instructions")
-            and call.name is None
-            and call.origin is not None
-            and call.origin.format in _SERVER_FORMATS
-            for call in capability.invocations
-        )
-    )
+    if capability.whole_server or not capability.id.startswith(SERVER_ID):
+        return False
+    calls = [call for call in capability.invocations if call.kind in ("rpc", "instructions") and call.name is None]
+    return any(call.origin is not None and call.origin.format in _SERVER_FORMATS for call in calls)
 
 
 def is_semantic_type(tag: str) -> bool:

@@ -10,7 +10,7 @@ import hashlib
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -243,18 +243,6 @@ class CorpusStats:
     terms: NDArray[np.uint32]
     df: NDArray[np.uint32]
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
-
-    @classmethod
-    def of(cls, records: Iterable[Record]) -> "CorpusStats":
-        """Count from scratch, for a test or a small collection."""
-        all_records = list(records)
-        terms, df = np.unique(
-            np.concatenate([np.zeros(0, np.uint32), *(record.terms for record in all_records)]), return_counts=True
-        )
-        total = sum(counted(record.length) for record in all_records)
-        words = frozenset[str]().union(*(record.words for record in all_records))
-        mean_length = total / len(all_records) if all_records else 0.0
-        return cls(len(all_records), mean_length, terms, df.astype(np.uint32), Vocabulary.of(words))
 
     def document_frequency(self, terms: NDArray[np.uint32]) -> NDArray[np.float64]:
         """Return the number of services that hold each of the words; 0 for an unknown word."""

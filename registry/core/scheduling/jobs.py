@@ -5,7 +5,7 @@ from stored times. Retention (actions/maintenance/maintenance.py) never deletes 
 their bodies, services, opt-outs, or the last score and visits of a host: they explain every verdict that is shown.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -99,35 +99,30 @@ class Work:
 
 def incidents(work: Work, now: datetime) -> Sequence[Incident]:
     """Return the current incidents, the newest first."""
-    return sorted(_incidents(work, now), key=lambda incident: incident.since, reverse=True)
-
-
-def _incidents(work: Work, now: datetime) -> Iterator[Incident]:
+    found: list[Incident] = []
     for job, runs in work.runs.items():
-        if (incident := _find_incident(job, runs, work.intervals.get(job, timedelta()), now)) is not None:
-            yield incident
-    if (since := work.index_waits_since) is not None and now - since >= INDEX_BOUND:
-        yield Incident("index_behind", since, "Changes of services wait for the search index.")
-    if (since := work.feed_waits_since) is not None and now - since >= FEED_BOUND:
-        yield Incident("feed_behind", since, "Events wait for their place in the change feed.")
+        newest, interval = runs[0], work.intervals.get(job, timedelta())
+        due = newest.started_at + interval
+        if newest.outcome in BROKEN:
+            first = runs[consecutive_failures(runs) - 1]
+            how = "failed" if newest.outcome is RunOutcome.FAILED else "was lost"
+            since = first.finished_at or first.started_at
+            found.append(Incident("job_failed", since, f"The last run of the job {job} {how}."))
+        elif interval and now - due >= JOB_BOUND:
+            says = f"The job {job} is due and has not run again, or runs for too long."
+            found.append(Incident("job_overdue", due, says))
+    if work.index_waits_since is not None and now - work.index_waits_since >= INDEX_BOUND:
+        says = "Changes of services wait for the search index."
+        found.append(Incident("index_behind", work.index_waits_since, says))
+    if work.feed_waits_since is not None and now - work.feed_waits_since >= FEED_BOUND:
+        says = "Events wait for their place in the change feed."
+        found.append(Incident("feed_behind", work.feed_waits_since, says))
     if work.due_since is not None:
         since = max(work.due_since, work.last_visit_at or work.due_since)
         if now - since >= VISITS_BOUND:
             why = "although a crawler runs" if work.crawlers else "because no crawler runs"
-            yield Incident("visits_stopped", since, f"Hosts are due and none is visited, {why}.")
-
-
-def _find_incident(job: str, runs: Sequence[JobRun], interval: timedelta, now: datetime) -> Incident | None:
-    newest = runs[0]
-    if newest.outcome in BROKEN:
-        first = runs[consecutive_failures(runs) - 1]
-        how = "failed" if newest.outcome is RunOutcome.FAILED else "was lost"
-        since = first.finished_at or first.started_at
-        return Incident("job_failed", since, f"The last run of the job {job} {how}.")
-    due = newest.started_at + interval
-    if interval and now - due >= JOB_BOUND:
-        return Incident("job_overdue", due, f"The job {job} is due and has not run again, or runs for too long.")
-    return None
+            found.append(Incident("visits_stopped", since, f"Hosts are due and none is visited, {why}."))
+    return sorted(found, key=lambda incident: incident.since, reverse=True)
 
 
 MIN_LEDGER_AGE: Final = timedelta(days=2)

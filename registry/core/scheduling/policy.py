@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final
 
 from registry.core.model.documents import Outcome
@@ -58,24 +57,22 @@ class Wait:
         return min(self.first * (1 << min(max(streak - 1, 0), 16)), self.most)
 
 
-WAITS: Final[Mapping[Outcome, Wait]] = MappingProxyType(
-    {
-        Outcome.NEGATIVE: Wait(30 * _DAY, 30 * _DAY),
-        Outcome.NOT_A_MANIFEST: Wait(14 * _DAY, 90 * _DAY),
-        Outcome.MALFORMED: Wait(3 * _DAY, 30 * _DAY),
-        Outcome.ABSENT: Wait(14 * _DAY, 90 * _DAY),
-        Outcome.GONE: Wait(90 * _DAY, 90 * _DAY),
-        Outcome.REDIRECTED_AWAY: Wait(30 * _DAY, 30 * _DAY),
-        Outcome.REFUSED: Wait(7 * _DAY, 90 * _DAY),
-        Outcome.RATE_LIMITED: Wait(_HOUR, 7 * _DAY),
-        Outcome.UNREACHABLE: Wait(_DAY, 90 * _DAY),
-        Outcome.TLS_ERROR: Wait(_DAY, 90 * _DAY),
-        Outcome.TOO_LARGE: Wait(7 * _DAY, 90 * _DAY),
-        Outcome.UNSUPPORTED_ENCODING: Wait(7 * _DAY, 90 * _DAY),
-        Outcome.DISALLOWED: Wait(_DAY, 30 * _DAY),
-        Outcome.SKIPPED: Wait(_HOUR, _DAY),
-    }
-)
+WAITS: Final[Mapping[Outcome, Wait]] = {
+    Outcome.NEGATIVE: Wait(30 * _DAY, 30 * _DAY),
+    Outcome.NOT_A_MANIFEST: Wait(14 * _DAY, 90 * _DAY),
+    Outcome.MALFORMED: Wait(3 * _DAY, 30 * _DAY),
+    Outcome.ABSENT: Wait(14 * _DAY, 90 * _DAY),
+    Outcome.GONE: Wait(90 * _DAY, 90 * _DAY),
+    Outcome.REDIRECTED_AWAY: Wait(30 * _DAY, 30 * _DAY),
+    Outcome.REFUSED: Wait(7 * _DAY, 90 * _DAY),
+    Outcome.RATE_LIMITED: Wait(_HOUR, 7 * _DAY),
+    Outcome.UNREACHABLE: Wait(_DAY, 90 * _DAY),
+    Outcome.TLS_ERROR: Wait(_DAY, 90 * _DAY),
+    Outcome.TOO_LARGE: Wait(7 * _DAY, 90 * _DAY),
+    Outcome.UNSUPPORTED_ENCODING: Wait(7 * _DAY, 90 * _DAY),
+    Outcome.DISALLOWED: Wait(_DAY, 30 * _DAY),
+    Outcome.SKIPPED: Wait(_HOUR, _DAY),
+}
 """Hosts that stay broken, too large or closed to the crawler are visited ever more rarely."""
 
 SPENT_BUDGET_WAIT: Final = timedelta(hours=6)
@@ -167,13 +164,9 @@ def lifetime(headers: Mapping[str, str], at: datetime) -> timedelta | None:
     if max_age := _MAX_AGE.search(control):
         digits = max_age[1].lstrip("0")
         return MAX_LIFETIME if len(digits) > _MAX_DIGITS else min(timedelta(seconds=int(digits or "0")), MAX_LIFETIME)
-    if "expires" in headers:
-        return _time_until(headers["expires"], _date(headers.get("date", "")) or at)
-    return None
-
-
-def _time_until(expires: str, sent_at: datetime) -> timedelta:
-    expires_at = _date(expires)
+    if "expires" not in headers:
+        return None
+    sent_at, expires_at = _date(headers.get("date", "")) or at, _date(headers["expires"])
     return timedelta() if expires_at is None else min(max(expires_at - sent_at, timedelta()), MAX_LIFETIME)
 
 
@@ -198,16 +191,14 @@ class DueReason(StrEnum):
     BLOCKED = "blocked"  # never: an operator of this registry blocked it
 
 
-_TEXTS: Final[Mapping[DueReason, str]] = MappingProxyType(
-    {
-        DueReason.NEW: "known, and not visited yet: it is queued",
-        DueReason.ASKED: "a visit was requested",
-        DueReason.SECOND_LOOK: "a document found before was missing: a second visit decides whether it is gone",
-        DueReason.UNFINISHED: "the last visit had no budget left for all its requests",
-        DueReason.OPTED_OUT: "never: the site opted out",
-        DueReason.BLOCKED: "never: an operator of this registry blocked it",
-    }
-)
+_TEXTS: Final[Mapping[DueReason, str]] = {
+    DueReason.NEW: "known, and not visited yet: it is queued",
+    DueReason.ASKED: "a visit was requested",
+    DueReason.SECOND_LOOK: "a document found before was missing: a second visit decides whether it is gone",
+    DueReason.UNFINISHED: "the last visit had no budget left for all its requests",
+    DueReason.OPTED_OUT: "never: the site opted out",
+    DueReason.BLOCKED: "never: an operator of this registry blocked it",
+}
 
 
 def sentence(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from registry.core.model.listing import Listing
 from registry.core.ranking import (
-    CorpusStats,
     ParsedQuery,
     Ranking,
     Record,
@@ -21,7 +20,7 @@ from registry.core.ranking import (
 from registry.core.ranking.rank import TOGETHER
 from registry.core.ranking.signals import SIGNALS, need
 from tests.search.listings import listing
-from tests.support.candidates import Candidate, ranking_of, record_of, side_by_side
+from tests.support.candidates import Candidate, count_corpus, ranking_of, record_of, side_by_side
 from tests.support.embedder import WordEmbedder
 
 WORDS = WordEmbedder()
@@ -175,7 +174,7 @@ def test_capabilities_that_are_not_allowed_are_not_shown() -> None:
 
 def test_an_irrelevant_service_does_not_change_the_order() -> None:
     candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in (POST, RAIN, BANK)]
-    stats = CorpusStats.of(candidate.record for candidate in candidates)
+    stats = count_corpus(candidate.record for candidate in candidates)
     silent = Candidate("silent.example", 99, record(listing("silent.example", "zzz: zz zzz")))
     before = rank(parse_query("letter of rain", WORDS), side_by_side(candidates, WORDS.id), stats)
     after = rank(parse_query("letter of rain", WORDS), side_by_side([silent, *candidates], WORDS.id), stats)

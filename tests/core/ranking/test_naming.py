@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.ranking.naming import addressed, names_in, sought
-from registry.core.ranking.record import CorpusStats, make_record
+from registry.core.ranking.record import make_record
 from registry.core.wording.text import query_terms
 from tests.search.listings import listing
+from tests.support.candidates import count_corpus
 
 WORDS = {"send", "a", "parcel", "with", "weather", "what", "is", "the", "e", "mail"}
 
@@ -68,7 +69,7 @@ def test_hosts_are_addressed_by_their_name_and_domain_not_by_a_label(
 def test_a_word_that_many_services_use_is_a_name_only_as_the_whole_question() -> None:
     many = [make_record(listing(f"h{n}.example", "Subtitle: maker")) for n in range(60)]
     few = [make_record(listing(f"p{n}.example", "Pigeonpost")) for n in range(40)]
-    stats = CorpusStats.of([*many, *few])
+    stats = count_corpus([*many, *few])
     terms = query_terms("subtitles by pigeonpost")
     names = ("a.example", "subtitles", "pigeonpost", "pigeon-post")
     assert sought(names, terms, stats) == ["a.example", "pigeonpost", "pigeon-post"]

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from registry.core.model.listing import Listing
-from registry.core.ranking import CorpusStats, Ranking, collapse, make_record, parse_query, rank
+from registry.core.ranking import Ranking, collapse, make_record, parse_query, rank
 from registry.core.ranking.collapsing import PER_OFFER
 from registry.core.ranking.copies import CopyStanding, standing_of
 from tests.search.listings import listing
-from tests.support.candidates import Candidate, side_by_side
+from tests.support.candidates import Candidate, count_corpus, side_by_side
 
 TEXT = (
     "Weather: the forecast of rain, sun, wind and snow for every town of the wide world, hour by hour and day by day, "
@@ -41,7 +41,7 @@ def order(
         )
         for listed in listings
     ]
-    stats = CorpusStats.of(candidate.record for candidate in candidates)
+    stats = count_corpus(candidate.record for candidate in candidates)
     ranking: Ranking = collapse(rank(parse_query("weather forecast"), side_by_side(candidates), stats), **options)
     assert len(set(ranking.hosts)) == len(ranking) == len(listings)
     return ranking.hosts

@@ -30,12 +30,12 @@ from registry.core.wording.fields import (
     NAME_CHARS,
 )
 from tests.search.listings import listing
-from tests.support.candidates import Candidate, side_by_side
+from tests.support.candidates import Candidate, count_corpus, side_by_side
 
 
 def collection(*listings: Listing) -> tuple[list[Candidate], CorpusStats]:
     candidates = [Candidate(listed.host, listed.score, make_record(listed)) for listed in listings]
-    return candidates, CorpusStats.of(candidate.record for candidate in candidates)
+    return candidates, count_corpus(candidate.record for candidate in candidates)
 
 
 def ranked(query: str, candidates: Sequence[Candidate], stats: CorpusStats) -> Ranking:

@@ -8,9 +8,10 @@ from registry.core.ranking import CorpusStats, make_record, parse_query
 from registry.core.ranking.spelling import corrected, corrections, neighbours
 from registry.core.ranking.vocabulary import MAX_CHARS, Neighbour, Vocabulary, is_kept
 from tests.search.listings import listing
+from tests.support.candidates import count_corpus
 from tests.support.embedder import WordEmbedder
 
-STATS = CorpusStats.of(
+STATS = count_corpus(
     make_record(listing(f"h{n}.example", text))
     for n, text in enumerate(
         ["Invoice parser: reads invoices", "Invoice mailer", "PDF printer", "Shipping label", "Move a booking"]
@@ -91,7 +92,7 @@ def test_a_word_that_the_embedder_knows_is_spelt_right() -> None:
 
 def test_the_word_of_most_services_is_the_likeliest() -> None:
     assert neighbours("inovices", STATS, 3)[0] == "invoices"
-    stats = CorpusStats.of(
+    stats = count_corpus(
         make_record(listing(f"h{n}.example", text)) for n, text in enumerate(["Brake", "Bread", "Bread", "Break"])
     )
     assert neighbours("breax", stats, 2) == ("bread", "break")
