@@ -69,18 +69,15 @@ def series(checks: Iterable[UptimeCheck], today: date, days: int) -> list[Day]:
     by_day: dict[date, list[UptimeCheck]] = {}
     for check in checks:
         by_day.setdefault(check.at.astimezone(UTC).date(), []).append(check)
-    first = first_day(today, days)
-    return [
-        _day(day, by_day.get(day, [])) for day in (first + timedelta(days=number) for number in range(max(1, days)))
-    ]
-
-
-def _day(day: date, checks: list[UptimeCheck]) -> Day:
-    states = [check.status for check in checks]
-    times = [check.ms for check in checks if check.ms is not None]
-    return Day(
-        day, states.count("up"), states.count("degraded"), states.count("down"), round(median(times)) if times else None
-    )
+    first, result = first_day(today, days), []
+    for number in range(max(1, days)):
+        day = first + timedelta(days=number)
+        checks_of_day = by_day.get(day, [])
+        states = [check.status for check in checks_of_day]
+        times = [check.ms for check in checks_of_day if check.ms is not None]
+        ms = round(median(times)) if times else None
+        result.append(Day(day, states.count("up"), states.count("degraded"), states.count("down"), ms))
+    return result
 
 
 What = Literal["first", "content", "outcome", "reading"]

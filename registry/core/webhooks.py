@@ -139,12 +139,8 @@ def challenge_at(host: str, sent: Sequence[tuple[str, datetime]], now: datetime)
     """Return when a host may get a challenge; `now` if at once. `sent`: host and time of the challenges to all hosts of
     its registrable domain in the last DAY, the oldest first."""
     to_host, to_domain = [at for name, at in sent if name == host], [at for _, at in sent]
-    waits = [
-        times[-most] + DAY
-        for times, most in ((to_host, MAX_CHALLENGES_OF_HOST), (to_domain, MAX_CHALLENGES_OF_DOMAIN))
-        if len(times) >= most
-    ]
-    return max([now, *waits])
+    limited = ((to_host, MAX_CHALLENGES_OF_HOST), (to_domain, MAX_CHALLENGES_OF_DOMAIN))
+    return max([now, *(times[-most] + DAY for times, most in limited if len(times) >= most)])
 
 
 def judge(

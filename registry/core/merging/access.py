@@ -83,14 +83,12 @@ def complete_auth(service: Service, documents: Sequence[HeldDocument], host: str
             added = {name: value for name in empty if (value := getattr(metadata.scheme, name))}
             schemes[index] = replace(schemes[index], **added)
             provenance |= {f"auth/schemes/{index}/{name}": metadata.origin for name in added}
-    capabilities = service.capabilities
-    if resources:
-        capabilities = tuple(
-            replace(one, invocations=tuple(_protected_call(call, resources) for call in one.invocations))
-            for one in capabilities
-        )
+    capabilities = list(service.capabilities)
+    for index, one in enumerate(capabilities if resources else ()):
+        calls = tuple(_protected_call(call, resources) for call in one.invocations)
+        capabilities[index] = replace(one, invocations=calls)
     auth = replace(service.auth, schemes=tuple(schemes))
-    return replace(service, auth=auth, capabilities=capabilities, provenance=provenance)
+    return replace(service, auth=auth, capabilities=tuple(capabilities), provenance=provenance)
 
 
 def _protected_call(call: Invocation, resources: Sequence[_MetadataScheme]) -> Invocation:

@@ -105,7 +105,5 @@ def with_tool_lists(documents: Sequence[HeldDocument]) -> list[HeldDocument]:
 
 def _is_server(capability: Capability, listed: set[str]) -> bool:
     """Return whether the capability stands for a server whose tools are listed."""
-    return capability.whole_server and any(
-        call.kind == "rpc" and call.endpoint is not None and parse_https(call.endpoint) in listed
-        for call in capability.invocations
-    )
+    endpoints = (call.endpoint for call in capability.invocations if call.kind == "rpc" and call.endpoint is not None)
+    return capability.whole_server and any(parse_https(endpoint) in listed for endpoint in endpoints)

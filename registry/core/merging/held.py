@@ -14,9 +14,8 @@ from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
 from registry.core.model.services import Origin, Service
 from registry.core.reading.injection import injection_flags
 
-PRECEDENCE: Final = tuple(
-    slug for _, slug in sorted((form.precedence, form.slug) for form in FORMATS if form.precedence is not None)
-)
+_RANKED: Final = sorted((form.precedence, form.slug) for form in FORMATS if form.precedence is not None)
+PRECEDENCE: Final = tuple(slug for _, slug in _RANKED)
 """Order in which a host's differing documents count: native manifests, cards, descriptions, catalogues, texts."""
 
 _AD_HOC: Final = "adhoc"

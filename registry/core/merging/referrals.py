@@ -177,11 +177,10 @@ def _is_live(missed: HeldDocument) -> bool:
 def _with_entries(service: Service, entries: Sequence[Capability]) -> Service:
     """Add the texts of the entries to the skill they name, to the only capability, or to the whole service."""
     capabilities = list(service.capabilities)
-    skills = {
-        capability.docs_url: index
-        for index, capability in reversed(list(enumerate(capabilities)))
-        if _is_instruction(capability)
-    }
+    skills: dict[str | None, int] = {}
+    for place, capability in enumerate(capabilities):
+        if _is_instruction(capability):
+            skills.setdefault(capability.docs_url, place)
     for entry in entries:
         skill_index = skills.get(entry.docs_url) if entry.docs_url else None
         index = 0 if skill_index is None and len(capabilities) == 1 else skill_index

@@ -58,10 +58,8 @@ class OtherHosts:
 def spoken_of(host: str, service: Service, findings: Sequence[LocatedFinding]) -> OtherHosts:
     claims = [one.finding.evidence for one in findings if one.finding.rule is common_rules.CLAIM_OF_SITE]
     claimed = frozenset(other for text in claims for other in claimed_hosts(text) if _is_site(host, other))
-    schemes = chain(
-        service.auth.schemes,
-        *(call.auth.schemes for one in service.capabilities for call in one.invocations if call.auth),
-    )
+    auths = [service.auth, *(call.auth for one in service.capabilities for call in one.invocations if call.auth)]
+    schemes = [scheme for auth in auths for scheme in auth.schemes]
     return OtherHosts(
         claimed or frozenset({registrable_domain(host)} if claims else ()),
         frozenset(other for other in _hosts(_called_urls(service)) if relation(host, other) < Relation.BELOW),

@@ -90,9 +90,8 @@ NOT_FETCHED: Final = Reason(
 )
 LOOK_ALIKE_HOST: Final = Reason("look_alike_host", rules.LOOK_ALIKE_HOST.says, rules.LOOK_ALIKE_HOST.fix)
 KNOWN_NAME: Final = Reason("known_name", rules.KNOWN_NAME.says, rules.KNOWN_NAME.fix)
-CLAIMS_OTHER_SITE: Final = Reason(
-    "claims_other_site", common_rules.CLAIM_ELSEWHERE.says, common_rules.CLAIM_ELSEWHERE.fix
-)
+_ELSEWHERE: Final = common_rules.CLAIM_ELSEWHERE
+CLAIMS_OTHER_SITE: Final = Reason("claims_other_site", _ELSEWHERE.says, _ELSEWHERE.fix)
 CALLS_OTHER_SITE: Final = Reason("calls_other_site", rules.ENDPOINT_OFF_SITE.says, rules.ENDPOINT_OFF_SITE.fix)
 DOCUMENT_ERROR: Final = Reason(
     "document_error", "A document has an error under the rules of its format.",

@@ -32,9 +32,7 @@ _VERBS = {
 }
 ACTION_OF = {verb: action for action, verbs in _VERBS.items() for verb in verbs.split()}
 
-
 _BARE_WORDS = 4
-
 _DETERMINERS = frozenset(
     ["a", "an", "the", "my", "our", "your", "his", "her", "their", "this", "that", "these", "those", "some", "any"]
 )

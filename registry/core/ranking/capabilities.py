@@ -39,11 +39,8 @@ def says_the_reverse(features: Features, candidate: int) -> bool:
     if not features.both_ends[candidate]:
         return False
     place_of = dict(zip(features.question.terms, features.places[:, candidate].tolist(), strict=True))
-    asked = {
-        (source, target)
-        for first, second in features.question.ways
-        if (source := place_of.get(first, -1)) >= 0 and (target := place_of.get(second, -1)) >= 0
-    }
+    pairs = [(place_of.get(first, -1), place_of.get(second, -1)) for first, second in features.question.ways]
+    asked = {(source, target) for source, target in pairs if source >= 0 and target >= 0}
     told = set(map(tuple, close_look(features, candidate).capabilities.ways.tolist()))
     return asked.isdisjoint(told) and any((target, source) in told for source, target in asked)
 

@@ -75,13 +75,13 @@ def _collapse_domains(ranking: Ranking, per_domain: int) -> Ranking:
 
 def _hosts_of(candidates: CandidateSet, folded: Sequence[int]) -> FoldedHosts:
     """Return the hosts of folded candidates, each followed by its own copies."""
-    copies = [candidates.copies(candidate) for candidate in folded]
-    hosts = [
-        host
-        for candidate, behind in zip(folded, copies, strict=True)
-        for host in (candidates.hosts[candidate], *behind.hosts)
-    ]
-    return FoldedHosts(tuple(hosts[:SHOWN_COPIES]), len(folded) + sum(behind.total for behind in copies))
+    hosts: list[str] = []
+    total = len(folded)
+    for candidate in folded:
+        behind = candidates.copies(candidate)
+        hosts += (candidates.hosts[candidate], *behind.hosts)
+        total += behind.total
+    return FoldedHosts(tuple(hosts[:SHOWN_COPIES]), total)
 
 
 def _limit_offers(ranking: Ranking) -> Ranking:

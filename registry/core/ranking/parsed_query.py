@@ -78,13 +78,8 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     rows = embedder.encode(parts if is_single else [visible_text, *parts])
     if not rows[0].any():
         return plain
-    return replace(
-        plain,
-        whole=rows[0],
-        needs=rows if is_single else rows[1:],
-        model=embedder.id,
-        is_name=len(unknown_words) == len(terms),
-    )
+    needs, is_name = rows if is_single else rows[1:], len(unknown_words) == len(terms)
+    return replace(plain, whole=rows[0], needs=needs, model=embedder.id, is_name=is_name)
 
 
 def objects_of(text: str, terms: Mapping[str, str], ways: Sequence[tuple[str, str]]) -> frozenset[str]:

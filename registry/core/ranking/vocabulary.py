@@ -76,11 +76,8 @@ class Vocabulary:
             is_near &= is_other_length | ((table.lengths == len(word)) & (differences == 0))
         candidates = [table.words[row] for row in np.flatnonzero(is_near).tolist()]
         found = process.extract(word, candidates, scorer=OSA.distance, score_cutoff=allowed, limit=None)
-        return sorted(
-            Neighbour(other, int(edits))
-            for other, edits, _ in found
-            if other != word and (edits == 1 or other[0] == word[0])
-        )
+        near = [(other, int(edits)) for other, edits, _ in found if edits == 1 or other[0] == word[0]]
+        return sorted(Neighbour(other, edits) for other, edits in near if other != word)
 
     @cached_property
     def _table(self) -> _Table:

@@ -87,10 +87,8 @@ def _named(found: Mapping[str, ResponseHit], question: ParsedQuery) -> dict[str,
 
 def _fronts(oldest: Sequence[ResponseHit]) -> dict[int, list[ResponseHit]]:
     """Return fingerprint -> the services in front, the best proven first, from the oldest of each trust level."""
-    standings, scores = (
-        Standings.of([_standing(hit) for hit in oldest]),
-        np.array([hit.score for hit in oldest], np.int64),
-    )
+    standings = Standings.of([_standing(hit) for hit in oldest])
+    scores = np.array([hit.score for hit in oldest], np.int64)
     copies = Copies(standings, scores, lambda positions: [oldest[position].host for position in positions.tolist()])
     folded = set(copies.folded(np.ones(len(oldest), np.bool_)).positions.tolist())
     fronts: dict[int, list[ResponseHit]] = {}

@@ -52,12 +52,8 @@ _PRECEDENCE: Final = ["copy:asc", "offered:asc", "score:desc", "host:asc"]
 
 def generation_query(index: str) -> Json:
     """Return the query for the generation: the small fields of the statistics document."""
-    return {
-        "indexUid": index,
-        "filter": f'kind = "{DocumentKind.STATISTICS}"',
-        "limit": 1,
-        "attributesToRetrieve": _PROBED,
-    }
+    condition = f'kind = "{DocumentKind.STATISTICS}"'
+    return {"indexUid": index, "filter": condition, "limit": 1, "attributesToRetrieve": _PROBED}
 
 
 def statistics_query(index: str) -> Json:
