@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
-from registry.actions import Clock
+from registry.actions import Clock, call_of
 from registry.actions.maintenance.forget import HoldResult, hold_locked, release_locked
 from registry.core.access.audit import OPERATOR, PUBLIC_SUBJECTS, AuditEvent, concerns_below, shown_reason
 from registry.core.access.holds import BY_OPERATOR, Hold, HoldKind
@@ -111,6 +111,8 @@ class AccessActions:
     _store: Store
     _clock: Clock
 
+    keys = call_of(lambda uow: uow.api_keys.all)
+
     async def make_key(self, name: str, scopes: Collection[str], *, days: int | None) -> tuple[ApiKey, Token]:
         """Store a new key and return it with its token. Only the digest of the secret is stored.
 
@@ -130,11 +132,6 @@ class AccessActions:
             await uow.api_keys.add(made)
             await uow.audit.add(AuditEvent(OPERATOR, "key.made", detail=_facts(made)), now=now)
         return made, token
-
-    async def keys(self) -> Sequence[ApiKey]:
-        """Return all keys, also revoked ones, the oldest first."""
-        async with self._store.begin() as uow:
-            return await uow.api_keys.all()
 
     async def revoke_key(self, key: str) -> ApiKey | None:
         """Revoke a key at once; return None if it is unknown or already revoked."""

@@ -18,13 +18,14 @@ from uuid import UUID
 
 import structlog
 
+from registry.actions import call_of
 from registry.core.access.claims import EndReason
 from registry.core.changes.kinds import ALL, Types
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.store.claims import ClaimRecord
 from registry.store.engine import StoreUnavailable
-from registry.store.feed import SEQUENCED_AT_ONCE, Ends, FeedState, Stretch
+from registry.store.feed import SEQUENCED_AT_ONCE, Ends, Stretch
 from registry.store.feed import FeedRow as FeedRow  # interfaces name it
 from registry.store.feed import Place as Place  # interfaces name it
 from registry.store.records import ChangeRecord
@@ -168,6 +169,8 @@ class RecentPage:
 class FeedActions:
     """Reads the change feed, gives events their places, and waits for the next event."""
 
+    state = call_of(lambda uow: uow.feed.state, Store.read)
+
     def __init__(self, store: Store) -> None:
         self._store = store
         self._shared: dict[tuple[Place, Types, int], asyncio.Task[EventPage]] = {}
@@ -272,11 +275,6 @@ class FeedActions:
             ends = (await uow.feed.state()).ends
         return EventPage((), ends.latest, encode(ends.latest, types), False, ends)
 
-    async def state(self) -> FeedState:
-        """Return the ends of the feed and the number of events without a place. Raise StoreUnavailable."""
-        async with self._store.read() as uow:
-            return await uow.feed.state()
-
     async def recent(
         self,
         types: Types,
@@ -299,10 +297,10 @@ class FeedActions:
         async with self._store.read() as uow:
             if only is None and not below:
                 before = min(before, (await uow.feed.pulse())[0] + 1)
-                events = await uow.recent.of_all(before, types.kinds, limit=limit + 1)
+                events = await uow.feed.latest_of_all(before, types.kinds, limit=limit + 1)
             else:
                 domains = sorted({registrable_domain(host) for host in hosts})
-                events = await uow.recent.of_hosts(
+                events = await uow.feed.latest_of_hosts(
                     before, types.kinds, domains, hosts, below=only is None, limit=limit + 1
                 )
         shown = events[:limit]

@@ -3,7 +3,7 @@
 import contextlib
 from dataclasses import dataclass
 
-from registry.actions import Clock
+from registry.actions import Clock, call_of
 from registry.core.scheduling.jobs import RunOutcome
 from registry.store.holder import HeldLock, hold_job
 from registry.store.jobs import RunRecord
@@ -17,14 +17,12 @@ class JobActions:
     _store: Store
     _clock: Clock
 
+    last_runs = call_of(lambda uow: uow.jobs.last)
+    end = call_of(lambda uow: uow.jobs.end)
+
     def hold(self, job: str, *, patient: bool = False) -> contextlib.AbstractAsyncContextManager[HeldLock | None]:
         """Hold the job's lock; yield None while another process has it. `patient`: wait for it."""
         return hold_job(self._store.engine, job, patient=patient)
-
-    async def last_runs(self, job: str) -> list[RunRecord]:
-        """Return the last runs of the job, the latest first."""
-        async with self._store.begin() as uow:
-            return await uow.jobs.last(job)
 
     async def begin(self, job: str) -> RunRecord:
         """Log a run that begins now."""
@@ -37,8 +35,3 @@ class JobActions:
         """Mark runs as lost whose process died while they were running. Return their number."""
         async with self._store.begin() as uow:
             return await uow.jobs.settle(job, now=self._clock())
-
-    async def end(self, run: RunRecord) -> None:
-        """Log the end of a run."""
-        async with self._store.begin() as uow:
-            await uow.jobs.end(run)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from registry.actions import Clock, feed
+from registry.actions import Clock, call_of, feed
 from registry.actions.feed import encode
 from registry.core.changes.kinds import Types
 from registry.core.names.authority import Relation, relation
@@ -37,7 +37,7 @@ from registry.core.webhooks import (
 from registry.store.claims import ClaimRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 from registry.store.values import ordered_id
-from registry.store.webhooks import DeliveryRecord, PendingMessage, WebhookCounts
+from registry.store.webhooks import DeliveryRecord, PendingMessage
 from registry.store.webhooks import WebhookRecord as WebhookRecord  # interfaces name it
 
 DELIVER: Final = "webhooks"
@@ -239,6 +239,11 @@ class WebhookActions:
     _exempt: Collection[str] = ()
     _chance: Callable[[], float] = random.random
 
+    all = call_of(lambda uow: uow.webhooks.all, Store.read)
+    counts = call_of(lambda uow: uow.webhooks.counts, Store.read)
+    deliveries = call_of(lambda uow: uow.webhooks.deliveries, Store.read)
+    remove = call_of(lambda uow: uow.webhooks.remove)
+
     async def add(self, url: str, types: Types, hosts: Sequence[str]) -> WebhookRecord:
         """Store a subscription to all events from now on and return it with its secret. Only a challenge is sent until
         the receiver has answered it.
@@ -252,16 +257,6 @@ class WebhookActions:
             await refuse_receiver(uow, canonical, None)
             await uow.webhooks.put(webhook)
         return webhook
-
-    async def all(self) -> Sequence[WebhookRecord]:
-        """Return all subscriptions, the oldest first. Raise StoreUnavailable."""
-        async with self._store.read() as uow:
-            return await uow.webhooks.all()
-
-    async def counts(self) -> WebhookCounts:
-        """Return the numbers of subscriptions by state. Raise StoreUnavailable."""
-        async with self._store.read() as uow:
-            return await uow.webhooks.counts()
 
     async def rotate(self, webhook: str, overlap: timedelta = OVERLAP) -> WebhookRecord | None:
         """Give a subscription a new secret and return it; None if it does not exist. For `overlap`, messages are signed
@@ -284,11 +279,6 @@ class WebhookActions:
             row = enabled(row, self._clock())
             await uow.webhooks.put(row)
             return row
-
-    async def remove(self, webhook: str) -> bool:
-        """Delete a subscription, its message and its attempts; return whether it existed. Raise StoreUnavailable."""
-        async with self._store.begin() as uow:
-            return await uow.webhooks.remove(webhook)
 
     async def due(self, limit: int, busy: Collection[str]) -> list[Outgoing]:
         """Return at most `limit` messages to send now, at most one per webhook: a challenge if it is not verified, else
@@ -373,8 +363,3 @@ class WebhookActions:
             )
             await uow.webhooks.put(_after(row, message, verdict, now))
             return verdict
-
-    async def deliveries(self, webhook: str, *, limit: int) -> Sequence[DeliveryRecord]:
-        """Return attempts, the latest first. Raise StoreUnavailable."""
-        async with self._store.read() as uow:
-            return await uow.webhooks.deliveries(webhook, limit=limit)

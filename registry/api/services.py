@@ -160,7 +160,7 @@ def _capability(host: str, stored: StoredService) -> bytes:
     view = capability_view(stored)
     record = capability_record(view.service, view.capability, view.example)
     detail = adp_detail(host, view.service, view.capability, record.get("call", {}).get("example"))
-    dates = _dated(next(iter(stored.dates), None))
+    dates = _dated(stored.capabilities[0].dates)
     if detail is None:
         reason = why_no_detail(view.capability)
         raise Problem(

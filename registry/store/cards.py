@@ -1,6 +1,7 @@
 """Services as entries of lists. JSON is decoded row by row, so that one bad row does not hide the others."""
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from registry.core.model.listing import TrustLevel
 from registry.store.claims import CANONICAL, OWNED_SINCE
 from registry.store.engine import Row, decode
+from registry.store.facets import FACET_VALUES, facet_statement, facet_values
 from registry.store.lane import QueryPool, bound_keys, texts
 from registry.store.records import ServiceColumns
 from registry.store.repository import Key
@@ -102,21 +104,41 @@ JOIN owner_settings o ON o.domain = k.domain AND o.canonical = k.host
 JOIN services s ON s.domain = o.domain AND s.host = o.host WHERE NOT s.hidden GROUP BY o.canonical
 """
 
+_PARTS: Final = """
+SELECT s.host, s.model->'tags', s.model->'examples',
+       (SELECT jsonb_agg(jsonb_build_array(d.format, d.url)) FROM (
+          SELECT d.format, d.url FROM documents d
+          WHERE d.domain = s.domain AND d.host = s.host AND d.outcome = 'found' AND d.format = ANY(s.formats)
+          ORDER BY length(d.url), d.url LIMIT %(documents)s) d),
+       (SELECT jsonb_agg(jsonb_build_array(c.name, c.data->'examples')) FROM (
+          SELECT c.name, c.data FROM capabilities c WHERE c.domain = s.domain AND c.host = s.host
+          ORDER BY c.position LIMIT %(capabilities)s) c)
+FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
+JOIN services s ON s.domain = k.domain AND s.host = k.host WHERE NOT s.hidden
+"""
+
+MAX_DOCUMENTS: Final = 50
+MAX_CAPABILITIES: Final = 30
+MAX_EXAMPLES: Final = 5
+
+
+class EntryParts(NamedTuple):
+    """Parts of entries that cards lack. `urls`: the documents of each format, the shortest address first."""
+
+    tags: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    urls: Mapping[str, Sequence[str]] = {}
+
 
 class Cards:
-    """Reads shown cards without transactions: each query sees what is committed when it runs.
-
-    Raises StoreUnavailable.
-    """
+    """Reads shown services without transactions: each query sees what is committed. Raises StoreUnavailable."""
 
     def __init__(self, pool: QueryPool) -> None:
         self._pool = pool
 
     async def of(self, keys: Sequence[Key], capabilities: Collection[str] = ()) -> dict[str, Card]:
-        """Return cards by host, each with its capabilities that have one of the names.
-
-        A service may have thousands of capabilities; an answer shows a few of them.
-        """
+        """Return cards by host, each with those of its perhaps thousands of capabilities that have one of the names."""
         names = texts([key_name(name) for name in capabilities])
         return {card.host: card for card in cards(await self._pool.rows(_CARDS, {**bound_keys(keys), "names": names}))}
 
@@ -136,6 +158,20 @@ class Cards:
         """Return the hosts whose services use one of these well-known names without owning it."""
         rows = await self._pool.rows(_RESEMBLING, {**bound_keys(keys), "names": texts(list(names))})
         return frozenset(host for (host,) in rows)
+
+    async def parts(self, keys: Sequence[Key]) -> dict[str, EntryParts]:
+        """Return by host the parts of entries that cards lack. A part that cannot be decoded is empty."""
+        bound: dict[str, Any] = {**bound_keys(keys), "documents": MAX_DOCUMENTS, "capabilities": MAX_CAPABILITIES}
+        return {row[0]: _parts(*row) for row in await self._pool.rows(_PARTS, bound)}
+
+    async def facets(self, keys: Sequence[Key], facets: Sequence[str]) -> tuple[int, dict[str, dict[str, int]]]:
+        """Return how many of the services are shown, and their numbers by facet and value, the most frequent first."""
+        rows = await self._pool.rows(facet_statement(tuple(facets)), bound_keys(keys))
+        found = {}
+        for place, name in enumerate(facets):
+            numbers = Counter(value for row in rows for value in facet_values(row[place]))
+            found[name] = dict(sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))[:FACET_VALUES])
+        return len(rows), found
 
 
 def cards(rows: Iterable[Row]) -> Iterable[Card]:
@@ -160,3 +196,17 @@ def _decoded(value: bytes | None, host: str) -> Any:
     except ValueError:
         _log.error("a part of %s cannot be decoded: rescore rewrites it", host)
         return None
+
+
+def _parts(host: str, tags: bytes | None, examples: bytes | None, documents: Any, capabilities: Any) -> EntryParts:
+    try:
+        urls: dict[str, list[str]] = {}
+        for slug, url in decode(documents) or ():
+            urls.setdefault(slug, []).append(url)
+        named = decode(capabilities) or ()
+        sentences = [*(decode(examples) or ()), *(text for _, given in named for text in given or ())]
+        unique = tuple(dict.fromkeys(text for text in sentences if isinstance(text, str)))[:MAX_EXAMPLES]
+        return EntryParts(tuple(decode(tags) or ()), unique, tuple(name for name, _ in named), urls)
+    except ValueError:
+        _log.error("a part of %s cannot be decoded: rescore rewrites it", host)
+        return EntryParts()

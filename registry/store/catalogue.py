@@ -1,12 +1,32 @@
-"""Queries of services for the interfaces. JSON is decoded row by row, so that one bad row does not hide the others."""
+"""Queries of services for the interfaces: single ones, lists, entries of catalogues, health.
+
+An entry of a catalogue has no row: it is a pair of a service and one of its formats that is a separate artifact. JSON
+is decoded row by row, so that one bad row does not hide the others.
+"""
 
 import logging
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal
+from functools import reduce
+from typing import Any, Final, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, func, literal_column, null, or_, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    DateTime,
+    Text,
+    any_,
+    case,
+    func,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+    tuple_,
+    type_coerce,
+)  # fmt: skip
 
 from registry.core.access.claims import UNKNOWN_OWNER, Ownership
 from registry.core.calling.http import Arguments
@@ -16,18 +36,24 @@ from registry.core.model.services import Service, from_json
 from registry.store.cards import CARD_FIELDS, Card, cards
 from registry.store.claims import Claims, OwnerSettingRecord, OwnerSettings
 from registry.store.engine import decode
-from registry.store.facets import capability_conditions, service_conditions
+from registry.store.facets import FACET_COLUMNS, capability_conditions, service_conditions
 from registry.store.records import CapabilityDates, DocumentRecord, FindingRecord, ServiceRecord
-from registry.store.repository import Key, Repository
+from registry.store.repository import Key, Repository, selected
 from registry.store.services import Services, service_record
 from registry.store.tables import CapabilityRow, FindingRow, HostRow, ServiceRow
 from registry.store.values import clean, key_name
 
 Sort = Literal["score", "name", "newest", "updated", "capabilities"]
+EntryOrder = Literal["host", "name", "updated"]
+
+HEALTH_LINES: Final = 100
+
 _log = logging.getLogger(__name__)
 
-_DATES: Final = (CapabilityRow.name, CapabilityRow.fingerprint, CapabilityRow.first_seen_at, CapabilityRow.changed_at)
-
+_CARD: Final[tuple[ColumnElement[Any], ...]] = tuple(literal_column(sql) for sql in CARD_FIELDS.values())
+_DATES: Final = selected(CapabilityRow, CapabilityDates)
+_FINDING: Final = selected(FindingRow, FindingRecord)
+_HOST: Final = type_coerce(ServiceRow.host, Text)
 _ORDER: Final[dict[Sort, tuple[ColumnElement[Any], ...]]] = {
     "score": (ServiceRow.score.desc(), ServiceRow.host.asc()),
     "name": (func.lower(ServiceRow.name).asc(), ServiceRow.host.asc()),
@@ -35,22 +61,36 @@ _ORDER: Final[dict[Sort, tuple[ColumnElement[Any], ...]]] = {
     "updated": (ServiceRow.updated_at.desc(), ServiceRow.host.asc()),
     "capabilities": (ServiceRow.cap_count.desc(), ServiceRow.host.asc()),
 }
+_ENTRY_ORDERS: Final[dict[EntryOrder, tuple[tuple[ColumnElement[Any], ...], bool]]] = {
+    "host": ((type_coerce(ServiceRow.domain, Text), _HOST), False),
+    "name": ((func.lower(ServiceRow.name), _HOST), False),
+    "updated": ((type_coerce(ServiceRow.updated_at, DateTime(timezone=True)), _HOST), True),
+}
+"""Keys of each order, and whether it descends. `host` follows the primary key."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceView:
-    """Everything about one service. `breakdown`: Score.to_json() as computed. `response_ms` and `last_visit_at`: of the
-    last visit of its host, for any outcome. `documents`: the current ones."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceFacts:
+    """Facts about one service beside its row. `breakdown`: Score.to_json() as computed. `response_ms` and
+    `last_visit_at`: of the last visit of its host, for any outcome. `documents`: the current ones."""
+
+    findings: tuple[FindingRecord, ...] = ()
+    breakdown: dict[str, Any] = field(default_factory=dict)
+    response_ms: int | None = None
+    last_visit_at: datetime | None = None
+    documents: tuple[DocumentRecord, ...] = ()
+    ownership: Ownership = UNKNOWN_OWNER
+    setting: OwnerSettingRecord | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceView(ServiceFacts):
+    """Everything about one service. `dates` and `examples`: by key of the capability, if known, if there is one."""
 
     record: ServiceRecord
     service: Service
-    findings: tuple[FindingRecord, ...]
-    breakdown: dict[str, Any]
-    response_ms: int | None
-    last_visit_at: datetime | None
-    documents: tuple[DocumentRecord, ...] = ()
-    dates: Mapping[str, CapabilityDates] = field(default_factory=dict)  # by key of the capability
-    examples: Mapping[str, Arguments] = field(default_factory=dict)  # by key of the capability, if it has an example
+    dates: Mapping[str, CapabilityDates] = field(default_factory=dict)
+    examples: Mapping[str, Arguments] = field(default_factory=dict)
 
     def example_of(self, name: str) -> Arguments | None:
         """Return the arguments of a capability's example call; None if there is no example, or it was not made yet."""
@@ -60,65 +100,67 @@ class ServiceView:
         """Return the dates of a capability by its name, or None if unknown."""
         return self.dates.get(key_name(name))
 
-    ownership: Ownership = UNKNOWN_OWNER
-    setting: OwnerSettingRecord | None = None
+
+class StoredCapability(NamedTuple):
+    """A capability as undecoded JSON. `detail` and `example`: only if requested."""
+
+    data: bytes
+    detail: bytes | None
+    example: bytes | None
+    dates: CapabilityDates
 
 
-@dataclass(frozen=True, slots=True)
-class StoredService:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredService(ServiceFacts):
     """The parts of a `ServiceView` as the database returns them; parts that can be large are undecoded JSON.
 
     Decoding takes much longer than reading, so a caller may want to know the size first. Can be pickled.
     """
 
     row: dict[str, Any]
-    capabilities: tuple[tuple[bytes, bytes | None], ...]  # data and detail
-    dates: tuple[CapabilityDates, ...] = ()  # of the capabilities, in their order
-    examples: tuple[bytes | None, ...] = ()  # likewise
-    findings: tuple[FindingRecord, ...] = ()
-    breakdown: dict[str, Any] = field(default_factory=dict)
-    response_ms: int | None = None
-    last_visit_at: datetime | None = None
-    documents: tuple[DocumentRecord, ...] = ()
-    ownership: Ownership = UNKNOWN_OWNER
-    setting: OwnerSettingRecord | None = None
+    capabilities: tuple[StoredCapability, ...]
 
     @property
     def size(self) -> int:
         """Return the number of bytes of JSON."""
-        details = sum(len(data) + len(detail or b"") for data, detail in self.capabilities)
-        examples = sum(len(example or b"") for example in self.examples)
-        return len(self.row["model"]) + len(self.row["listing"]) + details + examples
+        stored = sum(len(one.data) + len(one.detail or b"") + len(one.example or b"") for one in self.capabilities)
+        return len(self.row["model"]) + len(self.row["listing"]) + stored
 
     def view(self) -> ServiceView:
         """Return the decoded view. Leave out bad capabilities; raise like `service_record` for a bad row."""
         record = service_record(self.row)
-        return ServiceView(
-            record=record,
-            service=from_json({**record.model, "capabilities": self._decoded_capabilities()}),
-            findings=self.findings,
-            breakdown=self.breakdown,
-            response_ms=self.response_ms,
-            last_visit_at=self.last_visit_at,
-            documents=self.documents,
-            dates={dates.name: dates for dates in self.dates},
-            examples={
-                dates.name: Arguments.from_json(decode(example))
-                for dates, example in zip(self.dates, self.examples, strict=False)
-                if example is not None
-            },
-            ownership=self.ownership,
-            setting=self.setting,
-        )
-
-    def _decoded_capabilities(self) -> list[dict[str, Any]]:
-        found = []
-        for data, detail in self.capabilities:
+        capabilities = []
+        for one in self.capabilities:
             try:
-                found.append(_capability(data, detail))
+                detail = {} if one.detail is None else {"detail": decode(one.detail)}
+                capabilities.append(decode(one.data) | detail)
             except ValueError:
                 _log.error("a capability of %s cannot be decoded: rescore rewrites it", self.row["host"])
-        return found
+        return ServiceView(
+            record=record,
+            service=from_json({**record.model, "capabilities": capabilities}),
+            dates={one.dates.name: one.dates for one in self.capabilities},
+            examples={
+                one.dates.name: Arguments.from_json(decode(one.example))
+                for one in self.capabilities
+                if one.example is not None
+            },
+            **{name: getattr(self, name) for name in ServiceFacts.__dataclass_fields__},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePage:
+    items: tuple[Card, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListConditions:
+    """Conditions of a list beside Filters. `name`: part of the service's name, in any case. The time is exclusive."""
+
+    name: str | None = None
+    created_after: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +192,9 @@ class Catalogue(Repository):
         score = await Services(self._connection).last_score(domain, host)
         last_visit = select(HostRow.response_ms, HostRow.last_visit_at).where(*_of_host(HostRow, domain, host))
         response_ms, last_visit_at = (await self._execute(last_visit)).first() or (None, None)
-        capabilities, dates, examples = await self._capabilities(domain, host, include_details)
         return StoredService(
-            row,
-            capabilities,
-            dates,
-            examples,
+            row=row,
+            capabilities=await self._capabilities(domain, host, include_details=include_details),
             findings=await self.findings(domain, host),
             breakdown=score.breakdown if score else {},
             response_ms=response_ms,
@@ -179,20 +218,13 @@ class Catalogue(Repository):
             return None
         by_id = CapabilityRow.data["id"].as_string() == clean(name)
         for condition in (CapabilityRow.name == key_name(name), by_id):
-            statement = select(CapabilityRow.data, CapabilityRow.detail, CapabilityRow.example, *_DATES).where(
-                *_of_host(CapabilityRow, domain, host), condition
-            )
-            found = (await self._execute(statement.order_by(CapabilityRow.position).limit(1))).first()
-            if found is not None:
-                data, detail, example, *dates = found
-                return StoredService(row, ((data, detail),), (_dates(*dates),), (example,))
+            if found := await self._capabilities(domain, host, condition, include_details=True, limit=1):
+                return StoredService(row=row, capabilities=found)
         return None
 
     async def findings(self, domain: str, host: str) -> tuple[FindingRecord, ...]:
-        row = FindingRow
-        statement = select(row.reason, row.document, row.pointer, row.evidence).where(*_of_host(row, domain, host))
-        rows = await self._execute(statement.order_by(row.ordinal))
-        return tuple(FindingRecord(*values) for values in rows)
+        statement = select(*_FINDING).where(*_of_host(FindingRow, domain, host)).order_by(FindingRow.ordinal)
+        return tuple(await self._list(FindingRecord, statement))
 
     async def capabilities(self, keys: Sequence[Key], filters: Filters) -> dict[str, frozenset[str]]:
         """Return by host the names of the capabilities that match the filters; leave out hosts without any."""
@@ -205,23 +237,74 @@ class Catalogue(Repository):
         return {host: frozenset(names) for host, names in found.items()}
 
     async def page(
-        self, filters: Filters, *, sort: Sort, limit: int, offset: int, text: str = ""
-    ) -> tuple[list[Card], int]:
+        self, filters: Filters, *, sort: Sort = "score", limit: int = 20, offset: int = 0, text: str = ""
+    ) -> ServicePage:
         """Return a page of cards without capabilities, and the total. `text`: part of a name, description or host."""
         conditions = service_conditions(filters) + ([_contains(text)] if text else [])
-        page = (
-            select(*CARD_COLUMNS)
-            .select_from(ServiceRow)
-            .where(*conditions)
-            .order_by(*_ORDER[sort])
-            .limit(limit)
-            .offset(offset)
-        )
+        page = select(*_CARD).select_from(ServiceRow).where(*conditions).order_by(*_ORDER[sort])
+        items = tuple(cards(await self._execute(page.limit(limit).offset(offset))))
         total = select(func.count()).select_from(ServiceRow).where(*conditions)
-        items = list(cards(await self._execute(page)))
-        return items, (await self._execute(total)).scalar_one()
+        return ServicePage(items, (await self._execute(total)).scalar_one())
 
-    async def health(self, *, limit: int) -> HealthReport:
+    async def entry_page(
+        self,
+        filters: Filters,
+        extra: ListConditions,
+        slugs: Sequence[str],
+        *,
+        order: EntryOrder,
+        at: tuple[str | datetime, str] | None,
+        limit: int,
+    ) -> tuple[list[Card], int | None]:
+        """Return the services with an entry in one of the formats, from the place `at` on. On the first page also
+        return the total of entries: counting reads every service, which must not happen on every page.
+
+        `at`: the values of the keys of `order` of the first service: domain and host; name and host; time of the last
+        change and host. A service whose keys change meanwhile may be missed, or returned again.
+        """
+        matching = [*service_conditions(filters), ServiceRow.formats.overlap(list(slugs))]
+        if extra.name is not None:
+            matching.append(ServiceRow.name.icontains(extra.name.replace("\0", "\ufffd"), autoescape=True))
+        if extra.created_after is not None:
+            matching.append(ServiceRow.created_at > extra.created_after)
+        keys, is_descending = _ENTRY_ORDERS[order]
+        page = select(*_CARD).select_from(ServiceRow).where(*matching)
+        if at is not None:
+            first = func.lower(literal(at[0])) if order == "name" else literal(at[0])
+            row, place = tuple_(*keys), tuple_(first, literal(at[1]))
+            page = page.where(row <= place if is_descending else row >= place)
+        page = page.order_by(*((key.desc() if is_descending else key.asc()) for key in keys)).limit(limit)
+        found = list(cards(await self._execute(page)))
+        if at is not None:
+            return found, None
+        total = select(func.coalesce(func.sum(_entries(slugs)), 0)).where(*matching)
+        return found, await self._number(total)
+
+    async def entry_counts(
+        self, filters: Filters, slugs: Sequence[str], facet: str, keys: Collection[Key] | None, *, most: int
+    ) -> tuple[dict[str, int], int]:
+        """Return the number of entries in one of the formats by value of a facet, the `most` frequent first, and the
+        number of entries with other values.
+
+        `keys`: only these services. The facet `format` counts by slug, `host` by host, the others as in search.
+        """
+        matching = [*service_conditions(filters), ServiceRow.formats.overlap(list(slugs))]
+        if keys is not None:
+            matching.append(tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)))
+        if facet == "format":
+            rows = select(func.unnest(ServiceRow.formats).label("value"), literal(1).label("entries"))
+        else:
+            value: ColumnElement[Any] = _HOST if facet == "host" else FACET_COLUMNS[facet]
+            rows = select(value.label("value"), _entries(slugs).label("entries"))
+        each = rows.where(*matching).subquery()
+        wanted = each.c.value.in_(list(slugs)) if facet == "format" else each.c.value.is_not(None)
+        number = func.sum(each.c.entries)
+        statement = select(each.c.value, number, func.sum(number).over()).where(wanted).group_by(each.c.value)
+        found = (await self._execute(statement.order_by(number.desc(), each.c.value).limit(most))).all()
+        counts = {str(name): int(count) for name, count, _ in found}
+        return counts, int(found[0][2]) - sum(counts.values()) if found else 0
+
+    async def health(self, *, limit: int = HEALTH_LINES) -> HealthReport:
         joined = (HostRow.domain == ServiceRow.domain) & (HostRow.host == ServiceRow.host)
         down = ServiceRow.trust_level == TrustLevel.UNVERIFIED
         degraded = ~down & ((ServiceRow.crawl_failures > 0) | (func.coalesce(HostRow.response_ms, 0) > SLOW_MS))
@@ -243,8 +326,7 @@ class Catalogue(Repository):
         """Return the numbers of shown services as {"trust_level": {...}, "format": {...}}."""
         is_shown = ~ServiceRow.hidden
         trust = select(ServiceRow.trust_level, func.count()).where(is_shown).group_by(ServiceRow.trust_level)
-        slug = func.unnest(ServiceRow.formats).label("slug")
-        slugs = select(slug).where(is_shown).subquery()
+        slugs = select(func.unnest(ServiceRow.formats).label("slug")).where(is_shown).subquery()
         formats = select(slugs.c.slug, func.count()).group_by(slugs.c.slug)
         return {
             "trust_level": dict((await self._execute(trust)).all()),
@@ -257,28 +339,17 @@ class Catalogue(Repository):
         return None if row is None else dict(row)
 
     async def _capabilities(
-        self, domain: str, host: str, include_details: bool
-    ) -> tuple[tuple[tuple[bytes, bytes | None], ...], tuple[CapabilityDates, ...], tuple[bytes | None, ...]]:
-        """Return data and detail, dates and example of each capability; detail and example only if requested."""
+        self, domain: str, host: str, *conditions: ColumnElement[bool], include_details: bool, limit: int | None = None
+    ) -> tuple[StoredCapability, ...]:
         row = CapabilityRow
         columns = (row.data, *((row.detail, row.example) if include_details else (null(), null())), *_DATES)
-        statement = select(*columns).where(*_of_host(row, domain, host)).order_by(row.position)
-        found = (await self._execute(statement)).all()
-        return (
-            tuple((data, detail) for data, detail, *_ in found),
-            tuple(_dates(*dates) for _, _, _, *dates in found),
-            tuple(example for _, _, example, *_ in found),
+        statement = select(*columns).where(*_of_host(row, domain, host), *conditions).order_by(row.position)
+        return tuple(
+            StoredCapability(
+                data, detail, example, CapabilityDates(name, None if digest is None else digest.hex(), seen, changed)
+            )
+            for data, detail, example, name, digest, seen, changed in await self._execute(statement.limit(limit))
         )
-
-
-def _dates(
-    name: str, digest: bytes | None, first_seen_at: datetime | None, changed_at: datetime | None
-) -> CapabilityDates:
-    return CapabilityDates(name, None if digest is None else digest.hex(), first_seen_at, changed_at)
-
-
-CARD_COLUMNS: Final[tuple[ColumnElement[Any], ...]] = tuple(literal_column(sql) for sql in CARD_FIELDS.values())
-"""The columns that `cards` expects, without capabilities."""
 
 
 def _of_host(table: Any, domain: str, host: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
@@ -288,15 +359,8 @@ def _of_host(table: Any, domain: str, host: str) -> tuple[ColumnElement[bool], C
 def _contains(text: str) -> ColumnElement[bool]:
     """Return a case-insensitive condition; `%` and `_` are literal. NUL was replaced in stored texts, so here too."""
     part = text.replace("\0", "\ufffd")
-    return or_(
-        *(column.icontains(part, autoescape=True) for column in (ServiceRow.name, ServiceRow.description)),
-        ServiceRow.host.icontains(part, autoescape=True),
-    )
-
-
-def _capability(data: bytes, detail: bytes | None = None) -> dict[str, Any]:
-    value: dict[str, Any] = decode(data)
-    return value if detail is None else {**value, "detail": decode(detail)}
+    columns = (ServiceRow.name, ServiceRow.description, ServiceRow.host)
+    return or_(*(column.icontains(part, autoescape=True) for column in columns))
 
 
 def _health_line(
@@ -306,3 +370,9 @@ def _health_line(
         return HealthRow(host, name, "unknown", None, None)
     status: Literal["up", "degraded", "down"] = "down" if down else "degraded" if degraded else "up"
     return HealthRow(host, name, status, response_ms, checked_at)
+
+
+def _entries(slugs: Sequence[str]) -> ColumnElement[int]:
+    """Return how many entries a service has in these formats; it has each format once."""
+    one_each = (case((literal(slug) == any_(ServiceRow.formats), 1), else_=0) for slug in slugs)
+    return reduce(operator.add, one_each)

@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import Any, Final, LiteralString
 
 import orjson
@@ -32,6 +33,55 @@ _STAMP = text(
     "UPDATE documents SET seen_at = :seen_at, missed_at = :missed_at, etag = :etag, last_modified = :last_modified"
     " WHERE domain = :domain AND host = :host AND url_hash = :url_hash"
 )
+
+
+_VERSION: Final = "url_hash, changed_at, url, outcome, reason, format, dialect, status, size, sha256"
+# The previous version is found by the primary key.
+_VERSIONS: Final[LiteralString] = f"""
+SELECT {", ".join(f"h.{name}" for name in _VERSION.split(", "))}, p.changed_at, p.outcome, p.reason, p.size, p.sha256
+FROM document_history h LEFT JOIN LATERAL (
+    SELECT changed_at, outcome, reason, size, sha256 FROM document_history o
+    WHERE o.domain = h.domain AND o.host = h.host AND o.url_hash = h.url_hash AND o.changed_at < h.changed_at
+    ORDER BY o.changed_at DESC LIMIT 1) p ON true
+WHERE h.domain = %(domain)s AND h.host = %(host)s
+  AND (%(before)s::timestamptz IS NULL OR (h.changed_at, h.url_hash) < (%(before)s::timestamptz, %(url_hash)s::bytea))
+ORDER BY h.changed_at DESC, h.url_hash DESC LIMIT %(limit)s
+"""  # noqa: S608  # our own columns
+_VERSIONS_AT: Final[LiteralString] = f"""
+SELECT DISTINCT ON (url_hash) {_VERSION} FROM document_history
+WHERE domain = %(domain)s AND host = %(host)s AND changed_at <= %(at)s
+ORDER BY url_hash, changed_at DESC
+"""  # noqa: S608  # our own columns
+_FIRST_VERSION: Final[LiteralString] = """
+SELECT min(changed_at) FROM document_history WHERE domain = %(domain)s AND host = %(host)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRecord:
+    """A row of `document_history`: the answer of a URL from `changed_at` on."""
+
+    url_hash: bytes
+    changed_at: datetime
+    url: str
+    outcome: Outcome
+    reason: str
+    format: str | None
+    dialect: str | None
+    status: int | None
+    size: int
+    sha256: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierVersion:
+    """The version that another one replaced."""
+
+    changed_at: datetime
+    outcome: Outcome
+    reason: str
+    size: int
+    sha256: bytes
 
 
 class Documents(Repository):
@@ -98,6 +148,27 @@ class Documents(Repository):
         )
         return [tuple(version) for version in await self._execute(statement)]
 
+    async def versions(
+        self, domain: str, host: str, *, before: tuple[datetime, bytes] | None, limit: int
+    ) -> list[tuple[VersionRecord, EarlierVersion | None]]:
+        """Return versions of the host's documents, the latest first, each with its predecessor. `before`: a place."""
+        moment, digest = before or (None, b"")
+        bound = {"domain": domain, "host": host, "before": moment, "url_hash": digest, "limit": limit}
+        return [
+            (_version(row[:10]), None if row[10] is None else EarlierVersion(row[10], Outcome(row[11]), *row[12:]))
+            for row in await self._driver.rows(_VERSIONS, bound)
+        ]
+
+    async def versions_at(self, domain: str, host: str, moment: datetime) -> list[VersionRecord]:
+        """Return the version of each URL of the host that was current at this time."""
+        bound = {"domain": domain, "host": host, "at": moment}
+        return [_version(row) for row in await self._driver.rows(_VERSIONS_AT, bound)]
+
+    async def first_version_at(self, domain: str, host: str) -> datetime | None:
+        """Return the time of the earliest kept version, or None."""
+        [(moment,)] = await self._driver.rows(_FIRST_VERSION, {"domain": domain, "host": host})
+        return moment if isinstance(moment, datetime) else None
+
     async def hosts(self, after: Key, *, limit: int, but_version: str | None = None) -> list[Key]:
         """Return hosts with documents after `after`, ordered by (domain, host). `but_version`: see `_outdated`."""
         key = (DocumentRow.domain, DocumentRow.host)
@@ -108,6 +179,10 @@ class Documents(Repository):
     async def count_hosts(self, *, but_version: str | None = None) -> int:
         key = select(DocumentRow.domain, DocumentRow.host).where(*_outdated(but_version)).distinct().subquery()
         return await self._number(select(func.count()).select_from(key))
+
+
+def _version(row: Row) -> VersionRecord:
+    return replace(VersionRecord(*row), outcome=Outcome(row[3]))
 
 
 def _outdated(but_version: str | None) -> tuple[ColumnElement[bool], ...]:

@@ -1,7 +1,5 @@
 """The filters of core/search_filters.py as conditions in SQL, and counts of the values of facets."""
 
-from collections import Counter
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, LiteralString
 
@@ -14,34 +12,28 @@ from registry.core.model.listing import Filters
 from registry.core.names.domains import registrable_domain
 from registry.core.search_filters import FACETS, facet_filters, limit_of, number_filters
 from registry.store.engine import decode
-from registry.store.lane import QueryPool, bound_keys
-from registry.store.repository import Key
 from registry.store.tables import CapabilityRow, ServiceRow
 
 FACET_VALUES: Final = 50
 """Maximum number of values of one facet in an answer."""
 
 
-def _all_at(path: str) -> ColumnElement[Any]:
+def _values_at(path: str) -> ColumnElement[Any]:
     return func.jsonb_path_query_array(ServiceRow.listing, sql_cast(path, JSONPATH), type_=JSONB)
 
 
-def _is_at(path: str) -> ColumnElement[bool]:
-    return func.jsonb_path_exists(ServiceRow.listing, sql_cast(path, JSONPATH))
-
-
+_HAS_UNKNOWN: Final = func.jsonb_path_exists(
+    ServiceRow.listing, sql_cast("$.capabilities[*] ? (!exists(@.side_effects))", JSONPATH)
+)
 _COLUMNS: Final = ServiceRow.__table__.c
 FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
     name: _COLUMNS[facet.column] for name, facet in FACETS.items() if facet.column
 } | {
     "tld": func.substring(ServiceRow.host, "[^.]*$"),
     "language": ServiceRow.listing["languages"],
-    "semantic": _all_at("$.capabilities[*].semantic_types[*]"),
-    "effects": _all_at("$.capabilities[*].side_effects").op("||")(
-        case(
-            (_is_at("$.capabilities[*] ? (!exists(@.side_effects))"), func.jsonb_build_array("unknown", type_=JSONB)),
-            else_=func.jsonb_build_array(type_=JSONB),
-        )
+    "semantic": _values_at("$.capabilities[*].semantic_types[*]"),
+    "effects": _values_at("$.capabilities[*].side_effects").op("||")(
+        case((_HAS_UNKNOWN, func.jsonb_build_array("unknown", type_=JSONB)), else_=func.jsonb_build_array(type_=JSONB))
     ),
 }
 """The column, or an expression, that has the values of each facet."""
@@ -55,7 +47,12 @@ def service_conditions(filters: Filters) -> list[ColumnElement[bool]]:
             keys = [(registrable_domain(host), host) for host in values]
             conditions.append(tuple_(ServiceRow.domain, ServiceRow.host).in_(keys))
         elif name not in ("semantic", "effects"):  # of one capability, below
-            conditions.append(_has_any(FACET_COLUMNS[name], values))
+            column = FACET_COLUMNS[name]
+            if isinstance(column.type, ARRAY):
+                conditions.append(column.overlap(list(values)))
+            else:
+                is_json = isinstance(column.type, JSONB)
+                conditions.append(column.has_any(array(values)) if is_json else column.in_(values))
     for number, bound, value in number_filters(filters):
         column, limit = _COLUMNS[number.column], limit_of(value)
         conditions.append(column >= limit if bound == "least" else column <= limit)
@@ -77,52 +74,19 @@ def capability_conditions(filters: Filters) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _has_any(column: Any, values: Sequence[str]) -> ColumnElement[bool]:
-    condition: ColumnElement[bool]
-    if isinstance(column.type, ARRAY):
-        condition = column.overlap(list(values))
-    else:
-        condition = column.has_any(array(values)) if isinstance(column.type, JSONB) else column.in_(values)
-    return condition
-
-
-class FacetQueries:
-    """Counts without transactions: each query sees what is committed when it runs. Hidden services do not count.
-
-    Raises StoreUnavailable.
-    """
-
-    def __init__(self, pool: QueryPool) -> None:
-        self._pool = pool
-
-    async def of(self, keys: Sequence[Key], facets: Sequence[str]) -> tuple[int, dict[str, dict[str, int]]]:
-        """Return how many of the services are shown, and their numbers by facet and value, the most frequent first."""
-        rows = await self._pool.rows(_statement(tuple(facets)), bound_keys(keys))
-        counts = {
-            name: Counter(value for row in rows for value in _values(row[place])) for place, name in enumerate(facets)
-        }
-        return len(rows), {
-            name: dict(sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))[:FACET_VALUES])
-            for name, numbers in counts.items()
-        }
-
-
 @lru_cache(maxsize=64)
-def _statement(facets: tuple[str, ...]) -> LiteralString:
-    columns = ", ".join(_as_text(FACET_COLUMNS[name]) for name in facets)
+def facet_statement(facets: tuple[str, ...]) -> LiteralString:
+    """Return the query for the values of facets of the services with `lane.bound_keys`."""
+    dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it untyped
+    compiled = [FACET_COLUMNS[name].compile(dialect=dialect, compile_kwargs={"literal_binds": True}) for name in facets]
     statement = f"""
-    SELECT {columns} FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
+    SELECT {", ".join(map(str, compiled))} FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
     JOIN services ON services.domain = k.domain AND services.host = k.host WHERE NOT services.hidden
     """  # noqa: S608  (only our own columns)
     return statement
 
 
-def _as_text(column: ColumnElement[Any]) -> str:
-    dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it untyped
-    return str(column.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
-
-
-def _values(value: Any) -> set[str]:
+def facet_values(value: Any) -> set[str]:
     if isinstance(value, bytes):
         value = decode(value)
     items = value if isinstance(value, list) else [] if value is None else [value]

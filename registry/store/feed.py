@@ -135,6 +135,31 @@ WITH held AS MATERIALIZED (
 UPDATE changes c SET data = CAST('{"redacted": true}' AS jsonb) FROM held WHERE c.id = held.id
 """)
 
+RECENT_WINDOW: Final = 50_000
+"""Places examined for events of a kind, on any host, so that a rare kind costs little."""
+
+_EVENTS = "seq, event_id, domain, host, kind, at, data"
+_KINDS = "(CAST(:kinds AS text[]) IS NULL OR kind = ANY(CAST(:kinds AS text[])))"
+
+_OF_ALL = text(f"""
+SELECT {_EVENTS} FROM changes
+WHERE seq < :before AND seq >= :before - :window AND {_KINDS}
+ORDER BY seq DESC LIMIT :limit
+""")  # noqa: S608  (only our own text)
+
+# Use the index of hosts: without MATERIALIZED the planner may walk through the whole feed for a quiet host. Sort only
+# the places: a domain may have very many events, each with kilobytes of data.
+_OF_HOSTS = text(f"""
+WITH theirs AS MATERIALIZED (
+    SELECT seq FROM changes
+    WHERE domain = ANY(:domains) AND seq < :before AND {_KINDS}
+      AND EXISTS (
+        SELECT FROM unnest(CAST(:hosts AS text[])) AS named
+        WHERE host = named OR (:below AND right(host, length(named) + 1) = '.' || named))
+), latest AS MATERIALIZED (SELECT seq FROM theirs ORDER BY seq DESC LIMIT :limit)
+SELECT {_EVENTS} FROM latest JOIN changes USING (seq) ORDER BY seq DESC
+""")  # noqa: S608  (only our own text)
+
 
 @dataclass(frozen=True, slots=True)
 class FeedRow:
@@ -258,50 +283,12 @@ class Feed(Repository):
         """
         return await self._touched(_REDACT, {"domain": domain, "host": host, "below": below})
 
-
-def _ends(row: RowMapping) -> Ends:
-    return Ends(
-        Place(row["latest_seq"], row["latest_id"]), row["latest_at"], Place(row["pruned_seq"], row["pruned_id"])
-    )
-
-
-def _event(row: RowMapping) -> FeedRow:
-    return FeedRow(row["seq"], row["event_id"], row["domain"], row["host"], row["kind"], row["at"], decode(row["data"]))
-
-
-RECENT_WINDOW: Final = 50_000
-"""Places examined for events of a kind, on any host, so that a rare kind costs little."""
-
-_EVENTS = "seq, event_id, domain, host, kind, at, data"
-_KINDS = "(CAST(:kinds AS text[]) IS NULL OR kind = ANY(CAST(:kinds AS text[])))"
-
-_OF_ALL = text(f"""
-SELECT {_EVENTS} FROM changes
-WHERE seq < :before AND seq >= :before - :window AND {_KINDS}
-ORDER BY seq DESC LIMIT :limit
-""")  # noqa: S608  (only our own text)
-
-# Use the index of hosts: without MATERIALIZED the planner may walk through the whole feed for a quiet host. Sort only
-# the places: a domain may have very many events, each with kilobytes of data.
-_OF_HOSTS = text(f"""
-WITH theirs AS MATERIALIZED (
-    SELECT seq FROM changes
-    WHERE domain = ANY(:domains) AND seq < :before AND {_KINDS}
-      AND EXISTS (
-        SELECT FROM unnest(CAST(:hosts AS text[])) AS named
-        WHERE host = named OR (:below AND right(host, length(named) + 1) = '.' || named))
-), latest AS MATERIALIZED (SELECT seq FROM theirs ORDER BY seq DESC LIMIT :limit)
-SELECT {_EVENTS} FROM latest JOIN changes USING (seq) ORDER BY seq DESC
-""")  # noqa: S608  (only our own text)
-
-
-class RecentEvents(Repository):
-    async def of_all(self, before: int, kinds: Collection[str] | None, *, limit: int) -> list[FeedRow]:
+    async def latest_of_all(self, before: int, kinds: Collection[str] | None, *, limit: int) -> list[FeedRow]:
         """Return the events before a place, the latest first. Examine at most RECENT_WINDOW places."""
         bound = {"before": before, "window": RECENT_WINDOW, "kinds": _sorted(kinds), "limit": limit}
         return [_event(row) for row in (await self._execute(_OF_ALL, bound)).mappings()]
 
-    async def of_hosts(
+    async def latest_of_hosts(
         self,
         before: int,
         kinds: Collection[str] | None,
@@ -318,6 +305,16 @@ class RecentEvents(Repository):
             "limit": limit,
         }  # fmt: skip
         return [_event(row) for row in (await self._execute(_OF_HOSTS, bound)).mappings()]
+
+
+def _ends(row: RowMapping) -> Ends:
+    return Ends(
+        Place(row["latest_seq"], row["latest_id"]), row["latest_at"], Place(row["pruned_seq"], row["pruned_id"])
+    )
+
+
+def _event(row: RowMapping) -> FeedRow:
+    return FeedRow(row["seq"], row["event_id"], row["domain"], row["host"], row["kind"], row["at"], decode(row["data"]))
 
 
 def _sorted(kinds: Collection[str] | None) -> list[str] | None:

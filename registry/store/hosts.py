@@ -1,4 +1,4 @@
-"""Repository of hosts: their schedule, and the facts kept about each between visits."""
+"""Repositories of hosts, with their schedule and the facts kept between visits, and of candidates for hosts."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, replace
@@ -11,9 +11,9 @@ from sqlalchemy.dialects.postgresql import insert
 from registry.core.model.documents import Outcome
 from registry.core.scheduling.policy import DueReason
 from registry.store.engine import Row, decode, listed, recordset
-from registry.store.records import HostRecord
-from registry.store.repository import Repository
-from registry.store.tables import HostRow
+from registry.store.records import CandidateRecord, HostRecord
+from registry.store.repository import Repository, selected
+from registry.store.tables import CandidateRow, HostRow
 from registry.store.values import REASON_CHARS, clean, clean_json
 
 _FIELDS = tuple(HostRecord.__dataclass_fields__)
@@ -58,6 +58,12 @@ _DUE_AS_NEW = text(
     "UPDATE hosts SET next_visit_at = :due, next_visit_why = 'asked', whole_plan_at = NULL, robots_at = NULL"
     " WHERE domain = :domain AND host = :host"
 )
+
+
+MAX_REL_CHARS = 60
+
+_FOLD = text("UPDATE candidates SET folded_at = :now, verdict = :verdict WHERE domain = :domain AND host = :host")
+_CANDIDATE: Final = selected(CandidateRow, CandidateRecord)
 
 
 class Hosts(Repository):
@@ -119,6 +125,42 @@ class Hosts(Repository):
         """Return the number of visited hosts by the outcome of their last visit."""
         statement = select(HostRow.outcome, func.count()).where(HostRow.outcome.is_not(None)).group_by(HostRow.outcome)
         return {outcome: number for outcome, number in await self._execute(statement) if outcome}
+
+
+class Candidates(Repository):
+    async def add(self, candidates: Iterable[CandidateRecord]) -> int:
+        """Insert candidates and return the number of new ones. Repeated mentions by a host count once."""
+        ordered = sorted(
+            candidates, key=lambda candidate: (candidate.domain, candidate.host, candidate.referrer, candidate.rel)
+        )
+        rows = [
+            asdict(candidate) | {"rel": clean(candidate.rel, MAX_REL_CHARS), "document": clean(candidate.document)}
+            for candidate in ordered
+        ]
+        return await self._many(insert(CandidateRow).on_conflict_do_nothing(), rows)
+
+    async def open(self, *, limit: int) -> list[CandidateRecord]:
+        """Lock and return the oldest candidates not yet folded; skip those locked by another process."""
+        statement = (
+            select(*_CANDIDATE)
+            .where(CandidateRow.folded_at.is_(None))
+            .order_by(CandidateRow.created_at)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+        return await self._list(CandidateRecord, statement)
+
+    async def fold(self, verdicts: Sequence[tuple[CandidateRecord, str | None]], *, now: datetime) -> None:
+        """Record the results of folding: None for a new host, else why the candidate did not become one."""
+        rows = [
+            {"now": now, "verdict": verdict, "domain": candidate.domain, "host": candidate.host}
+            for candidate, verdict in sorted(verdicts, key=lambda pair: (pair[0].domain, pair[0].host))
+        ]
+        await self._many(_FOLD, rows)
+
+    async def waiting(self) -> int:
+        statement = select(func.count()).where(CandidateRow.folded_at.is_(None))
+        return await self._number(statement)
 
 
 def _row(host: HostRecord) -> dict[str, Any]:

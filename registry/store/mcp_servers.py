@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, NamedTuple
 
 from sqlalchemy import text
 
@@ -37,6 +37,13 @@ DELETE FROM mcp_servers WHERE (domain, host, name, version) IN (
     SELECT domain, host, name, version FROM mcp_servers
     WHERE status = 'deleted' AND updated_at < :before ORDER BY updated_at LIMIT :most)
 """)
+
+
+class McpServerCounts(NamedTuple):
+    """Versions by status; and services that are MCP servers without a record, by reason (server_records.LEFT_OUT)."""
+
+    statuses: Mapping[str, int]
+    left_out: Mapping[str, int]
 
 
 class McpServers(Repository):
@@ -100,11 +107,10 @@ class McpServers(Repository):
         statement = f"{_LISTED} WHERE m.name = %(name)s {condition} ORDER BY m.published_at DESC, m.version LIMIT 1000"
         return await self._rows(statement, {"name": clean(name)})
 
-    async def counts(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Return the numbers of records by status, and of services without a record by reason."""
+    async def counts(self) -> McpServerCounts:
         statuses = await self._driver.rows("SELECT status, count(*) FROM mcp_servers GROUP BY 1")
         reasons = await self._driver.rows("SELECT reason, count(*) FROM mcp_left_out GROUP BY 1")
-        return dict(statuses), dict(reasons)
+        return McpServerCounts(dict(statuses), dict(reasons))
 
     async def prune(self, before: datetime, *, most: int) -> int:
         """Delete at most `most` rows that have been deleted since before then; return their number."""

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 from sqlalchemy import delete, func, or_, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
-from registry.store.candidates import REPORTED
 from registry.store.engine import decode
+from registry.store.opt_outs import REPORTED
 from registry.store.repository import Key, Repository, selected
 from registry.store.tables import (
     CapabilityRow,
@@ -144,7 +144,7 @@ class Mirroring(Repository):
         statement = select(MirroredRow.state, func.count()).group_by(MirroredRow.state)
         return {row[0]: row[1] for row in await self._execute(statement)}
 
-    async def refused(self, *, limit: int) -> list[MirroredRecord]:
+    async def refused(self, *, limit: int = 100) -> list[MirroredRecord]:
         """Return hosts whose record was refused, with the reason."""
         statement = select(*_MIRRORED).where(MirroredRow.state == "refused").order_by(MirroredRow.host).limit(limit)
         return [MirroredRecord(**row._mapping) for row in await self._execute(statement)]

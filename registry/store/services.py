@@ -55,7 +55,26 @@ _STAMP = text(
 ).bindparams(bindparam("listing", type_=JSONB))
 
 
+class Cause(NamedTuple):
+    """A change: its number, and the names that it concerns."""
+
+    id: int
+    names: Sequence[str]
+
+
+_LISTED_SITES = text("""
+SELECT d FROM unnest(CAST(:domains AS text[])) d
+WHERE EXISTS (SELECT FROM services s WHERE s.domain = d AND NOT s.hidden)
+""")
+
+
 class Services(Repository):
+    """Services, and facts outside a service's documents on which its trust depends: listings, names, owners elsewhere.
+
+    Triggers note every change of these facts in `trust_causes`, by the names that `speaking.depends_on` uses. Each
+    cause is a separate row and is written without a look-up, so that writers never wait for each other.
+    """
+
     async def of(self, domains: Collection[str]) -> dict[str, ServiceRecord]:
         """Return services by host, also hidden ones. Leave out an undecodable row: it is about to be rewritten."""
         found = {}
@@ -147,20 +166,54 @@ class Services(Repository):
         rows = [{name: getattr(score, name) for name in _SCORE} for score in scores]
         await self._put_all(ScoreRow, rows, overwrite=("value", "rubric_version", "breakdown"))
 
-    async def last_score(self, domain: str, host: str) -> ScoreRecord | None:
-        statement = (
-            select(ScoreRow.__table__)
-            .where(ScoreRow.domain == domain, ScoreRow.host == host)
-            .order_by(ScoreRow.scored_at.desc())
-            .limit(1)
-        )
-        row = (await self._execute(statement)).mappings().first()
+    async def last_score(self, domain: str, host: str, *, until: datetime | None = None) -> ScoreRecord | None:
+        """Return the last score of the host, or the last one until a time, as it was computed then."""
+        statement = select(ScoreRow.__table__).where(ScoreRow.domain == domain, ScoreRow.host == host)
+        if until is not None:
+            statement = statement.where(ScoreRow.scored_at <= until)
+        row = (await self._execute(statement.order_by(ScoreRow.scored_at.desc()).limit(1))).mappings().first()
         return ScoreRecord(**{**row, "breakdown": decode(row["breakdown"])}) if row else None
 
     async def stamp(self, services: Sequence[ServiceRecord]) -> None:
         """Update services that did not change: the time last seen, the failure count and the listing's date."""
         rows = [{key: row[key] for key in _STAMPED} for row in map(_row, services)]
         await self._many(_STAMP, rows)
+
+    async def listed(self, domains: Collection[str], hosts: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Return the listed ones of the hosts, which are of these domains, with the hosts that they name."""
+        row = ServiceRow
+        statement = select(row.host, row.named_hosts).where(
+            row.domain.in_(list(domains)), row.host.in_(list(hosts)), ~row.hidden
+        )
+        return {host: tuple(named) for host, named in await self._execute(statement)}
+
+    async def listed_sites(self, domains: Collection[str]) -> frozenset[str]:
+        """Return the domains with a listed host."""
+        found = await self._execute(_LISTED_SITES, {"domains": list(domains)})
+        return frozenset(found.scalars())
+
+    async def causes(self, *, limit: int) -> list[Cause]:
+        row = TrustCauseRow
+        statement = select(row.id, row.names).order_by(row.id).limit(limit)
+        return [Cause(number, names) for number, names in await self._execute(statement)]
+
+    async def dependents(self, names: Collection[str], after: Key, *, limit: int) -> list[Key]:
+        """Return services after `after` that depend on one of the names, or are one of them; by (domain, host)."""
+        row = ServiceRow
+        statement = (
+            select(row.domain, row.host)
+            .where(
+                row.trust_depends_on.overlap(list(names)),
+                or_(row.domain > after[0], (row.domain == after[0]) & (row.host > after[1])),
+            )
+            .order_by(row.domain, row.host)
+            .limit(limit)
+        )
+        return await self._keys(statement)
+
+    async def settle_causes(self, causes: Collection[Cause]) -> None:
+        """Delete causes whose dependents were judged again."""
+        await self._execute(delete(TrustCauseRow).where(TrustCauseRow.id.in_([one.id for one in causes])))
 
     async def _remove_capabilities(self, keys: Iterable[Key]) -> dict[tuple[str, str, str], "_Dates"]:
         """Delete the capabilities of the services; return their dates by domain, host and name."""
@@ -234,60 +287,3 @@ def _row(service: ServiceRecord) -> dict[str, Any]:
         "listing": listing_to_json(service.listing),
         "listing_hash": service.listing.content_hash(),
     }
-
-
-class Cause(NamedTuple):
-    """A change: its number, and the names that it concerns."""
-
-    id: int
-    names: Sequence[str]
-
-
-_LISTED_SITES = text("""
-SELECT d FROM unnest(CAST(:domains AS text[])) d
-WHERE EXISTS (SELECT FROM services s WHERE s.domain = d AND NOT s.hidden)
-""")
-
-
-class TrustFacts(Repository):
-    """Facts outside a service's documents on which its trust depends: listings, names and owners elsewhere.
-
-    Triggers note every change of these in `trust_causes`, by the names that `speaking.depends_on` uses. Each cause is a
-    separate row and is written without a look-up, so that writers never wait for each other.
-    """
-
-    async def listed(self, domains: Collection[str], hosts: Collection[str]) -> Mapping[str, Sequence[str]]:
-        """Return the listed ones of the hosts, which are of these domains, with the hosts that they name."""
-        row = ServiceRow
-        statement = select(row.host, row.named_hosts).where(
-            row.domain.in_(list(domains)), row.host.in_(list(hosts)), ~row.hidden
-        )
-        return {host: tuple(named) for host, named in await self._execute(statement)}
-
-    async def listed_sites(self, domains: Collection[str]) -> frozenset[str]:
-        """Return the domains with a listed host."""
-        found = await self._execute(_LISTED_SITES, {"domains": list(domains)})
-        return frozenset(found.scalars())
-
-    async def causes(self, *, limit: int) -> list[Cause]:
-        row = TrustCauseRow
-        statement = select(row.id, row.names).order_by(row.id).limit(limit)
-        return [Cause(number, names) for number, names in await self._execute(statement)]
-
-    async def dependents(self, names: Collection[str], after: Key, *, limit: int) -> list[Key]:
-        """Return services after `after` that depend on one of the names, or are one of them; by (domain, host)."""
-        row = ServiceRow
-        statement = (
-            select(row.domain, row.host)
-            .where(
-                row.trust_depends_on.overlap(list(names)),
-                or_(row.domain > after[0], (row.domain == after[0]) & (row.host > after[1])),
-            )
-            .order_by(row.domain, row.host)
-            .limit(limit)
-        )
-        return await self._keys(statement)
-
-    async def settle(self, causes: Collection[Cause]) -> None:
-        """Delete causes whose dependents were judged again."""
-        await self._execute(delete(TrustCauseRow).where(TrustCauseRow.id.in_([one.id for one in causes])))

@@ -39,6 +39,27 @@ WHERE d.outcome = 'found' AND d.alias_of IS NULL GROUP BY 1
 """)
 
 
+_SUBMITTED = text("""
+SELECT count(*), min(h.submitted_at) FROM domains d JOIN hosts h ON h.domain = d.domain
+WHERE d.next_visit_at <= :due_before AND h.submitted_at IS NOT NULL AND h.next_visit_at <= :now
+  AND (h.last_visit_at IS NULL OR h.submitted_at > h.last_visit_at)
+""")
+
+# Counts the clients' submissions of the last day, which have an index, to avoid reading all hosts.
+_POSTPONED = text("""
+SELECT count(DISTINCT (s.domain, s.host)) FROM submissions s
+JOIN hosts h ON h.domain = s.domain AND h.host = s.host
+WHERE s.resolved IS NULL AND h.next_visit_why = 'asked' AND h.next_visit_at > :now
+""")
+
+_BY_CLIENT = text("""
+SELECT count(DISTINCT (domain, host)) AS number FROM submissions WHERE asked_at > :since AND resolved IS NULL
+GROUP BY client ORDER BY number DESC LIMIT :most
+""")
+
+_OPT_OUT_REQUESTS = text("SELECT count(*), min(asked_at) FROM opt_out_requests WHERE checked_at IS NULL")
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceCounts:
     """Counts of the shown services by the values of a column. `capabilities`: over all services. `seen`: services seen
@@ -90,29 +111,6 @@ class StatisticsQueries(Repository):
         )
         return {outcome: number for outcome, number in await self._execute(statement) if outcome}
 
-
-_SUBMITTED = text("""
-SELECT count(*), min(h.submitted_at) FROM domains d JOIN hosts h ON h.domain = d.domain
-WHERE d.next_visit_at <= :due_before AND h.submitted_at IS NOT NULL AND h.next_visit_at <= :now
-  AND (h.last_visit_at IS NULL OR h.submitted_at > h.last_visit_at)
-""")
-
-# Counts the clients' submissions of the last day, which have an index, to avoid reading all hosts.
-_POSTPONED = text("""
-SELECT count(DISTINCT (s.domain, s.host)) FROM submissions s
-JOIN hosts h ON h.domain = s.domain AND h.host = s.host
-WHERE s.resolved IS NULL AND h.next_visit_why = 'asked' AND h.next_visit_at > :now
-""")
-
-_BY_CLIENT = text("""
-SELECT count(DISTINCT (domain, host)) AS number FROM submissions WHERE asked_at > :since AND resolved IS NULL
-GROUP BY client ORDER BY number DESC LIMIT :most
-""")
-
-_OPT_OUT_REQUESTS = text("SELECT count(*), min(asked_at) FROM opt_out_requests WHERE checked_at IS NULL")
-
-
-class WorkloadCounts(Repository):
     async def submitted(self, *, now: datetime, due_before: datetime) -> SubmissionCount:
         """Count the submitted hosts that are due, of domains that are due before `due_before`."""
         bound = {"now": now, "due_before": due_before}

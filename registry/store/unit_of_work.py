@@ -9,38 +9,32 @@ from typing import TypeVar
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from registry.store.api_keys import ApiKeys, Audit
-from registry.store.candidates import Candidates, OptOuts
 from registry.store.cards import Cards
 from registry.store.catalogue import Catalogue
 from registry.store.claims import Claims, OwnerSettings
 from registry.store.documents import Documents
 from registry.store.domains import Domains
 from registry.store.engine import libpq, translated
-from registry.store.entries import Entries, EntryReads
-from registry.store.facets import FacetQueries
-from registry.store.feed import Feed, RecentEvents
+from registry.store.feed import Feed
 from registry.store.forgetting import Forgetting
-from registry.store.history import History
 from registry.store.holds import BlockTable, Holds
-from registry.store.hosts import Hosts
+from registry.store.hosts import Candidates, Hosts
 from registry.store.jobs import Jobs
 from registry.store.lane import QueryPool
 from registry.store.ledger import Ledger
-from registry.store.loading import Loading
 from registry.store.mcp_servers import McpServers
 from registry.store.mirroring import Mirroring
 from registry.store.opt_out_file import OptOutFile
-from registry.store.opt_out_requests import OptOutRequests
+from registry.store.opt_outs import OptOutRequests, OptOuts
 from registry.store.pruning import Pruning
 from registry.store.public_records import PublicRecords
 from registry.store.reference import References
 from registry.store.rehoming import Rehoming
 from registry.store.reports import ReportTable
 from registry.store.search_notes import SearchNotes
-from registry.store.services import Services, TrustFacts
-from registry.store.statistics import StatisticsQueries, WorkloadCounts
-from registry.store.submission_lists import SubmissionLists
-from registry.store.submissions import Rechecks, Submissions, SubmissionTurns
+from registry.store.services import Services
+from registry.store.statistics import StatisticsQueries
+from registry.store.submissions import Submissions
 from registry.store.webhooks import Webhooks
 
 T = TypeVar("T")
@@ -54,28 +48,20 @@ def _repository(make: Callable[[AsyncConnection], T]) -> cached_property[T]:
 class UnitOfWork:
     domains = _repository(Domains)
     hosts = _repository(Hosts)
-    loading = _repository(Loading)
     candidates = _repository(Candidates)
     holds = _repository(Holds)
     opt_out_requests = _repository(OptOutRequests)
     submissions = _repository(Submissions)
-    turns = _repository(SubmissionTurns)
-    submission_lists = _repository(SubmissionLists)
-    rechecks = _repository(Rechecks)
     reports = _repository(ReportTable)
     blocks = _repository(BlockTable)
     documents = _repository(Documents)
-    history = _repository(History)
     services = _repository(Services)
-    trust = _repository(TrustFacts)
     claims = _repository(Claims)
     owner_settings = _repository(OwnerSettings)
     catalogue = _repository(Catalogue)
     mcp_servers = _repository(McpServers)
-    entries = _repository(Entries)
     ledger = _repository(Ledger)
     feed = _repository(Feed)
-    recent = _repository(RecentEvents)
     jobs = _repository(Jobs)
     pruning = _repository(Pruning)
     references = _repository(References)
@@ -87,7 +73,6 @@ class UnitOfWork:
     audit = _repository(Audit)
     statistics = _repository(StatisticsQueries)
     api_keys = _repository(ApiKeys)
-    workload = _repository(WorkloadCounts)
     search = _repository(SearchNotes)
 
     def __init__(self, connection: AsyncConnection, opt_out_file: OptOutFile | None = None) -> None:
@@ -98,8 +83,7 @@ class UnitOfWork:
 class Store:
     """The database. `engine` comes from `make_engine` and is closed with the store.
 
-    `cards`, `facets` and `entry_reads` read services for answers through the connections of `lane`, outside of any
-    transaction.
+    `cards` reads services for answers through the connections of `lane`, outside of any transaction.
     """
 
     def __init__(self, engine: AsyncEngine, opt_out_file: OptOutFile | None = None) -> None:
@@ -108,8 +92,6 @@ class Store:
         self.engine = engine
         self.lane = QueryPool(libpq(engine.url))
         self.cards = Cards(self.lane)
-        self.facets = FacetQueries(self.lane)
-        self.entry_reads = EntryReads(self.lane)
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     def without_file(self) -> "Store":

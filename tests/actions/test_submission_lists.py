@@ -20,7 +20,7 @@ from registry.actions.frontier.submit import (
 )
 from registry.actions.queries.inspect import SubmissionListStatus
 from registry.store.records import OptOutRecord
-from registry.store.submission_lists import SubmissionListRecord
+from registry.store.submissions import SubmissionListRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, HOUR, NOW, Page, adp_site, crawl, leased, on
 from tests.support.database import execute, rows
@@ -93,7 +93,7 @@ async def test_lists_in_opposite_orders_do_not_wait_for_each_other_for_ever(stor
 async def test_a_list_whose_process_died_after_a_batch_is_finished(store: Store) -> None:
     names, digest, late = [f"host-{number}.com" for number in range(2 * BATCH)], bytes(32), NOW + ABANDONED_AFTER
     async with store.begin() as uow:
-        assert await uow.submission_lists.add(
+        assert await uow.submissions.add_list(
             SubmissionListRecord(uuid4(), NOW, None, digest, []), client=CLIENT, key="k"
         )
     for name in names[:BATCH]:
@@ -157,7 +157,7 @@ async def test_a_request_that_is_being_worked_on_is_not_repeated(store: Store) -
     digest = bytes(32)
     async with store.begin() as uow:
         record = SubmissionListRecord(uuid4(), NOW, None, digest, [])
-        assert await uow.submission_lists.add(record, client=CLIENT, key="k")
+        assert await uow.submissions.add_list(record, client=CLIENT, key="k")
     options = {"key": "k", "body_sha256": digest}
     with pytest.raises(ListInProgress):
         await submitted(store, *NAMES, **options)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.store.submission_lists import SubmissionListRecord
+from registry.store.submissions import SubmissionListRecord
 from tests.api.sites import NEW, PIGEON, SITES
 from tests.support import shapes
 from tests.support.api import PUBLIC_URL, Api
@@ -94,7 +94,7 @@ async def test_a_request_in_progress_is_a_conflict(own_api: Api) -> None:
     body = json.dumps({"hosts": [NEW]}).encode()
     async with own_api.store.begin() as uow:
         record = SubmissionListRecord(UUID(int=1), datetime.now(UTC), None, hashlib.sha256(body).digest(), [])
-        await uow.submission_lists.add(record, client="203.0.113.7", key="k")
+        await uow.submissions.add_list(record, client="203.0.113.7", key="k")
     response = await own_api.post(PATH, content=body, headers={"Idempotency-Key": "k"})
     assert (response.status_code, response.json()["type"]) == (409, "/api/problems/request-in-progress")
     assert int(response.headers["retry-after"]) > 0

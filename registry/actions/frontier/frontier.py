@@ -41,9 +41,9 @@ from registry.core.access.holds import Limits
 from registry.core.names.domains import Host, InvalidName, canonical_host
 from registry.core.names.seeds import Checkpoint, Refusal, Seed, Seeds
 from registry.core.visiting.shares import is_main, is_named_by_others
-from registry.store.loading import NamedHost
+from registry.store.domains import NamedHost
 from registry.store.records import CandidateRecord, HostRecord
-from registry.store.submission_lists import SubmissionListRecord, SubmittedHostRecord
+from registry.store.submissions import SubmissionListRecord, SubmittedHostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 CHUNK: Final = 20_000
@@ -149,7 +149,7 @@ class FrontierActions:
                 continue
             hosts, refusals = await asyncio.to_thread(canonical_hosts, chunk, self._exempt, report.names)
             async with self._store.begin() as uow:
-                loaded = await uow.loading.load(hosts, source=source, now=now, due=due)
+                loaded = await uow.domains.load(hosts, source=source, now=now, due=due)
             refusals += (Refusal(host, code, _REFUSED_AS[code], referrer) for host, referrer, code in loaded.closed)
             for refusal in refusals:
                 report.refuse(refusal)
@@ -256,25 +256,24 @@ class FrontierActions:
         record = SubmissionListRecord(list_id, now, None, body_sha256, [])
         async with self._store.begin() as uow:
             await refuse_in_mirror(uow)
-            before = None if key is None else await uow.submission_lists.of_key(client, key)
+            before = None if key is None else await uow.submissions.list_of_key(client, key)
             if before is not None and now - before.asked_at < KEYS_KEPT:
                 if before.body_sha256 != body_sha256:  # guard: idempotency-body
                     raise ReusedKey
                 if before.done_at is not None:  # guard: idempotency-repeat
                     return SubmissionList(before.id, before.asked_at, before.refused, is_repeated=True)
-                if not await uow.submission_lists.take_over(before.id, asked_before=now - ABANDONED_AFTER, now=now):
+                if not await uow.submissions.take_over_list(before.id, asked_before=now - ABANDONED_AFTER, now=now):
                     raise ListInProgress  # guard: idempotency-in-flight
                 record = before
             else:
                 if before is not None:
-                    await uow.submission_lists.erase_clients(before=before.asked_at)
-                if not await uow.submission_lists.add(record, client=None if key is None else client, key=key):
+                    await uow.submissions.erase_list_clients(before=before.asked_at)
+                if not await uow.submissions.add_list(record, client=None if key is None else client, key=key):
                     raise ListInProgress
         accepted, refused = await self._submitted(names, record.id, client, now)
         async with self._store.begin() as uow:
-            await uow.submission_lists.add_hosts(accepted)
-            await uow.submission_lists.finish(record.id, refused, now=now)
-            await uow.submission_lists.prune(before=now - LISTS_KEPT)
+            await uow.submissions.finish_list(record.id, accepted, refused, now=now)
+            await uow.submissions.prune_lists(before=now - LISTS_KEPT)
         return SubmissionList(record.id, record.asked_at, refused)
 
     async def _submitted(
@@ -333,10 +332,7 @@ class FrontierActions:
         how many."""
         before = self._clock() - REMEMBERED
         async with self._store.begin() as uow:
-            number = await uow.submissions.erase(before=before)
-            number += await uow.turns.erase(before=before)
-            number += await uow.rechecks.erase(before=before)
-            number += await uow.submission_lists.erase_clients(before=before)
+            number = await uow.submissions.erase_clients(before=before)
             number += await uow.claims.erase_clients(before=before)  # guard: client-of-claim-erased
             number += await uow.reports.erase_clients(before=before)  # guard: client-of-report-erased
             return number
@@ -458,7 +454,7 @@ def _named_host(candidate: CandidateRecord, now: datetime) -> HostRecord:
 
 
 async def _add_domains(uow: UnitOfWork, domains: Collection[str], now: datetime) -> int:
-    """Add domains, then lock them: every writer keeps this order (`store.loading`) before it writes hosts."""
+    """Add domains, then lock them: every writer keeps this order (store/domains.py) before it writes hosts."""
     added = await uow.domains.add(domains, source="document", now=now, due=now)
     await uow.domains.lock(domains)
     return added

@@ -94,7 +94,7 @@ async def _queue(uow: UnitOfWork, known: HostRecord, client: str | None, *, whol
     due = await place_of(uow, client, now)
     asked = replace(known, next_visit_at=due, next_visit_why=DueReason.ASKED, submitted_at=now)
     await uow.hosts.put([replace(asked, whole_plan_at=None, robots_at=None) if whole_plan else asked])
-    await uow.rechecks.add(known.domain, known.host, client, now=now)
+    await uow.submissions.add_recheck(known.domain, known.host, client, now=now)
     await uow.domains.due_by([known.domain], due=due, now=now)
 
 
@@ -116,13 +116,9 @@ async def _refusal(
         return None
     since = now - REMEMBERED
     for bound, counted, state in (
-        (MOST_OF_CLIENT, await uow.rechecks.of_client(client, since=since), "client_budget"),
-        (
-            MOST_OF_CLIENT_AND_DOMAIN,
-            await uow.rechecks.of_client(client, since=since, domain=known.domain),
-            "client_budget",
-        ),
-        (MOST_OF_DOMAIN, await uow.rechecks.of_domain(known.domain, since=since), "domain_budget"),
+        (MOST_OF_CLIENT, await uow.submissions.rechecks(client, None, since=since), "client_budget"),
+        (MOST_OF_CLIENT_AND_DOMAIN, await uow.submissions.rechecks(client, known.domain, since=since), "client_budget"),
+        (MOST_OF_DOMAIN, await uow.submissions.rechecks(None, known.domain, since=since), "domain_budget"),
     ):
         if counted.since is not None and counted.number >= bound:  # guard: recheck-budgets
             return ("client_budget" if state == "client_budget" else "domain_budget"), counted.since + REMEMBERED

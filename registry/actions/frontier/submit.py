@@ -2,8 +2,8 @@
 
 Ten thousand submissions of a host cause no more requests than one. Anyone may submit any host, so bounds per
 registrable domain protect the site, and bounds per client keep one client from using up what others need. Clients take
-turns in the queue of visits: a submission delays that of another client by one visit at most (`store/turns.py`). Lists
-obey draft-ietf-httpapi-idempotency-key-header. Also reads the stored probes that exceeded a visit's budget.
+turns in the queue of visits: a submission delays that of another client by one visit at most (store/submissions.py).
+Lists obey draft-ietf-httpapi-idempotency-key-header. Also reads the stored probes that exceeded a visit's budget.
 """
 
 from collections.abc import Sequence
@@ -151,10 +151,9 @@ async def place_of(uow: UnitOfWork, client: str | None, now: datetime) -> dateti
 
     None: the operator or the host's owner, who has the next turn.
     """
-    earliest = now - SUBMISSION_HEAD_START
     if client is None:
-        return await uow.turns.peek(None, earliest=earliest, latest=_last_place(earliest))
-    return await uow.turns.take(client, earliest=earliest, latest=_last_place(earliest), now=now)  # guard: queue-turns
+        return await uow.submissions.next_place(None, **_places(now))
+    return await uow.submissions.take_place(client, **_places(now), now=now)  # guard: queue-turns
 
 
 async def comes_sooner(uow: UnitOfWork, known: HostRecord, client: str | None, now: datetime) -> bool:
@@ -162,8 +161,7 @@ async def comes_sooner(uow: UnitOfWork, known: HostRecord, client: str | None, n
     another client's long list must not wait for all of it. Postponed visits keep their place."""
     if known.next_visit_at is None or known.next_visit_at > now:
         return False
-    earliest = now - SUBMISSION_HEAD_START
-    return await uow.turns.peek(client, earliest=earliest, latest=_last_place(earliest)) < known.next_visit_at
+    return await uow.submissions.next_place(client, **_places(now)) < known.next_visit_at
 
 
 async def bring_forward(uow: UnitOfWork, known: HostRecord, client: str | None, now: datetime) -> datetime:
@@ -174,9 +172,10 @@ async def bring_forward(uow: UnitOfWork, known: HostRecord, client: str | None, 
     return due
 
 
-def _last_place(earliest: datetime) -> datetime:
-    """Return the last place of submissions in the queue, half-way to the names of seeds."""
-    return earliest + (SUBMISSION_HEAD_START - SEED_HEAD_START) / 2
+def _places(now: datetime) -> dict[str, datetime]:
+    """Return the first and the last place of submissions in the queue, the last half-way to the names of seeds."""
+    earliest = now - SUBMISSION_HEAD_START
+    return {"earliest": earliest, "latest": earliest + (SUBMISSION_HEAD_START - SEED_HEAD_START) / 2}
 
 
 def is_waiting(known: HostRecord, now: datetime) -> bool:

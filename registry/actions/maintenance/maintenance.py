@@ -254,18 +254,18 @@ class MaintenanceActions:
         """
         now = self._clock()
         async with self._store.read() as uow:
-            causes = await uow.trust.causes(limit=CAUSES)
+            causes = await uow.services.causes(limit=CAUSES)
         if not causes:
             return 0
         names = {name for cause in causes for name in cause.names}
         judged, after = 0, ("", "")
         while True:
             async with self._store.begin() as uow:
-                keys = await uow.trust.dependents(names, after, limit=HOSTS_AT_ONCE)  # guard: rejudge
+                keys = await uow.services.dependents(names, after, limit=HOSTS_AT_ONCE)  # guard: rejudge
                 await uow.domains.lock({domain for domain, _ in keys})
                 await rescore_hosts(uow, keys, now)
                 if not keys:
-                    await uow.trust.settle(causes)
+                    await uow.services.settle_causes(causes)
                     return judged
             judged, after = judged + len(keys), keys[-1]
 

@@ -21,9 +21,9 @@ from registry.core.access.audit import OPERATOR, AuditEvent, system_actor
 from registry.core.names.domains import canonical_host, host_syntax, registrable_domain
 from registry.core.names.opt_out import covered_host, is_covered
 from registry.core.scheduling.policy import DueReason
-from registry.store.candidates import REPORTED
 from registry.store.opt_out_file import OptOutFile, OptOutLine
 from registry.store.opt_out_file import encoded as encoded  # the command line prints lines
+from registry.store.opt_outs import REPORTED
 from registry.store.records import ChangeRecord, HostRecord, OptOutRecord
 from registry.store.records import OptOutRequestRecord as OptOutRequestRecord  # interfaces name it
 from registry.store.unit_of_work import Store, UnitOfWork

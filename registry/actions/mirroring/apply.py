@@ -15,15 +15,15 @@ from typing import Final
 
 import orjson
 
-from registry.actions import Clock
+from registry.actions import Clock, call_of
 from registry.actions.mirroring.received import ReceivedRecord, RefusedRecord, received
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
-from registry.store.candidates import REPORTED
 from registry.store.dump_files import DumpFileManifest, read_manifest
 from registry.store.engine import Unstorable
 from registry.store.mirroring import ORIGIN, ORIGIN_BLOCK, MirroredRecord
 from registry.store.mirroring import MirrorRecord as MirrorRecord  # interfaces name it
+from registry.store.opt_outs import REPORTED
 from registry.store.records import OptOutRecord
 from registry.store.repository import Key
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -251,13 +251,9 @@ class MirrorActions:
     _clock: Clock
     _exempt: Collection[str] = ()
 
-    async def counts(self) -> dict[str, int]:
-        async with self._store.begin() as uow:
-            return await uow.mirroring.counts()
-
-    async def refused(self, *, limit: int = 100) -> Sequence[MirroredRecord]:
-        async with self._store.begin() as uow:
-            return await uow.mirroring.refused(limit=limit)
+    progress = call_of(lambda uow: uow.mirroring.get)
+    counts = call_of(lambda uow: uow.mirroring.counts)
+    refused = call_of(lambda uow: uow.mirroring.refused)
 
     async def statements(
         self, records: Sequence[bytes], sequence: int, hosts: Sequence[str] = ()
@@ -267,11 +263,6 @@ class MirrorActions:
         `hosts`: the requested ones in the order of the records, for records that cannot be read.
         """
         return await asyncio.to_thread(_statements, records, sequence, hosts, self._exempt)
-
-    async def progress(self) -> MirrorRecord | None:
-        """Return the progress of the mirror, or None if this registry is not a mirror."""
-        async with self._store.begin() as uow:
-            return await uow.mirroring.get()
 
     async def begin(self, origin: str) -> MirrorRecord:
         """Make this database a mirror of `origin` unless it already is; return its progress.

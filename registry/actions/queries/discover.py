@@ -304,6 +304,7 @@ class SearchActions(SearchIndex):
         has_more = query.limit > 0 and end < min(len(ranking), MAX_DEPTH)
         has_text = bool(query.text.strip())
         answers_query = is_confident(ranking) or not has_text
+        counted = await self._store.cards.facets(_keys(ranking.hosts[:MAX_DEPTH]), facets) if facets else None
         return DiscoverPage(
             hits=tuple(hits),
             total=len(ranking) if has_text else answer.pool.matching,
@@ -312,7 +313,7 @@ class SearchActions(SearchIndex):
             confident=answers_query,
             corrected=answer.corrected,
             stems=frozenset(answer.question.terms),
-            facets=Facets(*await self._store.facets.of(_keys(ranking.hosts[:MAX_DEPTH]), facets)) if facets else None,
+            facets=None if counted is None else Facets(*counted),
             suggestions=None if answers_query else await self._suggestions(answer, query),
         )
 
@@ -331,7 +332,7 @@ class SearchActions(SearchIndex):
             return EntryPage((), None)
         cursor, shown = _read_search_token(token) if token else (None, None)
         page = await self._discover(_query(text, limit, filters, slugs), cursor, ())
-        parts = await self._store.entry_reads.parts([(hit.card.domain, hit.card.host) for hit in page.hits])
+        parts = await self._store.cards.parts([(hit.card.domain, hit.card.host) for hit in page.hits])
         entries: list[MatchedEntry] = []
         for hit in page.hits:
             for entry in entries_of(hit.card, parts.get(hit.card.host), slugs, shown if hit is page.hits[0] else None):

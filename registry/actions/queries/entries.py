@@ -19,8 +19,8 @@ from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.listing import Filters, StaleCursor
 from registry.core.names.air import AirName
 from registry.core.names.domains import registrable_domain
-from registry.store.cards import Card
-from registry.store.entries import EntryOrder, EntryParts, ListConditions
+from registry.store.cards import Card, EntryParts
+from registry.store.catalogue import EntryOrder, ListConditions
 from registry.store.repository import Key
 from registry.store.unit_of_work import Store
 
@@ -147,7 +147,7 @@ class EntryQueries:
         card = (await self._store.cards.of(keys)).get(name.host)
         if card is None or name.slug not in artifact_formats(card.formats):
             return None
-        parts = (await self._store.entry_reads.parts(keys)).get(name.host)
+        parts = (await self._store.cards.parts(keys)).get(name.host)
         return next(entries_of(card, parts, (name.slug,)), None)
 
     async def list_entries(
@@ -160,8 +160,8 @@ class EntryQueries:
         digest = hashlib.sha256(repr((filters, extra, order)).encode()).hexdigest()[:16]
         at, shown = _read_list_token(token, digest, order) if token else (None, None)
         async with self._store.read() as uow:
-            cards, total = await uow.entries.page(filters, extra, slugs, order=order, at=at, limit=limit + 1)
-        parts = await self._store.entry_reads.parts([(card.domain, card.host) for card in cards])
+            cards, total = await uow.catalogue.entry_page(filters, extra, slugs, order=order, at=at, limit=limit + 1)
+        parts = await self._store.cards.parts([(card.domain, card.host) for card in cards])
         entries: list[Entry] = []
         for card in cards:
             for one in entries_of(card, parts.get(card.host), slugs, shown if card is cards[0] else None):
@@ -187,7 +187,7 @@ class EntryQueries:
         async with self._store.read() as uow:
             return EntryCounts(
                 {
-                    facet: CountedValues(*await uow.entries.counts(filters, slugs, facet, keys, most=most))
+                    facet: CountedValues(*await uow.catalogue.entry_counts(filters, slugs, facet, keys, most=most))
                     for facet, most in facets.items()
                 }
             )

@@ -33,7 +33,7 @@ from registry.core.model.services import Policies, from_json
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.store.catalogue import ServiceView
-from registry.store.history import EarlierVersion, VersionRecord
+from registry.store.documents import EarlierVersion, VersionRecord
 from registry.store.records import DocumentRecord, ScoreRecord, VisitRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 from registry.store.values import key_name, url_hash
@@ -233,8 +233,9 @@ class EarlierState:
             if item.example is not None
         }
         return ServiceView(
-            record, service, shown.findings, grade.breakdown, None, None, self.documents, examples=examples
-        )
+            record=record, service=service, findings=shown.findings, breakdown=grade.breakdown,
+            documents=self.documents, examples=examples,
+        )  # fmt: skip
 
 
 def _record(domain: str, host: str, version: VersionRecord, current: DocumentRecord | None) -> DocumentRecord:
@@ -305,7 +306,7 @@ class EvidenceQueries:
             policies = await visible(uow, domain, host)
             if policies is None:
                 return None
-            found = await uow.history.page(domain, host, before=before, limit=limit + 1)
+            found = await uow.documents.versions(domain, host, before=before, limit=limit + 1)
             current = {record.url: record for record in await uow.documents.of([domain]) if record.host == host}
             forbidden = {url for url, record in current.items() if _is_forbidden(record, policies)}
             left, items, wanted = MAX_COMPARED, [], set()
@@ -345,10 +346,10 @@ class EvidenceQueries:
             policies = await visible(uow, domain, host)
             if policies is None:
                 return None
-            first = await uow.history.first(domain, host)
-            versions = await uow.history.at(domain, host, at)
+            first = await uow.documents.first_version_at(domain, host)
+            versions = await uow.documents.versions_at(domain, host, at)
             current = {record.url: record for record in await uow.documents.of([domain]) if record.host == host}
-            score = await uow.history.score(domain, host, at)
+            score = await uow.services.last_score(domain, host, until=at)
             documents, wanted, missing, left = [], {}, [], MAX_BYTES
             for version in sorted(versions, key=lambda version: (version.size, version.url)):
                 record = _record(domain, host, version, current.get(version.url))

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from registry.actions import Clock
+from registry.actions import Clock, call_of
 from registry.actions.frontier.lease import ANSWERED, BUDGET_WINDOW, WHOLE_PLAN_EVERY, further_steps, host_job, is_short
 from registry.actions.frontier.submit import SEED_HEAD_START, SUBMISSION_HEAD_START, is_waiting
 from registry.actions.recording.conclude import StoredDomains, compare, conclude
@@ -24,7 +24,6 @@ from registry.core.changes.kinds import State, state_of_host
 from registry.core.merging.rules import NOT_LISTED
 from registry.core.model.documents import Outcome, Purpose
 from registry.core.model.findings import Severity
-from registry.core.model.listing import Filters
 from registry.core.model.services import Capability, Service
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
@@ -37,7 +36,7 @@ from registry.core.visiting.probes import Step
 from registry.core.visiting.shares import SKIPPED_TEXTS
 from registry.core.visiting.visits import FinishedDomain, HostJob, Visit
 from registry.store.cards import Card
-from registry.store.catalogue import HealthReport, ServiceView, Sort, StoredService
+from registry.store.catalogue import HealthReport, ServicePage, ServiceView, Sort, StoredService
 from registry.store.records import (
     CapabilityDates,
     DocumentRecord,
@@ -47,7 +46,7 @@ from registry.store.records import (
     ServiceRecord,
     VisitRecord,
 )
-from registry.store.submission_lists import HostState
+from registry.store.submissions import HostState
 from registry.store.unit_of_work import Store, UnitOfWork
 
 LOG_READ: Final = 20
@@ -141,7 +140,6 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
-HEALTH_LINES: Final = 100
 MAX_PATHS: Final = 3
 """Maximum number of paths with the same answer that are listed one by one."""
 
@@ -186,12 +184,6 @@ class HostReport:
     seen_at: datetime | None
     response_ms: int | None
     findings: tuple[FindingRecord, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ServicePage:
-    items: tuple[Card, ...]
-    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,12 +404,8 @@ class QueryActions:
     _store: Store
     _clock: Clock
 
-    async def list_services(
-        self, filters: Filters, *, sort: Sort = "score", limit: int = 20, offset: int = 0, text: str = ""
-    ) -> ServicePage:
-        async with self._store.begin() as uow:
-            items, total = await uow.catalogue.page(filters, sort=sort, limit=limit, offset=offset, text=text)
-        return ServicePage(tuple(items), total)
+    list_services = call_of(lambda uow: uow.catalogue.page)
+    health = call_of(lambda uow: uow.catalogue.health)
 
     async def service(self, host: str, *, include_details: bool = False) -> ServiceView | None:
         """Return the service with its current documents; None if it is unknown or hidden."""
@@ -520,11 +508,11 @@ class QueryActions:
         """Return a page of the list, from the host at place `after` on; None if the list is unknown."""
         now = self._clock()
         async with self._store.begin() as uow:
-            record = await uow.submission_lists.get(list_id)
+            record = await uow.submissions.get_list(list_id)
             if record is None:
                 return None
-            counts = await uow.submission_lists.counts(list_id, now=now)
-            states = await uow.submission_lists.page(list_id, after=after, limit=limit + 1, now=now)
+            counts = await uow.submissions.state_counts(list_id, now=now)
+            states = await uow.submissions.states(list_id, after=after, limit=limit + 1, now=now)
         shown = states[:limit]
         statuses = [None if one.state == "opted_out" else await self.status(one.host) for one in shown]
         return SubmissionListStatus(
@@ -568,10 +556,6 @@ class QueryActions:
         """Return the visits of a host, latest first."""
         async with self._store.begin() as uow:
             return await uow.ledger.visits(registrable_domain(host), host, limit=limit)
-
-    async def health(self) -> HealthReport:
-        async with self._store.begin() as uow:
-            return await uow.catalogue.health(limit=HEALTH_LINES)
 
     async def overview(self) -> RegistryOverview:
         async with self._store.begin() as uow:

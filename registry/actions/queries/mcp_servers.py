@@ -1,14 +1,15 @@
 """Reads the records of the MCP registry's API: pages by name, versions of a server, and services without a record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from registry.actions import call_of
 from registry.store.records import ListedMcpServer, McpServerQuery
 from registry.store.unit_of_work import Store
 
-__all__ = ["ListedMcpServer", "McpServerCounts", "McpServerPage", "McpServerQueries", "McpServerQuery"]
+__all__ = ["ListedMcpServer", "McpServerPage", "McpServerQueries", "McpServerQuery"]
 
 SLACK: Final = timedelta(minutes=5)
 """How much older the returned rows may be than requested. A row is dated when its transaction begins, so a reader that
@@ -21,15 +22,6 @@ class McpServerPage:
 
     rows: Sequence[ListedMcpServer]
     has_more: bool
-
-
-@dataclass(frozen=True, slots=True)
-class McpServerCounts:
-    """`statuses`: versions by status. `left_out`: services that are MCP servers without a record, by reason
-    (server_records.LEFT_OUT)."""
-
-    statuses: Mapping[str, int]
-    left_out: Mapping[str, int]
 
 
 def _earlier(moment: datetime) -> datetime:
@@ -45,6 +37,9 @@ class McpServerQueries:
 
     _store: Store
 
+    versions = call_of(lambda uow: uow.mcp_servers.versions, Store.read)
+    counts = call_of(lambda uow: uow.mcp_servers.counts, Store.read)
+
     async def page(self, query: McpServerQuery) -> McpServerPage:
         """Return versions, ordered by name and version as bytes. With `updated_since` rows up to SLACK older are
         returned."""
@@ -52,12 +47,3 @@ class McpServerQueries:
         async with self._store.read() as uow:
             rows = await uow.mcp_servers.page(replace(query, limit=query.limit + 1, updated_since=since))
         return McpServerPage(rows[: query.limit], len(rows) > query.limit)
-
-    async def versions(self, name: str, *, include_deleted: bool = False) -> Sequence[ListedMcpServer]:
-        """Return the versions of a server, the latest published first; empty if it is unknown."""
-        async with self._store.read() as uow:
-            return await uow.mcp_servers.versions(name, include_deleted=include_deleted)
-
-    async def counts(self) -> McpServerCounts:
-        async with self._store.read() as uow:
-            return McpServerCounts(*await uow.mcp_servers.counts())

@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 
 from registry.actions import Clock
 from registry.actions.frontier.submit import SEED_HEAD_START, SUBMISSION_HEAD_START
-from registry.actions.queries.inspect import HEALTH_LINES, QueueState, queue_state
+from registry.actions.queries.inspect import QueueState, queue_state
 from registry.core.changes.kinds import State, state_of
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import registrable_domain
@@ -186,7 +186,7 @@ class FigureActions:
     async def overall(self) -> Overall:
         now = self._clock()
         async with self._store.begin() as uow:
-            health = await uow.catalogue.health(limit=HEALTH_LINES)
+            health = await uow.catalogue.health()
             keys = [(registrable_domain(line.host), line.host) for line in health.services]
             checks = await uow.ledger.checks(keys, since=now - UPTIME_OF)
         cards = await self._store.cards.of(keys)
@@ -206,15 +206,15 @@ class FigureActions:
         # Read only domains that are due as early as submissions are; otherwise all hosts would be read.
         head_start = (SEED_HEAD_START + SUBMISSION_HEAD_START) / 2
         async with self._store.begin() as uow:
-            submitted = await uow.workload.submitted(now=now, due_before=now - head_start)
-            requests = await uow.workload.opt_out_requests()
+            submitted = await uow.statistics.submitted(now=now, due_before=now - head_start)
+            requests = await uow.statistics.opt_out_requests()
             feed = await uow.feed.state()
             return WorkloadFigures(
                 domains=await uow.domains.counts(now),
                 submissions=submitted.number,
                 oldest_submission_at=submitted.since,
-                postponed=await uow.workload.postponed(now=now),
-                by_client=await uow.workload.by_client(since=now - timedelta(days=1), most=CLIENTS_SHOWN),
+                postponed=await uow.statistics.postponed(now=now),
+                by_client=await uow.statistics.by_client(since=now - timedelta(days=1), most=CLIENTS_SHOWN),
                 candidates=await uow.candidates.waiting(),
                 opt_out_requests=requests.number,
                 oldest_opt_out_request_at=requests.since,

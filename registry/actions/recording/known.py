@@ -49,8 +49,8 @@ async def _known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
             if registrable_domain(host) == domain and (owner := _owner(claims, host)) is not None:
                 owners[host] = owner
     return Known(
-        await uow.trust.listed({registrable_domain(host) for host in hosts}, hosts),
-        await uow.trust.listed_sites(sites),
+        await uow.services.listed({registrable_domain(host) for host in hosts}, hosts),
+        await uow.services.listed_sites(sites),
         owners,
     )
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, TypeAlias
 from uuid import UUID, uuid4
 
-from registry.actions import Clock
+from registry.actions import Clock, call_of
 from registry.actions.frontier.lease import apply_opt_out, make_jobs, recover
 from registry.actions.recording.conclude import StoredDomains, VisitComparison, Writes, compare, conclude
 from registry.actions.recording.known import compute_with_known
@@ -130,6 +130,8 @@ class CrawlActions:
     _clock: Clock
     _lease_for: timedelta
 
+    next_due = call_of(lambda uow: uow.domains.next_due)
+
     def hold(self) -> contextlib.AbstractAsyncContextManager[HeldLock]:
         """Hold the lock by which other processes notice that this crawler has died."""
         return hold_leases(self._store.engine)
@@ -176,11 +178,6 @@ class CrawlActions:
         """Free the leases of dead workers; return their number."""
         async with self._store.begin() as uow:
             return await recover(uow, now=self._clock())
-
-    async def next_due(self) -> datetime | None:
-        """Return when the next unleased domain is due, possibly in the past; None if nothing is scheduled."""
-        async with self._store.begin() as uow:
-            return await uow.domains.next_due()
 
     async def record_all(self, finished: Sequence[Leased]) -> RecordCounts:
         """Write the visits of finished domains, each with the token of its lease, and release the domains.

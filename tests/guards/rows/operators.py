@@ -13,7 +13,7 @@ GUARDS: Final = (
     Guard(
         "queue-turns",
         "clients take turns in the queue of visits",
-        Edit(r"await uow\.turns\.take\(client, (.*), now=now\)", r"await uow.turns.peek(None, \1)"),
+        Edit(r"submissions\.take_place\(client, (.*), now=now\)", r"submissions.next_place(None, \1)"),
         (
             f"{_TURNS}test_clients_take_turns",
             f"{_TURNS}test_ten_thousand_submissions_of_one_client_delay_another_by_one",

@@ -1,18 +1,29 @@
-"""Repository of requests to check whether a host opts out, or no longer does.
+"""Repositories of opt-outs, and of requests to check whether a host opts out, or no longer does.
 
 A request is open until it has a verdict. Workers share the open ones by claims, which expire.
 """
 
+import asyncio
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import func, select, text
+from sqlalchemy import delete, func, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.store.records import OptOutRequestRecord
+from registry.store.engine import StoreUnavailable, listed
+from registry.store.opt_out_file import OptOutFile, OptOutLine
+from registry.store.records import OptOutRecord, OptOutRequestRecord
 from registry.store.repository import Repository, selected
-from registry.store.tables import OptOutRequestRow
+from registry.store.tables import OptOutRequestRow, OptOutRow
+from registry.store.values import clean
+
+REPORTED = ("origin", "origin_block")
+"""How opt-outs were declared that the origin of a mirror reports."""
+
+_OPTED_OUT = "SELECT domain, host FROM opt_outs WHERE domain = ANY(string_to_array(%(domains)s, ' '))"
 
 OPERATOR: Final = "operator"
 """The client of requests by an operator of this registry. No address is spelled like this."""
@@ -61,11 +72,66 @@ WHERE domain = :domain AND host = :host AND asked_at = :asked_at AND checked_at 
 
 _ERASE_CLIENTS = text("UPDATE opt_out_requests SET client = NULL WHERE client IS NOT NULL AND asked_at < :before")
 
+_OPT_OUT: Final = selected(OptOutRow, OptOutRecord)
+_REQUEST: Final = selected(OptOutRequestRow, OptOutRequestRecord)
+
+
+class OptOuts(Repository):
+    """Reads and writes opt-outs. `file`: where opt-outs of this registry and their ends are written first, or None."""
+
+    def __init__(self, connection: AsyncConnection, file: OptOutFile | None = None) -> None:
+        super().__init__(connection)
+        self._file = file
+
+    async def add(self, opt_outs: Iterable[OptOutRecord]) -> None:
+        """Insert opt-outs. A host keeps its first opt-out with its evidence, except that a local one replaces the
+        report of a mirror's origin. Raise StoreUnavailable if the file cannot be written."""
+        opt_outs = list(opt_outs)
+        await self._write(
+            [
+                OptOutLine("out", opt_out.host, opt_out.how, clean(opt_out.evidence), opt_out.created_at)
+                for opt_out in opt_outs
+                if opt_out.how not in REPORTED
+            ]
+        )
+        rows = [asdict(opt_out) | {"evidence": clean(opt_out.evidence)} for opt_out in opt_outs]
+        statement = insert(OptOutRow)
+        new = {name: statement.excluded[name] for name in ("how", "evidence", "created_at")}
+        statement = statement.on_conflict_do_update(
+            index_elements=["domain", "host"], set_=new, where=or_(*(OptOutRow.how == how for how in REPORTED))
+        )
+        await self._many(statement, rows)
+
+    async def rows(self, domain: str) -> list[OptOutRecord]:
+        """Return all opt-outs of a domain, with how and where they were declared."""
+        return await self._list(OptOutRecord, select(*_OPT_OUT).where(OptOutRow.domain == domain))
+
+    async def remove(self, domain: str, host: str, *, how: str, now: datetime) -> None:
+        """Delete the opt-out of exactly this host. Raise StoreUnavailable if the file cannot be written."""
+        await self._write([OptOutLine("in", host, how, "", now)] if how not in REPORTED else [])
+        await self._execute(delete(OptOutRow).where(OptOutRow.domain == domain, OptOutRow.host == host))
+
+    async def _write(self, lines: Sequence[OptOutLine]) -> None:
+        """Write to the file before the commit: an opt-out that is not in the file must not take effect."""
+        if self._file is None or not lines:
+            return
+        try:
+            await asyncio.to_thread(self._file.append, lines)  # guard: opt-out-file-first
+        except OSError as error:
+            raise StoreUnavailable(f"the file of opt-outs cannot be written: {error.strerror}") from error
+
+    async def of(self, domains: Collection[str]) -> dict[str, frozenset[str]]:
+        """Return the hosts that opted out, by domain; see `is_covered`."""
+        found: dict[str, set[str]] = {}
+        for domain, host in await self._driver.rows(_OPTED_OUT, {"domains": listed(domains)}):
+            found.setdefault(domain, set()).add(host)
+        return {domain: frozenset(hosts) for domain, hosts in found.items()}
+
 
 class OptOutRequests(Repository):
     async def get(self, domain: str, host: str) -> OptOutRequestRecord | None:
         """Return the latest request of the host."""
-        statement = select(*_COLUMNS).where(OptOutRequestRow.domain == domain, OptOutRequestRow.host == host)
+        statement = select(*_REQUEST).where(OptOutRequestRow.domain == domain, OptOutRequestRow.host == host)
         return await self._first(OptOutRequestRecord, statement)
 
     async def invented(self, domain: str, *, but: str, since: datetime) -> int:
@@ -120,6 +186,3 @@ class OptOutRequests(Repository):
     ) -> dict[str, Any]:
         queue_round = (await self._execute(_ROUND, {"client": client})).scalar_one()
         return asdict(request) | {"client": client, "claimed_until": claimed_until, "round": queue_round}
-
-
-_COLUMNS = selected(OptOutRequestRow, OptOutRequestRecord)
