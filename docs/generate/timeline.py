@@ -10,18 +10,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 from registry.actions.frontier.lease import host_job
-from registry.actions.recording.conclude import (
-    DocumentRecord,
-    HostRecord,
-    ServiceRecord,
-    StoredDomains,
-    compare,
-    conclude,
-)
+from registry.actions.recording.conclude import StoredDomains, compare, conclude
 from registry.actions.recording.present import needs_body
 from registry.core.model.documents import FetchResult, Outcome, Probe
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.visits import FinishedDomain, Visit
+from registry.store.records import DocumentRecord, HostRecord, ServiceRecord
 
 HOST: Final = "shop.com"
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)

@@ -136,6 +136,12 @@ class ServiceColumns:
     injection_flags: tuple[str, ...]  # codes of the rules that any document of the host breaks
 
 
+_OF_LISTING: Final = (
+    "domain", "host", "name", "description", "trust_level", "score", "auth_type", "pricing_type", "formats",
+    "protocols",
+)  # fmt: skip
+
+
 @dataclass(slots=True)
 class ServiceRecord(ServiceColumns):
     """A row of `services`."""
@@ -151,6 +157,12 @@ class ServiceRecord(ServiceColumns):
     trust_since: dict[str, str] = field(default_factory=dict)  # see core/merging/trust.py
     trust_depends_on: tuple[str, ...] = ()  # see core/merging/speaking.py
     named_hosts: tuple[str, ...] = ()
+
+    @classmethod
+    def of_listing(cls, listing: Listing, **columns: Any) -> "ServiceRecord":
+        """Return the row of a service. `columns`: those that its listing does not determine."""
+        shared = {name: getattr(listing, name) for name in _OF_LISTING}
+        return cls(**shared, category=listing.category or None, listing=listing, **columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,11 +120,11 @@ async def test_listings_are_read_back_complete_and_in_order(store: Store) -> Non
         listings = await uow.search.listings([(host, host) for host in hosts])
         page = await uow.search.all_listings(("", ""), limit=3)
         next_page = await uow.search.all_listings((page[-1].domain, page[-1].host), limit=3)
-        cards, total = await uow.catalogue.page(Filters(), sort="name", limit=2, offset=4)
+        last_page = await uow.catalogue.page(Filters(), sort="name", limit=2, offset=4)
     assert [listing.host for listing in (*page, *next_page)] == hosts
     assert listings == {listing.host: listing for listing in (*page, *next_page)}
     assert [capability.name for capability in listings["h0.com"].capabilities] == ["create_parcel"]
-    assert ([card.host for card in cards], total) == (["h4.com"], 5)
+    assert ([card.host for card in last_page.items], last_page.total) == (["h4.com"], 5)
 
 
 async def test_indexes_without_updates_are_forgotten(store: Store) -> None:

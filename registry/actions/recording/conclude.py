@@ -4,31 +4,16 @@ The module is long because it decides every kind of row that a visit changes, in
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Final
+from typing import Final, Literal
 
 from registry.actions.frontier.submit import SEED_HEAD_START, SUB_HOST, probe_to_json
-from registry.actions.recording.present import (
-    Capabilities,
-    ListingFacts,
-    Presentation,
-    change_of,
-    freshened,
-    held_documents,
-    note_breaking_changes,
-    present,
-)
-from registry.actions.recording.reconcile import (
-    SECOND_LOOK,
-    DocumentChanges,
-    is_detail,
-    lose_all,
-    reconcile,
-    visit_record,
-)
+from registry.actions.recording import present as presenting
+from registry.actions.recording.present import Capabilities, Presentation
+from registry.actions.recording.reconcile import SECOND_LOOK, DocumentChanges, is_detail, lose_all, reconcile
 from registry.core.access.holds import UNLIMITED, Limits
 from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords
 from registry.core.changes.kinds import State
@@ -44,19 +29,10 @@ from registry.core.visiting.limits import SLOW_DELAY
 from registry.core.visiting.robots import PRODUCT, Robots
 from registry.core.visiting.robots_record import rules_of
 from registry.core.visiting.visits import FinishedDomain, Visit
-from registry.store.records import (
-    CandidateRecord,
-    CapabilityRecord,
-    ChangeRecord,
-    FindingRecord,
-    OptOutRecord,
-    ScoreRecord,
-    VisitRecord,
-)
-from registry.store.records import DocumentRecord as DocumentRecord  # interfaces name it
-from registry.store.records import HostRecord as HostRecord  # interfaces name it
-from registry.store.records import ServiceRecord as ServiceRecord  # interfaces name it
+from registry.store import records
+from registry.store.records import ChangeRecord, DocumentRecord, HostRecord, OptOutRecord, ServiceRecord
 from registry.store.repository import Key
+from registry.store.visit_log_encoding import pack
 
 FAILING_TIMES: Final = 3
 FAILING_AFTER: Final = timedelta(days=3)
@@ -117,16 +93,16 @@ class Writes:
     documents: list[DocumentRecord] = field(default_factory=list)
     history: list[DocumentRecord] = field(default_factory=list)
     stamped: list[DocumentRecord] = field(default_factory=list)
-    visits: list[VisitRecord] = field(default_factory=list)
+    visits: list[records.VisitRecord] = field(default_factory=list)
     services: list[ServiceRecord] = field(default_factory=list)
     seen: list[ServiceRecord] = field(default_factory=list)
     delisted: list[Key] = field(default_factory=list)
-    capabilities: dict[Key, Sequence[CapabilityRecord]] = field(default_factory=dict)
-    findings: dict[Key, Sequence[FindingRecord]] = field(default_factory=dict)
-    scores: list[ScoreRecord] = field(default_factory=list)
+    capabilities: dict[Key, Sequence[records.CapabilityRecord]] = field(default_factory=dict)
+    findings: dict[Key, Sequence[records.FindingRecord]] = field(default_factory=dict)
+    scores: list[records.ScoreRecord] = field(default_factory=list)
     mcp_servers: dict[Key, ServerRecords] = field(default_factory=dict)
     changes: list[ChangeRecord] = field(default_factory=list)
-    candidates: list[CandidateRecord] = field(default_factory=list)
+    candidates: list[records.CandidateRecord] = field(default_factory=list)
     opt_outs: list[OptOutRecord] = field(default_factory=list)
     awaited: list[str] = field(default_factory=list)  # submitted hosts, whose submitters may be waiting
     resolved: list[tuple[str, str, bool]] = field(default_factory=list)  # submitted hosts: may it have an address
@@ -170,29 +146,54 @@ def conclude(
     writes = Writes()
     for compared in comparisons:
         domain, host = compared.host.domain, compared.host.host
-        note_breaking_changes(compared.documents, bodies)
+        presenting.note_breaking_changes(compared.documents, bodies)
         writes.bodies |= compared.documents.bodies
         writes.documents += compared.documents.put.values()
         writes.history += compared.documents.history
         writes.stamped += compared.documents.stamped.values()
-        writes.visits.append(visit_record(domain, compared.visit))
+        visit, vector = compared.visit, pack(host, compared.visit.answers)
+        writes.visits.append(
+            records.VisitRecord(
+                domain, host, visit.started_at, visit.finished_at, visit.outcome, visit.reason, visit.whole_plan,
+                visit.requests, visit.address, vector, visit.sent, visit.standing,
+            )
+        )  # fmt: skip
         writes.opt_outs += [compared.opt_out] if compared.opt_out else []
-        writes.candidates += _candidates(compared, now)
+        writes.candidates += [
+            records.CandidateRecord(registrable_domain(one.host), one.host, host, one.rel, one.document, now)
+            for one in visit.candidates
+        ]
         writes.hosts.append(_scheduled(compared, now))
         if compared.host.submitted_at is not None:
             writes.awaited.append(host)
-            if not _is_untouched(compared.visit):
-                writes.resolved.append((domain, host, not compared.visit.has_no_address))
-        if compared.visit.alias_of is not None and compared.may_be_visited and same_site(compared.visit.alias_of, host):
-            writes.new_hosts.append(_alias_target(compared, compared.visit.alias_of, now))
+            if not _is_untouched(visit):
+                writes.resolved.append((domain, host, not visit.has_no_address))
+        if visit.alias_of is not None and compared.may_be_visited and same_site(visit.alias_of, host):
+            writes.new_hosts.append(_alias_target(compared.host, visit.alias_of, now))
         previous = before.services.get(host)
+        is_found = visit.outcome is Outcome.FOUND
         if compared.is_merged_again:
-            _add_shown(writes, compared, before, bodies, now, known)
+            facts = presenting.ListingFacts(
+                seen_at=visit.finished_at if is_found or previous is None else previous.seen_at,
+                crawl_failures=compared.host.soft_failures,
+                is_failing=compared.is_failing,
+                is_hidden=compared.is_hidden,
+                known=known,
+            )
+            held = presenting.held_documents(compared.documents.current.values(), bodies)
+            shown = presenting.present(domain, host, held, previous, facts, now)
+            gone = {"outcome": visit.outcome.value, "reason": visit.reason}
+            hidden_as = compared.hidden_as
+            add_shown(writes, (domain, host), before, shown, now, cause="visit", hidden_as=hidden_as, gone=gone)
         elif previous is not None:
-            seen = _seen_again(compared, previous)
+            seen = replace(previous, crawl_failures=compared.host.soft_failures)
+            if is_found:
+                seen.seen_at = visit.finished_at
+                seen.listing = replace(previous.listing, seen_on=visit.finished_at.date())
             writes.seen.append(seen)
-            writes.changes += freshened(previous, seen, now)
-        if compared.opt_out is not None and compared.opt_out.host not in _opted_out(before, domain):
+            writes.changes += presenting.freshened(previous, seen, now)
+        opted_out = before.limits.get(domain, UNLIMITED).opted_out
+        if compared.opt_out is not None and compared.opt_out.host not in opted_out:
             data = {"state": "opted_out", "how": compared.opt_out.how}
             writes.changes.append(ChangeRecord(domain, compared.opt_out.host, "host.opted_out", now, data))
     return writes
@@ -208,17 +209,11 @@ def _compare_visit(
 ) -> VisitComparison:
     documents = reconcile(host.domain, visit, stored, now)
     after = _after_visit(host, visit, documents, now)
-    failing_since = after.first_failure_at
-    if (
-        _has_no_name(visit)
-        and after.streak >= NAMELESS_TIMES
-        and failing_since is not None
-        and now - failing_since >= SECOND_LOOK
-    ):
+    failing_for = timedelta() if after.first_failure_at is None else now - after.first_failure_at
+    is_nameless = visit.outcome is Outcome.UNREACHABLE and visit.reason == "nxdomain"
+    if is_nameless and after.streak >= NAMELESS_TIMES and failing_for >= SECOND_LOOK:
         lose_all(documents, "nxdomain", now)
-    is_failing = (
-        after.soft_failures >= FAILING_TIMES and failing_since is not None and now - failing_since >= FAILING_AFTER
-    )
+    is_failing = after.soft_failures >= FAILING_TIMES and failing_for >= FAILING_AFTER
     is_hidden = not limits.may_be_listed(host.host)
     return VisitComparison(
         visit=visit,
@@ -231,10 +226,6 @@ def _compare_visit(
         may_be_visited=limits.may_be_visited(host.host),
         previous=host.outcome,
     )
-
-
-def _opted_out(before: StoredDomains, domain: str) -> Collection[str]:
-    return before.limits.get(domain, UNLIMITED).opted_out
 
 
 def _is_outdated(service: ServiceRecord | None, documents: DocumentChanges, is_failing: bool, is_hidden: bool) -> bool:
@@ -252,12 +243,15 @@ def _after_visit(host: HostRecord, visit: Visit, documents: DocumentChanges, now
     """
     if _is_untouched(visit):
         return host
-    is_soft = visit.outcome in _SOFT or _has_no_robots(visit)
+    # robots.txt that could not be fetched (5xx, no answer) is a soft failure, not a wish of the site
+    has_no_robots = visit.outcome is Outcome.DISALLOWED and visit.reason.startswith("robots_")
+    is_soft = visit.outcome in _SOFT or has_no_robots
     is_inconclusive = visit.outcome in _INCONCLUSIVE
     is_repeated = (host.outcome, host.reason) == (visit.outcome, visit.reason)
     is_found = visit.outcome is Outcome.FOUND
     whole_plan_at = visit.started_at if visit.whole_plan else host.whole_plan_at
     robots = visit.robots
+    times = [answer.fetched.elapsed_ms for answer in visit.answers if answer.fetched.status is not None]
     return replace(
         host,
         outcome=visit.outcome,
@@ -275,7 +269,7 @@ def _after_visit(host: HostRecord, visit: Visit, documents: DocumentChanges, now
         whole_plan_at=None if documents.has_losses else whole_plan_at,  # a missed document may be at another path
         alias_of=visit.alias_of,
         address=visit.address or host.address,
-        response_ms=host.response_ms if (response_ms := _response_ms(visit)) is None else response_ms,
+        response_ms=round(median(times)) if times else host.response_ms,
         robots_status=robots.status if robots else host.robots_status,
         robots_body=robots.body if robots else host.robots_body,
         robots_at=host.robots_at if robots is None else robots.fetched_at if robots.is_own else None,
@@ -292,7 +286,15 @@ def _scheduled(compared: VisitComparison, now: datetime) -> HostRecord:
     if _is_untouched(visit):
         why = DueReason.ASKED if host.next_visit_why is DueReason.ASKED else DueReason.UNFINISHED
         return replace(host, next_visit_at=after_spent_budget(host.host, now), next_visit_why=why)
-    history = _history(compared)
+    history = VisitHistory(
+        host=host.host,
+        streak=host.streak,
+        interval=None if host.interval_s is None else timedelta(seconds=host.interval_s),
+        has_changed=compared.documents.has_news,
+        max_age=_max_age(compared),
+        retry_after=None if visit.retry_after is None else timedelta(seconds=visit.retry_after),
+        previous=compared.previous,
+    )
     due = next_visit(visit.outcome, history, now)
     interval_s = None if due is None else round((due - now).total_seconds())
     moments = [(due, DueReason.POLICY), (compared.documents.second_look_at, DueReason.SECOND_LOOK)]
@@ -305,18 +307,6 @@ def _scheduled(compared: VisitComparison, now: datetime) -> HostRecord:
     if next_visit_at is not None:
         next_visit_at = max(next_visit_at, earliest(history.retry_after, now))
     return replace(host, next_visit_at=next_visit_at, next_visit_why=reason, interval_s=interval_s)
-
-
-def _history(compared: VisitComparison) -> VisitHistory:
-    return VisitHistory(
-        host=compared.host.host,
-        streak=compared.host.streak,
-        interval=None if compared.host.interval_s is None else timedelta(seconds=compared.host.interval_s),
-        has_changed=compared.documents.has_news,
-        max_age=_max_age(compared),
-        retry_after=None if compared.visit.retry_after is None else timedelta(seconds=compared.visit.retry_after),
-        previous=compared.previous,
-    )
 
 
 def _max_age(compared: VisitComparison) -> timedelta | None:
@@ -337,51 +327,34 @@ def _max_age(compared: VisitComparison) -> timedelta | None:
     return max((age for age in ages if age is not None), default=None)
 
 
-def _add_shown(
+def add_shown(
     writes: Writes,
-    compared: VisitComparison,
+    key: Key,
     before: StoredDomains,
-    bodies: Mapping[tuple[str, bytes], bytes],
+    shown: Presentation,
     now: datetime,
-    known: Known,
+    *,
+    cause: Literal["visit", "rescore"],
+    hidden_as: State | None,
+    gone: Mapping[str, str],
 ) -> None:
-    domain, host = key = (compared.host.domain, compared.host.host)
+    """Add the rows of a recomputed service. `gone`: facts for the event, if it is a service no longer."""
+    domain, host = key
     previous = before.services.get(host)
-    seen_at = (
-        compared.visit.finished_at if compared.visit.outcome is Outcome.FOUND or previous is None else previous.seen_at
-    )
-    standing = ListingFacts(seen_at, compared.host.soft_failures, compared.is_failing, compared.is_hidden, known)
-    documents = held_documents(compared.documents.current.values(), bodies)
-    shown = present(domain, host, documents, previous, standing, now)
     writes.findings[key] = shown.findings
-    if may_be_mcp_server(previous, shown):
+    was_mcp = previous is not None and ("mcp" in previous.protocols or bool(previous.model.get("packages")))
+    if was_mcp or shown.servers != NO_SERVERS:
         writes.mcp_servers[key] = shown.servers
     if shown.service is None or shown.score is None:
         if previous is not None:
             writes.delisted.append(key)
-            data = {"state": "gone", "outcome": compared.visit.outcome.value, "reason": compared.visit.reason}
-            writes.changes.append(ChangeRecord(domain, host, "service.delisted", now, data))
+            writes.changes.append(ChangeRecord(domain, host, "service.delisted", now, {"state": "gone", **gone}))
         return
     writes.services.append(shown.service)
     writes.capabilities[key] = shown.capabilities
     writes.scores.append(shown.score)
-    writes.changes += change_of(
-        previous, before.capabilities.get(key, {}), shown, now, cause="visit", hidden_as=compared.hidden_as
-    )
-
-
-def may_be_mcp_server(previous: ServiceRecord | None, shown: Presentation) -> bool:
-    """Return whether the MCP registry's API has records for the service, before or now, or a reason for having none."""
-    was_one = previous is not None and ("mcp" in previous.protocols or bool(previous.model.get("packages")))
-    return was_one or shown.servers != NO_SERVERS
-
-
-def _seen_again(compared: VisitComparison, previous: ServiceRecord) -> ServiceRecord:
-    service = replace(previous, crawl_failures=compared.host.soft_failures)
-    if compared.visit.outcome is not Outcome.FOUND:
-        return service
-    seen_at = compared.visit.finished_at
-    return replace(service, seen_at=seen_at, listing=replace(previous.listing, seen_on=seen_at.date()))
+    capabilities = before.capabilities.get(key, {})
+    writes.changes += presenting.change_of(previous, capabilities, shown, now, cause=cause, hidden_as=hidden_as)
 
 
 def _robots(visit: Visit) -> Robots:
@@ -398,23 +371,9 @@ def _opt_out(domain: str, host: str, robots: Robots, now: datetime) -> OptOutRec
     return OptOutRecord(domain, covered_host(host, domain), "robots", f"https://{host}/robots.txt", now)
 
 
-def _candidates(compared: VisitComparison, now: datetime) -> list[CandidateRecord]:
-    return [
-        CandidateRecord(
-            registrable_domain(candidate.host),
-            candidate.host,
-            compared.host.host,
-            candidate.rel,
-            candidate.document,
-            now,
-        )
-        for candidate in compared.visit.candidates
-    ]
-
-
-def _alias_target(compared: VisitComparison, host: str, now: datetime) -> HostRecord:
+def _alias_target(alias: HostRecord, host: str, now: datetime) -> HostRecord:
     """Return the target of this alias, to be visited in its place."""
-    due, alias = now - SEED_HEAD_START, compared.host
+    due = now - SEED_HEAD_START
     why = DueReason.ASKED if alias.next_visit_why is DueReason.ASKED else DueReason.NEW
     return HostRecord(alias.domain, host, "alias", now, due, alias.host, alias.submitted_at, next_visit_why=why)
 
@@ -422,17 +381,3 @@ def _alias_target(compared: VisitComparison, host: str, now: datetime) -> HostRe
 def _is_untouched(visit: Visit) -> bool:
     """Return whether nothing was requested because a daily budget was spent before the visit began."""
     return visit.outcome is Outcome.SKIPPED and visit.requests == 0
-
-
-def _has_no_robots(visit: Visit) -> bool:
-    """Return whether robots.txt could not be fetched (5xx, no answer): a soft failure, not a wish of the site."""
-    return visit.outcome is Outcome.DISALLOWED and visit.reason.startswith("robots_")
-
-
-def _has_no_name(visit: Visit) -> bool:
-    return visit.outcome is Outcome.UNREACHABLE and visit.reason == "nxdomain"
-
-
-def _response_ms(visit: Visit) -> int | None:
-    times = [answer.fetched.elapsed_ms for answer in visit.answers if answer.fetched.status is not None]
-    return round(median(times)) if times else None

@@ -19,25 +19,19 @@ from registry.core.changes.versions import Version, capability_fingerprint, chan
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.listing import make_listing
-from registry.core.merging.merge import HeldDocument, LocatedFinding, MergeResult, merge
+from registry.core.merging.merge import HeldDocument, merge
 from registry.core.merging.speaking import NOTHING_KNOWN, Known, depends_on, named_hosts, spoken_of
 from registry.core.merging.trust import Facts, trust_of, trust_since
 from registry.core.model.documents import STORED_AS, Json, Observation, Outcome, from_text, to_text
 from registry.core.model.findings import Finding
 from registry.core.model.listing import Listing
-from registry.core.model.services import Service, to_json
+from registry.core.model.services import to_json
 from registry.core.reading.reader import Unreadable, read_json
 from registry.core.scoring.rubric import VERSION, rule_of
-from registry.core.scoring.score import Score, score
+from registry.core.scoring.score import score
 from registry.core.wording.fields import fingerprint
-from registry.store.records import (
-    CapabilityRecord,
-    ChangeRecord,
-    DocumentRecord,
-    FindingRecord,
-    ScoreRecord,
-    ServiceRecord,
-)
+from registry.store import records
+from registry.store.records import ChangeRecord, ServiceRecord
 from registry.store.values import key_name
 
 MAX_CAPABILITIES: Final = 30_000  # smallint; documents are capped far below
@@ -51,9 +45,9 @@ class Presentation:
     """
 
     service: ServiceRecord | None
-    capabilities: tuple[CapabilityRecord, ...]
-    findings: tuple[FindingRecord, ...]
-    score: ScoreRecord | None
+    capabilities: tuple[records.CapabilityRecord, ...]
+    findings: tuple[records.FindingRecord, ...]
+    score: records.ScoreRecord | None
     servers: ServerRecords = NO_SERVERS
 
 
@@ -78,20 +72,59 @@ def present(
 ) -> Presentation:
     """Merge, score and list; never raise on assessed documents. `previous`: source of dates for unchanged facts."""
     merged = merge(host, documents)
-    findings = tuple(_finding(located) for located in merged.findings)
-    if merged.service is None:
-        return Presentation(None, (), findings, None)
-    graded = score(merged.service, merged.findings)
-    model = to_json(merged.service)
-    capabilities = model.pop("capabilities", ())
-    record = _service(domain, host, merged, merged.service, model, graded, standing, now)
-    return Presentation(
-        _with_dates(record, previous, now),
-        _capability_records(merged.service, capabilities),
-        findings,
-        ScoreRecord(domain, host, now, graded.value, VERSION, graded.to_json()),
-        NO_SERVERS if standing.is_hidden else server_records(host, merged.service),
+    findings = tuple(
+        records.FindingRecord(found.rule.code, document, found.pointer, found.evidence)
+        for found, document in ((located.finding, located.document) for located in merged.findings)
     )
+    service = merged.service
+    if service is None:
+        return Presentation(None, (), findings, None)
+    graded = score(service, merged.findings)
+    model = to_json(service)
+    capabilities = capability_records(model.pop("capabilities", ()), examples_of(service))
+    spoken = spoken_of(host, service, merged.findings)
+    trust = trust_of(
+        host, service, merged.findings, is_failing=standing.is_failing, known=standing.known, spoken=spoken
+    )
+    listing = make_listing(
+        domain, host, service, graded.value, trust.level, merged.formats, standing.seen_at.date(), trust.reasons
+    )
+    record = ServiceRecord.of_listing(
+        replace(listing, offered_since=_offered_since(listing, previous, now)),
+        base_url=adp_base_url(host, service),
+        well_known_url=merged.documents[0],
+        cap_count=min(len(service.capabilities), MAX_CAPABILITIES),
+        injection_flags=merged.injection_flags,
+        hidden=standing.is_hidden,
+        crawl_failures=standing.crawl_failures,
+        model=model,
+        rubric_version=VERSION,
+        created_at=now,
+        updated_at=now,
+        seen_at=standing.seen_at,
+        trust_depends_on=depends_on(host, spoken),
+        named_hosts=named_hosts(host, service),
+    )
+    known, since = (None, {}) if previous is None else (_trust(previous), previous.trust_since)
+    record.trust_since = trust_since(known, since, _trust(record), now)
+    if previous is not None:
+        record.created_at = previous.created_at
+        record.updated_at = previous.updated_at if same_but_for_dates(previous, record) else now
+    grade = records.ScoreRecord(domain, host, now, graded.value, VERSION, graded.to_json())
+    servers = NO_SERVERS if standing.is_hidden else server_records(host, service)
+    return Presentation(record, capabilities, findings, grade, servers)
+
+
+def capability_records(
+    stored: Iterable[Mapping[str, Any]], examples: Iterable[dict[str, Any] | None]
+) -> tuple[records.CapabilityRecord, ...]:
+    """Return the capabilities, which are `stored` as JSON, with the arguments of their example calls."""
+    made = []
+    for value, example in zip(stored, examples, strict=True):
+        data = {key: item for key, item in value.items() if key != "detail"}
+        digest = capability_fingerprint(data)
+        made.append(records.CapabilityRecord(value["name"], data, value.get("detail"), digest, example))
+    return tuple(made)
 
 
 def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes], bytes]) -> list[HeldDocument]:
@@ -131,94 +164,24 @@ def assessment_of(current: Current, bodies: Mapping[tuple[str, bytes], bytes]) -
     if current.assessment is not None:
         return current.assessment
     if not record.has_body or body is None:
-        return Assessment(record.outcome, record.reason, record.format, record.dialect, _findings(record))
-    return assess_body(body, record.final_url, record.media_type, _served_with(record), via=record.via)
-
-
-def _served_with(record: DocumentRecord) -> dict[str, str]:
+        findings = tuple(
+            Finding(rule, finding["pointer"], finding["evidence"])
+            for finding in record.findings
+            if (rule := rule_of(finding["reason"])) is not None  # None: a rule that no longer exists
+        )
+        return Assessment(record.outcome, record.reason, record.format, record.dialect, findings)
     validators = {"etag": record.etag, "last-modified": record.last_modified}
-    fields = {name: value for name, value in record.headers.items() if name != STORED_AS}
-    return fields | {name: value for name, value in validators.items() if value is not None}
+    headers = {name: value for name, value in record.headers.items() if name != STORED_AS}
+    headers |= {name: value for name, value in validators.items() if value is not None}
+    return assess_body(body, record.final_url, record.media_type, headers, via=record.via)
 
 
 def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:
     """Return whether two records of a service differ at most in when it was seen and changed."""
+    dates = {name: getattr(service, name) for name in _DATES}
     known = service.listing
     listing = replace(other.listing, seen_on=known.seen_on, offered_since=known.offered_since)
-    return (
-        replace(
-            other,
-            listing=listing,
-            created_at=service.created_at,
-            updated_at=service.updated_at,
-            seen_at=service.seen_at,
-            trust_since=service.trust_since,
-            trust_depends_on=service.trust_depends_on,
-            named_hosts=service.named_hosts,
-        )
-        == service
-    )
-
-
-def _service(
-    domain: str,
-    host: str,
-    merged: MergeResult,
-    service: Service,
-    model: dict[str, Any],
-    graded: Score,
-    standing: ListingFacts,
-    now: datetime,
-) -> ServiceRecord:
-    """Return the row of a service. `model`: the service as JSON without its capabilities."""
-    spoken = spoken_of(host, service, merged.findings)
-    trust = trust_of(
-        host, service, merged.findings, is_failing=standing.is_failing, known=standing.known, spoken=spoken
-    )
-    listing = make_listing(
-        domain, host, service, graded.value, trust.level, merged.formats, standing.seen_at.date(), trust.reasons
-    )
-    return ServiceRecord(
-        domain=domain,
-        host=host,
-        name=listing.name,
-        description=listing.description,
-        base_url=adp_base_url(host, service),
-        well_known_url=merged.documents[0],
-        trust_level=trust.level,
-        score=graded.value,
-        auth_type=listing.auth_type,
-        pricing_type=listing.pricing_type,
-        formats=listing.formats,
-        protocols=listing.protocols,
-        category=listing.category or None,
-        cap_count=min(len(service.capabilities), MAX_CAPABILITIES),
-        injection_flags=merged.injection_flags,
-        hidden=standing.is_hidden,
-        crawl_failures=standing.crawl_failures,
-        model=model,
-        listing=listing,
-        rubric_version=VERSION,
-        created_at=now,
-        updated_at=now,
-        seen_at=standing.seen_at,
-        trust_depends_on=depends_on(host, spoken),
-        named_hosts=named_hosts(host, service),
-    )
-
-
-def _with_dates(record: ServiceRecord, previous: ServiceRecord | None, now: datetime) -> ServiceRecord:
-    listing = replace(record.listing, offered_since=_offered_since(record.listing, previous, now))
-    if previous is None:
-        return replace(record, listing=listing, trust_since=trust_since(None, {}, _trust(record), now))
-    is_same = same_but_for_dates(previous, record)
-    return replace(
-        record,
-        listing=listing,
-        trust_since=trust_since(_trust(previous), previous.trust_since, _trust(record), now),
-        created_at=previous.created_at,
-        updated_at=previous.updated_at if is_same else now,
-    )
+    return replace(other, listing=listing, **dates) == service
 
 
 def _trust(record: ServiceRecord) -> Facts:
@@ -231,29 +194,6 @@ def _offered_since(listing: Listing, previous: ServiceRecord | None, now: dateti
     if previous is None or fingerprint(previous.listing) != fingerprint(listing):  # guard: age-of-an-offer
         return now
     return previous.listing.offered_since or previous.created_at
-
-
-def _capability_records(service: Service, stored: Iterable[Mapping[str, Any]]) -> tuple[CapabilityRecord, ...]:
-    """Return the capabilities, which are `stored` as JSON, with the arguments of their example calls."""
-    records = []
-    for value, example in zip(stored, examples_of(service), strict=True):
-        data = {key: item for key, item in value.items() if key != "detail"}
-        digest = capability_fingerprint(data)
-        records.append(CapabilityRecord(value["name"], data, value.get("detail"), digest, example))
-    return tuple(records)
-
-
-def _finding(located: LocatedFinding) -> FindingRecord:
-    return FindingRecord(located.finding.rule.code, located.document, located.finding.pointer, located.finding.evidence)
-
-
-def _findings(record: DocumentRecord) -> tuple[Finding, ...]:
-    """Return the stored findings, except findings of rules that no longer exist."""
-    return tuple(
-        Finding(rule, finding["pointer"], finding["evidence"])
-        for finding in record.findings
-        if (rule := rule_of(finding["reason"])) is not None
-    )
 
 
 def has_versions(slug: str | None) -> bool:
@@ -289,6 +229,8 @@ def _value(body: bytes) -> Json:
     except Unreadable:
         return None
 
+
+_DATES: Final = ("created_at", "updated_at", "seen_at", "trust_since", "trust_depends_on", "named_hosts")
 
 Capabilities = Mapping[str, Mapping[str, Any]]
 """The capabilities of one service as stored, by name."""

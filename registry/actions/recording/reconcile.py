@@ -32,9 +32,9 @@ from registry.core.visiting.pointers import DETAIL_REL
 from registry.core.visiting.results import SHOWN_CHARS, SHOWN_HEADERS, observed
 from registry.core.visiting.summary import served_here
 from registry.core.visiting.visits import ProbeResult, Visit
-from registry.store.records import DocumentRecord, VisitRecord
+from registry.store.records import DocumentRecord
 from registry.store.values import clean_json
-from registry.store.visit_log_encoding import media_type, pack
+from registry.store.visit_log_encoding import media_type
 
 SECOND_LOOK: Final = timedelta(hours=6)
 MAX_BODY_FINDINGS: Final = 500
@@ -99,29 +99,14 @@ def lose_all(documents: DocumentChanges, reason: str, now: datetime) -> None:
             _mark_lost(documents, current.record, Outcome.GONE, reason, now)
 
 
-def visit_record(domain: str, visit: Visit) -> VisitRecord:
-    """Return the visit as one row of the ledger, with the vector of its requests and answers."""
-    return VisitRecord(
-        domain,
-        visit.host,
-        visit.started_at,
-        visit.finished_at,
-        visit.outcome,
-        visit.reason,
-        visit.whole_plan,
-        visit.requests,
-        visit.address,
-        pack(visit.host, visit.answers),
-        visit.sent,
-        visit.standing,
-    )
-
-
 def document_record(
     domain: str, host: str, answer: ProbeResult, old: DocumentRecord | None, now: datetime
 ) -> DocumentRecord:
     """Return the answer as the current document of its URL."""
     probe, fetched, assessment = answer.probe, answer.fetched, answer.assessment
+    headers = {name: fetched.headers[name] for name in _HEADERS if name in fetched.headers}
+    if old is not None and STORED_AS in old.headers:
+        headers[STORED_AS] = old.headers[STORED_AS]
     return DocumentRecord(
         domain=domain,
         host=host,
@@ -143,7 +128,7 @@ def document_record(
         media_type=media_type(fetched.headers.get("content-type")),
         etag=fetched.headers.get("etag"),
         last_modified=fetched.headers.get("last-modified"),
-        headers={name: fetched.headers[name] for name in _HEADERS if name in fetched.headers} | _observed(old),
+        headers=headers,
         via=_via(probe, old),
         findings=findings_json(assessment),
         transport=old.transport if old else None,
@@ -173,9 +158,13 @@ def _apply_answer(documents: DocumentChanges, domain: str, host: str, answer: Pr
     elif old is None:
         if _is_worth_keeping(answer):
             _change(documents, document_record(domain, host, answer, None, now), answer)
-    elif _is_inconclusive(old, assessment):
-        return
-    elif _is_missed(old, assessment) and not _is_confirmed(old, assessment, now):
+    elif old.outcome in _BODIES and assessment.outcome is not Outcome.FOUND and assessment.outcome not in _SAYS_NO:
+        return  # the answer neither confirms nor denies the known document, which is kept
+    elif (
+        old.outcome is Outcome.FOUND
+        and assessment.outcome not in (Outcome.FOUND, Outcome.GONE)
+        and not _was_missed(old, now)
+    ):
         _mark_missed(documents, old, now)
     else:
         _update(documents, document_record(domain, host, answer, old, now), old, answer)
@@ -257,7 +246,7 @@ def _miss_all(documents: DocumentChanges, now: datetime) -> None:
         old = current.record
         if old.outcome is not Outcome.FOUND:
             continue
-        if old.missed_at is not None and now - old.missed_at >= SECOND_LOOK:
+        if _was_missed(old, now):
             _mark_lost(documents, old, Outcome.ABSENT, "alias", now)
         else:
             _mark_missed(documents, old, now)
@@ -304,10 +293,6 @@ def _mark_copies(documents: DocumentChanges, answered: Collection[str]) -> None:
             _replace(documents, replace(current, record=replace(current.record, alias_of=alias_of)), history=False)
 
 
-def _observed(old: DocumentRecord | None) -> dict[str, str]:
-    return {STORED_AS: old.headers[STORED_AS]} if old is not None and STORED_AS in old.headers else {}
-
-
 def _note_observations(documents: DocumentChanges, visit: Visit) -> None:
     """Store facts of this visit about documents whose formats have rules about them. A change is news."""
     for current in list(documents.current.values()):
@@ -350,17 +335,9 @@ def _is_worth_keeping(answer: ProbeResult) -> bool:
     return keeps_body(answer.assessment) or answer.probe.via is not None
 
 
-def _is_inconclusive(old: DocumentRecord, assessment: Assessment) -> bool:
-    """Return whether the answer neither confirms nor denies a known document, which is then kept."""
-    return old.outcome in _BODIES and assessment.outcome is not Outcome.FOUND and assessment.outcome not in _SAYS_NO
-
-
-def _is_missed(old: DocumentRecord, assessment: Assessment) -> bool:
-    return old.outcome is Outcome.FOUND and assessment.outcome is not Outcome.FOUND
-
-
-def _is_confirmed(old: DocumentRecord, assessment: Assessment, now: datetime) -> bool:
-    return assessment.outcome is Outcome.GONE or (old.missed_at is not None and now - old.missed_at >= SECOND_LOOK)
+def _was_missed(old: DocumentRecord, now: datetime) -> bool:
+    """Return whether an earlier visit, long enough ago, missed the document too."""
+    return old.missed_at is not None and now - old.missed_at >= SECOND_LOOK
 
 
 def _via(probe: Probe, old: DocumentRecord | None) -> Via | None:

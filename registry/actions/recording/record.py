@@ -7,20 +7,20 @@ domains. A batch that fails is retried in halves, so one bad domain does not los
 import asyncio
 import contextlib
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 from uuid import UUID, uuid4
 
 from registry.actions import Clock, call_of
 from registry.actions.frontier.lease import apply_opt_out, make_jobs, recover
 from registry.actions.recording.conclude import StoredDomains, VisitComparison, Writes, compare, conclude
-from registry.actions.recording.known import compute_with_known
 from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import has_versions, needs_body
 from registry.core.access.audit import AuditEvent, system_actor
+from registry.core.merging.speaking import NOTHING_KNOWN, OWNER_MARK, SITE_MARK, Known
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import registrable_domain
 from registry.core.scheduling.bisection import Bisection
@@ -28,10 +28,12 @@ from registry.core.visiting.visits import FinishedDomain, Lease
 from registry.store.domains import UNSTORABLE_FOR
 from registry.store.engine import StoreUnavailable, Unstorable
 from registry.store.holder import HeldLock, hold_leases
-from registry.store.records import VisitRecord
+from registry.store.records import ServiceRecord, VisitRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 _log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 _VISIT: Final = system_actor("visit")
 
@@ -91,7 +93,7 @@ def _compared_with(comparisons: Sequence[VisitComparison], before: StoredDomains
     }
 
 
-async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
+async def write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
     await uow.hosts.add(writes.new_hosts)
     await uow.hosts.put(writes.hosts)
     await uow.documents.add_bodies(writes.bodies)
@@ -117,6 +119,47 @@ async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
         if change.kind == "host.opted_out":
             entry = AuditEvent(_VISIT, change.kind, change.domain, change.host, "", {"how": change.data["how"]})
             await uow.audit.add(entry, now=now)
+
+
+async def compute_with_known(
+    uow: UnitOfWork,
+    before: Iterable[ServiceRecord],
+    compute: Callable[[Known], _T],
+    services: Callable[[_T], Iterable[ServiceRecord]],
+) -> _T:
+    """Return what `compute` makes, in a thread, of the stored facts on which its services depend.
+
+    These are known only afterwards: it runs with the facts that the services needed `before`, and again if they need
+    others now.
+    """
+    names = {name for service in before for name in service.trust_depends_on}
+    result = await asyncio.to_thread(compute, await _known_of(uow, names))
+    needed = {name for service in services(result) for name in service.trust_depends_on}
+    if not needed <= names:
+        result = await asyncio.to_thread(compute, await _known_of(uow, needed))
+    return result
+
+
+async def _known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
+    """Return the stored facts about names outside a service's own documents (`speaking.depends_on`)."""
+    if not names:
+        return NOTHING_KNOWN
+    sites = {name.removeprefix(SITE_MARK) for name in names if name.startswith(SITE_MARK)}
+    owned = {name.removeprefix(OWNER_MARK) for name in names if name.startswith(OWNER_MARK)}
+    hosts = [name for name in names if not name.startswith((SITE_MARK, OWNER_MARK))]
+    owners: dict[str, str] = {}
+    for domain in owned:
+        claims = await uow.claims.owners(domain)
+        for host in hosts if claims else ():
+            if registrable_domain(host) == domain:
+                # its own claim before its domain's, the latest of several
+                covering = [(claim.host == host, claim.proven_at, claim.id) for claim in claims if claim.covers(host)]
+                owners |= {host: max(covering)[-1]} if covering else {}
+    return Known(
+        await uow.services.listed({registrable_domain(host) for host in hosts}, hosts),
+        await uow.services.listed_sites(sites),
+        owners,
+    )
 
 
 @dataclass(eq=False)
@@ -216,7 +259,7 @@ class CrawlActions:
             before.capabilities = await uow.services.capabilities(_compared_with(comparisons, before))
             concluding = partial(conclude, comparisons, before, bodies, now)
             writes = await compute_with_known(uow, before.services.values(), concluding, lambda made: made.services)
-            await _write(uow, writes, now)
+            await write(uow, writes, now)
             await uow.domains.end_lease(leases)
             await uow.ledger.announce(writes.awaited)
         return RecordCounts(
