@@ -9,8 +9,7 @@ import asyncio
 import base64
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -39,7 +38,7 @@ from registry.store.dump_files import (
     verify,
 )
 from registry.store.mirroring import ORIGIN_BLOCK
-from registry.store.public_records import PublicRecord
+from registry.store.public_records import SHOWN, PublicRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 __all__ = [
@@ -72,15 +71,18 @@ OptOutState = Literal["opted_out", "blocked"]
 def usage_of_record(record: PublicRecord) -> Usage:
     """Return what the site says about the use of its texts."""
     try:
-        policies = from_json({"policies": orjson.loads(record.policies)}).policies if record.policies else Policies()
+        stored = record.service["policies"]
+        policies = from_json({"policies": orjson.loads(stored)}).policies if stored else Policies()
     except ValueError:
         policies = Policies(training="unreadable")
-    return usage_of(policies, record.visit["robots_body"], record.robots_usage)
+    return usage_of(policies, record.visit["robots_body"], record.service["robots"])
+
+
+_MEMBERS: Final = {"well_known_url": "manifest_url"}
 
 
 def encoded(record: PublicRecord, usage: Usage, bodies: Mapping[bytes, bytes] | None = None) -> bytes:
     """Return the JSON of a record. `bodies`: its documents by SHA-256, added as base64."""
-    service, visit = record.service, record.visit
     left = BODIES_BYTES
     documents = []
     for document in record.documents:
@@ -90,52 +92,23 @@ def encoded(record: PublicRecord, usage: Usage, bodies: Mapping[bytes, bytes] | 
             left -= len(body)
             entry["body"] = base64.b64encode(body).decode()
         documents.append(entry)
-    score = record.score
+    grade = record.score and {**record.score, "breakdown": orjson.Fragment(record.score["breakdown"])}
+    visit = {name: value for name, value in record.visit.items() if name != "robots_body"}
     return orjson.dumps(
         {
             "kind": "service",
-            "host": service["host"],
-            "domain": service["domain"],
-            "name": service["name"],
-            "description": service["description"],
-            "base_url": service["base_url"],
-            "manifest_url": service["well_known_url"],
-            "trust_level": service["trust_level"],
-            "score": service["score"],
-            "formats": service["formats"],
-            "injection_flags": service["injection_flags"],
-            "crawl_failures": service["crawl_failures"],
-            "rubric_version": service["rubric_version"],
-            "created_at": service["created_at"],
-            "updated_at": service["updated_at"],
-            "seen_at": service["seen_at"],
-            "visit": {
-                "outcome": visit["outcome"],
-                "reason": visit["reason"] or "",
-                "last_visit_at": visit["last_visit_at"],
-                "last_found_at": visit["last_found_at"],
-                "response_ms": visit["response_ms"],
-            },
+            **{_MEMBERS.get(name, name): record.service[name] for name in SHOWN},
+            "visit": {**visit, "reason": visit["reason"] or ""},
             "usage": usage.to_json(),
-            "model": orjson.Fragment(service["model"]),
+            "model": orjson.Fragment(record.service["model"]),
             "capabilities": [
                 {"name": name, "data": orjson.Fragment(data)}
                 | ({} if detail is None else {"detail": orjson.Fragment(detail)})
                 for name, data, detail in record.capabilities
             ],
-            "listing": orjson.Fragment(service["listing"]),
-            "findings": [
-                {"reason": reason, "document": document, "pointer": pointer, "evidence": evidence}
-                for reason, document, pointer, evidence in record.findings
-            ],
-            "grade": None
-            if score is None
-            else {
-                "value": score[0],
-                "rubric_version": score[1],
-                "scored_at": score[2],
-                "breakdown": orjson.Fragment(score[3]),
-            },
+            "listing": orjson.Fragment(record.service["listing"]),
+            "findings": record.findings,
+            "grade": grade,
             "documents": documents,
             "untrusted_text": True,
         }
@@ -174,32 +147,6 @@ class DumpFigures:
     counts: dict[str, int]
     parts: int
     bytes: int
-
-
-def _manifest(
-    snapshot: str,
-    registry: str,
-    now: datetime,
-    at: DumpPosition,
-    counts: Counter[str],
-    without_restricted: bool,
-    terms_url: str | None,
-) -> DumpFileManifest:
-    return DumpFileManifest(
-        snapshot=snapshot,
-        created_at=now.isoformat(),
-        registry=registry,
-        cursor=at.cursor,
-        sequence=at.sequence,
-        restricted=not without_restricted,
-        terms={"text": TERMS, "url": terms_url},
-        counts={name: counts[name] for name in sorted(counts)},
-    )
-
-
-def _add_all(writer: DumpWriter, entries: list[tuple[str, bytes]]) -> None:
-    for key, line in entries:
-        writer.add(key, line)
 
 
 async def _pages(
@@ -256,14 +203,6 @@ class RecordLookup:
     size: int
 
 
-async def _record(uow: UnitOfWork, key: tuple[str, str]) -> bytes:
-    records = await uow.records.of([key])
-    if not records:
-        return tombstone(key[1], "absent")
-    record = records[0]
-    return await asyncio.to_thread(encoded, record, usage_of_record(record))
-
-
 class DumpActions:
     """Dumps: writing them, finding their files, and the records of single hosts."""
 
@@ -301,12 +240,20 @@ class DumpActions:
             async with self._store.snapshot() as uow:
                 at = await position(uow)
                 async for entries in _pages(uow, counts, with_documents, without_restricted):
-                    await asyncio.to_thread(_add_all, writer, entries)
+                    await asyncio.to_thread(writer.add_all, entries)
             parts = await asyncio.to_thread(writer.finish)
-            manifest = _manifest(
-                snapshot, settings.public_url.rstrip("/"), now, at, counts, without_restricted, settings.dump_terms_url
+            manifest = DumpFileManifest(
+                snapshot=snapshot,
+                created_at=now.isoformat(),
+                registry=settings.public_url.rstrip("/"),
+                cursor=at.cursor,
+                sequence=at.sequence,
+                restricted=not without_restricted,
+                terms={"text": TERMS, "url": settings.dump_terms_url},
+                counts={name: counts[name] for name in sorted(counts)},
+                parts=parts,
             )
-            await asyncio.to_thread(writer.publish, replace(manifest, parts=parts), keep=settings.keep_dumps)
+            await asyncio.to_thread(writer.publish, manifest, keep=settings.keep_dumps)
         return DumpFigures(snapshot, dict(counts), len(parts), sum(part.bytes for part in parts))
 
     async def records(self, hosts: Collection[str]) -> RecordLookup:
@@ -326,10 +273,11 @@ class DumpActions:
                     left.append(host)
                     continue
                 states = {name: state_of_opt_out(how) for name, how in limits[domain].told_closed(host).items()}
-                if states:
-                    raw = tombstone(host, states[min(states, key=len)], states)
+                records = [] if states else await uow.records.of([(domain, host)])
+                if records:
+                    raw = await asyncio.to_thread(encoded, records[0], usage_of_record(records[0]))
                 else:
-                    raw = await _record(uow, (domain, host))
+                    raw = tombstone(host, states[min(states, key=len)] if states else "absent", states)
                 found.append(raw)
                 size += len(raw)
         return RecordLookup(at.sequence, at.cursor, tuple(found), tuple(left), size)

@@ -14,7 +14,7 @@ import fcntl
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -352,6 +352,11 @@ class DumpWriter:
                     self._folder / f"{self._snapshot}-{len(self._parts) + 1:05}{_TEMPORARY}", self._frame_bytes
                 )
             self._open.add(key, line)
+
+    def add_all(self, entries: Iterable[tuple[str, bytes]]) -> None:
+        """Append lines with their keys, as `add` does."""
+        for key, line in entries:
+            self.add(key, line)
 
     def finish(self) -> tuple[Part, ...]:
         """End the last part and return all. Raise DumpError."""

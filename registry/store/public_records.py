@@ -12,31 +12,35 @@ from registry.store.engine import listed
 from registry.store.holds import withheld
 from registry.store.repository import Key, Repository
 
-_SERVICE: Final = (
-    "domain", "host", "name", "description", "base_url", "well_known_url", "trust_level", "score", "formats",
-    "injection_flags", "crawl_failures", "model", "listing", "rubric_version", "created_at", "updated_at", "seen_at",
+SHOWN: Final = (
+    "host", "domain", "name", "description", "base_url", "well_known_url", "trust_level", "score", "formats",
+    "injection_flags", "crawl_failures", "rubric_version", "created_at", "updated_at", "seen_at",
 )  # fmt: skip
+"""Columns of a service that a record contains as they are."""
+
+_SERVICE: Final = (*SHOWN, "model", "listing", "policies", "robots")
 _HOST: Final = ("outcome", "reason", "last_visit_at", "last_found_at", "response_ms", "robots_body")
+_FINDING: Final = ("reason", "document", "pointer", "evidence")
+_SCORE: Final = ("value", "rubric_version", "scored_at", "breakdown")
 _DOCUMENT: Final = (
     "url", "final_url", "purpose", "outcome", "reason", "format", "dialect", "status", "media_type", "size", "sha256",
     "alias_of", "rubric_version", "first_seen_at", "changed_at", "seen_at",
 )  # fmt: skip
 
-_SHOWN: Final[LiteralString] = f"""
-SELECT {", ".join(f"s.{name}" for name in _SERVICE)}, s.model->'policies',
-    {", ".join(f"h.{name}" for name in _HOST)}, m.robots
+_RECORDS: Final[LiteralString] = f"""
+SELECT {", ".join(f"s.{name}" for name in _SERVICE[:-2])}, s.model->'policies', m.robots,
+    {", ".join(f"h.{name}" for name in _HOST)}
 FROM services s LEFT JOIN hosts h ON h.domain = s.domain AND h.host = s.host
 LEFT JOIN mirrored m ON m.domain = s.domain AND m.host = s.host
 WHERE NOT s.hidden AND NOT {withheld("s")}
 """  # noqa: S608  # our own columns
 _PAGE: Final[LiteralString] = (
-    _SHOWN + " AND (s.domain, s.host) > (%(domain)s, %(host)s) ORDER BY s.domain, s.host LIMIT %(limit)s"
+    _RECORDS + " AND (s.domain, s.host) > (%(domain)s, %(host)s) ORDER BY s.domain, s.host LIMIT %(limit)s"
 )
-_OF: Final[LiteralString] = (
-    _SHOWN
-    + " AND s.domain = ANY(string_to_array(%(domains)s, ' '))"
-    + (" AND s.host = ANY(string_to_array(%(hosts)s, ' ')) ORDER BY s.domain, s.host")
-)
+_OF: Final[LiteralString] = f"""{_RECORDS}
+  AND s.domain = ANY(string_to_array(%(domains)s, ' ')) AND s.host = ANY(string_to_array(%(hosts)s, ' '))
+ORDER BY s.domain, s.host
+"""
 _AMONG: Final[LiteralString] = (
     "WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND host = ANY(string_to_array(%(hosts)s, ' '))"
 )
@@ -44,10 +48,10 @@ _CAPABILITIES: Final[LiteralString] = (
     f"SELECT host, name, data, detail FROM capabilities {_AMONG} ORDER BY domain, host, position"  # noqa: S608
 )
 _FINDINGS: Final[LiteralString] = (
-    f"SELECT host, reason, document, pointer, evidence FROM findings {_AMONG} ORDER BY domain, host, ordinal"  # noqa: S608
+    f"SELECT host, {', '.join(_FINDING)} FROM findings {_AMONG} ORDER BY domain, host, ordinal"  # noqa: S608
 )
 _SCORES: Final[LiteralString] = (
-    "SELECT DISTINCT ON (domain, host) host, value, rubric_version, scored_at, breakdown"  # noqa: S608
+    f"SELECT DISTINCT ON (domain, host) host, {', '.join(_SCORE)}"  # noqa: S608
     f" FROM scores {_AMONG} ORDER BY domain, host, scored_at DESC"
 )
 _DOCUMENTS: Final[LiteralString] = (
@@ -69,19 +73,17 @@ ORDER BY domain, host LIMIT %(limit)s
 
 @dataclass(slots=True)
 class PublicRecord:
-    """One service. `service`, `visit`, `documents`: values by column; jsonb is bytes.
+    """One service: values by column; jsonb is bytes.
 
-    `visit`: all values None if the host has no row. `capabilities`: name, data, detail. `score`: value, rubric version,
-    time and breakdown. `robots_usage`: in a mirror, the origin's reading of robots.txt about training.
+    `service`: also its `policies`, and in a mirror `robots`, the origin's reading of robots.txt about training.
+    `visit`: all values None if the host has no row. `capabilities`: name, data, detail.
     """
 
     service: dict[str, Any]
     visit: dict[str, Any]
-    policies: bytes | None
-    robots_usage: str | None
     capabilities: list[tuple[str, bytes, bytes | None]] = field(default_factory=list)
-    findings: list[tuple[str, str | None, str, str]] = field(default_factory=list)
-    score: tuple[int, str, datetime, bytes] | None = None
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    score: dict[str, Any] | None = None
     documents: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -115,28 +117,26 @@ class PublicRecords(Repository):
             return []
         width = len(_SERVICE)
         found = {
-            row[1]: PublicRecord(
-                dict(zip(_SERVICE, row, strict=False)),
-                dict(zip(_HOST, row[width + 1 :], strict=False)),
-                row[width],
-                row[-1],
-            )
-            for row in rows
+            row[0]: PublicRecord(_by_column(_SERVICE, row[:width]), _by_column(_HOST, row[width:])) for row in rows
         }
         bound = _bound([record.key for record in found.values()])
-        for host, *capability in await self._driver.rows(_CAPABILITIES, bound):
+        for host, name, data, detail in await self._driver.rows(_CAPABILITIES, bound):
             if host in found:
-                found[host].capabilities.append((capability[0], capability[1], capability[2]))
-        for host, *finding in await self._driver.rows(_FINDINGS, bound):
+                found[host].capabilities.append((name, data, detail))
+        for host, *values in await self._driver.rows(_FINDINGS, bound):
             if host in found:
-                found[host].findings.append((finding[0], finding[1], finding[2], finding[3]))
-        for host, value, version, at, breakdown in await self._driver.rows(_SCORES, bound):
+                found[host].findings.append(_by_column(_FINDING, values))
+        for host, *values in await self._driver.rows(_SCORES, bound):
             if host in found:
-                found[host].score = (value, version, at, breakdown)
+                found[host].score = _by_column(_SCORE, values)
         for host, *values in await self._driver.rows(_DOCUMENTS, bound):
             if host in found:
-                found[host].documents.append(dict(zip(_DOCUMENT, values, strict=True)))
+                found[host].documents.append(_by_column(_DOCUMENT, values))
         return list(found.values())
+
+
+def _by_column(columns: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip(columns, values, strict=True))
 
 
 def _bound(keys: Collection[Key]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from registry.actions.dumps import OptOutState
+from registry.actions.recording.present import capability_records
 from registry.core.calling.call import examples_of
 from registry.core.format_support.public_addresses import public_merged
 from registry.core.formats.adp.manifest_view import adp_base_url
@@ -23,16 +24,8 @@ from registry.core.names.opt_out import is_covered
 from registry.core.reading.foreign_lists import RECORD_VALUES, parse_bounded, reason_of
 from registry.core.reading.reader import Unreadable
 from registry.core.scheduling.policy import DueReason
+from registry.store import records
 from registry.store.dump_files import LINE_BYTES
-from registry.store.records import (
-    CapabilityRecord,
-    DocumentRecord,
-    FindingRecord,
-    HostRecord,
-    ScoreRecord,
-    ServiceRecord,
-    listing_from_json,
-)
 from registry.store.values import key_name
 
 MAX_DEPTH: Final = 64
@@ -64,12 +57,12 @@ class ReceivedRecord:
     host: str
     state: Literal["listed", "opted_out", "blocked", "absent"]
     covering: tuple[tuple[str, OptOutState], ...] | None = None
-    service: ServiceRecord | None = None
-    capabilities: tuple[CapabilityRecord, ...] = ()
-    findings: tuple[FindingRecord, ...] = ()
-    score: ScoreRecord | None = None
-    documents: tuple[DocumentRecord, ...] = ()
-    visit: HostRecord | None = None
+    service: records.ServiceRecord | None = None
+    capabilities: tuple[records.CapabilityRecord, ...] = ()
+    findings: tuple[records.FindingRecord, ...] = ()
+    score: records.ScoreRecord | None = None
+    documents: tuple[records.DocumentRecord, ...] = ()
+    visit: records.HostRecord | None = None
     usage: Usage = field(default_factory=Usage)
 
 
@@ -206,7 +199,7 @@ def _covering(value: Mapping[str, Any], host: str) -> tuple[tuple[str, OptOutSta
 
 
 def _service(domain: str, host: str, shape: _Service) -> ReceivedRecord:
-    listing = listing_from_json(shape.listing)
+    listing = records.listing_from_json(shape.listing)
     if listing.host != host:  # guard: record-host
         raise RefusedRecord("listing_of_another_host", host)
     if not 0 <= listing.score <= 100 or max(len(listing.formats), len(listing.protocols)) > 1_000:
@@ -219,108 +212,47 @@ def _service(domain: str, host: str, shape: _Service) -> ReceivedRecord:
     names = [key_name(capability.name) for capability in shape.capabilities]
     if len(set(names)) < len(names) or len({document.url for document in shape.documents}) < len(shape.documents):
         raise RefusedRecord("repeated_key", host)
-    stated = [
-        capability.data | ({} if capability.detail is None else {"detail": capability.detail})
-        for capability in shape.capabilities
-    ]
+    stated = [one.data | ({} if one.detail is None else {"detail": one.detail}) for one in shape.capabilities]
     service, _ = public_merged(from_json({**shape.model, "capabilities": stated}), host)  # guard: record-addresses
     model = to_json(service)
     examples = examples_of(service)  # guard: mirror-examples
-    capabilities = tuple(
-        CapabilityRecord(
-            data["name"],
-            {key: item for key, item in data.items() if key != "detail"},
-            data.get("detail"),
-            example=example,
-        )
-        for data, example in zip(model.pop("capabilities", ()), examples, strict=True)
-    )
-    record = ServiceRecord(
-        domain=domain,
-        host=host,
-        name=listing.name,
-        description=listing.description,
+    capabilities = capability_records(model.pop("capabilities", ()), examples)
+    record = records.ServiceRecord.of_listing(
+        listing,
         base_url=adp_base_url(host, service),
         well_known_url=shape.manifest_url,
-        trust_level=listing.trust_level,
-        score=listing.score,
-        auth_type=listing.auth_type,
-        pricing_type=listing.pricing_type,
-        formats=listing.formats,
-        protocols=listing.protocols,
-        category=listing.category or None,
         cap_count=len(capabilities),
         injection_flags=tuple(shape.injection_flags),
         hidden=False,
         crawl_failures=shape.crawl_failures,
         model=model,
-        listing=listing,
         rubric_version=shape.rubric_version,
         created_at=shape.created_at,
         updated_at=shape.updated_at,
         seen_at=shape.seen_at,
     )
-    grade = shape.grade
+    # A mirror visits nothing, so the host is never due.
+    visit = records.HostRecord(
+        domain, host, "mirror", shape.created_at, None, **dict(shape.visit),
+        soft_failures=min(shape.crawl_failures, 1_000), next_visit_why=DueReason.POLICY,
+    )  # fmt: skip
     return ReceivedRecord(
         domain,
         host,
         "listed",
         service=record,
         capabilities=capabilities,
-        findings=tuple(
-            FindingRecord(finding.reason, finding.document, finding.pointer, finding.evidence)
-            for finding in shape.findings
-        ),
-        score=None
-        if grade is None
-        else ScoreRecord(domain, host, grade.scored_at, grade.value, grade.rubric_version, grade.breakdown),
+        findings=tuple(records.FindingRecord(**dict(finding)) for finding in shape.findings),
+        score=None if shape.grade is None else records.ScoreRecord(domain, host, **dict(shape.grade)),
         documents=tuple(_document(domain, host, document) for document in shape.documents),
-        visit=_visit(domain, host, shape),
+        visit=visit,
         usage=usage_of(service.policies, None, shape.usage.robots),
     )
 
 
-def _document(domain: str, host: str, shape: _Document) -> DocumentRecord:
-    return DocumentRecord(
-        domain,
-        host,
-        shape.url,
-        shape.final_url,
-        shape.purpose,
-        shape.outcome,
-        shape.reason,
-        bytes.fromhex(shape.sha256),
-        shape.size,
-        False,
-        shape.first_seen_at,
-        shape.changed_at,
-        shape.seen_at,
-        shape.rubric_version,
-        shape.format,
-        shape.dialect,
-        shape.status,
-        shape.media_type,
-        alias_of=shape.alias_of,
-    )
-
-
-def _visit(domain: str, host: str, shape: _Service) -> HostRecord:
-    """Return the row of a host that is never due, because a mirror visits nothing."""
-    visit = shape.visit
-    return HostRecord(
-        domain,
-        host,
-        "mirror",
-        shape.created_at,
-        None,
-        outcome=visit.outcome,
-        reason=visit.reason,
-        soft_failures=min(shape.crawl_failures, 1_000),
-        last_visit_at=visit.last_visit_at,
-        last_found_at=visit.last_found_at,
-        response_ms=visit.response_ms,
-        next_visit_why=DueReason.POLICY,
-    )
+def _document(domain: str, host: str, shape: _Document) -> records.DocumentRecord:
+    values = dict(shape) | {"sha256": bytes.fromhex(shape.sha256)}
+    return records.DocumentRecord(domain, host, **values, has_body=False)
 
 
 def _is_storable(value: Any, depth: int) -> bool:

@@ -16,18 +16,8 @@ from typing import Final, Literal
 from registry.actions import Clock
 from registry.actions.recording.present import ListingFacts, held_documents, present
 from registry.actions.recording.reconcile import Current
+from registry.core import evidence as rules
 from registry.core.calling.http import Arguments
-from registry.core.evidence import (
-    Day,
-    UptimeCheck,
-    WhyNot,
-    compared,
-    first_day,
-    forbids_copies,
-    has_bytes,
-    series,
-    status_of,
-)
 from registry.core.merging.merge import Usage, usage_of
 from registry.core.model.services import Policies, from_json
 from registry.core.names.domains import registrable_domain
@@ -43,7 +33,7 @@ MAX_COMPARED: Final = 4 << 20
 """Bytes of all versions that one page of a history compares."""
 
 MAX_VISITS: Final = 2_000
-"""Latest visits that a series of days is made of."""
+"""Latest visits that a rules.series of days is made of."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -86,7 +76,7 @@ class HistoryItem:
 
     version: VersionRecord
     earlier: EarlierVersion | None
-    why_not: WhyNot | None
+    why_not: rules.WhyNot | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,50 +106,39 @@ async def visible(uow: UnitOfWork, domain: str, host: str) -> Policies | None:
     return Policies() if service is None else from_json(service.model).policies
 
 
-def difference_of(item: HistoryItem, bodies: Mapping[bytes, bytes]) -> tuple[list[dict[str, object]], bool] | WhyNot:
+def difference_of(
+    item: HistoryItem, bodies: Mapping[bytes, bytes]
+) -> tuple[list[dict[str, object]], bool] | rules.WhyNot:
     """Return the operations that turn the earlier version into this one and whether some are missing, or why there are
     none."""
     if item.why_not is not None or item.earlier is None:
         return item.why_not or "first"
-    result = compared(bodies[item.earlier.sha256], bodies[item.version.sha256])
+    result = rules.compared(bodies[item.earlier.sha256], bodies[item.version.sha256])
     return result if isinstance(result, str) else (result.operations, result.truncated)
 
 
-def _evidence(record: DocumentRecord, policies: Policies) -> CurrentDocument:
-    state: BytesState = "kept" if record.has_body else "not_kept"
-    if _is_forbidden(record, policies):  # guard: evidence-wishes
-        state = "forbidden"
-    return CurrentDocument(url_hash(record.url).hex(), record, state)
-
-
 def _is_forbidden(record: DocumentRecord, policies: Policies) -> bool:
-    return forbids_copies(record.fetched_with.get("headers", {}), policies.caching)
+    return rules.forbids_copies(record.fetched_with.get("headers", {}), policies.caching)
 
 
-def _why_not(version: VersionRecord, earlier: EarlierVersion | None, left: int) -> WhyNot | None:
+def _why_not(version: VersionRecord, earlier: EarlierVersion | None, left: int) -> rules.WhyNot | None:
     if earlier is None:
         return "first"
-    if not (has_bytes(version.outcome, version.reason) and has_bytes(earlier.outcome, earlier.reason)):
+    if not (rules.has_bytes(version.outcome, version.reason) and rules.has_bytes(earlier.outcome, earlier.reason)):
         return "no_document"
     if version.sha256 == earlier.sha256:
         return "same_bytes"
     return "too_large" if version.size + earlier.size > left else None  # guard: history-bytes
 
 
-def _with_bodies(item: HistoryItem, bodies: Mapping[bytes, bytes]) -> HistoryItem:
-    if item.why_not is None and item.earlier and not {item.version.sha256, item.earlier.sha256} <= bodies.keys():
-        return HistoryItem(item.version, item.earlier, "not_kept")
-    return item
-
-
-def _check(visit: VisitRecord) -> UptimeCheck | None:
+def _check(visit: VisitRecord) -> rules.UptimeCheck | None:
     try:
         times = [entry["ms"] for entry in visit.vector if "status" in entry and "ms" in entry]
     except ValueError:  # a vector of another program version: the outcome of the visit is known, its speed is not
         times = []
     ms = round(median(times)) if times else None
-    status = status_of(visit.outcome, ms)
-    return None if status is None else UptimeCheck(visit.started_at, status, ms)
+    status = rules.status_of(visit.outcome, ms)
+    return None if status is None else rules.UptimeCheck(visit.started_at, status, ms)
 
 
 def _cursor(version: VersionRecord, host: str) -> str:
@@ -223,10 +202,8 @@ class EarlierState:
             updated_at=max((item.changed_at for item in self.documents), default=self.at),
             trust_since={},
         )
-        capabilities = [
-            item.data | ({} if item.detail is None else {"detail": item.detail}) for item in shown.capabilities
-        ]
-        service = from_json({**record.model, "capabilities": capabilities})
+        stated = [one.data | ({} if one.detail is None else {"detail": one.detail}) for one in shown.capabilities]
+        service = from_json({**record.model, "capabilities": stated})
         examples = {
             key_name(item.name): Arguments.from_json(item.example)
             for item in shown.capabilities
@@ -236,6 +213,9 @@ class EarlierState:
             record=record, service=service, findings=shown.findings, breakdown=grade.breakdown,
             documents=self.documents, examples=examples,
         )  # fmt: skip
+
+
+_KEPT: Final = ("outcome", "reason", "format", "dialect", "status", "size", "sha256", "changed_at")
 
 
 def _record(domain: str, host: str, version: VersionRecord, current: DocumentRecord | None) -> DocumentRecord:
@@ -248,23 +228,11 @@ def _record(domain: str, host: str, version: VersionRecord, current: DocumentRec
         )  # fmt: skip
     if current.sha256 == version.sha256 and current.outcome is version.outcome:
         return replace(current, changed_at=version.changed_at, seen_at=version.changed_at)
+    kept = {name: getattr(version, name) for name in _KEPT}
     return replace(
-        current,
-        outcome=version.outcome,
-        reason=version.reason,
-        format=version.format,
-        dialect=version.dialect,
-        status=version.status,
-        size=version.size,
-        sha256=version.sha256,
-        has_body=has_bytes(version.outcome, version.reason),
-        changed_at=version.changed_at,
-        seen_at=version.changed_at,
-        first_seen_at=min(current.first_seen_at, version.changed_at),
-        alias_of=None,
-        findings=[],
-        missed_at=None,
-    )
+        current, **kept, has_body=rules.has_bytes(version.outcome, version.reason), seen_at=version.changed_at,
+        first_seen_at=min(current.first_seen_at, version.changed_at), alias_of=None, findings=[], missed_at=None,
+    )  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -285,7 +253,12 @@ class EvidenceQueries:
             found = [record for record in await uow.documents.of([domain]) if record.host == host]
             known = await uow.hosts.get(domain, host)
         found.sort(key=lambda record: record.url)
-        documents = tuple(_evidence(record, policies) for record in found[:MAX_DOCUMENTS])
+        documents = []
+        for record in found[:MAX_DOCUMENTS]:
+            state: BytesState = "kept" if record.has_body else "not_kept"
+            if _is_forbidden(record, policies):  # guard: evidence-wishes
+                state = "forbidden"
+            documents.append(CurrentDocument(url_hash(record.url).hex(), record, state))
         robots = known.robots_body if known is not None else None
         return HostEvidence(documents, len(found), usage_of(policies, robots))
 
@@ -318,23 +291,25 @@ class EvidenceQueries:
                 items.append(HistoryItem(version, earlier, why_not))
             bodies = await uow.documents.bodies({(domain, sha256) for sha256 in wanted})
         by_digest = {sha256: body for (_, sha256), body in bodies.items()}
-        more = found[limit - 1][0] if len(found) > limit else None
-        return HistoryPage(
-            tuple(_with_bodies(item, by_digest) for item in items),
-            by_digest,
-            None if more is None else _cursor(more, host),
-        )
+        for place, item in enumerate(items):
+            if (
+                item.why_not is None
+                and item.earlier
+                and not {item.version.sha256, item.earlier.sha256} <= by_digest.keys()
+            ):
+                items[place] = replace(item, why_not="not_kept")
+        return HistoryPage(items, by_digest, _cursor(found[limit - 1][0], host) if len(found) > limit else None)
 
-    async def uptime(self, host: str, *, days: int) -> list[Day] | None:
+    async def uptime(self, host: str, *, days: int) -> list[rules.Day] | None:
         """Return each of the last `days` days in UTC, the earliest first; None if no service is listed there."""
         domain, today = registrable_domain(host), self._clock().astimezone(UTC).date()
         async with self._store.begin() as uow:
             if await uow.catalogue.name(domain, host) is None:
                 return None
             visits = await uow.ledger.visits(domain, host, limit=MAX_VISITS)
-        since = datetime.combine(first_day(today, days), time(), UTC)
+        since = datetime.combine(rules.first_day(today, days), time(), UTC)
         checks = [check for visit in visits if visit.started_at >= since and (check := _check(visit)) is not None]
-        return series(checks, today, days)
+        return rules.series(checks, today, days)
 
     async def stored_then(self, host: str, at: datetime) -> EarlierState | None:
         """Return the stored facts about a host at this time; None if the host is unknown or hidden. Raise OptedOut.
@@ -356,8 +331,7 @@ class EvidenceQueries:
                 documents.append(record)
                 if not record.has_body:
                     continue
-                headers = record.fetched_with.get("headers", {})
-                if version.size > left or forbids_copies(headers, policies.caching):
+                if version.size > left or _is_forbidden(record, policies):
                     missing.append(version.url)
                     continue
                 left -= version.size

@@ -7,11 +7,11 @@ domains. A batch that fails is retried in halves, so one bad domain does not los
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 from uuid import UUID, uuid4
 
 from registry.actions import Clock, call_of
@@ -29,11 +29,10 @@ from registry.store.domains import UNSTORABLE_FOR
 from registry.store.engine import StoreUnavailable, Unstorable
 from registry.store.holder import HeldLock, hold_leases
 from registry.store.records import ServiceRecord, VisitRecord
+from registry.store.repository import Key
 from registry.store.unit_of_work import Store, UnitOfWork
 
 _log = logging.getLogger(__name__)
-
-_T = TypeVar("_T")
 
 _VISIT: Final = system_actor("visit")
 
@@ -54,43 +53,21 @@ class RecordCounts:
     delisted: list[str] = field(default_factory=list)
 
 
-async def _read(uow: UnitOfWork, domains: Collection[str]) -> StoredDomains:
-    return StoredDomains(
-        hosts={(host.domain, host.host): host for host in await uow.hosts.of(domains)},
-        documents=await uow.documents.of(domains),
-        services=await uow.services.of(domains),
-        limits=await uow.holds.limits(domains),
-    )
-
-
-def _bodies_needed(comparisons: Sequence[VisitComparison]) -> set[tuple[str, bytes]]:
-    """Return the stored bodies to load for hosts that are merged again: documents that this visit did not fetch, and
-    the previous versions of compared documents."""
-    needed = {
-        (current.record.domain, current.record.sha256)
-        for compared in comparisons
-        if compared.is_merged_again
-        for current in compared.documents.current.values()
-        if needs_body(current)
-    }
-    return needed | {
-        (compared.host.domain, previous)
-        for compared in comparisons
-        for url, previous in compared.documents.replaced.items()
-        if has_versions(compared.documents.current[url].record.format)
-    }
-
-
-def _compared_with(comparisons: Sequence[VisitComparison], before: StoredDomains) -> set[tuple[str, str]]:
-    """Return the services whose current capabilities are compared with the new ones."""
-    return {
-        (compared.host.domain, compared.host.host)
-        for compared in comparisons
-        if compared.is_merged_again
-        and not compared.is_hidden
-        and (previous := before.services.get(compared.host.host)) is not None
-        and not previous.hidden
-    }
+def _needed(comparisons: Sequence[VisitComparison], before: StoredDomains) -> tuple[set[tuple[str, bytes]], set[Key]]:
+    """Return the stored bodies to load: of documents that this visit did not fetch, for hosts that are merged again,
+    and the previous versions of compared documents. Also return the services whose capabilities are compared."""
+    bodies: set[tuple[str, bytes]] = set()
+    services: set[Key] = set()
+    for compared in comparisons:
+        domain, host, current = compared.host.domain, compared.host.host, compared.documents.current
+        replaced = compared.documents.replaced.items()
+        bodies |= {(domain, sha256) for url, sha256 in replaced if has_versions(current[url].record.format)}
+        if compared.is_merged_again:
+            bodies |= {(one.record.domain, one.record.sha256) for one in current.values() if needs_body(one)}
+            previous = before.services.get(host)
+            if not compared.is_hidden and previous is not None and not previous.hidden:
+                services.add((domain, host))
+    return bodies, services
 
 
 async def write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
@@ -122,22 +99,19 @@ async def write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
 
 
 async def compute_with_known(
-    uow: UnitOfWork,
-    before: Iterable[ServiceRecord],
-    compute: Callable[[Known], _T],
-    services: Callable[[_T], Iterable[ServiceRecord]],
-) -> _T:
+    uow: UnitOfWork, before: Mapping[str, ServiceRecord], compute: Callable[[Known], Writes]
+) -> Writes:
     """Return what `compute` makes, in a thread, of the stored facts on which its services depend.
 
     These are known only afterwards: it runs with the facts that the services needed `before`, and again if they need
     others now.
     """
-    names = {name for service in before for name in service.trust_depends_on}
-    result = await asyncio.to_thread(compute, await _known_of(uow, names))
-    needed = {name for service in services(result) for name in service.trust_depends_on}
+    names = {name for service in before.values() for name in service.trust_depends_on}
+    writes = await asyncio.to_thread(compute, await _known_of(uow, names))
+    needed = {name for service in writes.services for name in service.trust_depends_on}
     if not needed <= names:
-        result = await asyncio.to_thread(compute, await _known_of(uow, needed))
-    return result
+        writes = await asyncio.to_thread(compute, await _known_of(uow, needed))
+    return writes
 
 
 async def _known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
@@ -253,12 +227,18 @@ class CrawlActions:
         async with self._store.begin() as uow:
             leases = await uow.domains.lock_leased([(token, domain.domain) for token, domain in finished])
             still_leased = [domain for token, domain in finished if leases.get(domain.domain) == token]
-            before = await _read(uow, leases)
+            before = StoredDomains(
+                hosts={(host.domain, host.host): host for host in await uow.hosts.of(leases)},
+                documents=await uow.documents.of(leases),
+                services=await uow.services.of(leases),
+                limits=await uow.holds.limits(leases),
+            )
             comparisons = await asyncio.to_thread(compare, still_leased, before, now)
-            bodies = await uow.documents.bodies(_bodies_needed(comparisons))
-            before.capabilities = await uow.services.capabilities(_compared_with(comparisons, before))
+            needed_bodies, compared = _needed(comparisons, before)
+            bodies = await uow.documents.bodies(needed_bodies)
+            before.capabilities = await uow.services.capabilities(compared)
             concluding = partial(conclude, comparisons, before, bodies, now)
-            writes = await compute_with_known(uow, before.services.values(), concluding, lambda made: made.services)
+            writes = await compute_with_known(uow, before.services, concluding)
             await write(uow, writes, now)
             await uow.domains.end_lease(leases)
             await uow.ledger.announce(writes.awaited)

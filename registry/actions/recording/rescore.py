@@ -39,8 +39,7 @@ async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> 
     needed = (document for group in selected.values() for document in group if needs_body(document))
     bodies = await uow.documents.bodies({(document.record.domain, document.record.sha256) for document in needed})
     before.capabilities = await uow.services.capabilities([key for key in selected if key[1] in before.services])
-    computing = partial(_compute, selected, bodies, before, now)
-    writes = await compute_with_known(uow, before.services.values(), computing, lambda made: made.services)
+    writes = await compute_with_known(uow, before.services, partial(_compute, selected, bodies, before, now))
     await write(uow, writes, now)
     changed = [one for one in writes.services if one.host not in before.services or one.updated_at == now]
     return len(writes.delisted) + len(changed)
