@@ -14,26 +14,10 @@ from typing import Final
 
 from registry.actions import Clock, call_of, feed
 from registry.actions.feed import encode
+from registry.core import webhooks as rules
 from registry.core.changes.kinds import Types
 from registry.core.names.authority import Relation, relation
 from registry.core.names.domains import canonical_host, host_of, host_syntax, parse_https, registrable_domain
-from registry.core.webhooks import (
-    DAY,
-    SECRET_BYTES,
-    TOKEN_BYTES,
-    Attempt,
-    DeliveryState,
-    Disable,
-    Message,
-    Retry,
-    Verdict,
-    challenge_at,
-    challenge_body,
-    events_body,
-    judge,
-    secret_of,
-    test_body,
-)
 from registry.store.claims import ClaimRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 from registry.store.values import ordered_id
@@ -106,13 +90,13 @@ async def refuse_receiver(uow: UnitOfWork, url: str, claim: ClaimRecord | None) 
 async def next_challenge_at(uow: UnitOfWork, url: str, now: datetime) -> datetime:
     """Return when a receiver may get a challenge; `now` if at once."""
     host = _host(url)
-    sent = await uow.webhooks.challenges(registrable_domain(host), since=now - DAY)
-    return challenge_at(host, sent, now)
+    sent = await uow.webhooks.challenges(registrable_domain(host), since=now - rules.DAY)
+    return rules.challenge_at(host, sent, now)
 
 
 async def count_challenge(uow: UnitOfWork, url: str, now: datetime) -> None:
     host = _host(url)
-    await uow.webhooks.add_challenge(registrable_domain(host), host, now=now, before=now - DAY)
+    await uow.webhooks.add_challenge(registrable_domain(host), host, now=now, before=now - rules.DAY)
 
 
 def with_new_secret(webhook: WebhookRecord, overlap: timedelta, now: datetime) -> WebhookRecord:
@@ -132,7 +116,7 @@ def _host(url: str) -> str:
 
 
 def _new_secret() -> str:
-    return secret_of(secrets.token_bytes(SECRET_BYTES))
+    return rules.secret_of(secrets.token_bytes(rules.SECRET_BYTES))
 
 
 _MAX_FAILURES: Final = 10_000
@@ -145,7 +129,7 @@ class Outgoing:
 
     webhook: str
     url: str
-    message: Message
+    message: rules.Message
     secrets: tuple[str, ...]
 
 
@@ -165,7 +149,7 @@ async def _refuse_receiver(uow: UnitOfWork, row: WebhookRecord) -> None:
     await refuse_receiver(uow, row.url, claim)
 
 
-async def _next_message(uow: UnitOfWork, row: WebhookRecord, base: str, now: datetime) -> Message | None:
+async def _next_message(uow: UnitOfWork, row: WebhookRecord, base: str, now: datetime) -> rules.Message | None:
     if row.verified_at is None:  # guard: webhook-challenge
         at = await next_challenge_at(uow, row.url, now)
         if at > now:  # guard: webhook-challenges
@@ -177,7 +161,7 @@ async def _next_message(uow: UnitOfWork, row: WebhookRecord, base: str, now: dat
     if pending is None:
         pending, seen_seq = await _new_message(uow, row, base, now)
         await uow.webhooks.put(replace(row, seq=seen_seq).with_message(pending))
-    return None if pending is None else Message(pending.id, "events", pending.body)
+    return None if pending is None else rules.Message(pending.id, "events", pending.body)
 
 
 async def _new_message(
@@ -191,33 +175,33 @@ async def _new_message(
     if not count:
         return None, stretch.end.seq
     since, until = encode(stretch.after, types), encode(stretch.end, types)
-    body = events_body(base, types, count=count, since=since, until=until, now=now)
+    body = rules.events_body(base, types, count=count, since=since, until=until, now=now)
     return PendingMessage(_message_id(now), body, stretch.end.seq), row.seq
 
 
-def _is_awaited(row: WebhookRecord, message: Message) -> bool:
+def _is_awaited(row: WebhookRecord, message: rules.Message) -> bool:
     if message.purpose == "challenge":
         return row.verified_at is None
     return message.purpose == "events" and row.message_id == message.id
 
 
-def _after(row: WebhookRecord, message: Message, verdict: Verdict, now: datetime) -> WebhookRecord:
+def _after(row: WebhookRecord, message: rules.Message, verdict: rules.Verdict, now: datetime) -> WebhookRecord:
     match verdict:
-        case DeliveryState(next_at):
+        case rules.DeliveryState(next_at):
             row = replace(row, failures=0, first_failure_at=None)
             if message.purpose == "challenge":
                 return replace(row, verified_at=now, due_at=now)
             return replace(row, seq=row.message_seq or row.seq, due_at=next_at).with_message(None)
-        case Retry(at):
+        case rules.Retry(at):
             failures = min(row.failures + 1, _MAX_FAILURES)
             return replace(row, failures=failures, first_failure_at=row.first_failure_at or now, due_at=at)
-        case Disable(reason):
+        case rules.Disable(reason):
             return replace(row, disabled_at=now, disabled_reason=reason)
 
 
-def _challenge(now: datetime) -> Message:
-    token = secrets.token_urlsafe(TOKEN_BYTES)
-    return Message(_message_id(now), "challenge", challenge_body(token, now), token)
+def _challenge(now: datetime) -> rules.Message:
+    token = secrets.token_urlsafe(rules.TOKEN_BYTES)
+    return rules.Message(_message_id(now), "challenge", rules.challenge_body(token, now), token)
 
 
 def _message_id(now: datetime) -> str:
@@ -320,7 +304,7 @@ class WebhookActions:
         now = self._clock()
         async with self._store.begin() as uow:
             row = await _receiving(uow, webhook)
-        message = Message(_message_id(now), "test", test_body(self._base, now))
+        message = rules.Message(_message_id(now), "test", rules.test_body(self._base, now))
         return None if row is None else Outgoing(row.id, row.url, message, row.secrets(now))
 
     async def again(self, webhook: str, message_id: str) -> Outgoing | None:
@@ -331,9 +315,11 @@ class WebhookActions:
             attempts = await uow.webhooks.deliveries(webhook, limit=1, message_id=message_id)
         if row is None or not attempts or attempts[0].purpose != "events":
             return None
-        return Outgoing(row.id, row.url, Message(message_id, "events", attempts[0].body), row.secrets(self._clock()))
+        return Outgoing(
+            row.id, row.url, rules.Message(message_id, "events", attempts[0].body), row.secrets(self._clock())
+        )
 
-    async def record(self, outgoing: Outgoing, attempt: Attempt) -> Verdict | None:
+    async def record(self, outgoing: Outgoing, attempt: rules.Attempt) -> rules.Verdict | None:
         """Store an attempt and return its effect on its webhook; None if there is no effect.
 
         Tests, messages that are no longer pending, and webhooks that were removed or disabled meanwhile have no effect.
@@ -353,7 +339,7 @@ class WebhookActions:
             )  # fmt: skip
             if row.disabled_at is not None or not _is_awaited(row, message):
                 return None
-            verdict = judge(
+            verdict = rules.judge(
                 attempt,
                 failures=row.failures,
                 first_failure_at=row.first_failure_at,

@@ -7,17 +7,7 @@ from typing import Final
 
 from sqlalchemy import delete, func, or_, select, text, update
 
-from registry.core.access.claims import (
-    Answer,
-    CanonicalWish,
-    EndReason,
-    Method,
-    Ownership,
-    ProofStanding,
-    Scope,
-    covers,
-    in_effect,
-)
+from registry.core.access import claims as rules
 from registry.core.names.opt_out import is_covered
 from registry.store.repository import Repository, selected
 from registry.store.tables import ClaimRow, MirrorRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
@@ -65,8 +55,8 @@ class ClaimRecord:
     domain: str
     host: str
     id: str
-    method: Method
-    scope: Scope
+    method: rules.Method
+    scope: rules.Scope
     digest: bytes
     client: str | None
     created_at: datetime
@@ -75,14 +65,14 @@ class ClaimRecord:
     due_at: datetime | None = None
     claimed_until: datetime | None = None
     checked_at: datetime | None = None
-    answer: Answer | None = None
+    answer: rules.Answer | None = None
     failures: int = 0
     unanswered_since: datetime | None = None
     proven_at: datetime | None = None
     verified_at: datetime | None = None
     owner_digest: bytes | None = None
     ended_at: datetime | None = None
-    end_reason: EndReason | None = None
+    end_reason: rules.EndReason | None = None
     hour_at: datetime | None = None
     used: int = 0
 
@@ -92,11 +82,11 @@ class ClaimRecord:
         return self.proven_at is not None and self.ended_at is None
 
     @property
-    def standing(self) -> ProofStanding:
-        return ProofStanding(self.failures, self.unanswered_since)
+    def standing(self) -> rules.ProofStanding:
+        return rules.ProofStanding(self.failures, self.unanswered_since)
 
     def covers(self, host: str) -> bool:
-        return covers(self.host, self.domain, self.scope, host)
+        return rules.covers(self.host, self.domain, self.scope, host)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +167,7 @@ class Claims(Repository):
             return []
         return await self._list(ClaimRecord, select(*_COLUMNS).where(ClaimRow.id.in_(ids)))
 
-    async def ownership(self, domain: str, host: str) -> Ownership:
+    async def ownership(self, domain: str, host: str) -> rules.Ownership:
         """Return the public owner of a host: its own proof, else its domain's, the latest of several."""
         row = ClaimRow
         is_near = or_(row.host == host, row.host == domain)
@@ -186,9 +176,9 @@ class Claims(Repository):
         claims = [claim for claim in claims if claim.covers(host)]
         if not claims:
             is_mirror = (await self._execute(select(MirrorRow.id))).first() is not None
-            return Ownership("at_origin" if is_mirror else "none")
+            return rules.Ownership("at_origin" if is_mirror else "none")
         shown = max(claims, key=lambda claim: (claim.is_owner, claim.host == host, claim.proven_at))
-        return Ownership(
+        return rules.Ownership(
             "proven" if shown.is_owner else "ended", shown.method, shown.scope, since=shown.proven_at,
             checked_at=shown.checked_at, ended_at=shown.ended_at, end_reason=shown.end_reason,
         )  # fmt: skip
@@ -245,9 +235,11 @@ class OwnerSettings(Repository):
 
         wanted = {one.host: one.pinned for one in known if one.pinned is not None and not is_over(one.pinned)}
         wishes = [
-            CanonicalWish(one.host, host, has_consent(one, host)) for one in known if (host := wanted.get(one.host))
+            rules.CanonicalWish(one.host, host, has_consent(one, host))
+            for one in known
+            if (host := wanted.get(one.host))
         ]
-        effective = in_effect(wishes)
+        effective = rules.in_effect(wishes)
         changed = []
         for one in known:
             pinned, canonical = wanted.get(one.host), effective.get(one.host)

@@ -5,14 +5,14 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Final, LiteralString
 
-from sqlalchemy import func, or_, select, text, tuple_, update
+from sqlalchemy import func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from registry.core.model.documents import Outcome
 from registry.core.scheduling.policy import DueReason
 from registry.store.engine import Row, decode, listed, recordset
 from registry.store.records import CandidateRecord, HostRecord
-from registry.store.repository import Repository, selected
+from registry.store.repository import Repository, is_or_below, selected
 from registry.store.tables import CandidateRow, HostRow
 from registry.store.values import REASON_CHARS, clean, clean_json
 
@@ -90,10 +90,8 @@ class Hosts(Repository):
 
     async def unschedule(self, domain: str, host: str, why: DueReason = DueReason.OPTED_OUT) -> None:
         """Unschedule the host and all hosts below it."""
-        below = or_(HostRow.host == host, HostRow.host.endswith("." + host, autoescape=True))
-        await self._execute(
-            update(HostRow).where(HostRow.domain == domain, below).values(next_visit_at=None, next_visit_why=why)
-        )
+        statement = update(HostRow).where(HostRow.domain == domain, is_or_below(HostRow.host, host))
+        await self._execute(statement.values(next_visit_at=None, next_visit_why=why))
 
     async def make_due(self, keys: Sequence[tuple[str, str]], *, due: datetime) -> int:
         """Make hosts due at `due` with the whole plan, as if new, including robots.txt; return their number."""

@@ -8,21 +8,11 @@ from typing import Any, Final, Literal
 from sqlalchemy import delete, func, or_, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
+from registry.store import tables
 from registry.store.engine import decode
 from registry.store.opt_outs import REPORTED
-from registry.store.repository import Key, Repository, selected
-from registry.store.tables import (
-    CapabilityRow,
-    ClaimRow,
-    DocumentRow,
-    FindingRow,
-    HostRow,
-    MirroredRow,
-    MirrorRow,
-    OptOutRow,
-    ScoreRow,
-    ServiceRow,
-)
+from registry.store.repository import Key, Repository, is_or_below, selected
+from registry.store.tables import MirroredRow, MirrorRow
 from registry.store.values import clean
 
 Phase = Literal["loading", "following"]
@@ -31,7 +21,14 @@ ORIGIN, ORIGIN_BLOCK = REPORTED
 """How an opt-out was declared that the origin reports: a wish of the site, or a block by the origin's operator.
 Opt-outs made here have other values, and stay."""
 
-_OF_A_HOST: Final = (ServiceRow, CapabilityRow, FindingRow, ScoreRow, DocumentRow, HostRow)
+_OF_A_HOST: Final = (
+    tables.ServiceRow,
+    tables.CapabilityRow,
+    tables.FindingRow,
+    tables.ScoreRow,
+    tables.DocumentRow,
+    tables.HostRow,
+)
 _LOCK: Final = text("SELECT pg_advisory_xact_lock(hashtext('waypost mirror'))")
 
 
@@ -117,26 +114,28 @@ class Mirroring(Repository):
 
     async def clear_details(self, keys: Sequence[Key]) -> None:
         """Delete scores and documents of these hosts, which are going to be written again."""
-        await self._delete((ScoreRow, DocumentRow), keys)
+        await self._delete((tables.ScoreRow, tables.DocumentRow), keys)
 
     async def below(self, domain: str, host: str) -> list[str]:
         """Return the hosts with services that are `host` or below it."""
-        is_below = (ServiceRow.host == host) | ServiceRow.host.endswith("." + host, autoescape=True)
-        return await self._scalars(select(ServiceRow.host).where(ServiceRow.domain == domain, is_below))
+        row = tables.ServiceRow
+        return await self._scalars(select(row.host).where(row.domain == domain, is_or_below(row.host, host)))
 
     async def end_opt_outs(self, keys: Sequence[Key]) -> None:
         """Delete the opt-outs of exactly these hosts that the origin reported."""
         if keys:
-            key = tuple_(OptOutRow.domain, OptOutRow.host)
-            await self._execute(delete(OptOutRow).where(key.in_(list(keys)), OptOutRow.how.in_(REPORTED)))
+            key = tuple_(tables.OptOutRow.domain, tables.OptOutRow.host)
+            await self._execute(delete(tables.OptOutRow).where(key.in_(list(keys)), tables.OptOutRow.how.in_(REPORTED)))
 
     async def has_own_entries(self) -> bool:
         """Return whether there are services that no origin reported, or owners: then it is no mirror."""
         is_mirrored = select(MirroredRow.host).where(
-            MirroredRow.domain == ServiceRow.domain, MirroredRow.host == ServiceRow.host
+            MirroredRow.domain == tables.ServiceRow.domain, MirroredRow.host == tables.ServiceRow.host
         )
-        services = select(ServiceRow.host).where(~is_mirrored.exists())
-        owners = select(ClaimRow.id).where(ClaimRow.proven_at.is_not(None), ClaimRow.ended_at.is_(None))
+        services = select(tables.ServiceRow.host).where(~is_mirrored.exists())
+        owners = select(tables.ClaimRow.id).where(
+            tables.ClaimRow.proven_at.is_not(None), tables.ClaimRow.ended_at.is_(None)
+        )
         return bool((await self._execute(select(or_(services.exists(), owners.exists())))).scalar_one())
 
     async def counts(self) -> dict[str, int]:

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, Final, LiteralString, TypeVar
 
-from sqlalchemy import Executable, delete, tuple_
+from sqlalchemy import ColumnElement, Executable, delete, or_, tuple_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -106,6 +106,11 @@ def _insert(table: type[Base], columns: tuple[str, ...], overwrite: tuple[str, .
         assignments = ", ".join(f"{column} = excluded.{column}" for column in overwrite)
         statement += f" ON CONFLICT ({key}) DO UPDATE SET {assignments}" if assignments else " ON CONFLICT DO NOTHING"
     return statement
+
+
+def is_or_below(column: Any, host: str) -> ColumnElement[bool]:
+    """Return the condition that a column holds the host or a host below it."""
+    return or_(column == host, column.endswith("." + host, autoescape=True))
 
 
 def columns_of(table: type[Base], *left_out: str) -> tuple[str, ...]:

@@ -10,16 +10,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from registry.core.changes.versions import capability_fingerprint
 from registry.core.model.listing import Listing
+from registry.store import records
 from registry.store.engine import decode, listed
-from registry.store.records import (
-    CapabilityRecord,
-    FindingRecord,
-    ScoreRecord,
-    ServiceRecord,
-    listing_from_json,
-    listing_to_json,
-    trust_to_json,
-)
+from registry.store.records import ScoreRecord, ServiceRecord
 from registry.store.repository import Key, Repository, columns_of
 from registry.store.tables import CapabilityRow, FindingRow, ScoreRow, ServiceRow, TrustCauseRow
 from registry.store.values import clean, clean_or_none, key_name
@@ -133,7 +126,7 @@ class Services(Repository):
         return found
 
     async def replace_capabilities(
-        self, capabilities: Mapping[Key, Sequence[CapabilityRecord]], *, now: datetime
+        self, capabilities: Mapping[Key, Sequence[records.CapabilityRecord]], *, now: datetime
     ) -> None:
         """Replace all capabilities of each service, keeping their order. A known capability keeps the time when it was
         first seen, and the time of its last change if its fingerprint is the same."""
@@ -147,7 +140,7 @@ class Services(Repository):
         ]
         await self._put_all(CapabilityRow, rows)
 
-    async def replace_findings(self, findings: Mapping[Key, Sequence[FindingRecord]]) -> None:
+    async def replace_findings(self, findings: Mapping[Key, Sequence[records.FindingRecord]]) -> None:
         """Replace all findings of each host, keeping at most MAX_FINDINGS: more would explain nothing new."""
         await self._delete((FindingRow,), findings)
         rows = [
@@ -248,7 +241,7 @@ def _digest(data: bytes | None) -> bytes | None:
         return None
 
 
-def _dated(capability: CapabilityRecord, before: _Dates | None, now: datetime) -> dict[str, Any]:
+def _dated(capability: records.CapabilityRecord, before: _Dates | None, now: datetime) -> dict[str, Any]:
     digest = bytes.fromhex(capability.fingerprint or capability_fingerprint(capability.data))
     if before is None:
         return {"fingerprint": digest, "first_seen_at": now, "changed_at": now}
@@ -263,7 +256,7 @@ def _dated(capability: CapabilityRecord, before: _Dates | None, now: datetime) -
 def service_record(row: Mapping[str, Any] | RowMapping) -> ServiceRecord:
     """Return the record of a row. Raise ValueError, TypeError or KeyError if it cannot be decoded."""
     values = {name: row[name] for name in _FIELDS}
-    listing: Listing = listing_from_json(decode(row["listing"]))
+    listing: Listing = records.listing_from_json(decode(row["listing"]))
     values |= {"model": decode(row["model"]), "listing": listing, "trust_level": listing.trust_level}
     values["trust_since"] = decode(row["trust_since"]) or {}
     arrays = ("formats", "protocols", "injection_flags", "trust_depends_on", "named_hosts")
@@ -283,7 +276,7 @@ def _row(service: ServiceRecord) -> dict[str, Any]:
         "protocols": [clean(protocol, 100) for protocol in service.protocols],
         "trust_depends_on": list(service.trust_depends_on),
         "named_hosts": list(service.named_hosts),
-        "trust": trust_to_json(service.listing),
-        "listing": listing_to_json(service.listing),
+        "trust": records.trust_to_json(service.listing),
+        "listing": records.listing_to_json(service.listing),
         "listing_hash": service.listing.content_hash(),
     }

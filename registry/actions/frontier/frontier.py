@@ -16,26 +16,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from registry.actions import Clock
+from registry.actions.frontier import submit as submitting
 from registry.actions.frontier.lease import apply_opt_out, recover
 from registry.actions.frontier.recheck import Recheck, recheck_in
-from registry.actions.frontier.submit import (
-    ABANDONED_AFTER,
-    ACCEPTED,
-    BATCH,
-    KEYS_KEPT,
-    LISTS_KEPT,
-    REMEMBERED,
-    SEED_HEAD_START,
-    SUB_HOST,
-    SUBMISSION_HEAD_START,
-    ListInProgress,
-    ReusedKey,
-    Submission,
-    SubmissionList,
-    as_submission,
-    queue_host,
-    without_queueing,
-)
 from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.core.access.holds import Limits
 from registry.core.names.domains import Host, InvalidName, canonical_host
@@ -142,7 +125,7 @@ class FrontierActions:
         when all names before the checkpoint are committed.
         """
         now = self._clock()
-        report, due = SeedReport(), now - SEED_HEAD_START
+        report, due = SeedReport(), now - submitting.SEED_HEAD_START
         async for chunk in _chunks(names):
             if isinstance(chunk, Checkpoint):
                 on_checkpoint(chunk)
@@ -214,19 +197,21 @@ class FrontierActions:
             await uow.domains.lock(domains)
             limits = await uow.holds.limits(domains)
             keys = [(host.domain, host.host) for host in hosts if limits[host.domain].may_be_visited(host.host)]
-            due = await uow.hosts.make_due(keys, due=now - SUBMISSION_HEAD_START)
+            due = await uow.hosts.make_due(keys, due=now - submitting.SUBMISSION_HEAD_START)
             due_domains = {domain for domain, _ in keys}
             await uow.domains.reset_attempts(due_domains)
-            await uow.domains.due_by(due_domains, due=now - SUBMISSION_HEAD_START, now=now)
+            await uow.domains.due_by(due_domains, due=now - submitting.SUBMISSION_HEAD_START, now=now)
         return due
 
-    async def submit(self, name: str, *, client: str | None = None) -> Submission:
+    async def submit(self, name: str, *, client: str | None = None) -> submitting.Submission:
         """Queue the host before everything else that is due. `client`: the submitter; None: this registry's operator,
         who has no client bounds. Raise InvalidName and DecidedAtOrigin."""
         (submission,) = await self._submit_all([canonical_host(name, exempt=self._exempt)], client, self._clock())
         return submission
 
-    async def _submit_all(self, hosts: Sequence[Host], client: str | None, now: datetime) -> list[Submission]:
+    async def _submit_all(
+        self, hosts: Sequence[Host], client: str | None, now: datetime
+    ) -> list[submitting.Submission]:
         """Queue different hosts in this order, each as `submit` does, in one transaction.
 
         Hosts that already wait at the client's place, or cannot be queued, are neither locked nor written. The domains
@@ -236,19 +221,21 @@ class FrontierActions:
         async with self._store.begin() as uow:
             await refuse_in_mirror(uow, hosts[0].host)
             limits = await uow.holds.limits({host.domain for host in hosts})
-            results = {host: await without_queueing(uow, host, limits[host.domain], client, now) for host in hosts}
+            results = {
+                host: await submitting.without_queueing(uow, host, limits[host.domain], client, now) for host in hosts
+            }
             if queued := [host for host, result in results.items() if result is None]:
                 domains = {host.domain for host in queued}
                 await uow.domains.add(domains, source="submission", now=now, due=None)
                 await uow.domains.lock(domains)
                 for host in queued:
-                    results[host] = await queue_host(uow, host, client, now)
-                await uow.submissions.erase(before=now - REMEMBERED)  # guard: client-erased
-        return [as_submission(host, result, now) for host, result in results.items() if result is not None]
+                    results[host] = await submitting.queue_host(uow, host, client, now)
+                await uow.submissions.erase(before=now - submitting.REMEMBERED)  # guard: client-erased
+        return [submitting.as_submission(host, result, now) for host, result in results.items() if result is not None]
 
     async def submit_list(
         self, names: Sequence[str], *, body_sha256: bytes, client: str, key: str | None
-    ) -> SubmissionList:
+    ) -> submitting.SubmissionList:
         """Queue the hosts, each as `submit` does, and store each result. Raise ReusedKey, ListInProgress and
         DecidedAtOrigin."""
         now = self._clock()
@@ -257,24 +244,26 @@ class FrontierActions:
         async with self._store.begin() as uow:
             await refuse_in_mirror(uow)
             before = None if key is None else await uow.submissions.list_of_key(client, key)
-            if before is not None and now - before.asked_at < KEYS_KEPT:
+            if before is not None and now - before.asked_at < submitting.KEYS_KEPT:
                 if before.body_sha256 != body_sha256:  # guard: idempotency-body
-                    raise ReusedKey
+                    raise submitting.ReusedKey
                 if before.done_at is not None:  # guard: idempotency-repeat
-                    return SubmissionList(before.id, before.asked_at, before.refused, is_repeated=True)
-                if not await uow.submissions.take_over_list(before.id, asked_before=now - ABANDONED_AFTER, now=now):
-                    raise ListInProgress  # guard: idempotency-in-flight
+                    return submitting.SubmissionList(before.id, before.asked_at, before.refused, is_repeated=True)
+                if not await uow.submissions.take_over_list(
+                    before.id, asked_before=now - submitting.ABANDONED_AFTER, now=now
+                ):
+                    raise submitting.ListInProgress  # guard: idempotency-in-flight
                 record = before
             else:
                 if before is not None:
                     await uow.submissions.erase_list_clients(before=before.asked_at)
                 if not await uow.submissions.add_list(record, client=None if key is None else client, key=key):
-                    raise ListInProgress
+                    raise submitting.ListInProgress
         accepted, refused = await self._submitted(names, record.id, client, now)
         async with self._store.begin() as uow:
             await uow.submissions.finish_list(record.id, accepted, refused, now=now)
-            await uow.submissions.prune_lists(before=now - LISTS_KEPT)
-        return SubmissionList(record.id, record.asked_at, refused)
+            await uow.submissions.prune_lists(before=now - submitting.LISTS_KEPT)
+        return submitting.SubmissionList(record.id, record.asked_at, refused)
 
     async def _submitted(
         self, names: Sequence[str], list_id: UUID, client: str, now: datetime
@@ -293,10 +282,10 @@ class FrontierActions:
                 refused.append({"index": index, "code": "repeated"})
         accepted: list[SubmittedHostRecord] = []
         hosts = list(places)
-        for start in range(0, len(hosts), BATCH):
-            batch = hosts[start : start + BATCH]
+        for start in range(0, len(hosts), submitting.BATCH):
+            batch = hosts[start : start + submitting.BATCH]
             for host, submission in zip(batch, await self._submit_all(batch, client, now), strict=True):
-                if submission.state in ACCEPTED:
+                if submission.state in submitting.ACCEPTED:
                     accepted.append(
                         SubmittedHostRecord(host.domain, host.host, list_id, places[host], submission.state)
                     )
@@ -330,7 +319,7 @@ class FrontierActions:
     async def erase_clients(self) -> int:
         """Delete the clients of submissions, claims and reports older than REMEMBERED, a bounded number of rows; return
         how many."""
-        before = self._clock() - REMEMBERED
+        before = self._clock() - submitting.REMEMBERED
         async with self._store.begin() as uow:
             number = await uow.submissions.erase_clients(before=before)
             number += await uow.claims.erase_clients(before=before)  # guard: client-of-claim-erased
@@ -449,7 +438,7 @@ def _candidate_refusal(candidate: CandidateRecord, limits: Limits, exempt: Colle
 
 
 def _named_host(candidate: CandidateRecord, now: datetime) -> HostRecord:
-    source = SUB_HOST if candidate.rel == SUB_HOST else "document"
+    source = submitting.SUB_HOST if candidate.rel == submitting.SUB_HOST else "document"
     return HostRecord(candidate.domain, candidate.host, source, now, now, candidate.referrer)
 
 

@@ -8,17 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from registry.actions.frontier.submit import (
-    MAX_REPEAT_AFTER,
-    REMEMBERED,
-    Refused,
-    SubmissionRefusal,
-    bring_forward,
-    comes_sooner,
-    is_waiting,
-    place_of,
-    turn_of,
-)
+from registry.actions.frontier import submit
 from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.core.model.documents import Outcome
 from registry.core.scheduling.policy import DueReason
@@ -41,7 +31,7 @@ _MAY_ASK_FOR_TIME: Final = frozenset({Outcome.RATE_LIMITED, Outcome.SERVER_ERROR
 
 RecheckState = Literal[
     "queued", "unknown", "opted_out", "blocked", "too_soon", "asked_for_time", "client_budget", "domain_budget"
-] | Refused  # fmt: skip
+] | submit.Refused  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +68,11 @@ async def recheck_in(
         known = await uow.hosts.get(domain, host)
         if known is None:
             return Recheck("unknown", domain, host)
-        if is_waiting(known, now):
-            if not await comes_sooner(uow, known, client, now):
+        if submit.is_waiting(known, now):
+            if not await submit.comes_sooner(uow, known, client, now):
                 return Recheck("queued", domain, host, known.next_visit_at and max(known.next_visit_at, now))
             if is_locked:
-                return Recheck("queued", domain, host, max(now, await bring_forward(uow, known, client, now)))
+                return Recheck("queued", domain, host, max(now, await submit.bring_forward(uow, known, client, now)))
         elif (refusal := await _refusal(uow, known, client, by_owner=by_owner, now=now)) is not None:
             return Recheck(refusal[0], domain, host, retry_at=refusal[1])
         elif is_locked:
@@ -91,7 +81,7 @@ async def recheck_in(
 
 
 async def _queue(uow: UnitOfWork, known: HostRecord, client: str | None, *, whole_plan: bool, now: datetime) -> None:
-    due = await place_of(uow, client, now)
+    due = await submit.place_of(uow, client, now)
     asked = replace(known, next_visit_at=due, next_visit_why=DueReason.ASKED, submitted_at=now)
     await uow.hosts.put([replace(asked, whole_plan_at=None, robots_at=None) if whole_plan else asked])
     await uow.submissions.add_recheck(known.domain, known.host, client, now=now)
@@ -103,23 +93,25 @@ async def _refusal(
 ) -> tuple[RecheckState, datetime] | None:
     """Return why the visit is refused, and until when; None if it is allowed."""
     if known.last_visit_at is not None and known.outcome in _MAY_ASK_FOR_TIME:
-        until = min(known.next_visit_at or now, known.last_visit_at + MAX_REPEAT_AFTER)
+        until = min(known.next_visit_at or now, known.last_visit_at + submit.MAX_REPEAT_AFTER)
         if now < until:  # guard: recheck-retry-after
             return "asked_for_time", until
     if by_owner:  # guard: recheck-owner
         return None
     if known.last_visit_at is not None and now < known.last_visit_at + AGAIN_AFTER:  # guard: recheck-too-soon
         return "too_soon", known.last_visit_at + AGAIN_AFTER
-    if isinstance(verdict := await turn_of(uow, known, client, now), SubmissionRefusal):  # guard: recheck-unknown
+    if isinstance(
+        verdict := await submit.turn_of(uow, known, client, now), submit.SubmissionRefusal
+    ):  # guard: recheck-unknown
         return verdict.state, verdict.retry_at
     if client is None:
         return None
-    since = now - REMEMBERED
+    since = now - submit.REMEMBERED
     for bound, counted, state in (
         (MOST_OF_CLIENT, await uow.submissions.rechecks(client, None, since=since), "client_budget"),
         (MOST_OF_CLIENT_AND_DOMAIN, await uow.submissions.rechecks(client, known.domain, since=since), "client_budget"),
         (MOST_OF_DOMAIN, await uow.submissions.rechecks(None, known.domain, since=since), "domain_budget"),
     ):
         if counted.since is not None and counted.number >= bound:  # guard: recheck-budgets
-            return ("client_budget" if state == "client_budget" else "domain_budget"), counted.since + REMEMBERED
+            return ("client_budget" if state == "client_budget" else "domain_budget"), counted.since + submit.REMEMBERED
     return None

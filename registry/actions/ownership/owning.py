@@ -14,14 +14,7 @@ from typing import Final
 from registry.actions import Clock, feed, webhooks
 from registry.actions.access import new_token
 from registry.actions.frontier.recheck import Recheck, recheck_in
-from registry.actions.maintenance.forget import (
-    ForgetResult,
-    HoldResult,
-    forget_candidates,
-    forget_locked,
-    hold_locked,
-    release_locked,
-)
+from registry.actions.maintenance import forget
 from registry.actions.maintenance.opt_out import end_opt_out
 from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.actions.ownership.claiming import HOUR, TooMany, counted, end, lock, used
@@ -222,17 +215,17 @@ class OwnershipActions:
             await uow.claims.put(claim)
             yield Owner(uow, claim, tuple(claims), domain, host, now)
 
-    async def hide(self, token: Token, host: str) -> HoldResult:
+    async def hide(self, token: Token, host: str) -> forget.HoldResult:
         """Hide exactly this host in every answer; it is still visited and judged. Safe to repeat. Raise what
         `_changing` raises."""
         async with self._changing(token, host, is_bounded=False) as owner:
             hold = Hold(owner.domain, host, "hidden", False, owner.actor, "hidden by its owner", owner.now)
-            return await hold_locked(owner.uow, hold, now=owner.now)
+            return await forget.hold_locked(owner.uow, hold, now=owner.now)
 
-    async def show(self, token: Token, host: str) -> HoldResult:
+    async def show(self, token: Token, host: str) -> forget.HoldResult:
         """Show a host that its owner hid. Raise what `_changing` raises."""
         async with self._changing(token, host) as owner:
-            return await release_locked(
+            return await forget.release_locked(
                 owner.uow, host, "hidden", actor=owner.actor, reason="shown by its owner", now=owner.now
             )
 
@@ -285,18 +278,18 @@ class OwnershipActions:
         async with self._changing(token, host, is_bounded=False) as owner:
             await end(owner.uow, owner.claim, "given_up", actor=owner.actor, now=owner.now)
 
-    async def opt_out(self, token: Token, host: str) -> ForgetResult:
+    async def opt_out(self, token: Token, host: str) -> forget.ForgetResult:
         """Delete everything stored about the host and all below it, also the ownership, and never visit it again.
 
         Raise NotAnOwner, OtherHost, and BadSetting if a host below has an owner that the token does not cover.
         """
         async with self._changing(token, host, is_bounded=False) as owner:
             _refuse_for_others(owner)
-            forgotten = await forget_locked(
+            forgotten = await forget.forget_locked(
                 owner.uow, host, now=owner.now, opt_out="owner", evidence=f"claim {owner.claim.id}",
                 reason="its owner asked for it", actor=owner.actor,
             )  # fmt: skip
-        return await forget_candidates(self._store, forgotten)
+        return await forget.forget_candidates(self._store, forgotten)
 
     async def come_back(self, token: Token, host: str) -> None:
         """End the opt-out of exactly this host, made by an owner. Raise NotAnOwner, OtherHost, TooMany and

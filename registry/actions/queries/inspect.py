@@ -35,17 +35,10 @@ from registry.core.visiting import limits, probes
 from registry.core.visiting.probes import Step
 from registry.core.visiting.shares import SKIPPED_TEXTS
 from registry.core.visiting.visits import FinishedDomain, HostJob, Visit
+from registry.store import records
 from registry.store.cards import Card
 from registry.store.catalogue import HealthReport, ServicePage, ServiceView, Sort, StoredService
-from registry.store.records import (
-    CapabilityDates,
-    DocumentRecord,
-    DomainRecord,
-    FindingRecord,
-    HostRecord,
-    ServiceRecord,
-    VisitRecord,
-)
+from registry.store.records import CapabilityDates, DocumentRecord, FindingRecord, HostRecord, VisitRecord
 from registry.store.submissions import HostState
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -150,7 +143,7 @@ ListingState = Literal["queued", "listed", "not_listed", "opted_out", "blocked"]
 class CapabilityView:
     """A capability with its detail, and its service without the other capabilities."""
 
-    record: ServiceRecord
+    record: records.ServiceRecord
     service: Service
     capability: Capability
     example: Arguments | None
@@ -382,7 +375,7 @@ class Explanation:
     """
 
     name: str
-    domain: DomainRecord
+    domain: records.DomainRecord
     host: HostRecord | None
     hosts: Sequence[HostRecord]
     visits: Sequence[VisitRecord]

@@ -15,15 +15,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from registry.store.embedded_postgres import watchdog
-from registry.store.embedded_postgres.home import (
-    SOCKET_FILE,
-    EmbeddedUnavailable,
-    ServerHome,
-    find_binaries,
-    identity,
-    make_directory,
-)
+from registry.store.embedded_postgres import home, watchdog
+from registry.store.embedded_postgres.home import EmbeddedUnavailable, ServerHome
 
 NAME = "waypost"  # of the role and of the database, also in CREATE_DATABASE
 ANSWER_SECONDS = 2.0
@@ -89,7 +82,7 @@ def ask(server_home: ServerHome) -> PingResult:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(ANSWER_SECONDS)
         try:
-            connection.connect(str(server_home.sockets / SOCKET_FILE))
+            connection.connect(str(server_home.sockets / home.SOCKET_FILE))
             connection.sendall(struct.pack("!ii", len(parameters) + 8, 3 << 16) + parameters)
             return _read_answer(connection)
         except (FileNotFoundError, ConnectionRefusedError):
@@ -103,7 +96,7 @@ def bring_up(server_home: ServerHome, start_lock: int) -> None:
 
     Raise EmbeddedUnavailable with the server's last output if it does not start.
     """
-    programs, version = find_binaries(server_home)
+    programs, version = home.find_binaries(server_home)
     if not (server_home.data / "PG_VERSION").exists():
         _initialise(server_home, programs, version, start_lock)
     deadline = time.monotonic() + RECOVERY_SECONDS
@@ -177,7 +170,7 @@ def _initialise(server_home: ServerHome, programs: Path, version: int, start_loc
     new_data = server_home.home / "data.new"
     if new_data.exists():
         shutil.rmtree(new_data)
-    make_directory(new_data, 0o700, server_home.account)
+    home.make_directory(new_data, 0o700, server_home.account)
     if version >= 17:  # the same sort order on every machine, with any C library
         locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
         if sys.platform == "linux":
@@ -195,7 +188,7 @@ def _initialise(server_home: ServerHome, programs: Path, version: int, start_loc
         "--auth-host=reject",  # the socket's directory admits no other account
     ]
     completed = subprocess.run(
-        command, capture_output=True, text=True, pass_fds=(start_lock,), **identity(server_home.account)
+        command, capture_output=True, text=True, pass_fds=(start_lock,), **home.identity(server_home.account)
     )
     if completed.returncode != 0:
         raise EmbeddedUnavailable(f"initdb failed: {completed.stderr.strip()[-1000:]}")
@@ -213,8 +206,8 @@ def _launch(server_home: ServerHome, programs: Path, start_lock: int) -> None:
     Until then the shell holds the starter's lock too, as its standard input. So if the starter is killed, the watchdog
     finds a server that it can stop.
     """
-    make_directory(server_home.sockets, 0o700, server_home.account)
-    make_directory(server_home.home / "log", 0o700, server_home.account)
+    home.make_directory(server_home.sockets, 0o700, server_home.account)
+    home.make_directory(server_home.home / "log", 0o700, server_home.account)
     _clear_stale(server_home)
     _prune_logs(server_home.home / "log")
     settings = server_home.home / "postgresql.conf"
@@ -225,7 +218,7 @@ def _launch(server_home: ServerHome, programs: Path, start_lock: int) -> None:
     part.replace(settings)
     server = [str(programs / "postgres"), "-D", str(server_home.data), "-c", f"config_file={settings}"]
     command = [str(server_home.data / watchdog.PID_FILE), *server]
-    detach(LAUNCH, command, server_home.home / "start.log", stdin=start_lock, **identity(server_home.account))
+    detach(LAUNCH, command, server_home.home / "start.log", stdin=start_lock, **home.identity(server_home.account))
 
 
 def _clear_stale(server_home: ServerHome) -> None:
@@ -233,7 +226,7 @@ def _clear_stale(server_home: ServerHome) -> None:
 
     PostgreSQL refuses to start because of those. It handles the files of ended processes itself.
     """
-    for path in (server_home.data / watchdog.PID_FILE, server_home.sockets / f"{SOCKET_FILE}.lock"):
+    for path in (server_home.data / watchdog.PID_FILE, server_home.sockets / f"{home.SOCKET_FILE}.lock"):
         pid = watchdog.pid_in(str(path))
         if pid is not None and _exists(pid) and not watchdog.serves(pid, str(server_home.home)):
             path.unlink(missing_ok=True)
@@ -261,7 +254,7 @@ def _create_database(server_home: ServerHome, programs: Path) -> None:
     command = [str(programs / "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", str(server_home.sockets),
                "-U", "postgres", "-d", "postgres"]  # fmt: skip
     completed = subprocess.run(
-        command, input=CREATE_DATABASE, capture_output=True, text=True, **identity(server_home.account)
+        command, input=CREATE_DATABASE, capture_output=True, text=True, **home.identity(server_home.account)
     )
     if completed.returncode != 0:
         raise EmbeddedUnavailable(f"cannot create the database {NAME}: {completed.stderr.strip()[-1000:]}")
