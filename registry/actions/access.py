@@ -114,10 +114,8 @@ class AccessActions:
     keys = call_of(lambda uow: uow.api_keys.all)
 
     async def make_key(self, name: str, scopes: Collection[str], *, days: int | None) -> tuple[ApiKey, Token]:
-        """Store a new key and return it with its token. Only the digest of the secret is stored.
-
-        `days`: until it expires, None for never. Raise BadKey.
-        """
+        """Store a new key and return it with its token. Only the digest of the secret is stored. `days`: until it
+        expires, None for never. Raise BadKey."""
         now = self._clock()
         if not name.strip() or len(name) > MOST_NAME_CHARS or not name.isprintable():
             raise BadKey(f"a name has 1 to {MOST_NAME_CHARS} printable characters")
@@ -169,10 +167,8 @@ class AccessActions:
         return AuditPage([_redact(entry) for entry in entries], following)
 
     async def decisions(self, host: str) -> Sequence[AuditRecord]:
-        """Return the latest public decisions about a host, redacted by `_redact`; at most MAX_PUBLIC.
-
-        Include decisions about hosts above it that also cover the hosts below.
-        """
+        """Return the latest public decisions about a host, redacted by `_redact`; at most MAX_PUBLIC. Include decisions
+        about hosts above it that also cover the hosts below."""
         async with self._store.begin() as uow:
             found = await _public(uow, limit=2 * MAX_PUBLIC, hosts=names_above(host, registrable_domain(host)))
         concerning = [entry for entry in found if entry.host == host or concerns_below(entry.action, entry.detail)]
@@ -181,11 +177,9 @@ class AccessActions:
     async def hold(
         self, name: str, kind: HoldKind, *, actor: str, reason: str, covers_below: bool = True
     ) -> HoldResult:
-        """Set a hold on a host; with `covers_below` also on all hosts below it, which a block always covers.
-
-        An existing hold stays unchanged. Special-use names may be held: a registry may have stored some under other
-        settings. Raise InvalidName, also for public suffixes, and StoreUnavailable.
-        """
+        """Set a hold on a host; with `covers_below` also on all hosts below it, which a block always covers. An
+        existing hold stays unchanged. Special-use names may be held: a registry may have stored some under other
+        settings. Raise InvalidName, also for public suffixes, and StoreUnavailable."""
         try:
             host = canonical_host(name)
         except InvalidName as refusal:

@@ -116,10 +116,8 @@ def encoded(record: PublicRecord, usage: Usage, bodies: Mapping[bytes, bytes] | 
 
 
 def tombstone(host: str, state: str, covering: Mapping[str, str] | None = None) -> bytes:
-    """Return the JSON of a host without a service. `state`: opted_out, blocked or absent.
-
-    `covering`: the opt-outs that cover the host, host -> state.
-    """
+    """Return the JSON of a host without a service. `state`: opted_out, blocked or absent. `covering`: the opt-outs that
+    cover the host, host -> state."""
     told = [{"host": name, "kind": kind} for name, kind in covering.items()] if covering else None
     return orjson.dumps({"kind": state, "host": host} | ({"covering": told} if told else {}))
 
@@ -191,10 +189,8 @@ ANSWER_BYTES: Final = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class RecordLookup:
-    """Public records. `records`: JSON objects, one per host. `left`: hosts that did not fit.
-
-    `sequence`: a position in the feed; no record is older than it.
-    """
+    """Public records. `records`: JSON objects, one per host. `left`: hosts that did not fit. `sequence`: a position in
+    the feed; no record is older than it."""
 
     sequence: int
     cursor: str
@@ -258,9 +254,7 @@ class DumpActions:
 
     async def records(self, hosts: Collection[str]) -> RecordLookup:
         """Return the public records of at most MOST_HOSTS hosts in canonical spelling, also of hosts without a service.
-
-        All are read in one snapshot. Raise StoreUnavailable.
-        """
+        All are read in one snapshot. Raise StoreUnavailable."""
         keys = [(registrable_domain(host), host) for host in dict.fromkeys(hosts)]
         async with self._store.snapshot() as uow:
             at = await position(uow)

@@ -78,10 +78,8 @@ def proven(claim: ClaimRecord, now: datetime) -> ChangeRecord:
 
 
 def changed(domain: str, host: str, member: Literal["owner_note", "canonical_host"], now: datetime) -> ChangeRecord:
-    """Return the event of a changed owner setting, without its value: a deleted note must be gone.
-
-    `member`: name of the setting in the service answer.
-    """
+    """Return the event of a changed owner setting, without its value: a deleted note must be gone. `member`: name of
+    the setting in the service answer."""
     return ChangeRecord(domain, host, "ownership.changed", now, {"state": "proven", "changed": [member]})
 
 
@@ -96,11 +94,9 @@ def ended(claim: ClaimRecord, reason: EndReason, now: datetime) -> ChangeRecord:
 
 
 async def sequence(store: Store) -> int:
-    """Give all committed events a place, in short transactions; return how many got one.
-
-    Return at once if no event waits, or if another process is doing it. An interrupted call is continued by the next
-    one. Raise StoreUnavailable.
-    """
+    """Give all committed events a place, in short transactions; return how many got one. Return at once if no event
+    waits, or if another process is doing it. An interrupted call is continued by the next one. Raise
+    StoreUnavailable."""
     async with store.read() as uow:
         _, has_unsequenced = await uow.feed.pulse()
     numbered = 0
@@ -117,10 +113,8 @@ MAX_LIMIT: Final = 1_000
 
 
 class ExpiredCursor(Exception):
-    """Some events after the cursor were deleted, or a restore came in between: the client must load a dump.
-
-    `ends`: current ends of the feed.
-    """
+    """Some events after the cursor were deleted, or a restore came in between: the client must load a dump. `ends`:
+    current ends of the feed."""
 
     def __init__(self, ends: Ends) -> None:
         super().__init__("the events after this cursor are no longer kept")
@@ -181,10 +175,8 @@ class FeedActions:
         self._poller: asyncio.Task[None] | None = None
 
     async def shared_page(self, after: Place, types: Types, limit: int) -> EventPage:
-        """Return `page`; concurrent calls with equal arguments share one query and its page.
-
-        Events wake all waiting readers at the same time, most of them at the same place.
-        """
+        """Return `page`; concurrent calls with equal arguments share one query and its page. Events wake all waiting
+        readers at the same time, most of them at the same place."""
         key = (after, types, limit)
         task = self._shared.get(key)
         if task is None:
@@ -284,11 +276,9 @@ class FeedActions:
         cursor: str | None = None,
         limit: int,
     ) -> RecentPage:
-        """Return the latest events, or those before a cursor.
-
-        `below`: only events of these hosts and the hosts below them. `only`: only events of exactly these hosts; an
-        empty collection gives no events. Raise InvalidCursor and StoreUnavailable.
-        """
+        """Return the latest events, or those before a cursor. `below`: only events of these hosts and the hosts below
+        them. `only`: only events of exactly these hosts; an empty collection gives no events. Raise InvalidCursor and
+        StoreUnavailable."""
         before = _END if cursor is None else decode(cursor, types).seq
         await pulse(self._store)
         if only is not None and below:

@@ -70,10 +70,8 @@ class DrainCounts:
 
 @dataclass(frozen=True, slots=True)
 class IndexComparison:
-    """`services`: number in the database. `pending`: notes of changes not yet indexed.
-
-    Hosts: `missing` from the index, `extra` in the index, `different` in both.
-    """
+    """`services`: number in the database. `pending`: notes of changes not yet indexed. Hosts: `missing` from the index,
+    `extra` in the index, `different` in both."""
 
     services: int
     pending: int
@@ -112,11 +110,9 @@ class SearchIndex:
             return await uow.search.count(self.backend.target)
 
     async def drain(self) -> DrainCounts | None:
-        """Bring the index up to date with the database; return None if another process is doing that.
-
-        A missing, outdated or damaged index is rebuilt first. Raise StoreUnavailable and SearchUnavailable; the notes
-        are then kept, so no change is lost.
-        """
+        """Bring the index up to date with the database; return None if another process is doing that. A missing,
+        outdated or damaged index is rebuilt first. Raise StoreUnavailable and SearchUnavailable; the notes are then
+        kept, so no change is lost."""
         await self.register_target()
         state = (await self.backend.health()).state
         if state is IndexState.AWAY:  # a rebuild would not help an engine that is too slow to answer
@@ -136,10 +132,8 @@ class SearchIndex:
             return DrainCounts(applied.notes, applied.written, applied.deleted, needs_build)
 
     async def reindex(self, progress: Progress | None = None) -> ReindexCounts:
-        """Rebuild the whole index from the database; the old one answers until the swap.
-
-        Raise WriterBusy when another process keeps feeding or rebuilding this index for half a minute.
-        """
+        """Rebuild the whole index from the database; the old one answers until the swap. Raise WriterBusy when another
+        process keeps feeding or rebuilding this index for half a minute."""
         await self.register_target()
         async with self._patiently_feeding() as hold:
             services = await self.rebuild(hold, progress)
@@ -175,10 +169,8 @@ class SearchIndex:
         raise WriterBusy("another process keeps feeding this index")
 
     async def register_target(self) -> None:
-        """Make sure that changes are noted for this index, and forget indexes that are no longer fed.
-
-        A forgotten index that returns may hold deleted services, so all its hosts are noted too.
-        """
+        """Make sure that changes are noted for this index, and forget indexes that are no longer fed. A forgotten index
+        that returns may hold deleted services, so all its hosts are noted too."""
         now = self._clock()
         async with self._store.begin() as uow:
             seen = await uow.search.seen_at(self.backend.target)
@@ -221,11 +213,9 @@ class SearchIndex:
             return dirty, await uow.search.listings([(note.domain, note.host) for note in dirty])
 
     async def rebuild(self, hold: HeldLock, progress: Progress | None = None) -> int:
-        """Write a consistent snapshot of all listings to a new index and swap it in; return the number of services.
-
-        The caller has registered the target and holds the right to feed it. So every change after the snapshot is
-        noted, no note is deleted meanwhile, and the next `apply_notes` brings the new index up to date.
-        """
+        """Write a consistent snapshot of all listings to a new index and swap it in; return the number of services. The
+        caller has registered the target and holds the right to feed it. So every change after the snapshot is noted, no
+        note is deleted meanwhile, and the next `apply_notes` brings the new index up to date."""
         snapshot = Store(self._store.engine.execution_options(isolation_level="REPEATABLE READ"))
         done = 0
         async with snapshot.begin() as uow, self.backend.build() as build:

@@ -144,10 +144,8 @@ class ReportActions:
         return ReportPage(reports, texts, following)
 
     async def resolve(self, report: UUID, state: ReportState, answer: str, *, actor: str) -> ReportDecision | None:
-        """Store the new state, the answer and its author; return the report, or None if it is unknown.
-
-        The owner of the host and everyone who filed the report can read the answer.
-        """
+        """Store the new state, the answer and its author; return the report, or None if it is unknown. The owner of the
+        host and everyone who filed the report can read the answer."""
         now = self._clock()
         answer = clean(answer, ANSWER_CHARS)
         async with self._store.begin() as uow:

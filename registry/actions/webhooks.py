@@ -210,11 +210,8 @@ def _message_id(now: datetime) -> str:
 
 @dataclass(eq=False)
 class WebhookActions:
-    """Subscriptions, messages to send, and effects of attempts.
-
-    `_exempt`: names that may be special-use names. `_base`: URL of this registry. `_chance` returns a random number
-    from 0 to 1, which spreads retries.
-    """
+    """Subscriptions, messages to send, and effects of attempts. `_exempt`: names that may be special-use names.
+    `_base`: URL of this registry. `_chance` returns a random number from 0 to 1, which spreads retries."""
 
     _store: Store
     _clock: Clock
@@ -230,11 +227,8 @@ class WebhookActions:
 
     async def add(self, url: str, types: Types, hosts: Sequence[str]) -> WebhookRecord:
         """Store a subscription to all events from now on and return it with its secret. Only a challenge is sent until
-        the receiver has answered it.
-
-        `hosts`: only events of these hosts and all below them; a registrable domain means all its hosts. Raise
-        BadReceiver, InvalidName and StoreUnavailable.
-        """
+        the receiver has answered it. `hosts`: only events of these hosts and all below them; a registrable domain means
+        all its hosts. Raise BadReceiver, InvalidName and StoreUnavailable."""
         canonical = receiver_url(url, exempt=self._exempt)
         webhook = new_webhook(canonical, types, hosts, seq=await feed.pulse(self._store), now=self._clock())
         async with self._store.begin() as uow:
@@ -320,11 +314,9 @@ class WebhookActions:
         )
 
     async def record(self, outgoing: Outgoing, attempt: rules.Attempt) -> rules.Verdict | None:
-        """Store an attempt and return its effect on its webhook; None if there is no effect.
-
-        Tests, messages that are no longer pending, and webhooks that were removed or disabled meanwhile have no effect.
-        Raise StoreUnavailable.
-        """
+        """Store an attempt and return its effect on its webhook; None if there is no effect. Tests, messages that are
+        no longer pending, and webhooks that were removed or disabled meanwhile have no effect. Raise
+        StoreUnavailable."""
         now = self._clock()
         message = outgoing.message
         async with self._store.begin() as uow:

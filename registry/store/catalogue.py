@@ -112,10 +112,8 @@ class StoredCapability(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredService(ServiceFacts):
-    """The parts of a `ServiceView` as the database returns them; parts that can be large are undecoded JSON.
-
-    Decoding takes much longer than reading, so a caller may want to know the size first. Can be pickled.
-    """
+    """The parts of a `ServiceView` as the database returns them; parts that can be large are undecoded JSON. Decoding
+    takes much longer than reading, so a caller may want to know the size first. Can be pickled."""
 
     row: dict[str, Any]
     capabilities: tuple[StoredCapability, ...]
@@ -209,10 +207,8 @@ class Catalogue(Repository):
         return (await self._execute(statement)).scalar()
 
     async def capability(self, domain: str, host: str, name: str) -> StoredService | None:
-        """Return the service with only this capability, and its detail.
-
-        `name` is the capability's name, else the id in its document; if several share an id, the first.
-        """
+        """Return the service with only this capability, and its detail. `name` is the capability's name, else the id in
+        its document; if several share an id, the first."""
         row = await self._shown(domain, host)
         if row is None:
             return None
@@ -284,10 +280,8 @@ class Catalogue(Repository):
         self, filters: Filters, slugs: Sequence[str], facet: str, keys: Collection[Key] | None, *, most: int
     ) -> tuple[dict[str, int], int]:
         """Return the number of entries in one of the formats by value of a facet, the `most` frequent first, and the
-        number of entries with other values.
-
-        `keys`: only these services. The facet `format` counts by slug, `host` by host, the others as in search.
-        """
+        number of entries with other values. `keys`: only these services. The facet `format` counts by slug, `host` by
+        host, the others as in search."""
         matching = [*service_conditions(filters), ServiceRow.formats.overlap(list(slugs))]
         if keys is not None:
             matching.append(tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)))

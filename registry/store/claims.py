@@ -220,11 +220,9 @@ class OwnerSettings(Repository):
         await self._replace(OwnerSettingRow, values)
 
     async def settle_pins(self, domain: str, *, now: datetime, gone: str | None = None) -> list[str]:
-        """Enable or disable the pins of a domain according to its ownerships; return the hosts that changed.
-
-        A pin to a host without an owner, or to `gone` or below it, is deleted; a pin without consent waits. The caller
-        has locked the domain.
-        """
+        """Enable or disable the pins of a domain according to its ownerships; return the hosts that changed. A pin to a
+        host without an owner, or to `gone` or below it, is deleted; a pin without consent waits. The caller has locked
+        the domain."""
         owners, known = await Claims(self._connection).owners(domain), await self.of(domain)
 
         def is_over(host: str) -> bool:

@@ -86,11 +86,9 @@ class EarlierVersion:
 
 class Documents(Repository):
     async def of(self, domains: Collection[str], *, strict: bool = False) -> list[DocumentRecord]:
-        """Return every current document of the domains, without its body; per host, the least recently seen first.
-
-        A row that cannot be decoded is left out, as if its URL had never been requested, so that the next visit
-        rewrites it. With `strict` its ValueError or TypeError is raised.
-        """
+        """Return every current document of the domains, without its body; per host, the least recently seen first. A
+        row that cannot be decoded is left out, as if its URL had never been requested, so that the next visit rewrites
+        it. With `strict` its ValueError or TypeError is raised."""
         found = []
         for row in await self._driver.rows(_OF, {"domains": listed(domains)}):
             try:

@@ -178,10 +178,8 @@ class Domains(Repository):
     """Domains and their leases: see `take`, `lock_leased`, `end_lease` and `set_aside`."""
 
     async def add(self, domains: Collection[str], *, source: str, now: datetime, due: datetime | None) -> int:
-        """Insert new domains and return their number. `due`: None leaves them unscheduled.
-
-        They are sorted, so that two seeders cannot deadlock.
-        """
+        """Insert new domains and return their number. `due`: None leaves them unscheduled. They are sorted, so that two
+        seeders cannot deadlock."""
         rows = [
             {"domain": domain, "source": source, "created_at": now, "next_visit_at": due} for domain in sorted(domains)
         ]
@@ -202,10 +200,8 @@ class Domains(Repository):
         holder: int,
         only: Collection[str] | None = None,
     ) -> list[str]:
-        """Lease at most `limit` due domains (of `only`), the longest overdue first; skip locked rows.
-
-        Domains with repeatedly expired leases are set aside instead.
-        """
+        """Lease at most `limit` due domains (of `only`), the longest overdue first; skip locked rows. Domains with
+        repeatedly expired leases are set aside instead."""
         # guard: expired-leases
         if expired := await self._driver.rows(_EXPIRED_TOO_OFTEN, {"now": now, "most": MAX_ATTEMPTS}):
             await self.set_aside([domain for (domain,) in expired], now=now, step=SUSPECT_FOR)
@@ -238,10 +234,8 @@ class Domains(Repository):
     async def end_lease(
         self, domains: Collection[str], *, forgiven: int = 1_000, not_before: datetime | None = None
     ) -> None:
-        """End the lease of locked domains; they are due with their earliest host.
-
-        `forgiven`: number of attempts to take back: all for a completed visit, 1 for a visit never begun.
-        """
+        """End the lease of locked domains; they are due with their earliest host. `forgiven`: number of attempts to
+        take back: all for a completed visit, 1 for a visit never begun."""
         if domains:
             bound = {"held": listed(domains), "forgiven": forgiven, "not_before": not_before}
             await self._driver.run(_GIVE_BACK, bound)
@@ -295,10 +289,8 @@ class Domains(Repository):
         return dict(zip(("due", "leased", "waiting", "never"), row, strict=True))
 
     async def load(self, entries: Iterable[NamedHost], *, source: str, now: datetime, due: datetime) -> LoadCounts:
-        """Add new domains and hosts, due at `due` plus `ordinal` microseconds: once per transaction, no host twice.
-
-        The rows form one block for COPY: the caller has them in memory anyway.
-        """
+        """Add new domains and hosts, due at `due` plus `ordinal` microseconds: once per transaction, no host twice. The
+        rows form one block for COPY: the caller has them in memory anyway."""
         bound = {"source": source, "now": now, "due": due}
         lines = [f"{entry.domain}\t{entry.host}\t{entry.ordinal}\t{_field(entry.referrer)}\n" for entry in entries]
         rows = len(lines)

@@ -249,11 +249,9 @@ def verify(path: Path, part: Part) -> None:
 
 
 def lines(path: Path, part: Part) -> Iterator[bytes]:
-    """Yield the lines of a verified part, with at most one line and one block in memory.
-
-    A line over LINE_BYTES is yielded without its content, so that only this line is refused. Raise BadDump if the part
-    is not zstd, or its content differs in size from the manifest.
-    """
+    """Yield the lines of a verified part, with at most one line and one block in memory. A line over LINE_BYTES is
+    yielded without its content, so that only this line is refused. Raise BadDump if the part is not zstd, or its
+    content differs in size from the manifest."""
     size = rows = 0
     rest = bytearray()
     is_too_long = False
@@ -293,10 +291,8 @@ class DumpRunning(DumpError):
 
 
 class DumpWriter:
-    """Writes one dump into `folder`. A context manager: without `publish`, it deletes its files at exit.
-
-    Raise DumpRunning if another process writes there, DumpError for errors of the file system (disk full).
-    """
+    """Writes one dump into `folder`. A context manager: without `publish`, it deletes its files at exit. Raise
+    DumpRunning if another process writes there, DumpError for errors of the file system (disk full)."""
 
     def __init__(
         self, folder: Path, snapshot: str, *, part_bytes: int = PART_BYTES, frame_bytes: int = FRAME_BYTES

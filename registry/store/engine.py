@@ -51,11 +51,8 @@ def translated() -> Iterator[None]:
 
 
 def raise_cancellation(error: Exception) -> None:
-    """Raise CancelledError if the running task is being cancelled.
-
-    A cancelled query may fail with an error of the driver instead. A caller that takes this for a lost database and
-    tries again would ignore the cancellation.
-    """
+    """Raise CancelledError if the running task is being cancelled. A cancelled query may fail with an error of the
+    driver instead. A caller that takes this for a lost database and tries again would ignore the cancellation."""
     try:
         task = asyncio.current_task()
     except RuntimeError:
@@ -76,11 +73,9 @@ _FOR_URL: Final = {"user": "username", "password": "password", "dbname": "databa
 
 
 def make_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
-    """Return an engine for a URL (postgresql://, postgresql+psycopg://) or a libpq connection string.
-
-    jsonb is returned as undecoded bytes, see `decode`: the driver would decode a whole result set, and one undecodable
-    value would lose all other rows (a poison row).
-    """
+    """Return an engine for a URL (postgresql://, postgresql+psycopg://) or a libpq connection string. jsonb is returned
+    as undecoded bytes, see `decode`: the driver would decode a whole result set, and one undecodable value would lose
+    all other rows (a poison row)."""
     return create_async_engine(
         sqlalchemy_url(url),
         pool_size=pool_size,
@@ -137,10 +132,8 @@ Row = tuple[Any, ...]
 
 
 class Driver:
-    """Runs statements in psycopg's syntax: `%(name)s` for parameters, rows as tuples, jsonb as undecoded bytes.
-
-    Raises psycopg's errors, which `translated` translates like SQLAlchemy's.
-    """
+    """Runs statements in psycopg's syntax: `%(name)s` for parameters, rows as tuples, jsonb as undecoded bytes. Raises
+    psycopg's errors, which `translated` translates like SQLAlchemy's."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -182,10 +175,8 @@ listed: Final = SEPARATOR.join
 
 
 def recordset(records: Sequence[Any]) -> str:
-    """Return dataclasses or dicts as one parameter for `json_populate_recordset(NULL::table, %(records)s)`.
-
-    Raise TypeError for text with lone surrogates.
-    """
+    """Return dataclasses or dicts as one parameter for `json_populate_recordset(NULL::table, %(records)s)`. Raise
+    TypeError for text with lone surrogates."""
     return orjson.dumps(records, default=_bytea).decode()
 
 

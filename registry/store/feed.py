@@ -218,11 +218,9 @@ class Stretch:
 
 class Feed(Repository):
     async def sequence(self) -> int:
-        """Give at most SEQUENCED_AT_ONCE committed events their place; return their number.
-
-        Return 0 if another transaction is doing it. Call this in a separate transaction and commit at once: until then
-        no other process can number events.
-        """
+        """Give at most SEQUENCED_AT_ONCE committed events their place; return their number. Return 0 if another
+        transaction is doing it. Call this in a separate transaction and commit at once: until then no other process can
+        number events."""
         if not (await self._execute(_LOCK, {"lock": FEED_LOCK})).scalar_one():  # guard: feed-one-sequencer
             return 0
         await self._execute(_SHORT)
@@ -269,18 +267,13 @@ class Feed(Repository):
         return FeedState(ends, row["oldest_at"], row["waiting"], row["oldest_waiting"])
 
     async def prune(self, before: datetime, *, most: int) -> int:
-        """Delete the oldest events up to the first that happened since `before`; return their number.
-
-        Events without a place stay: call `sequence` first.
-        """
+        """Delete the oldest events up to the first that happened since `before`; return their number. Events without a
+        place stay: call `sequence` first."""
         return await self._touched(_PRUNE, {"before": before, "most": most})
 
     async def redact(self, domain: str, host: str, *, below: bool = True) -> int:
         """Delete the data of events of the host and of all hosts below it, or of the whole domain; keep the events as
-        tombstones.
-
-        The caller has locked the domain. Return the number of events.
-        """
+        tombstones. The caller has locked the domain. Return the number of events."""
         return await self._touched(_REDACT, {"domain": domain, "host": host, "below": below})
 
     async def latest_of_all(self, before: int, kinds: Collection[str] | None, *, limit: int) -> list[FeedRow]:

@@ -36,11 +36,9 @@ class Forgetting(Repository):
         return sorted(await self._scalars(select(row.host).where(_covered(row, domain, host), ~row.hidden)))
 
     async def rows(self, domain: str, host: str, *, today: datetime) -> dict[str, int]:
-        """Delete everything except candidates; return the number of rows by table.
-
-        The change feed keeps its events; `feed.redact` removes their content. Visits since `today` keep their number of
-        requests: without it the domain's daily budget would start again.
-        """
+        """Delete everything except candidates; return the number of rows by table. The change feed keeps its events;
+        `feed.redact` removes their content. Visits since `today` keep their number of requests: without it the domain's
+        daily budget would start again."""
         setting, hold, visit = tables.OwnerSettingRow, tables.ListingHoldRow, tables.VisitRow
         own = select(setting.webhook).where(_covered(setting, domain, host), setting.webhook.is_not(None))
         await self._touched(delete(tables.WebhookDeliveryRow).where(tables.WebhookDeliveryRow.webhook.in_(own)))
@@ -71,11 +69,9 @@ class Forgetting(Repository):
         await self._touched(delete(row).where(row.domain == domain, row.lease_token.is_(None), ~has_host))
 
     async def candidates(self, domain: str, host: str) -> int:
-        """Delete the candidates that are these hosts or were named by them; return their number.
-
-        Call it in a separate transaction that has locked no domain: recording and the folding of candidates wait for
-        candidates while they hold such locks.
-        """
+        """Delete the candidates that are these hosts or were named by them; return their number. Call it in a separate
+        transaction that has locked no domain: recording and the folding of candidates wait for candidates while they
+        hold such locks."""
         row = tables.CandidateRow
         is_theirs = or_(_covered(row, domain, host), is_or_below(row.referrer, host))
         return await self._touched(delete(row).where(is_theirs))

@@ -40,10 +40,8 @@ class HeldLock:
         return True
 
     async def until_lost(self) -> None:
-        """Return when the session has ended; within milliseconds if the server closed it.
-
-        The connection cannot be used for anything else meanwhile.
-        """
+        """Return when the session has ended; within milliseconds if the server closed it. The connection cannot be used
+        for anything else meanwhile."""
         with suppress(psycopg.Error):
             async for _ in self._connection.notifies():
                 pass
@@ -51,10 +49,8 @@ class HeldLock:
 
 @asynccontextmanager
 async def hold_leases(engine: AsyncEngine) -> AsyncIterator[HeldLock]:
-    """Hold a lock while a worker crawls: `recover` frees the leases of holders whose lock has gone.
-
-    A worker that loses it must stop its visits at once, before another begins the same ones. Raise StoreUnavailable.
-    """
+    """Hold a lock while a worker crawls: `recover` frees the leases of holders whose lock has gone. A worker that loses
+    it must stop its visits at once, before another begins the same ones. Raise StoreUnavailable."""
     async with _session(engine) as connection:
         number = 0
         while not number or not await _try_lock(connection, LEASE_LOCKS, number):
@@ -66,10 +62,8 @@ async def hold_leases(engine: AsyncEngine) -> AsyncIterator[HeldLock]:
 async def hold_job(
     engine: AsyncEngine, job: str, *, patient: bool = False, locks: int = JOB_LOCKS
 ) -> AsyncIterator[HeldLock | None]:
-    """Hold the right to run a job, or LEAD; yield None if another process has it. `patient`: wait for it instead.
-
-    Raise StoreUnavailable.
-    """
+    """Hold the right to run a job, or LEAD; yield None if another process has it. `patient`: wait for it instead. Raise
+    StoreUnavailable."""
     async with _session(engine) as connection:
         number = int(str(await _fetch_value(connection, "SELECT hashtext(%s)", job)))
         is_held = await _try_lock(connection, locks, number)
@@ -85,10 +79,8 @@ hold_target: Final = partial(hold_job, locks=TARGET_LOCKS)
 
 @asynccontextmanager
 async def _session(engine: AsyncEngine) -> AsyncIterator[_Connection]:
-    """Open a session outside the pool, which lasts as long as the lock.
-
-    If the network goes silent, the holder notices within 20 s; the server notices, and frees the lock, after 50 s.
-    """
+    """Open a session outside the pool, which lasts as long as the lock. If the network goes silent, the holder notices
+    within 20 s; the server notices, and frees the lock, after 50 s."""
     try:
         connection = await psycopg.AsyncConnection.connect(
             libpq(engine.url),

@@ -24,10 +24,8 @@ WHERE domain = ANY(string_to_array(%(domains)s, ' '))
 
 
 def withheld(row: LiteralString) -> LiteralString:
-    """Return the SQL condition that an opt-out or a hold covers the host of `row`, which has `domain` and `host`.
-
-    For statements that read without `Limits`: rows that were restored from a backup may still be marked as shown.
-    """
+    """Return the SQL condition that an opt-out or a hold covers the host of `row`, which has `domain` and `host`. For
+    statements that read without `Limits`: rows that were restored from a backup may still be marked as shown."""
     return (
         f"(EXISTS (SELECT FROM opt_outs o WHERE o.domain = {row}.domain"  # noqa: S608  # names of our own tables
         f" AND (o.host = {row}.host OR right({row}.host, length(o.host) + 1) = '.' || o.host))"

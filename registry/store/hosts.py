@@ -174,10 +174,8 @@ def _storable(host: HostRecord) -> HostRecord:
 
 
 def _record(row: Row) -> HostRecord:
-    """Return the host of a row. Drop undecodable `pending` probes: the next whole plan finds them again.
-
-    Undecodable days of further paths are dropped too: those paths are requested again.
-    """
+    """Return the host of a row. Drop undecodable `pending` probes: the next whole plan finds them again. Undecodable
+    days of further paths are dropped too: those paths are requested again."""
     values = list(row)
     if values[_OUTCOME]:
         values[_OUTCOME] = Outcome(values[_OUTCOME])

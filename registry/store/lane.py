@@ -31,9 +31,7 @@ class QueryPool:
 
     async def rows(self, statement: LiteralString, bound: dict[str, Any]) -> list[Row]:
         """Return the rows of a query, jsonb as undecoded bytes. Retry on a lost connection, because it only reads.
-
-        Raise StoreUnavailable, also after ANSWER_SECONDS, and Unstorable for values that the database refuses.
-        """
+        Raise StoreUnavailable, also after ANSWER_SECONDS, and Unstorable for values that the database refuses."""
         with translated():
             try:
                 async with asyncio.timeout(ANSWER_SECONDS), self._slots:
@@ -81,9 +79,7 @@ def _undecoded(value: str | bytes) -> str | bytes:
 
 def texts(values: Iterable[str]) -> str:
     """Return an array as one parameter for `%(values)s::text[]`: the driver dumps lists item by item, in Python.
-
-    PostgreSQL documentation, "Array Input and Output Syntax".
-    """
+    PostgreSQL documentation, "Array Input and Output Syntax"."""
     quoted = ",".join('"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values)
     return "{" + quoted + "}"
 

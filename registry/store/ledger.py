@@ -93,10 +93,8 @@ class Ledger(Repository):
         ]
 
     async def announce(self, hosts: Collection[str]) -> None:
-        """Notify listeners, when the transaction commits, that these hosts were recorded.
-
-        Only for hosts that a caller waits for: transactions that notify commit one after the other.
-        """
+        """Notify listeners, when the transaction commits, that these hosts were recorded. Only for hosts that a caller
+        waits for: transactions that notify commit one after the other."""
         if not hosts:
             return
         await self._execute(_ANNOUNCE, {"channel": RECORDED, "hosts": sorted(hosts)})

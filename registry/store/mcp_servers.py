@@ -48,10 +48,8 @@ class McpServerCounts(NamedTuple):
 
 class McpServers(Repository):
     async def of(self, domains: Collection[str]) -> tuple[dict[Key, list[McpServerRecord]], dict[Key, str]]:
-        """Return the rows of these domains by (domain, host), also deleted ones, and why services have no record.
-
-        A row that cannot be decoded has no `server`: it is about to be rewritten.
-        """
+        """Return the rows of these domains by (domain, host), also deleted ones, and why services have no record. A row
+        that cannot be decoded has no `server`: it is about to be rewritten."""
         bound = {"domains": listed(domains)}
         rows: dict[Key, list[McpServerRecord]] = {}
         for values in await self._driver.rows(_OF, bound):

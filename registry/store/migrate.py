@@ -72,9 +72,7 @@ def current_head() -> str:
 
 def upgrade(url: str) -> None:
     """Upgrade the database of `url` to `current_head()`. Concurrent calls of several processes run one after the other.
-
-    Raise BadDatabaseUrl, StoreUnavailable.
-    """
+    Raise BadDatabaseUrl, StoreUnavailable."""
     from alembic import command
 
     config = make_config(url)

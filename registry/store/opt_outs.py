@@ -136,9 +136,7 @@ class OptOutRequests(Repository):
 
     async def invented(self, domain: str, *, but: str, since: datetime) -> int:
         """Return the number of hosts of the domain, other than `but`, with requests since then that may be invented.
-
-        The apex, `www.` and visited hosts cannot be invented and are not counted.
-        """
+        The apex, `www.` and visited hosts cannot be invented and are not counted."""
         result = await self._execute(_INVENTED, {"domain": domain, "but": but, "since": since})
         return int(result.scalar_one())
 

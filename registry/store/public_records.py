@@ -73,11 +73,9 @@ ORDER BY domain, host LIMIT %(limit)s
 
 @dataclass(slots=True)
 class PublicRecord:
-    """One service: values by column; jsonb is bytes.
-
-    `service`: also its `policies`, and in a mirror `robots`, the origin's reading of robots.txt about training.
-    `visit`: all values None if the host has no row. `capabilities`: name, data, detail.
-    """
+    """One service: values by column; jsonb is bytes. `service`: also its `policies`, and in a mirror `robots`, the
+    origin's reading of robots.txt about training. `visit`: all values None if the host has no row. `capabilities`:
+    name, data, detail."""
 
     service: dict[str, Any]
     visit: dict[str, Any]

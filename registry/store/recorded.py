@@ -84,10 +84,8 @@ class RecordedListener:
 
 
 async def _is_set_by(deadline: float, event: asyncio.Event) -> bool:
-    """Return whether the event is set until `deadline`, in seconds of the event loop's clock.
-
-    Cut off only this wait: a look-up that is cancelled while it connects would leave its connection open.
-    """
+    """Return whether the event is set until `deadline`, in seconds of the event loop's clock. Cut off only this wait: a
+    look-up that is cancelled while it connects would leave its connection open."""
     with suppress(TimeoutError):
         async with asyncio.timeout_at(deadline):
             await event.wait()

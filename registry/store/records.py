@@ -114,10 +114,8 @@ class DocumentRecord:
 
 @dataclass(slots=True)
 class ServiceColumns:
-    """Columns shared by a row of `services` and an entry of a list (cards.Card), in the table's order.
-
-    Not frozen: every answer builds ten cards, and building a frozen one takes 2.9 us instead of 0.3 us.
-    """
+    """Columns shared by a row of `services` and an entry of a list (cards.Card), in the table's order. Not frozen:
+    every answer builds ten cards, and building a frozen one takes 2.9 us instead of 0.3 us."""
 
     domain: str
     host: str
@@ -204,10 +202,8 @@ class ScoreRecord:
 
 @dataclass(frozen=True, slots=True)
 class VisitRecord:
-    """A row of `visits`. `packed`: the requests and their answers, see `visit_log_encoding`.
-
-    `sent`, `standing`: None in rows of programs that did not count sent requests.
-    """
+    """A row of `visits`. `packed`: the requests and their answers, see `visit_log_encoding`. `sent`, `standing`: None
+    in rows of programs that did not count sent requests."""
 
     domain: str
     host: str
@@ -268,10 +264,8 @@ class McpServerRecord:
 
 @dataclass(frozen=True, slots=True)
 class McpServerQuery:
-    """A query for records of the MCP registry's API: at most `limit` behind the name and version `after`.
-
-    `part`: of the name, in any case. `version`: `latest`, or one exactly.
-    """
+    """A query for records of the MCP registry's API: at most `limit` behind the name and version `after`. `part`: of
+    the name, in any case. `version`: `latest`, or one exactly."""
 
     after: tuple[str, str]
     limit: int
@@ -283,10 +277,8 @@ class McpServerQuery:
 
 @dataclass(slots=True)
 class ListedMcpServer:
-    """A row of `mcp_servers` with the shown facts of its service, which may be missing for a deleted server.
-
-    `server` is undecoded JSON.
-    """
+    """A row of `mcp_servers` with the shown facts of its service, which may be missing for a deleted server. `server`
+    is undecoded JSON."""
 
     host: str
     name: str

@@ -76,11 +76,9 @@ class Repository:
     async def _put_all(
         self, table: type[Base], rows: Iterable[Mapping[str, Any]], *, overwrite: Sequence[str] | None = None
     ) -> None:
-        """Insert rows with the same columns, AT_ONCE of them per statement.
-
-        `overwrite`: the columns to update if a row exists. Empty: leave that row unchanged; None: no row may exist. For
-        rows of a few kilobytes: use `_many` for large values and for bytes.
-        """
+        """Insert rows with the same columns, AT_ONCE of them per statement. `overwrite`: the columns to update if a row
+        exists. Empty: leave that row unchanged; None: no row may exist. For rows of a few kilobytes: use `_many` for
+        large values and for bytes."""
         rows = iter(rows)
         while batch := list(islice(rows, AT_ONCE)):
             statement = _insert(table, tuple(batch[0]), None if overwrite is None else tuple(overwrite))

@@ -55,10 +55,8 @@ class Dirty:
 
 class SearchNotes(Repository):
     async def register(self, target: str, *, now: datetime) -> bool:
-        """Register a target. Return True if it is new; every service is then noted for it.
-
-        Writers of services are blocked meanwhile: their triggers cannot see a target that is not committed yet.
-        """
+        """Register a target. Return True if it is new; every service is then noted for it. Writers of services are
+        blocked meanwhile: their triggers cannot see a target that is not committed yet."""
         if target in await self.targets():
             await self.seen(target, now=now)
             return False
@@ -109,19 +107,15 @@ class SearchNotes(Repository):
 
     async def all_listings(self, after: Key, *, limit: int) -> list[Listing]:
         """Return the listings that an index holds after `after`, ordered by (domain, host), for a rebuild; begin with
-        ("", "").
-
-        Undecodable rows are left out, so fewer than `limit` need not be the end: continue until the result is empty.
-        """
+        ("", ""). Undecodable rows are left out, so fewer than `limit` need not be the end: continue until the result is
+        empty."""
         key = (ServiceRow.domain, ServiceRow.host)
         statement = _LISTINGS.where(tuple_(*key) > after).order_by(*key).limit(limit)
         return list(_decoded((await self._execute(statement)).all()))
 
     async def done(self, target: str, notes: Sequence[Dirty]) -> int:
-        """Delete the notes that are unchanged since they were read; return their number.
-
-        A note locked by a writer is about to change, so it is skipped; waiting for it could deadlock.
-        """
+        """Delete the notes that are unchanged since they were read; return their number. A note locked by a writer is
+        about to change, so it is skipped; waiting for it could deadlock."""
         row = SearchDirtyRow
         unchanged = (
             select(row.host)

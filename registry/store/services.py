@@ -63,10 +63,8 @@ WHERE EXISTS (SELECT FROM services s WHERE s.domain = d AND NOT s.hidden)
 
 class Services(Repository):
     """Services, and facts outside a service's documents on which its trust depends: listings, names, owners elsewhere.
-
     Triggers note every change of these facts in `trust_causes`, by the names that `speaking.depends_on` uses. Each
-    cause is a separate row and is written without a look-up, so that writers never wait for each other.
-    """
+    cause is a separate row and is written without a look-up, so that writers never wait for each other."""
 
     async def of(self, domains: Collection[str]) -> dict[str, ServiceRecord]:
         """Return services by host, also hidden ones. Leave out an undecodable row: it is about to be rewritten."""

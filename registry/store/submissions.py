@@ -162,10 +162,8 @@ class Submissions(Repository):
         )
 
     async def next_place(self, client: str | None, *, earliest: datetime, latest: datetime) -> datetime:
-        """Return the place of the client's next submission. None: the operator or the owner, who is next.
-
-        `earliest`: the place if no other submission waits. `latest`: the last possible place.
-        """
+        """Return the place of the client's next submission. None: the operator or the owner, who is next. `earliest`:
+        the place if no other submission waits. `latest`: the last possible place."""
         bound = {"client": client, "earliest": earliest, "latest": latest, "step": STEP}
         due: datetime = (await self._execute(_NEXT_PLACE, bound)).scalar_one()
         return due

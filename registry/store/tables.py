@@ -135,10 +135,8 @@ class CandidateRow(Base):
 
 
 class OptOutRow(Base):
-    """An opt-out. It outlives hosts, services, reindexing and restores; every writer checks this table.
-
-    A row covers its host and every host below it; the row of the domain itself covers the whole domain.
-    """
+    """An opt-out. It outlives hosts, services, reindexing and restores; every writer checks this table. A row covers
+    its host and every host below it; the row of the domain itself covers the whole domain."""
 
     __tablename__ = "opt_outs"
 
@@ -150,11 +148,8 @@ class OptOutRow(Base):
 
 
 class OptOutRequestRow(Base):
-    """A request to check whether a host opts out, or no longer does. One row per host: its latest request.
-
-    `verdict`: the result (see registry/actions/maintenance/opt_out.py); NULL while the request waits or is being
-    checked.
-    """
+    """A request to check whether a host opts out, or no longer does. One row per host: its latest request. `verdict`:
+    the result (see registry/actions/maintenance/opt_out.py); NULL while the request waits or is being checked."""
 
     __tablename__ = "opt_out_requests"
 
@@ -380,11 +375,9 @@ class SearchDirtyRow(Base):
 
 
 class McpServerRow(Base):
-    """A version of a server, with its name and version in byte order, as the API lists them.
-
-    `status`: active, deprecated, or deleted (no longer served; without `server` and `notes`, kept as long as the change
-    feed). A trigger on `services` sets `deleted`, so that no code path can forget it.
-    """
+    """A version of a server, with its name and version in byte order, as the API lists them. `status`: active,
+    deprecated, or deleted (no longer served; without `server` and `notes`, kept as long as the change feed). A trigger
+    on `services` sets `deleted`, so that no code path can forget it."""
 
     __tablename__ = "mcp_servers"
 
@@ -471,10 +464,8 @@ class ChangeRow(Base):
 
 
 class FeedHeadRow(Base):
-    """The ends of the change feed: one row (key 1), made by the first run of the sequencer.
-
-    It outlives the events, so that a reader whose place was pruned gets an error, and no place is ever given twice.
-    """
+    """The ends of the change feed: one row (key 1), made by the first run of the sequencer. It outlives the events, so
+    that a reader whose place was pruned gets an error, and no place is ever given twice."""
 
     __tablename__ = "feed_head"
 
@@ -667,10 +658,8 @@ class ApiKeyRow(Base):
 
 
 class AuditRow(Base):
-    """An entry of the audit log. A trigger refuses to change or delete rows.
-
-    Not sharded: in one order, as the change feed is.
-    """
+    """An entry of the audit log. A trigger refuses to change or delete rows. Not sharded: in one order, as the change
+    feed is."""
 
     __tablename__ = "audit"
 
@@ -711,10 +700,8 @@ class ListingHoldRow(Base):
 
 
 class ClaimRow(Base):
-    """A claim of ownership. Once proven it is the ownership, until it ends.
-
-    Open: `proven_at` is NULL. Proven: `proven_at` is set and `ended_at` is NULL. Only digests of the tokens are stored.
-    """
+    """A claim of ownership. Once proven it is the ownership, until it ends. Open: `proven_at` is NULL. Proven:
+    `proven_at` is set and `ended_at` is NULL. Only digests of the tokens are stored."""
 
     __tablename__ = "claims"
 
@@ -769,10 +756,8 @@ class OwnerSettingRow(Base):
 
 
 class WebhookRow(Base):
-    """A subscription. At most one message is pending; its content and id stay the same until it is delivered.
-
-    Not sharded: an operator makes each row.
-    """
+    """A subscription. At most one message is pending; its content and id stay the same until it is delivered. Not
+    sharded: an operator makes each row."""
 
     __tablename__ = "webhooks"
 

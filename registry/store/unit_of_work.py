@@ -81,10 +81,8 @@ class UnitOfWork:
 
 
 class Store:
-    """The database. `engine` comes from `make_engine` and is closed with the store.
-
-    `cards` reads services for answers through the connections of `lane`, outside of any transaction.
-    """
+    """The database. `engine` comes from `make_engine` and is closed with the store. `cards` reads services for answers
+    through the connections of `lane`, outside of any transaction."""
 
     def __init__(self, engine: AsyncEngine, opt_out_file: OptOutFile | None = None) -> None:
         """Open the store. `opt_out_file`: where opt-outs are written before they are committed."""
@@ -102,20 +100,16 @@ class Store:
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[UnitOfWork]:
-        """Yield a transaction, committed at the end of the block and rolled back by any exception.
-
-        Raise Unstorable for values that the database refuses, StoreUnavailable when it is unreachable.
-        """
+        """Yield a transaction, committed at the end of the block and rolled back by any exception. Raise Unstorable for
+        values that the database refuses, StoreUnavailable when it is unreachable."""
         with translated():
             async with self.engine.begin() as connection:
                 yield UnitOfWork(connection, self.opt_out_file)
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[UnitOfWork]:
-        """Yield a transaction that only reads, in which every query sees the same state (REPEATABLE READ).
-
-        Raise StoreUnavailable.
-        """
+        """Yield a transaction that only reads, in which every query sees the same state (REPEATABLE READ). Raise
+        StoreUnavailable."""
         with translated():
             async with self.engine.connect() as connection:
                 # A separate isolation level for this connection: SQLAlchemy resets it before the next use.

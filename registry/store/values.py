@@ -47,10 +47,8 @@ def url_hash(url: str) -> bytes:
 
 
 def ordered_id(now: datetime, count: int | None = None) -> UUID:
-    """Return a UUID of version 7 (RFC 9562 section 5.7): 48 bits of milliseconds, then random bits.
-
-    `count`: in place of the first 12 random bits, so that ids of the same millisecond are ordered (section 6.2).
-    """
+    """Return a UUID of version 7 (RFC 9562 section 5.7): 48 bits of milliseconds, then random bits. `count`: in place
+    of the first 12 random bits, so that ids of the same millisecond are ordered (section 6.2)."""
     milliseconds = int(now.timestamp() * 1000) & ((1 << 48) - 1)
     after = secrets.randbits(12) if count is None else count & 0xFFF
     bits = milliseconds << 80 | 0x7 << 76 | after << 64 | 0b10 << 62 | secrets.randbits(62)

@@ -90,10 +90,8 @@ def pack(host: str, answers: Sequence[ProbeResult]) -> bytes:
 
 def unpack(host: str, packed: bytes) -> list[dict[str, Any]]:
     """Return one object per answer, without absent members. Raise ValueError for bytes that `pack` did not write.
-
     Members: url, stage, purpose, outcome, reason, format, dialect, status, type, size, sha256 (its start), ms,
-    final_url, hops, via, rpc (the method of a message).
-    """
+    final_url, hops, via, rpc (the method of a message)."""
     if not packed:
         return []
     if packed[:1] == b"[":  # written before vectors were packed: plain JSON

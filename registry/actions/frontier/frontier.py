@@ -52,10 +52,8 @@ FORGOTTEN_AFTER: Final = timedelta(days=2)
 
 @dataclass(slots=True)
 class SeedReport:
-    """Result of seeding: new domains, new hosts, hosts known before (or named twice), refusals.
-
-    `refusals` counts them by code; `refused` has the first KEPT of each.
-    """
+    """Result of seeding: new domains, new hosts, hosts known before (or named twice), refusals. `refusals` counts them
+    by code; `refused` has the first KEPT of each."""
 
     domains: int = 0
     hosts: int = 0
@@ -100,10 +98,8 @@ class RecrawlCounts:
 
 @dataclass(eq=False)
 class FrontierActions:
-    """Hosts to visit: seeded, submitted, requested again.
-
-    `_exempt`: names of the connect-to table, which may be special-use names.
-    """
+    """Hosts to visit: seeded, submitted, requested again. `_exempt`: names of the connect-to table, which may be
+    special-use names."""
 
     _store: Store
     _clock: Clock
@@ -146,10 +142,8 @@ class FrontierActions:
     async def fold_candidates(
         self, on_refusal: Callable[[Refusal], None] = lambda _: None, *, limit: int = FOLD
     ) -> SeedReport:
-        """Turn the oldest `limit` candidates into hosts that are due now, after all overdue ones.
-
-        Candidates have no priority, unlike submissions, and a domain gets at most MAX_HOSTS_NAMED at a time.
-        """
+        """Turn the oldest `limit` candidates into hosts that are due now, after all overdue ones. Candidates have no
+        priority, unlike submissions, and a domain gets at most MAX_HOSTS_NAMED at a time."""
         now = self._clock()
         report = SeedReport()
         async with self._store.begin() as uow:
@@ -185,11 +179,9 @@ class FrontierActions:
         return report
 
     async def make_due(self, names: Iterable[str]) -> int:
-        """Make known hosts due at once, with the whole plan, as if they were new; return their number.
-
-        For an operator's own rerun (`waypost crawl`, the demo). Hosts that opted out or are blocked, and
-        running leases, are left unchanged.
-        """
+        """Make known hosts due at once, with the whole plan, as if they were new; return their number. For an
+        operator's own rerun (`waypost crawl`, the demo). Hosts that opted out or are blocked, and running leases, are
+        left unchanged."""
         now = self._clock()
         hosts = [canonical_host(name, exempt=self._exempt) for name in names]
         async with self._store.begin() as uow:
@@ -212,12 +204,9 @@ class FrontierActions:
     async def _submit_all(
         self, hosts: Sequence[Host], client: str | None, now: datetime
     ) -> list[submitting.Submission]:
-        """Queue different hosts in this order, each as `submit` does, in one transaction.
-
-        Hosts that already wait at the client's place, or cannot be queued, are neither locked nor written. The domains
-        of the others are locked together until the end, in the order in which every writer locks. Raise
-        DecidedAtOrigin.
-        """
+        """Queue different hosts in this order, each as `submit` does, in one transaction. Hosts that already wait at
+        the client's place, or cannot be queued, are neither locked nor written. The domains of the others are locked
+        together until the end, in the order in which every writer locks. Raise DecidedAtOrigin."""
         async with self._store.begin() as uow:
             await refuse_in_mirror(uow, hosts[0].host)
             limits = await uow.holds.limits({host.domain for host in hosts})
@@ -299,11 +288,9 @@ class FrontierActions:
     async def recheck(
         self, name: str, *, client: str | None = None, by_owner: bool = False, whole_plan: bool = True
     ) -> Recheck:
-        """Queue a visit of a known host. Raise InvalidName and DecidedAtOrigin.
-
-        `client`: the requester; None: this registry's operator, or the owner. `by_owner`: ignore the budgets of
-        strangers. `whole_plan`: request all paths and robots.txt again, not only known documents.
-        """
+        """Queue a visit of a known host. Raise InvalidName and DecidedAtOrigin. `client`: the requester; None: this
+        registry's operator, or the owner. `by_owner`: ignore the budgets of strangers. `whole_plan`: request all paths
+        and robots.txt again, not only known documents."""
         named = canonical_host(name, exempt=self._exempt)
         async with self._store.begin() as uow:
             return await recheck_in(
@@ -383,10 +370,8 @@ class FrontierActions:
 
 
 async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal] | Checkpoint]:
-    """Yield lists of at most CHUNK names, and each checkpoint after the names before it.
-
-    Files and pipes are read in a thread, so that they do not block the event loop.
-    """
+    """Yield lists of at most CHUNK names, and each checkpoint after the names before it. Files and pipes are read in a
+    thread, so that they do not block the event loop."""
     if isinstance(seeds, AsyncIterable):
         chunk: list[str | Seed | Refusal] = []
         async for entry in seeds:

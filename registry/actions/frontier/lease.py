@@ -44,10 +44,8 @@ _KNOWN: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 
 
 async def recover(uow: UnitOfWork, *, now: datetime) -> int:
-    """Free the leases of dead workers without waiting for their expiry; return their number.
-
-    A domain whose workers died MAX_ATTEMPTS times is set aside, because it may have killed them.
-    """
+    """Free the leases of dead workers without waiting for their expiry; return their number. A domain whose workers
+    died MAX_ATTEMPTS times is set aside, because it may have killed them."""
     orphans = await uow.domains.orphans()
     suspects = [domain for domain, attempts in orphans if attempts >= MAX_ATTEMPTS]
     await uow.domains.end_lease([domain for domain, attempts in orphans if attempts < MAX_ATTEMPTS], forgiven=0)
@@ -82,11 +80,9 @@ async def make_jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> t
 
 
 def _in_order(hosts: Iterable[HostRecord]) -> list[HostRecord]:
-    """Return the due hosts of one domain in visiting order, without the hosts left to a later lease.
-
-    Well-known hosts come first. Of hosts that strangers submitted, the first of each submitter come first, so a client
-    who submits many waits longer.
-    """
+    """Return the due hosts of one domain in visiting order, without the hosts left to a later lease. Well-known hosts
+    come first. Of hosts that strangers submitted, the first of each submitter come first, so a client who submits many
+    waits longer."""
     # guard: lease-order
     ordered = sorted(
         hosts, key=lambda host: (host.standing, host.turn, host.submitted_at or host.created_at, host.host)
@@ -168,10 +164,8 @@ def _robots(host: HostRecord, now: datetime) -> RobotsRecord | None:
 
 
 async def apply_opt_out(uow: UnitOfWork, domain: str, host: str, *, now: datetime) -> int:
-    """Apply an opt-out to the host and every host below it; return the number of services that are now hidden.
-
-    The caller has locked the domain and stored the opt-out. Nothing else is deleted; `forget` does that.
-    """
+    """Apply an opt-out to the host and every host below it; return the number of services that are now hidden. The
+    caller has locked the domain and stored the opt-out. Nothing else is deleted; `forget` does that."""
     await uow.hosts.unschedule(domain, host)
     hidden = await uow.services.hide(domain, [host])
     await uow.feed.redact(domain, host)  # guard: feed-hidden-redacted

@@ -147,10 +147,8 @@ async def queue_host(uow: UnitOfWork, host: Host, client: str | None, now: datet
 
 
 async def place_of(uow: UnitOfWork, client: str | None, now: datetime) -> datetime:
-    """Return the place in the queue of a visit that the client requests now; clients take turns.
-
-    None: the operator or the host's owner, who has the next turn.
-    """
+    """Return the place in the queue of a visit that the client requests now; clients take turns. None: the operator or
+    the host's owner, who has the next turn."""
     if client is None:
         return await uow.submissions.next_place(None, **_places(now))
     return await uow.submissions.take_place(client, **_places(now), now=now)  # guard: queue-turns
@@ -188,11 +186,9 @@ def is_waiting(known: HostRecord, now: datetime) -> bool:
 
 
 async def turn_of(uow: UnitOfWork, host: HostRecord, client: str | None, now: datetime) -> int | SubmissionRefusal:
-    """Return how many other unknown sub-hosts of the domain the client has submitted, or why this one is refused.
-
-    Hosts that were reached before are never refused. The apex, its www, and hosts named by the site or the operator do
-    not count as strange: only names without an address count against them.
-    """
+    """Return how many other unknown sub-hosts of the domain the client has submitted, or why this one is refused. Hosts
+    that were reached before are never refused. The apex, its www, and hosts named by the site or the operator do not
+    count as strange: only names without an address count against them."""
     if host.was_reached:
         return 0
     since, is_strange, turn = now - REMEMBERED, host.standing >= Standing.SUBMITTED, 0

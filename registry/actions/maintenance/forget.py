@@ -31,9 +31,7 @@ How = Literal["operator", "file", "dns", "owner"]
 @dataclass(frozen=True, slots=True)
 class ForgetResult:
     """`host`: it and all hosts below it were deleted. `services`: hosts that were shown. `rows`: deleted rows by table.
-
-    `stays_out`: an opt-out or a block covers the host, made now or before.
-    """
+    `stays_out`: an opt-out or a block covers the host, made now or before."""
 
     domain: str
     host: str
@@ -167,11 +165,9 @@ async def _visit_again(uow: UnitOfWork, ended: Hold, now: datetime) -> None:
 
 
 async def _show(uow: UnitOfWork, domain: str, hosts: Collection[str], now: datetime) -> list[str]:
-    """Show hidden services that are no longer covered; return their hosts.
-
-    They are judged again, because rules may have changed meanwhile; that also makes their events. A mirror has no
-    bodies to judge. A service that cannot be judged stays hidden until its next visit.
-    """
+    """Show hidden services that are no longer covered; return their hosts. They are judged again, because rules may
+    have changed meanwhile; that also makes their events. A mirror has no bodies to judge. A service that cannot be
+    judged stays hidden until its next visit."""
     if await uow.mirroring.get() is not None:
         await uow.services.show(domain, hosts)
         return sorted(hosts)

@@ -82,10 +82,8 @@ class _Pruner:
             self.deleted["search_target"] += len(await uow.search.forget(unseen_since=unseen_since))
 
     async def _delete_orphans(self, table: str, domains: Sequence[str]) -> None:
-        """Delete orphaned rows under the lock that every writer of these domains takes first.
-
-        A visit being recorded may refer to an unused body that it found and therefore does not write again.
-        """
+        """Delete orphaned rows under the lock that every writer of these domains takes first. A visit being recorded
+        may refer to an unused body that it found and therefore does not write again."""
 
         async def delete(uow: UnitOfWork, table: str) -> int:
             await uow.domains.lock(domains)
@@ -209,11 +207,8 @@ class MaintenanceActions:
         self, progress: Callable[[int, int], None] | None = None, *, only_outdated: bool = False
     ) -> RescoreCounts:
         """Rescore all hosts. `progress` gets the hosts done and the hosts in all. Safe to repeat. Raise
-        StoreUnavailable.
-
-        `only_outdated`: only hosts with something judged by another version of the rubric. A mirror keeps the scores of
-        its origin, because it has no bodies to judge.
-        """
+        StoreUnavailable. `only_outdated`: only hosts with something judged by another version of the rubric. A mirror
+        keeps the scores of its origin, because it has no bodies to judge."""
         now = self._clock()
         result, current_version = RescoreCounts(), VERSION if only_outdated else None
         async with self._store.begin() as uow:
@@ -249,9 +244,7 @@ class MaintenanceActions:
 
     async def rejudge(self) -> int:
         """Rescore the services that depend on noted changes; return how many were judged. If interrupted, start again.
-
-        Two processes may do it at once: the second changes nothing. Raise StoreUnavailable.
-        """
+        Two processes may do it at once: the second changes nothing. Raise StoreUnavailable."""
         now = self._clock()
         async with self._store.read() as uow:
             causes = await uow.services.causes(limit=CAUSES)
@@ -305,10 +298,8 @@ class MaintenanceActions:
         return {table: number for table, number in pruner.deleted.items() if number}
 
     async def refresh(self, urls: Mapping[str, str], fetch: Fetch) -> RefreshResult:
-        """Fetch and store all reference data. It is in force in this process when this returns or raises.
-
-        `urls`: by name of CAPS, empty ones are skipped. Try all, then raise RefreshError if any failed.
-        """
+        """Fetch and store all reference data. It is in force in this process when this returns or raises. `urls`: by
+        name of CAPS, empty ones are skipped. Try all, then raise RefreshError if any failed."""
         now = self._clock()
         result = RefreshResult()
         try:

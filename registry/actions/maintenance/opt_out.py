@@ -101,10 +101,8 @@ class OptOutStatus:
 
 
 async def end_opt_out(uow: UnitOfWork, row: OptOutRecord, *, actor: str, now: datetime) -> None:
-    """End an opt-out and make its known hosts due with the whole plan, as if new.
-
-    The caller has locked the domain; hosts come after it, as in every writer.
-    """
+    """End an opt-out and make its known hosts due with the whole plan, as if new. The caller has locked the domain;
+    hosts come after it, as in every writer."""
     due = now - SUBMISSION_HEAD_START
     await uow.opt_outs.remove(row.domain, row.host, how=row.how, now=now)
     await uow.domains.add([row.domain], source="opt-in", now=now, due=due)
@@ -127,10 +125,8 @@ async def _covering(uow: UnitOfWork, domain: str, host: str) -> OptOutRecord | N
 
 
 def _has_purpose(wish: Wish, opt_out: OptOutRecord | None) -> bool:
-    """Return whether a check can change anything. Strangers must not use up the checks that a site needs.
-
-    An opt-out by robots.txt only hides; an opt-out by file or record also deletes.
-    """
+    """Return whether a check can change anything. Strangers must not use up the checks that a site needs. An opt-out by
+    robots.txt only hides; an opt-out by file or record also deletes."""
     if wish == "in":
         return opt_out is not None
     return opt_out is None or opt_out.how == "robots"  # guard: opt-out-purpose
@@ -174,9 +170,7 @@ class ReplayResult:
 @dataclass(eq=False)
 class OptOutActions:
     """Requests not to be visited, their checks and consequences, and their file, which outlives the database.
-
-    `_exempt`: names that may be special-use names.
-    """
+    `_exempt`: names that may be special-use names."""
 
     _store: Store
     _clock: Clock
@@ -199,10 +193,8 @@ class OptOutActions:
         return await self.replay(lines), unreadable
 
     async def request(self, name: str, wish: Wish, *, client: str) -> OptOutStatus:
-        """Queue a check for `client`, unless one is queued, recent or pointless, or MAX_HOSTS were requested today.
-
-        A repeated request does not change the open one. Raise InvalidName and TooManyRequests.
-        """
+        """Queue a check for `client`, unless one is queued, recent or pointless, or MAX_HOSTS were requested today. A
+        repeated request does not change the open one. Raise InvalidName and TooManyRequests."""
         now = self._clock()
         host = canonical_host(name, exempt=self._exempt).host
         domain = registrable_domain(host)
@@ -218,10 +210,8 @@ class OptOutActions:
             return OptOutStatus(domain, host, last, opt_out)
 
     async def request_as_operator(self, name: str, wish: Wish) -> OptOutRequestRecord:
-        """Store and claim a request of this registry's operator, without these limits. Raise InvalidName.
-
-        The caller checks it now. If the caller dies, a worker does so before all other requests.
-        """
+        """Store and claim a request of this registry's operator, without these limits. Raise InvalidName. The caller
+        checks it now. If the caller dies, a worker does so before all other requests."""
         now = self._clock()
         host = canonical_host(name, exempt=self._exempt).host
         request = OptOutRequestRecord(registrable_domain(host), host, wish, now)
@@ -239,10 +229,8 @@ class OptOutActions:
 
     async def claim(self, limit: int) -> Sequence[OptOutRequestRecord]:
         """Return at most `limit` requests for the caller to check and settle; other workers do not get them for
-        CLAIM_FOR.
-
-        Operators' requests come first. Then come clients with the fewest running checks, then by turn, then the oldest.
-        """
+        CLAIM_FOR. Operators' requests come first. Then come clients with the fewest running checks, then by turn, then
+        the oldest."""
         now = self._clock()
         async with self._store.begin() as uow:
             return await uow.opt_out_requests.claim(limit=limit, per_client=MAX_CLAIMED, now=now, until=now + CLAIM_FOR)
@@ -270,11 +258,8 @@ class OptOutActions:
 
     async def replay(self, lines: Iterable[OptOutLine]) -> ReplayResult:
         """Apply the last line of each host that the database does not know yet. Safe to repeat, also in several
-        processes.
-
-        The audit log says when an opt-out ended, so the line of an opt-out that ended later on another machine does not
-        bring it back. Raise StoreUnavailable.
-        """
+        processes. The audit log says when an opt-out ended, so the line of an opt-out that ended later on another
+        machine does not bring it back. Raise StoreUnavailable."""
         now = self._clock()
         lines = sorted(lines, key=lambda line: line.at)
         last = list({line.host: line for line in lines}.values())

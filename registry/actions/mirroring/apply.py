@@ -242,10 +242,8 @@ def _statements(
 
 @dataclass(eq=False)
 class MirrorActions:
-    """The copy of another registry: its progress, and the statements that it applies.
-
-    `_exempt`: names that may be special-use names.
-    """
+    """The copy of another registry: its progress, and the statements that it applies. `_exempt`: names that may be
+    special-use names."""
 
     _store: Store
     _clock: Clock
@@ -259,16 +257,12 @@ class MirrorActions:
         self, records: Sequence[bytes], sequence: int, hosts: Sequence[str] = ()
     ) -> tuple[list[Statement], int]:
         """Return the statements in records, and how many records name no host. Every record is checked separately.
-
-        `hosts`: the requested ones in the order of the records, for records that cannot be read.
-        """
+        `hosts`: the requested ones in the order of the records, for records that cannot be read."""
         return await asyncio.to_thread(_statements, records, sequence, hosts, self._exempt)
 
     async def begin(self, origin: str) -> MirrorRecord:
-        """Make this database a mirror of `origin` unless it already is; return its progress.
-
-        Raise NotAMirror if the database has local services or owners, or mirrors another origin.
-        """
+        """Make this database a mirror of `origin` unless it already is; return its progress. Raise NotAMirror if the
+        database has local services or owners, or mirrors another origin."""
         async with self._store.begin() as uow:
             await uow.mirroring.lock()
             mirror = await uow.mirroring.get()
@@ -282,10 +276,8 @@ class MirrorActions:
             return mirror
 
     async def start_dump(self, manifest: DumpFileManifest, *, forget_cursor: bool = False) -> MirrorRecord:
-        """Start to load a dump from its first line, unless it is being loaded; return the progress.
-
-        `forget_cursor`: the feed no longer reaches back to where the mirror stopped.
-        """
+        """Start to load a dump from its first line, unless it is being loaded; return the progress. `forget_cursor`:
+        the feed no longer reaches back to where the mirror stopped."""
         async with self._store.begin() as uow:
             mirror = await _locked(uow)
             is_same = mirror.manifest is not None and mirror.manifest.get("snapshot") == manifest.snapshot
@@ -306,18 +298,14 @@ class MirrorActions:
     async def load(
         self, before: MirrorRecord, statements: Sequence[Statement], *, part: int, line: int, nameless: int
     ) -> tuple[MirrorRecord, ApplyCounts]:
-        """Apply lines of the dump; afterwards `part` parts, and `line` lines of the next part, are loaded.
-
-        `nameless`: refused lines that name no host. Raise StaleProgress.
-        """
+        """Apply lines of the dump; afterwards `part` parts, and `line` lines of the next part, are loaded. `nameless`:
+        refused lines that name no host. Raise StaleProgress."""
         after = replace(before, part=part, line=line, refused=before.refused + nameless)
         return after, await self._apply(before, after, statements, self._clock())
 
     async def finish_dump(self, before: MirrorRecord) -> tuple[MirrorRecord, int]:
-        """Remove hosts that are not in the dump, then continue with the feed; return how many were removed.
-
-        Raise StaleProgress.
-        """
+        """Remove hosts that are not in the dump, then continue with the feed; return how many were removed. Raise
+        StaleProgress."""
         manifest = read_manifest_of(before)
         removed = 0
         while True:
@@ -349,10 +337,8 @@ class MirrorActions:
         behind: timedelta,
         nameless: int = 0,
     ) -> tuple[MirrorRecord, ApplyCounts]:
-        """Apply the records of the hosts that a page of the feed names, and move on to `cursor`.
-
-        `nameless`: refused events that name no host. Raise StaleProgress.
-        """
+        """Apply the records of the hosts that a page of the feed names, and move on to `cursor`. `nameless`: refused
+        events that name no host. Raise StaleProgress."""
         now = self._clock()
         sequence = max([before.sequence, *(statement.sequence for statement in statements)])
         after = replace(
@@ -368,11 +354,8 @@ class MirrorActions:
     async def _apply(
         self, before: MirrorRecord, after: MirrorRecord, statements: Sequence[Statement], now: datetime
     ) -> ApplyCounts:
-        """Apply all statements and the progress in one transaction.
-
-        If the database refuses a value, apply them one by one to find it. The progress then comes last, which is safe
-        because every statement may be applied twice.
-        """
+        """Apply all statements and the progress in one transaction. If the database refuses a value, apply them one by
+        one to find it. The progress then comes last, which is safe because every statement may be applied twice."""
         try:
             async with self._store.begin() as uow:
                 await _require_progress(uow, before)

@@ -49,9 +49,7 @@ class RefusedRecord(ValueError):
 @dataclass(frozen=True, slots=True)
 class ReceivedRecord:
     """Another registry's record of a host. Without `service`, `state` says why: opted_out, blocked or absent.
-
-    `covering`: all opt-outs that cover it, by host. None in dumps, which list only the host's opt-out.
-    """
+    `covering`: all opt-outs that cover it, by host. None in dumps, which list only the host's opt-out."""
 
     domain: str
     host: str
@@ -147,10 +145,8 @@ class _Service(_Shape):
 
 
 def received(raw: bytes, *, exempt: Collection[str] = ()) -> ReceivedRecord:
-    """Check and return the record in a line or in an entry of an answer. CPU-bound. Raise RefusedRecord.
-
-    `exempt`: names of the connect-to table, which may be special-use names.
-    """
+    """Check and return the record in a line or in an entry of an answer. CPU-bound. Raise RefusedRecord. `exempt`:
+    names of the connect-to table, which may be special-use names."""
     try:
         value = parse_bounded(raw, max_bytes=LINE_BYTES, max_values=RECORD_VALUES)
     except Unreadable as refusal:

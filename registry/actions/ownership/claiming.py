@@ -236,10 +236,8 @@ async def end(uow: UnitOfWork, claim: ClaimRecord, reason: EndReason, *, actor: 
 
 @dataclass(eq=False)
 class ClaimActions:
-    """Claims of ownership: making, checking and settling them.
-
-    `_every`: time between two verifications of an ownership. `_exempt`: names that may be special-use names.
-    """
+    """Claims of ownership: making, checking and settling them. `_every`: time between two verifications of an
+    ownership. `_exempt`: names that may be special-use names."""
 
     _store: Store
     _clock: Clock
@@ -247,10 +245,8 @@ class ClaimActions:
     _exempt: Collection[str] = ()
 
     async def claim(self, name: str, method: Method, scope: Scope, *, client: str) -> tuple[ClaimView, Token]:
-        """Store a claim and return it with its token; only the token's digest is stored.
-
-        Raise InvalidName, BadClaim, TooMany and DecidedAtOrigin.
-        """
+        """Store a claim and return it with its token; only the token's digest is stored. Raise InvalidName, BadClaim,
+        TooMany and DecidedAtOrigin."""
         now = self._clock()
         host = canonical_host(name, exempt=self._exempt)
         if scope == "domain" and (host.host != host.domain or method != "dns"):  # guard: claim-domain
@@ -342,10 +338,8 @@ class ClaimActions:
         ]
 
     async def settle(self, claim_id: str, answer: Answer) -> None:
-        """Store the answer of a check and apply its consequences.
-
-        Repeated failures end an ownership by the rule of `core/access/claims.py`.
-        """
+        """Store the answer of a check and apply its consequences. Repeated failures end an ownership by the rule of
+        `core/access/claims.py`."""
         now = self._clock()
         async with self._store.begin() as uow:
             found = await uow.claims.get(claim_id)

@@ -244,11 +244,9 @@ class OwnershipActions:
         return text
 
     async def pin(self, token: Token, host: str, canonical: str | None, consent: Token | None = None) -> Pinned:
-        """Make another host of the domain canonical for this one; None or the host itself ends that.
-
-        It takes effect once an owner of the other host agrees: with the same ownership, or with its token as `consent`
-        (core/access/claims.py). Raise what `_changing` raises, and BadSetting.
-        """
+        """Make another host of the domain canonical for this one; None or the host itself ends that. It takes effect
+        once an owner of the other host agrees: with the same ownership, or with its token as `consent`
+        (core/access/claims.py). Raise what `_changing` raises, and BadSetting."""
         target = None if canonical == host else canonical
         async with self._changing(token, host) as owner:
             uow, setting = owner.uow, await owner.settings()
@@ -279,10 +277,8 @@ class OwnershipActions:
             await end(owner.uow, owner.claim, "given_up", actor=owner.actor, now=owner.now)
 
     async def opt_out(self, token: Token, host: str) -> forget.ForgetResult:
-        """Delete everything stored about the host and all below it, also the ownership, and never visit it again.
-
-        Raise NotAnOwner, OtherHost, and BadSetting if a host below has an owner that the token does not cover.
-        """
+        """Delete everything stored about the host and all below it, also the ownership, and never visit it again. Raise
+        NotAnOwner, OtherHost, and BadSetting if a host below has an owner that the token does not cover."""
         async with self._changing(token, host, is_bounded=False) as owner:
             _refuse_for_others(owner)
             forgotten = await forget.forget_locked(

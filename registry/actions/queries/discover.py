@@ -71,10 +71,7 @@ def cursor_at(generation: str, digest: str, ranking: Ranking, position: int) -> 
 
 def place_after(cursor: str, generation: str, digest: str, ranking: Ranking, *, most: int) -> int:
     """Return the place after the host shown last; if that host has gone, the place in the cursor, at most `most`. Raise
-    StaleCursor.
-
-    Cursors are not signed: a forged one can only request another page of the same answer.
-    """
+    StaleCursor. Cursors are not signed: a forged one can only request another page of the same answer."""
     try:
         build, cursor_digest, offset, last = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (ValueError, TypeError):
@@ -180,10 +177,8 @@ class DiscoverPage:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """A question, the engine's candidate pool for it, and the ranking of the pool.
-
-    `corrected`: word as asked -> word searched instead, for misspelt words. `question` is the corrected one.
-    """
+    """A question, the engine's candidate pool for it, and the ranking of the pool. `corrected`: word as asked -> word
+    searched instead, for misspelt words. `question` is the corrected one."""
 
     question: ParsedQuery
     pool: Pool
@@ -199,10 +194,7 @@ async def ranked(
     backend: Backend, query: Query, embedder: Embedder | None = None, question: ParsedQuery | None = None
 ) -> SearchAnswer:
     """Return the answer before cards are read, by relevance; blank text browses by score. `question`: the parsed text,
-    if already parsed.
-
-    Raise SearchUnavailable if there is no index to query.
-    """
+    if already parsed. Raise SearchUnavailable if there is no index to query."""
     has_text = bool(query.text.strip())
     question = question or parse_query(query.text, embedder)
     pool = await backend.candidates(question, query.filters, POOL if has_text else MAX_DEPTH)
@@ -287,9 +279,7 @@ class SearchActions(SearchIndex):
 
     async def discover(self, query: Query, cursor: str | None = None, *, facets: Sequence[str] = ()) -> DiscoverPage:
         """Return the services that answer the query best. A cursor replaces the offset. `facets`: facets to count.
-
-        Raise SearchUnavailable if there is no index to query, StaleCursor, StoreUnavailable.
-        """
+        Raise SearchUnavailable if there is no index to query, StaleCursor, StoreUnavailable."""
         with self.span("discover"):
             return await self._discover(query, cursor, facets)
 
@@ -323,10 +313,8 @@ class SearchActions(SearchIndex):
             return await queue_state(uow, self.backend.target, self._clock())
 
     async def search_entries(self, text: str, filters: Filters, *, limit: int, token: str | None = None) -> EntryPage:
-        """Return the entries of the services that answer the text best, in the order of `discover`.
-
-        `filters.formats` select both services and entries. Raise StaleCursor, SearchUnavailable, StoreUnavailable.
-        """
+        """Return the entries of the services that answer the text best, in the order of `discover`. `filters.formats`
+        select both services and entries. Raise StaleCursor, SearchUnavailable, StoreUnavailable."""
         slugs = artifact_formats(filters.formats or ARTIFACTS)
         if not slugs:
             return EntryPage((), None)
@@ -345,10 +333,8 @@ class SearchActions(SearchIndex):
         return EntryPage(tuple(entries), make_token("s", rest, "", "") if rest else None)
 
     async def entry_counts(self, text: str, filters: Filters, facets: Mapping[str, int]) -> EntryCounts:
-        """Return the numbers by facet and value of the entries that `search_entries` pages through.
-
-        `facets`: name of a facet -> maximum number of values. Raise SearchUnavailable, StoreUnavailable.
-        """
+        """Return the numbers by facet and value of the entries that `search_entries` pages through. `facets`: name of a
+        facet -> maximum number of values. Raise SearchUnavailable, StoreUnavailable."""
         slugs = artifact_formats(filters.formats or ARTIFACTS)
         if not slugs:
             return EntryCounts({facet: CountedValues({}, 0) for facet in facets})
@@ -364,10 +350,8 @@ class SearchActions(SearchIndex):
         return replace(question, names=(*question.names, *canonical)) if canonical else question
 
     async def _sorted(self, ranking: Ranking, query: Query) -> Ranking:
-        """Sort as requested: confident hits first in the requested order, then the rest by relevance.
-
-        Otherwise well-scored services that hardly match the question would come first.
-        """
+        """Sort as requested: confident hits first in the requested order, then the rest by relevance. Otherwise
+        well-scored services that hardly match the question would come first."""
         if query.sort == "relevance":
             return ranking
         sort_keys: Mapping[int, float] = {
@@ -385,11 +369,9 @@ class SearchActions(SearchIndex):
         return replace(ranking, order=(*sorted(matching, key=lambda index: -sort_keys[index]), *others))
 
     async def _owners_first(self, ranking: Ranking, answer: SearchAnswer, text: str) -> Ranking:
-        """Move services that use another owner's well-known name behind the confident hits that do not.
-
-        Only for questions that contain the name, as asked or as corrected: a stranger must not be the answer before the
-        owner of the name.
-        """
+        """Move services that use another owner's well-known name behind the confident hits that do not. Only for
+        questions that contain the name, as asked or as corrected: a stranger must not be the answer before the owner of
+        the name."""
         asked = asked_for(" ".join((text, *answer.corrected.values())))
         users = (
             await self._store.cards.resembling(_keys(ranking.hosts), {known.name for known in asked}) if asked else ()
@@ -457,10 +439,7 @@ class SearchActions(SearchIndex):
 
     async def _suggestions(self, answer: SearchAnswer, query: Query) -> Suggestions:
         """Return suggestions, with at most one more query of the engine, which tests whether the filters exclude
-        answers.
-
-        If that query fails, the answer does not.
-        """
+        answers. If that query fails, the answer does not."""
         filters = query.filters
         unfiltered = Filters(include_unverified=filters.include_unverified, unique=filters.unique)
         without_filters = False

@@ -89,11 +89,9 @@ def entries_of(
 
 
 def _document_url(card: Card, slug: str, urls: Sequence[str]) -> str:
-    """Return the document at the most preferred path of the format, else the shortest address.
-
-    Documents inside another one have a fragment and come last. A host without a document of the format, such as during
-    the recording of a visit, gets its best document.
-    """
+    """Return the document at the most preferred path of the format, else the shortest address. Documents inside another
+    one have a fragment and come last. A host without a document of the format, such as during the recording of a visit,
+    gets its best document."""
     paths = {f"https://{card.host}{path}": place for place, path in enumerate(FORMAT_BY_SLUG[slug].paths)}
     return min(urls, key=lambda url: (url not in paths, "#" in url, paths.get(url, 0)), default=card.well_known_url)
 
@@ -178,9 +176,7 @@ class EntryQueries:
         self, filters: Filters, facets: Mapping[str, int], keys: Collection[Key] | None = None
     ) -> EntryCounts:
         """Return the numbers of entries by facet and value, for these services or for all that pass the filters.
-
-        `facets`: name of a facet -> maximum number of values. Raise StoreUnavailable.
-        """
+        `facets`: name of a facet -> maximum number of values. Raise StoreUnavailable."""
         slugs = artifact_formats(filters.formats or ARTIFACTS)
         if not slugs:
             return EntryCounts({facet: CountedValues({}, 0) for facet in facets})

@@ -313,9 +313,7 @@ class EvidenceQueries:
 
     async def stored_then(self, host: str, at: datetime) -> EarlierState | None:
         """Return the stored facts about a host at this time; None if the host is unknown or hidden. Raise OptedOut.
-
-        `documents` is empty if there is no data for that time.
-        """
+        `documents` is empty if there is no data for that time."""
         domain = registrable_domain(host)
         async with self._store.begin() as uow:
             policies = await visible(uow, domain, host)

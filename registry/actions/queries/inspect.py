@@ -67,11 +67,9 @@ class UnprobedPaths:
 def unasked(
     host: HostRecord, documents: Iterable[DocumentRecord], log: Sequence[VisitRecord], *, opted_out: bool, now: datetime
 ) -> UnprobedPaths:
-    """Return the paths of the plan that were not requested according to the host's record and the `log`, in order.
-
-    The log is needed because the record does not say how far a visit came that the host did not answer. `documents`:
-    the current ones of the domain. A path that is only a fallback of a document found is left out.
-    """
+    """Return the paths of the plan that were not requested according to the host's record and the `log`, in order. The
+    log is needed because the record does not say how far a visit came that the host did not answer. `documents`: the
+    current ones of the domain. A path that is only a fallback of a document found is left out."""
     if opted_out or host.alias_of is not None:
         return UnprobedPaths()
     held = [document for document in documents if document.host == host.host and document.alias_of is None]
@@ -197,9 +195,7 @@ class RegistryOverview:
 @dataclass(frozen=True, slots=True)
 class QueueState:
     """The state of the frontier. `domains`: number by state. `age`: waiting time of the longest due domain.
-
-    `index_lag`: services whose entry in the queried index is out of date.
-    """
+    `index_lag`: services whose entry in the queried index is out of date."""
 
     domains: dict[str, int]
     age: timedelta
@@ -368,11 +364,9 @@ def reasons_after(visit: Visit, *, now: datetime) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Facts about a host and its domain. `host`: None if only other hosts of the domain are known.
-
-    `hosts`: the other hosts of the domain. `visits`: of the host, latest first. `spent`: requests sent to the domain in
-    the last 24 hours. `opted_out`: an opt-out covers the host. `unasked`: paths not requested yet.
-    """
+    """Facts about a host and its domain. `host`: None if only other hosts of the domain are known. `hosts`: the other
+    hosts of the domain. `visits`: of the host, latest first. `spent`: requests sent to the domain in the last 24 hours.
+    `opted_out`: an opt-out covers the host. `unasked`: paths not requested yet."""
 
     name: str
     domain: records.DomainRecord

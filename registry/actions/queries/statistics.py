@@ -45,11 +45,9 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class OperationFigures:
-    """How the registry is doing. `visited`: hosts whose last visit was in the last 24 hours, by outcome.
-
-    `crawlers`: processes that crawl now. `feed_waits`: how long the oldest event has waited for its place in the feed.
-    `incidents`: see core/scheduling/jobs.py.
-    """
+    """How the registry is doing. `visited`: hosts whose last visit was in the last 24 hours, by outcome. `crawlers`:
+    processes that crawl now. `feed_waits`: how long the oldest event has waited for its place in the feed. `incidents`:
+    see core/scheduling/jobs.py."""
 
     at: datetime
     visited: Mapping[str, int]

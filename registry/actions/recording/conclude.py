@@ -237,10 +237,8 @@ def _is_outdated(service: ServiceRecord | None, documents: DocumentChanges, is_f
 
 
 def _after_visit(host: HostRecord, visit: Visit, documents: DocumentChanges, now: datetime) -> HostRecord:
-    """Return the host after the visit. Any answer ends a run of soft failures, except a refusal.
-
-    If a spent budget prevented every request, the host was not visited and is returned unchanged.
-    """
+    """Return the host after the visit. Any answer ends a run of soft failures, except a refusal. If a spent budget
+    prevented every request, the host was not visited and is returned unchanged."""
     if _is_untouched(visit):
         return host
     # robots.txt that could not be fetched (5xx, no answer) is a soft failure, not a wish of the site
@@ -310,11 +308,9 @@ def _scheduled(compared: VisitComparison, now: datetime) -> HostRecord:
 
 
 def _max_age(compared: VisitComparison) -> timedelta | None:
-    """Return the longest freshness lifetime of the host's documents; None if no document declares one.
-
-    Header fields of this visit, also of a 304, take precedence over stored ones (RFC 9111 section 3.2). Details do not
-    count, because they are not requested separately.
-    """
+    """Return the longest freshness lifetime of the host's documents; None if no document declares one. Header fields of
+    this visit, also of a 304, take precedence over stored ones (RFC 9111 section 3.2). Details do not count, because
+    they are not requested separately."""
     fetched = {answer.probe.url: answer.fetched for answer in compared.visit.answers if answer.fetched.failure is None}
     ages = []
     for current in compared.documents.current.values():

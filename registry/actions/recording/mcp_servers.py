@@ -25,11 +25,8 @@ class McpWrites:
 
 
 async def write_mcp_servers(uow: UnitOfWork, made: Mapping[Key, ServerRecords], now: datetime) -> None:
-    """Write the changed records of these hosts, whose domains are locked.
-
-    Call this before writing their services: the trigger on services deletes the records of hidden or deleted services
-    by the clock of the database.
-    """
+    """Write the changed records of these hosts, whose domains are locked. Call this before writing their services: the
+    trigger on services deletes the records of hidden or deleted services by the clock of the database."""
     if not made:
         return
     stored, left_out = await uow.mcp_servers.of({domain for domain, _ in made})

@@ -39,10 +39,8 @@ MAX_CAPABILITIES: Final = 30_000  # smallint; documents are capped far below
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """`service`: None if no current document makes the host a service; the findings explain why.
-
-    `servers`: its records in the MCP registry's API; empty for a hidden service.
-    """
+    """`service`: None if no current document makes the host a service; the findings explain why. `servers`: its records
+    in the MCP registry's API; empty for a hidden service."""
 
     service: ServiceRecord | None
     capabilities: tuple[records.CapabilityRecord, ...]
@@ -129,9 +127,7 @@ def capability_records(
 
 def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes], bytes]) -> list[HeldDocument]:
     """Return the documents as input of merge. Documents without a new assessment are assessed from their stored body.
-
-    Copies at another path are left out: they are not requested again, so they would outlive changes of the original.
-    """
+    Copies at another path are left out: they are not requested again, so they would outlive changes of the original."""
     current = list(current)
     copies: dict[str, list[str]] = defaultdict(list)
     for document in current:

