@@ -14,17 +14,7 @@ from datetime import date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from sqlalchemy import (
-    BigInteger,
-    DateTime,
-    Identity,
-    Index,
-    MetaData,
-    Sequence,
-    SmallInteger,
-    Text,
-    text,
-)
+from sqlalchemy import BigInteger, DateTime, Identity, Index, MetaData, Sequence, SmallInteger, Text, text
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, JSONB
 from sqlalchemy.dialects.postgresql import UUID as PgUUID
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -43,14 +33,20 @@ Bytes = Annotated[bytes, mapped_column(BYTEA)]
 Small = Annotated[int, mapped_column(SmallInteger)]
 Big = Annotated[int, mapped_column(BigInteger)]
 JsonB = Annotated[Any, mapped_column(JSONB(none_as_null=True))]
-DomainKey = Annotated[str, mapped_column(Text, primary_key=True)]
-HostKey = Annotated[str, mapped_column(Text, primary_key=True)]
 
 
 class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=_NAMES)
     # SQLAlchemy reads it from the class.
     type_annotation_map = {str: Text, UUID: PgUUID(as_uuid=True), list[str]: ARRAY(Text)}  # noqa: RUF012
+
+
+class HostTable(Base):
+    """The base of tables whose keys begin with a host and its domain."""
+
+    __abstract__ = True
+    domain: Mapped[str] = mapped_column(primary_key=True, sort_order=-2)
+    host: Mapped[str] = mapped_column(primary_key=True, sort_order=-1)
 
 
 # The frontier: domains to lease, hosts to visit, candidates that may become hosts, opt-outs.
@@ -63,8 +59,7 @@ class DomainRow(Base):
     """A registrable domain: the unit of lease, budget and politeness."""
 
     __tablename__ = "domains"
-
-    domain: Mapped[DomainKey]
+    domain: Mapped[str] = mapped_column(primary_key=True)
     next_visit_at: Mapped[Moment | None]  # when due; while leased, when the lease expires; NULL: not scheduled
     lease_token: Mapped[UUID | None]
     lease_holder: Mapped[int | None]  # second key of its process's advisory lock
@@ -80,13 +75,10 @@ class DomainRow(Base):
     )
 
 
-class HostRow(Base):
+class HostRow(HostTable):
     """A host to visit. Columns from `outcome` on record its last visits, for scheduling and for inspection."""
 
     __tablename__ = "hosts"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     next_visit_at: Mapped[Moment | None]  # NULL: not scheduled
     next_visit_why: Mapped[str] = mapped_column(server_default="new")  # reasons.DueReason
     source: Mapped[str]
@@ -117,13 +109,10 @@ class HostRow(Base):
     __table_args__ = ({"postgresql_with": _BUSY},)
 
 
-class CandidateRow(Base):
+class CandidateRow(HostTable):
     """A host named by a document of another host. The upkeep of the queue makes it a host."""
 
     __tablename__ = "candidates"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     referrer: Mapped[str] = mapped_column(primary_key=True)  # the host whose document names it
     rel: Mapped[str] = mapped_column(primary_key=True)
     document: Mapped[str]
@@ -134,27 +123,21 @@ class CandidateRow(Base):
     __table_args__ = (Index("ix_candidates_open", "created_at", postgresql_where=text("folded_at IS NULL")),)
 
 
-class OptOutRow(Base):
+class OptOutRow(HostTable):
     """An opt-out. It outlives hosts, services, reindexing and restores; every writer checks this table. A row covers
     its host and every host below it; the row of the domain itself covers the whole domain."""
 
     __tablename__ = "opt_outs"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     how: Mapped[str]  # "robots", "file", "dns", "operator" (of this registry)
     evidence: Mapped[str]
     created_at: Mapped[Moment]
 
 
-class OptOutRequestRow(Base):
+class OptOutRequestRow(HostTable):
     """A request to check whether a host opts out, or no longer does. One row per host: its latest request. `verdict`:
     the result (see registry/actions/maintenance/opt_out.py); NULL while the request waits or is being checked."""
 
     __tablename__ = "opt_out_requests"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     wish: Mapped[str]  # "out", "in"
     asked_at: Mapped[Moment]
     checked_at: Mapped[Moment | None]
@@ -173,13 +156,10 @@ class OptOutRequestRow(Base):
     )
 
 
-class SubmissionRow(Base):
+class SubmissionRow(HostTable):
     """A submission of a host that was never reached. `client` is personal data: rows are deleted after a day."""
 
     __tablename__ = "submissions"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     asked_at: Mapped[Moment] = mapped_column(primary_key=True)
     client: Mapped[str]  # an address, or an IPv6 /64
     resolved: Mapped[bool | None]  # false: the name certainly had no address; NULL: not visited yet
@@ -190,13 +170,10 @@ class SubmissionRow(Base):
 # Services, merged from the current documents of their hosts; documents as served; indexes; records of the MCP registry.
 
 
-class ServiceRow(Base):
+class ServiceRow(HostTable):
     """One per host. `model` is the common model without its capabilities; the other columns are for lists."""
 
     __tablename__ = "services"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     name: Mapped[str]
     description: Mapped[str]
     base_url: Mapped[str]  # as ADP clients see it
@@ -236,18 +213,14 @@ class TrustCauseRow(Base):
     """A change on which the trust of services may depend: of a listing, or of an ownership. Written by triggers."""
 
     __tablename__ = "trust_causes"
-
     id: Mapped[Big] = mapped_column(Identity(), primary_key=True)
     names: Mapped[list[str]]
 
 
-class CapabilityRow(Base):
+class CapabilityRow(HostTable):
     """`name` is unique within the service: it is a segment of this registry's URLs."""
 
     __tablename__ = "capabilities"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     name: Mapped[str] = mapped_column(primary_key=True)
     position: Mapped[Small]
     data: Mapped[JsonB]
@@ -261,11 +234,8 @@ class CapabilityRow(Base):
     changed_at: Mapped[Moment | None]
 
 
-class FindingRow(Base):
+class FindingRow(HostTable):
     __tablename__ = "findings"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     ordinal: Mapped[Small] = mapped_column(primary_key=True)
     reason: Mapped[str]
     document: Mapped[str | None]  # URL; None = about the merged service
@@ -273,13 +243,10 @@ class FindingRow(Base):
     evidence: Mapped[str]
 
 
-class ScoreRow(Base):
+class ScoreRow(HostTable):
     """One score of a host, with the facts and lines from which it was computed."""
 
     __tablename__ = "scores"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     scored_at: Mapped[Moment] = mapped_column(primary_key=True)
     value: Mapped[Small]
     rubric_version: Mapped[str]
@@ -290,19 +257,15 @@ class BodyRow(Base):
     """Raw bytes, never cast to jsonb: a body may hold numbers or nesting that cannot be decoded again."""
 
     __tablename__ = "bodies"
-
-    domain: Mapped[DomainKey]
+    domain: Mapped[str] = mapped_column(primary_key=True)
     sha256: Mapped[Bytes] = mapped_column(primary_key=True)
     body: Mapped[Bytes]
 
 
-class DocumentRow(Base):
+class DocumentRow(HostTable):
     """The current answer of one URL. The key holds a hash: a URL may be longer than a btree entry."""
 
     __tablename__ = "documents"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     url_hash: Mapped[Bytes] = mapped_column(primary_key=True)  # sha256 of `url`
     url: Mapped[str]  # as requested
     final_url: Mapped[str]  # after redirects
@@ -330,13 +293,10 @@ class DocumentRow(Base):
     transport: Mapped[JsonB | None]  # transport facts of the fetch when this row was written whole; see core/evidence
 
 
-class DocumentHistoryRow(Base):
+class DocumentHistoryRow(HostTable):
     """One row per version of a document, the first included."""
 
     __tablename__ = "document_history"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     url_hash: Mapped[Bytes] = mapped_column(primary_key=True)
     changed_at: Mapped[Moment] = mapped_column(primary_key=True)
     url: Mapped[str]
@@ -355,7 +315,6 @@ DIRTY_VERSIONS = Sequence("search_dirty_versions", metadata=Base.metadata, data_
 
 class SearchTargetRow(Base):
     __tablename__ = "search_target"
-
     target: Mapped[str] = mapped_column(primary_key=True)  # "embedded:<uuid>", "meilisearch"
     created_at: Mapped[Moment]
     seen_at: Mapped[Moment]
@@ -366,7 +325,6 @@ class SearchDirtyRow(Base):
     too."""
 
     __tablename__ = "search_dirty"
-
     target: Mapped[str] = mapped_column(primary_key=True)
     host: Mapped[str] = mapped_column(primary_key=True)
     domain: Mapped[str]
@@ -374,15 +332,12 @@ class SearchDirtyRow(Base):
     noted_at: Mapped[Moment]  # of the oldest change that the target has not seen
 
 
-class McpServerRow(Base):
+class McpServerRow(HostTable):
     """A version of a server, with its name and version in byte order, as the API lists them. `status`: active,
     deprecated, or deleted (no longer served; without `server` and `notes`, kept as long as the change feed). A trigger
     on `services` sets `deleted`, so that no code path can forget it."""
 
     __tablename__ = "mcp_servers"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     name: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
     version: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
     status: Mapped[str]
@@ -399,26 +354,20 @@ class McpServerRow(Base):
     )
 
 
-class McpLeftOutRow(Base):
+class McpLeftOutRow(HostTable):
     """A service that is an MCP server but has no record, and why (server_records.LEFT_OUT)."""
 
     __tablename__ = "mcp_left_out"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     reason: Mapped[str]
 
 
 # The ledger of visits, the change feed, mirrors, job runs, reference data.
 
 
-class VisitRow(Base):
+class VisitRow(HostTable):
     """One visit of one host. Its vector holds all requests and answers, which explain the outcome."""
 
     __tablename__ = "visits"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     started_at: Mapped[Moment] = mapped_column(primary_key=True)
     finished_at: Mapped[Moment]
     outcome: Mapped[str]
@@ -445,7 +394,6 @@ class ChangeRow(Base):
     """
 
     __tablename__ = "changes"
-
     id: Mapped[UUID] = mapped_column(primary_key=True)
     domain: Mapped[str]
     host: Mapped[str]
@@ -468,7 +416,6 @@ class FeedHeadRow(Base):
     that a reader whose place was pruned gets an error, and no place is ever given twice."""
 
     __tablename__ = "feed_head"
-
     key: Mapped[Small] = mapped_column(primary_key=True, autoincrement=False)
     mark: Mapped[str]  # nine hexadecimal digits unique to this feed, in every event_id
     latest_seq: Mapped[Big]  # 0: no event yet
@@ -482,7 +429,6 @@ class MirrorRow(Base):
     """The only row (`id` is 1) makes this database a mirror. Progress is written with the records that it counts."""
 
     __tablename__ = "mirror"
-
     id: Mapped[Small] = mapped_column(primary_key=True)
     origin: Mapped[str]  # URL of the registry
     phase: Mapped[str]  # "loading" a dump, "following" the feed
@@ -497,14 +443,11 @@ class MirrorRow(Base):
     contact_at: Mapped[Moment | None]  # last answer of the origin
 
 
-class MirroredRow(Base):
+class MirroredRow(HostTable):
     """The origin's latest statement about a host. `snapshot`: the dump that last contained it, or the dump before the
     event."""
 
     __tablename__ = "mirrored"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     state: Mapped[str]  # "listed", "opted_out", "blocked", "absent", "refused", "left_out"
     reason: Mapped[str] = mapped_column(server_default="")  # why it was refused or left out
     sequence: Mapped[Big]  # feed position of the state
@@ -516,7 +459,6 @@ class JobRunRow(Base):
     """One run of a recurring job. Not sharded: a handful of rows a day."""
 
     __tablename__ = "job_runs"
-
     job: Mapped[str] = mapped_column(primary_key=True)
     started_at: Mapped[Moment] = mapped_column(primary_key=True)
     finished_at: Mapped[Moment | None]
@@ -529,7 +471,6 @@ class ReferenceRow(Base):
     """Reference data newer than the copy shipped with this program. Every process reads it."""
 
     __tablename__ = "reference_data"
-
     name: Mapped[str] = mapped_column(primary_key=True)
     body: Mapped[Bytes]
     sha256: Mapped[Bytes]
@@ -547,7 +488,6 @@ class TurnRow(Base):
     """The place of a client's last submission in the visit queue. Personal data: deleted after a day."""
 
     __tablename__ = "turns"
-
     client: Mapped[str] = mapped_column(primary_key=True)  # an address, or an IPv6 /64
     due: Mapped[Moment]  # the time in the queue (domains.next_visit_at) of its last submission
     asked_at: Mapped[Moment]
@@ -559,7 +499,6 @@ class SubmissionListRow(Base):
     """Hosts that were submitted together. The id is the secret of the list's status address."""
 
     __tablename__ = "submission_lists"
-
     id: Mapped[UUID] = mapped_column(primary_key=True)
     asked_at: Mapped[Moment]
     done_at: Mapped[Moment | None]  # NULL: its hosts are being queued
@@ -576,13 +515,10 @@ class SubmissionListRow(Base):
     )  # fmt: skip
 
 
-class SubmittedHostRow(Base):
+class SubmittedHostRow(HostTable):
     """An accepted host of a list."""
 
     __tablename__ = "submitted_hosts"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     list: Mapped[UUID] = mapped_column(primary_key=True)
     index: Mapped[int]  # its place in the list, from 0
     state: Mapped[str]  # result of the submission: new, queued, known
@@ -590,26 +526,20 @@ class SubmittedHostRow(Base):
     __table_args__ = (Index(None, "list", "index"),)
 
 
-class RecheckRow(Base):
+class RecheckRow(HostTable):
     """A requested repeated visit. `client` is personal data: rows are deleted after a day."""
 
     __tablename__ = "rechecks"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     asked_at: Mapped[Moment] = mapped_column(primary_key=True)
     client: Mapped[str | None]  # NULL: the owner of the host
 
     __table_args__ = (Index(None, "client", "asked_at"), Index(None, "asked_at"))
 
 
-class ReportRow(Base):
+class ReportRow(HostTable):
     """A report about a host: filings of several clients for the same reason while it was open."""
 
     __tablename__ = "reports"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     id: Mapped[UUID] = mapped_column(primary_key=True)  # RFC 9562, version 7
     code: Mapped[str]
     state: Mapped[str]  # open, in_review, accepted, rejected
@@ -621,13 +551,10 @@ class ReportRow(Base):
     __table_args__ = (Index("ix_reports_open", "id", postgresql_where=text("state IN ('open', 'in_review')")),)
 
 
-class FilingRow(Base):
+class FilingRow(HostTable):
     """One client's text of a report, and the secret of the address at which it reads the answer."""
 
     __tablename__ = "report_filings"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     id: Mapped[str] = mapped_column(primary_key=True)  # same as the token's
     digest: Mapped[Bytes]  # SHA-256 of its secret
     report: Mapped[UUID]
@@ -646,7 +573,6 @@ class ApiKeyRow(Base):
     """A key. Not sharded: an operator makes each row. Revoked keys stay, because the audit log names them."""
 
     __tablename__ = "api_keys"
-
     id: Mapped[str] = mapped_column(primary_key=True)
     name: Mapped[str]
     scopes: Mapped[list[str]]
@@ -662,7 +588,6 @@ class AuditRow(Base):
     feed is."""
 
     __tablename__ = "audit"
-
     id: Mapped[UUID] = mapped_column(primary_key=True)  # RFC 9562, version 7
     at: Mapped[Moment]
     actor: Mapped[str]
@@ -679,19 +604,15 @@ class BlockDayRow(Base):
     """Requests per address block and day. The key begins with the day, by which old rows are deleted."""
 
     __tablename__ = "block_days"
-
     day: Mapped[date] = mapped_column(primary_key=True)  # in UTC
     block: Mapped[str] = mapped_column(primary_key=True)  # "192.0.2.0/24"
     requests: Mapped[Big]
 
 
-class ListingHoldRow(Base):
+class ListingHoldRow(HostTable):
     """A hold (core/access/holds.py). It outlives its host; every writer of services checks this table."""
 
     __tablename__ = "listing_holds"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     kind: Mapped[str] = mapped_column(primary_key=True)  # "blocked", "quarantined", "hidden"
     covers_below: Mapped[bool]
     actor: Mapped[str]
@@ -699,14 +620,11 @@ class ListingHoldRow(Base):
     since: Mapped[Moment]
 
 
-class ClaimRow(Base):
+class ClaimRow(HostTable):
     """A claim of ownership. Once proven it is the ownership, until it ends. Open: `proven_at` is NULL. Proven:
     `proven_at` is set and `ended_at` is NULL. Only digests of the tokens are stored."""
 
     __tablename__ = "claims"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     id: Mapped[str] = mapped_column(primary_key=True)  # same as the tokens'
     method: Mapped[str]  # "dns", "file"
     scope: Mapped[str]  # "host", "domain"
@@ -739,13 +657,10 @@ class ClaimRow(Base):
     )
 
 
-class OwnerSettingRow(Base):
+class OwnerSettingRow(HostTable):
     """Settings of a host's owner, except hiding (`listing_holds`). They end with the ownership."""
 
     __tablename__ = "owner_settings"
-
-    domain: Mapped[DomainKey]
-    host: Mapped[HostKey]
     claim: Mapped[str]  # the claim whose owner set it last
     note: Mapped[str] = mapped_column(server_default="")
     canonical: Mapped[str | None]  # another host of the domain: the pin in effect
@@ -760,7 +675,6 @@ class WebhookRow(Base):
     sharded: an operator makes each row."""
 
     __tablename__ = "webhooks"
-
     id: Mapped[str] = mapped_column(primary_key=True)
     url: Mapped[str]
     types: Mapped[list[str]]  # patterns of kinds.Types; empty: all
@@ -782,13 +696,10 @@ class WebhookRow(Base):
     claim: Mapped[str | None]  # the ownership that covers the receiver; NULL: an operator named it, or an old program
 
 
-class WebhookChallengeRow(Base):
-    """A challenge sent in the last day. It outlives its webhook, which owners may replace at any time."""
+class WebhookChallengeRow(HostTable):
+    """A challenge sent to a receiver in the last day. It outlives its webhook, which owners may replace at any time."""
 
     __tablename__ = "webhook_challenges"
-
-    domain: Mapped[DomainKey]  # of the receiver
-    host: Mapped[HostKey]
     id: Mapped[UUID] = mapped_column(primary_key=True)  # RFC 9562, version 7
     at: Mapped[Moment]
 
@@ -797,7 +708,6 @@ class WebhookDeliveryRow(Base):
     """An attempt. The latest ones of each webhook are kept with the message, so that it can be sent again."""
 
     __tablename__ = "webhook_deliveries"
-
     id: Mapped[UUID] = mapped_column(primary_key=True)  # RFC 9562, version 7
     webhook: Mapped[str]
     message_id: Mapped[str]
