@@ -27,7 +27,7 @@ from registry.core.visiting.shares import is_main, is_named_by_others
 from registry.store.domains import NamedHost
 from registry.store.records import CandidateRecord, HostRecord
 from registry.store.submissions import SubmissionListRecord, SubmittedHostRecord
-from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.unit_of_work import Store
 
 CHUNK: Final = 20_000
 """Names per transaction: some 10 MB here, and about a second during which others may wait for one of its rows."""
@@ -153,12 +153,15 @@ class FrontierActions:
                 _candidate_refusal(candidate, limits[candidate.domain], self._exempt) for candidate in candidates
             ]
             domains = {candidate.domain for candidate, code in zip(candidates, refusals, strict=True) if code is None}
-            report.domains = await _add_domains(uow, domains, now)
+            # every writer adds domains, then locks them, before it writes hosts (store/domains.py)
+            report.domains = await uow.domains.add(domains, source="document", now=now, due=now)
+            await uow.domains.lock(domains)
             waiting = Counter(await uow.hosts.waiting_named(domains))
             hosts: dict[str, HostRecord] = {}
             for number, candidate in enumerate(candidates):
                 if refusals[number] is None and candidate.host not in hosts:
-                    host = _named_host(candidate, now)
+                    source = submitting.SUB_HOST if candidate.rel == submitting.SUB_HOST else "document"
+                    host = HostRecord(candidate.domain, candidate.host, source, now, now, candidate.referrer)
                     who = candidate.domain, is_named_by_others(host.domain, host.source, host.referrer)
                     if waiting[who] < MAX_HOSTS_NAMED or is_main(host.domain, host.host):  # guard: named-hosts
                         waiting[who] += 1
@@ -171,9 +174,8 @@ class FrontierActions:
             await uow.candidates.fold(list(zip(candidates, refusals, strict=True)), now=now)
         for candidate, code in zip(candidates, refusals, strict=True):
             if code is not None:
-                refusal = Refusal(
-                    candidate.host, code, "named by a document of " + candidate.referrer, candidate.referrer
-                )
+                said = "named by a document of " + candidate.referrer
+                refusal = Refusal(candidate.host, code, said, candidate.referrer)
                 report.refuse(refusal)
                 on_refusal(refusal)
         return report
@@ -183,7 +185,7 @@ class FrontierActions:
         operator's own rerun (`waypost crawl`, the demo). Hosts that opted out or are blocked, and running leases, are
         left unchanged."""
         now = self._clock()
-        hosts = [canonical_host(name, exempt=self._exempt) for name in names]
+        hosts = self.hosts_of(names)
         async with self._store.begin() as uow:
             domains = {host.domain for host in hosts}
             await uow.domains.lock(domains)
@@ -294,14 +296,9 @@ class FrontierActions:
         named = canonical_host(name, exempt=self._exempt)
         async with self._store.begin() as uow:
             return await recheck_in(
-                uow,
-                named.domain,
-                named.host,
-                now=self._clock(),
-                client=client,
-                by_owner=by_owner,
+                uow, named.domain, named.host, now=self._clock(), client=client, by_owner=by_owner,
                 whole_plan=whole_plan,
-            )
+            )  # fmt: skip
 
     async def erase_clients(self) -> int:
         """Delete the clients of submissions, claims and reports older than REMEMBERED, a bounded number of rows; return
@@ -317,10 +314,22 @@ class FrontierActions:
         """Run all steps once. Safe to repeat. Raise StoreUnavailable."""
         now = self._clock()
         hidden = await self._apply_restored_opt_outs(now)
-        folded = await self._fold()
+        folded = 0
+        for _ in range(MAX_FOLDS):
+            report = await self.fold_candidates()
+            folded += report.hosts
+            if not report.hosts and not report.known and not report.refused:
+                break
         async with self._store.begin() as uow:
             recovered = await recover(uow, now=now)
-        made_due = await self._make_overdue_due(now)
+        made_due, after = 0, ""
+        while True:  # page by page: there may be millions of domains, and locks must stay short
+            async with self._store.begin() as uow:
+                domains = await uow.jobs.domains(after, limit=ROWS_AT_ONCE)
+                if not domains:
+                    break
+                made_due += await uow.jobs.bring(domains, before=now - FORGOTTEN_AFTER, now=now)
+            after = domains[-1]
         async with self._store.begin() as uow:
             counts, crawlers = await uow.domains.counts(now), await uow.jobs.crawlers()
         return RecrawlCounts(folded, recovered, made_due, hidden, counts["due"], crawlers)
@@ -338,26 +347,6 @@ class FrontierActions:
                 async with self._store.begin() as uow:
                     await uow.domains.lock([domain])
                     hidden += await apply_opt_out(uow, domain, host, now=now)
-
-    async def _fold(self) -> int:
-        hosts = 0
-        for _ in range(MAX_FOLDS):
-            report = await self.fold_candidates()
-            hosts += report.hosts
-            if not report.hosts and not report.known and not report.refused:
-                break
-        return hosts
-
-    async def _make_overdue_due(self, now: datetime) -> int:
-        """Make domains with overdue hosts due, page by page: there may be millions, and locks must stay short."""
-        count, after = 0, ""
-        while True:
-            async with self._store.begin() as uow:
-                domains = await uow.jobs.domains(after, limit=ROWS_AT_ONCE)
-                if not domains:
-                    return count
-                count += await uow.jobs.bring(domains, before=now - FORGOTTEN_AFTER, now=now)
-            after = domains[-1]
 
     def hosts_of(self, names: Iterable[str]) -> list[Host]:
         """Return the canonical hosts of the names. Raise InvalidName."""
@@ -420,15 +409,3 @@ def _candidate_refusal(candidate: CandidateRecord, limits: Limits, exempt: Colle
     if limits.may_be_visited(candidate.host):
         return None
     return "opted_out" if limits.has_opted_out(candidate.host) else "blocked"
-
-
-def _named_host(candidate: CandidateRecord, now: datetime) -> HostRecord:
-    source = submitting.SUB_HOST if candidate.rel == submitting.SUB_HOST else "document"
-    return HostRecord(candidate.domain, candidate.host, source, now, now, candidate.referrer)
-
-
-async def _add_domains(uow: UnitOfWork, domains: Collection[str], now: datetime) -> int:
-    """Add domains, then lock them: every writer keeps this order (store/domains.py) before it writes hosts."""
-    added = await uow.domains.add(domains, source="document", now=now, due=now)
-    await uow.domains.lock(domains)
-    return added

@@ -26,18 +26,10 @@ STRANGE_HOSTS: Final = 5
 """Hosts of the last two standings that one lease visits, so that a better known host submitted meanwhile does not wait
 for more of them."""
 
-ANSWERED: Final = frozenset(
-    {
-        Outcome.FOUND,
-        Outcome.NEGATIVE,
-        Outcome.NOT_A_MANIFEST,
-        Outcome.MALFORMED,
-        Outcome.ABSENT,
-        Outcome.GONE,
-        Outcome.TOO_LARGE,
-        Outcome.UNSUPPORTED_ENCODING,
-    }
-)
+ANSWERED: Final = frozenset({
+    Outcome.FOUND, Outcome.NEGATIVE, Outcome.NOT_A_MANIFEST, Outcome.MALFORMED, Outcome.ABSENT, Outcome.GONE,
+    Outcome.TOO_LARGE, Outcome.UNSUPPORTED_ENCODING,
+})  # fmt: skip
 """Outcomes of a last visit in which the host answered for itself, so that the next one is a revisit."""
 
 _KNOWN: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
@@ -109,19 +101,33 @@ def host_job(
     was_submitted = host.submitted_at is not None and any(step.path not in host.asked for step in further)
     named = whole_plan and (host.next_visit_why is DueReason.ASKED or was_submitted)
     rotates = is_revisit and not named
+    has_tool_list = any(document.via is not None and document.via.rel == tool_lists.REL for document in known)
+    robots = None
+    if host.robots_at is not None and now - host.robots_at < ROBOTS_FOR:
+        robots = RobotsRecord(host.robots_status, host.robots_body or b"", host.robots_at)
     return HostJob(
         host.host,
         whole_plan,
-        tuple(_known_document(document) for document in known),
+        tuple(map(_known_document, known)),
         probes_from_json(host.pending),
-        _robots(host, now),
+        robots,
         short=is_short(host, has_any) and not named,
         closed=tuple(sorted(closed)),
         named=named,
-        lists_tools=named or host.submitted_at is not None or any(map(_is_tool_list, known)),
+        lists_tools=named or host.submitted_at is not None or has_tool_list,
         further=tuple(step.path for step in further[: limits.PER_VISIT]) if rotates else (),
         standing=host.standing,
     )
+
+
+def _known_document(document: DocumentRecord) -> KnownDocument:
+    """Return the document; with validators only if it was readable and not missed, so that a 304 confirms it."""
+    use_validators = document.outcome is not Outcome.MALFORMED and document.missed_at is None
+    etag, last_modified = (document.etag, document.last_modified) if use_validators else (None, None)
+    return KnownDocument(
+        document.url, document.format, document.outcome, document.sha256, etag, last_modified, document.via,
+        document.reason,
+    )  # fmt: skip
 
 
 def further_steps(host: HostRecord, documents: Iterable[DocumentRecord], now: datetime) -> list[Step]:
@@ -135,32 +141,6 @@ def further_steps(host: HostRecord, documents: Iterable[DocumentRecord], now: da
 def is_short(host: HostRecord, has_documents: bool) -> bool:
     """Return whether bulk visits request only the short list of the host's label."""
     return host.source == SUB_HOST and host.submitted_at is None and not has_documents
-
-
-def _is_tool_list(document: DocumentRecord) -> bool:
-    return document.via is not None and document.via.rel == tool_lists.REL
-
-
-def _known_document(document: DocumentRecord) -> KnownDocument:
-    """Return the document; with validators only if it was readable and not missed, so that a 304 confirms it."""
-    use_validators = document.outcome is not Outcome.MALFORMED and document.missed_at is None
-    etag, last_modified = (document.etag, document.last_modified) if use_validators else (None, None)
-    return KnownDocument(
-        document.url,
-        document.format,
-        document.outcome,
-        document.sha256,
-        etag,
-        last_modified,
-        document.via,
-        document.reason,
-    )
-
-
-def _robots(host: HostRecord, now: datetime) -> RobotsRecord | None:
-    if host.robots_at is None or now - host.robots_at >= ROBOTS_FOR:
-        return None
-    return RobotsRecord(host.robots_status, host.robots_body or b"", host.robots_at)
 
 
 async def apply_opt_out(uow: UnitOfWork, domain: str, host: str, *, now: datetime) -> int:

@@ -76,16 +76,12 @@ async def recheck_in(
         elif (refusal := await _refusal(uow, known, client, by_owner=by_owner, now=now)) is not None:
             return Recheck(refusal[0], domain, host, retry_at=refusal[1])
         elif is_locked:
-            await _queue(uow, known, client, whole_plan=whole_plan, now=now)
+            due = await submit.place_of(uow, client, now)
+            asked = replace(known, next_visit_at=due, next_visit_why=DueReason.ASKED, submitted_at=now)
+            await uow.hosts.put([replace(asked, whole_plan_at=None, robots_at=None) if whole_plan else asked])
+            await uow.submissions.add_recheck(domain, host, client, now=now)
+            await uow.domains.due_by([domain], due=due, now=now)
     return Recheck("queued", domain, host, now)
-
-
-async def _queue(uow: UnitOfWork, known: HostRecord, client: str | None, *, whole_plan: bool, now: datetime) -> None:
-    due = await submit.place_of(uow, client, now)
-    asked = replace(known, next_visit_at=due, next_visit_why=DueReason.ASKED, submitted_at=now)
-    await uow.hosts.put([replace(asked, whole_plan_at=None, robots_at=None) if whole_plan else asked])
-    await uow.submissions.add_recheck(known.domain, known.host, client, now=now)
-    await uow.domains.due_by([known.domain], due=due, now=now)
 
 
 async def _refusal(

@@ -7,6 +7,7 @@ Lists obey draft-ietf-httpapi-idempotency-key-header. Also reads the stored prob
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
@@ -131,15 +132,8 @@ async def queue_host(uow: UnitOfWork, host: Host, client: str | None, now: datet
         return "known", known.next_visit_at
     else:
         due = await place_of(uow, client, now)
-        resubmitted = replace(
-            known,
-            next_visit_at=due,
-            next_visit_why=DueReason.ASKED,
-            submitted_at=now,
-            whole_plan_at=None,
-            robots_at=None,
-        )
-        await uow.hosts.put([resubmitted])
+        asked = replace(known, next_visit_at=due, next_visit_why=DueReason.ASKED, submitted_at=now)
+        await uow.hosts.put([replace(asked, whole_plan_at=None, robots_at=None)])
     if client is not None and not (known or new).was_reached:
         await uow.submissions.add(client, host.domain, host.host, now=now)
     await uow.domains.due_by([host.domain], due=due, now=now)
@@ -200,16 +194,12 @@ async def turn_of(uow: UnitOfWork, host: HostRecord, client: str | None, now: da
             turn, oldest = await uow.submissions.hosts_of(client, host.domain, but=host.host, since=since)
             if oldest is not None and turn >= MAX_PER_CLIENT:  # guard: client-domain
                 return SubmissionRefusal("client_domain", oldest + REMEMBERED)
-    if is_strange and host.last_visit_at is None and await _is_full(uow, host.domain, turn):
-        return SubmissionRefusal("too_many", now + FULL_FOR)
+    if is_strange and host.last_visit_at is None:
+        number, last_turn = await uow.hosts.waiting_submitted(host.domain)
+        # a client with fewer submissions may replace a host of another client
+        if number >= MAX_WAITING and turn >= last_turn:  # guard: submitted-hosts
+            return SubmissionRefusal("too_many", now + FULL_FOR)
     return turn
-
-
-async def _is_full(uow: UnitOfWork, domain: str, turn: int) -> bool:
-    """Return whether no more sub-hosts may wait. A client with fewer submissions may replace a host of another
-    client."""
-    number, last_turn = await uow.hosts.waiting_submitted(domain)
-    return number >= MAX_WAITING and turn >= last_turn  # guard: submitted-hosts
 
 
 async def _may_repeat(uow: UnitOfWork, known: HostRecord, now: datetime) -> bool:
@@ -266,12 +256,9 @@ def probe_to_json(probe: Probe) -> dict[str, Any]:
 
 def probes_from_json(values: Sequence[Any]) -> tuple[Probe, ...]:
     """Return the probes. Skip values written by another program version: a plan finds them again."""
-    return tuple(probe for value in values if (probe := _probe(value)) is not None)
-
-
-def _probe(value: Any) -> Probe | None:
-    try:
-        via = value["via"]
-        return Probe(**{**value, "purpose": Purpose(value["purpose"]), "via": Via(**via) if via else None})
-    except (KeyError, TypeError, ValueError):
-        return None
+    probes = []
+    for value in values:
+        with suppress(KeyError, TypeError, ValueError):
+            via = Via(**value["via"]) if value["via"] else None
+            probes.append(Probe(**{**value, "purpose": Purpose(value["purpose"]), "via": via}))
+    return tuple(probes)

@@ -8,9 +8,9 @@ status agree.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -32,9 +32,8 @@ from registry.core.scheduling.policy import sentence, shown_time
 from registry.core.scoring.rubric import rule_of
 from registry.core.translating import SourceDocument
 from registry.core.visiting import limits, probes
-from registry.core.visiting.probes import Step
 from registry.core.visiting.shares import SKIPPED_TEXTS
-from registry.core.visiting.visits import FinishedDomain, HostJob, Visit
+from registry.core.visiting.visits import FinishedDomain, Visit
 from registry.store import records
 from registry.store.cards import Card
 from registry.store.catalogue import HealthReport, ServicePage, ServiceView, Sort, StoredService
@@ -72,55 +71,41 @@ def unasked(
     current ones of the domain. A path that is only a fallback of a document found is left out."""
     if opted_out or host.alias_of is not None:
         return UnprobedPaths()
+    home = f"https://{host.host}"
     held = [document for document in documents if document.host == host.host and document.alias_of is None]
     has_any = any(document.outcome is Outcome.FOUND for document in held)
-    starts_at = _next_whole_plan(host, now, has_documents=has_any)
+    starts_at = host.next_visit_at or now
+    if host.whole_plan_at and has_any:
+        starts_at = max(starts_at, host.whole_plan_at + WHOLE_PLAN_EVERY)
     job = host_job(host, held, starts_at)
-    pending = {probe.url.removeprefix(f"https://{host.host}") for probe in job.pending}
+    short = is_short(host, has_any)
+    first_steps = limits.short_list(host.host) if short else probes.STEPS
+    pending = {probe.url.removeprefix(home) for probe in job.pending}
     done = {*host.asked, *(path for visit in log for path in _requested(visit))}
     if host.outcome in ANSWERED or host.last_found_at is not None:
-        done |= {step.path for step in _first_steps(host, has_documents=has_any)}
-    found = {document.url.removeprefix(f"https://{host.host}") for document in held}
-    steps = {step.path: step for step in _steps(host, has_documents=has_any)}
+        done |= {step.path for step in first_steps}
+    found = {document.url.removeprefix(home) for document in held}
+    steps = {step.path: step for step in (*first_steps, *limits.further_steps(host.host, short=short))}
     open_steps = [step for path, step in steps.items() if path not in done - pending and step.fallback_of not in found]
-    turns = _turns(job, pending, further_steps(host, held, starts_at))
+    # The first visit requests all paths except further ones, of which each visit requests a few.
+    further = [step.path for step in further_steps(host, held, starts_at)]
+    first = {*job.further, *pending, *(further if job.named else ())}
+    later = [path for path in further if path not in first]
+    turns = {path: 2 + index // limits.PER_VISIT for index, path in enumerate(later)}
     paths = tuple(UnprobedPath(step.path, step.format, turns.get(step.path, 1)) for step in open_steps)
     return UnprobedPaths(paths, None if host.next_visit_at is None else shown_time(starts_at, now))
 
 
-def _next_whole_plan(host: HostRecord, now: datetime, *, has_documents: bool) -> datetime:
-    at = host.next_visit_at or now
-    return max(at, host.whole_plan_at + WHOLE_PLAN_EVERY) if host.whole_plan_at and has_documents else at
-
-
-def _steps(host: HostRecord, *, has_documents: bool) -> Iterator[Step]:
-    yield from _first_steps(host, has_documents=has_documents)
-    yield from limits.further_steps(host.host, short=is_short(host, has_documents))
-
-
-def _first_steps(host: HostRecord, *, has_documents: bool) -> Sequence[Step]:
-    return limits.short_list(host.host) if is_short(host, has_documents) else probes.STEPS
-
-
-def _turns(job: HostJob, pending: Collection[str], further: Sequence[Step]) -> dict[str, int]:
-    """Return the number of the visit that requests each further path; the first visit requests all others."""
-    first = {*job.further, *pending} | ({step.path for step in further} if job.named else set())
-    later = [step.path for step in further if step.path not in first]
-    return dict.fromkeys(first, 1) | {path: 2 + index // limits.PER_VISIT for index, path in enumerate(later)}
-
-
 def _requested(visit: VisitRecord) -> Iterator[str]:
     """Yield the requested paths of a visit; nothing if its vector cannot be read."""
-    try:
-        entries = visit.vector
-    except ValueError:
-        return
-    for entry in entries:
-        if entry["purpose"] in _PLANNED and entry["outcome"] != Outcome.SKIPPED.value:
-            yield entry["url"].removeprefix(f"https://{visit.host}")
+    with suppress(ValueError):
+        for entry in visit.vector:
+            if entry["purpose"] in _PLANNED and entry["outcome"] != Outcome.SKIPPED.value:
+                yield entry["url"].removeprefix(f"https://{visit.host}")
 
 
 _PLANNED: Final = frozenset({Purpose.MANIFEST.value, Purpose.POINTER.value})
+_SILENT: Final = frozenset({Outcome.ABSENT, Outcome.FOUND, Outcome.SKIPPED})
 
 
 __all__ = [
@@ -221,9 +206,8 @@ def reasons_of(
 ) -> tuple[str, ...]:
     """Return sentences that say why a host is not listed or which problems it has. `holds`: the holds that cover it.
     `last`: its last visit, or None."""
-    closed = ("The site opted out.",) if opted_out else (_HELD["blocked"],) if "blocked" in holds else ()
-    if closed:
-        return closed
+    if opted_out or "blocked" in holds:
+        return ("The site opted out." if opted_out else _HELD["blocked"],)
     held = [_HELD[kind] for kind in HOLD_KINDS if kind in holds]
     return (*held, *_reasons(known, is_listed, findings, last))[:MAX_REASONS]
 
@@ -253,30 +237,15 @@ async def queue_state(uow: UnitOfWork, target: str, now: datetime) -> QueueState
     )
 
 
-_HELD: Final[Mapping[HoldKind, str]] = MappingProxyType(
-    {
-        "blocked": "An operator of this registry blocked it: it is neither visited nor listed.",
-        "quarantined": "An operator of this registry examines it: it is visited, and not listed until that has ended.",
-        "hidden": "Its owner hides it: it is visited and not listed.",
-    }
-)
-
-
-def _state(
-    known: HostRecord, is_listed: bool, opted_out: bool, holds: Collection[HoldKind], now: datetime
-) -> ListingState:
-    if opted_out or "blocked" in holds:
-        return "opted_out" if opted_out else "blocked"
-    if is_listed:
-        return "listed"
-    return "queued" if known.last_visit_at is None or is_waiting(known, now) else "not_listed"
+_HELD: Final[Mapping[HoldKind, str]] = {
+    "blocked": "An operator of this registry blocked it: it is neither visited nor listed.",
+    "quarantined": "An operator of this registry examines it: it is visited, and not listed until that has ended.",
+    "hidden": "Its owner hides it: it is visited and not listed.",
+}
 
 
 def _reasons(
-    known: HostRecord,
-    is_listed: bool,
-    findings: Sequence[FindingRecord],
-    last: Sequence[VisitRecord],
+    known: HostRecord, is_listed: bool, findings: Sequence[FindingRecord], last: Sequence[VisitRecord]
 ) -> Iterator[str]:
     if last and (text := why_not_visited(last[0])) is not None:
         yield text
@@ -292,19 +261,12 @@ def _reasons(
             yield f"{rule.says} ({finding.evidence})" if finding.evidence else rule.says
         elif rule is not None and rule.severity is Severity.ERROR:
             yield f"{_path(known.host, finding.document)}{finding.pointer and '#' + finding.pointer}: {rule.says}"
-    if not is_listed and last:
-        yield from _unread_answers(known.host, last[0].vector)
-
-
-_SILENT: Final = frozenset({Outcome.ABSENT, Outcome.FOUND, Outcome.SKIPPED})
-
-
-def _unread_answers(host: str, vector: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield answers other than manifests and plain absences; one line for the same answer on many paths."""
+    # Answers other than manifests and plain absences; one line for the same answer on many paths.
     paths_by_answer: dict[str, list[str]] = defaultdict(list)
-    for entry in vector:
-        if entry["purpose"] in ("manifest", "pointer") and entry["outcome"] not in _SILENT:
-            paths_by_answer[_outcome_text(entry["outcome"], entry.get("reason", ""))].append(_path(host, entry["url"]))
+    for entry in () if is_listed or not last else last[0].vector:
+        if entry["purpose"] in _PLANNED and entry["outcome"] not in _SILENT:
+            answer = _outcome_text(entry["outcome"], entry.get("reason", ""))
+            paths_by_answer[answer].append(_path(known.host, entry["url"]))
     for answer, paths in paths_by_answer.items():
         if len(paths) > MAX_PATHS:
             yield f"{paths[0]} and {len(paths) - 1} other paths: {answer}"
@@ -422,11 +384,8 @@ class QueryActions:
             found = [
                 document
                 for document in await uow.documents.of([domain])
-                if document.host == host
-                and document.outcome is Outcome.FOUND
-                and document.format is not None
-                and document.has_body
-                and document.alias_of is None
+                if document.host == host and document.format is not None and document.alias_of is None
+                if document.outcome is Outcome.FOUND and document.has_body
             ]
             kept, size = [], 0
             for document in sorted(found, key=lambda document: (document.size, document.url))[:MAX_DOCUMENTS]:
@@ -435,11 +394,9 @@ class QueryActions:
                     kept.append(document)
             bodies = await uow.documents.bodies({(domain, document.sha256) for document in kept})
         return tuple(
-            SourceDocument(
-                document.final_url, bodies[domain, document.sha256], document.format, document.media_type, document.via
-            )
-            for document in kept
-            if document.format is not None and (domain, document.sha256) in bodies
+            SourceDocument(one.final_url, bodies[domain, one.sha256], one.format, one.media_type, one.via)
+            for one in kept
+            if one.format is not None and (domain, one.sha256) in bodies
         )
 
     async def stored_capability(self, host: str, name: str) -> StoredService | None:
@@ -463,10 +420,14 @@ class QueryActions:
         opted_out, holds = limits.has_opted_out(host), limits.kinds(host)
         shown = record if record is not None and not record.hidden else None
         is_listed = shown is not None
+        state: ListingState = "opted_out" if opted_out else "blocked"
+        if not opted_out and "blocked" not in holds:
+            is_queued = known.last_visit_at is None or is_waiting(known, now)
+            state = "listed" if is_listed else "queued" if is_queued else "not_listed"
         return HostReport(
             domain=domain,
             host=host,
-            state=_state(known, is_listed, opted_out, holds, now),
+            state=state,
             outcome=known.outcome,
             reason=known.reason,
             reasons=reasons_of(
@@ -526,18 +487,11 @@ class QueryActions:
             documents = await uow.documents.of([name]) if known is not None else ()
             log = await uow.ledger.visits(name, host, limit=max(visits, LOG_READ))
             of_domain = (await uow.ledger.spent([name], since=now - BUDGET_WINDOW)).get(name, {})
-            return Explanation(
-                name=host,
-                domain=domain,
-                host=known,
-                hosts=tuple(hosts.values()),
-                visits=log[:visits],
-                spent=sum(spent.requests for spent in of_domain.values()),
-                opted_out=opted_out,
-                unasked=unasked(known, documents, log, opted_out=opted_out, now=now)
-                if known is not None
-                else UnprobedPaths(),
-            )
+        paths = UnprobedPaths()
+        if known is not None:
+            paths = unasked(known, documents, log, opted_out=opted_out, now=now)
+        spent = sum(spent.requests for spent in of_domain.values())
+        return Explanation(host, domain, known, tuple(hosts.values()), log[:visits], spent, opted_out, paths)
 
     async def visits(self, host: str, *, limit: int = 20) -> list[VisitRecord]:
         """Return the visits of a host, latest first."""
