@@ -17,16 +17,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from registry.actions.indexing import SearchIndex
-from registry.actions.queries.entries import (
-    ARTIFACTS,
-    CountedValues,
-    Entry,
-    EntryCounts,
-    EntryQueries,
-    entries_of,
-    make_token,
-    read_token,
-)
+from registry.actions.queries import entries
 from registry.actions.queries.inspect import QueueState, queue_state
 from registry.core.format_support.artifact_types import artifact_formats
 from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor
@@ -215,10 +206,6 @@ def is_confident(ranking: Ranking) -> bool:
     return bool(ranking.order) and evidence(ranking.features, ranking.order[0]).is_confident
 
 
-def _standing_for(hit: Hit, others: Sequence[str]) -> Hit:
-    return hit._replace(alike=(*others, *hit.alike), alike_total=hit.alike_total + len(others))
-
-
 def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[FoundCapability, ...]:
     """Return the matched capabilities that the service still has."""
     current = {capability.name: capability for capability in card.capabilities}
@@ -239,10 +226,6 @@ def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[Found
     )
 
 
-def _host(ranking: Ranking, position: int) -> str:
-    return ranking.features.candidates.hosts[ranking.order[position]]
-
-
 def _keys(hosts: Collection[str]) -> list[tuple[str, str]]:
     return [(registrable_domain(host), host) for host in hosts]
 
@@ -251,7 +234,7 @@ def _keys(hosts: Collection[str]) -> list[tuple[str, str]]:
 class MatchedEntry:
     """An entry that answers a question. `found`: the search result of its service."""
 
-    entry: Entry
+    entry: entries.Entry
     found: SearchResult
 
 
@@ -264,11 +247,6 @@ class EntryPage:
 def _query(text: str, limit: int, filters: Filters, slugs: tuple[str, ...]) -> Query:
     """Return the query for services with an entry in one of the formats, or for all services if no format is given."""
     return Query(text, limit, 0, replace(filters, formats=slugs) if filters.formats else filters)
-
-
-def _read_search_token(token: str) -> tuple[str, tuple[str, str]]:
-    _, cursor, host, slug = read_token(token, "s", 4)
-    return cursor, (host, slug)
 
 
 @dataclass(eq=False)
@@ -315,32 +293,33 @@ class SearchActions(SearchIndex):
     async def search_entries(self, text: str, filters: Filters, *, limit: int, token: str | None = None) -> EntryPage:
         """Return the entries of the services that answer the text best, in the order of `discover`. `filters.formats`
         select both services and entries. Raise StaleCursor, SearchUnavailable, StoreUnavailable."""
-        slugs = artifact_formats(filters.formats or ARTIFACTS)
+        slugs = artifact_formats(filters.formats or entries.ARTIFACTS)
         if not slugs:
             return EntryPage((), None)
-        cursor, shown = _read_search_token(token) if token else (None, None)
+        cursor, shown = None, None
+        if token:
+            _, cursor, *place = entries.read_token(token, "s", 4)
+            shown = (place[0], place[1])
         page = await self._discover(_query(text, limit, filters, slugs), cursor, ())
         parts = await self._store.cards.parts([(hit.card.domain, hit.card.host) for hit in page.hits])
-        entries: list[MatchedEntry] = []
-        for hit in page.hits:
-            for entry in entries_of(hit.card, parts.get(hit.card.host), slugs, shown if hit is page.hits[0] else None):
-                if len(entries) == limit:
-                    last = entries[-1].entry
-                    shown_slug = last.slug if last.card.host == hit.card.host else ""
-                    return EntryPage(tuple(entries), make_token("s", hit.cursor, hit.card.host, shown_slug))
-                entries.append(MatchedEntry(entry, hit))
-        rest = page.next_cursor
-        return EntryPage(tuple(entries), make_token("s", rest, "", "") if rest else None)
+        found, rest = entries.cut([hit.card for hit in page.hits], parts, slugs, shown, limit)
+        hits = {hit.card.host: hit for hit in page.hits}
+        matched = tuple(MatchedEntry(entry, hits[entry.card.host]) for entry in found)
+        if rest is not None:
+            host, shown_slug = rest[0].host, rest[1]
+            return EntryPage(matched, entries.make_token("s", hits[host].cursor, host, shown_slug))
+        more = page.next_cursor
+        return EntryPage(matched, entries.make_token("s", more, "", "") if more else None)
 
-    async def entry_counts(self, text: str, filters: Filters, facets: Mapping[str, int]) -> EntryCounts:
+    async def entry_counts(self, text: str, filters: Filters, facets: Mapping[str, int]) -> entries.EntryCounts:
         """Return the numbers by facet and value of the entries that `search_entries` pages through. `facets`: name of a
         facet -> maximum number of values. Raise SearchUnavailable, StoreUnavailable."""
-        slugs = artifact_formats(filters.formats or ARTIFACTS)
+        slugs = artifact_formats(filters.formats or entries.ARTIFACTS)
         if not slugs:
-            return EntryCounts({facet: CountedValues({}, 0) for facet in facets})
+            return entries.EntryCounts({facet: entries.CountedValues({}, 0) for facet in facets})
         answer = await ranked(self.backend, _query(text, 0, filters, slugs), self.embedder)
-        keys = [(registrable_domain(host), host) for host in answer.ranking.hosts[:MAX_DEPTH]]
-        return await EntryQueries(self._store).entry_counts(filters, facets, keys)
+        keys = _keys(answer.ranking.hosts[:MAX_DEPTH])
+        return await entries.EntryQueries(self._store).entry_counts(filters, facets, keys)
 
     async def _with_canonical_hosts(self, question: ParsedQuery) -> ParsedQuery:
         """Return the question with the canonical hosts of the hosts that it names, because only those are in the
@@ -354,9 +333,8 @@ class SearchActions(SearchIndex):
         well-scored services that hardly match the question would come first."""
         if query.sort == "relevance":
             return ranking
-        sort_keys: Mapping[int, float] = {
-            index: int(ranking.features.candidates.scores[index]) for index in ranking.order
-        }
+        scores = ranking.features.candidates.scores
+        sort_keys: Mapping[int, float] = {index: int(scores[index]) for index in ranking.order}
         if query.sort == "freshness":
             seen_at = await self._store.cards.seen(_keys(ranking.hosts))
             sort_keys = {
@@ -373,9 +351,8 @@ class SearchActions(SearchIndex):
         questions that contain the name, as asked or as corrected: a stranger must not be the answer before the owner of
         the name."""
         asked = asked_for(" ".join((text, *answer.corrected.values())))
-        users = (
-            await self._store.cards.resembling(_keys(ranking.hosts), {known.name for known in asked}) if asked else ()
-        )
+        names = {known.name for known in asked}
+        users = await self._store.cards.resembling(_keys(ranking.hosts), names) if asked else ()
         if not users:
             return ranking
 
@@ -408,8 +385,11 @@ class SearchActions(SearchIndex):
 
     async def _results_at(self, ranking: Ranking, positions: range, filters: Filters) -> list[SearchResult | None]:
         """Return the result at each place; None if it is no longer shown."""
-        hosts = [_host(ranking, position) for position in positions]
-        allowed = await self._allowed(hosts, filters) if filters.narrows_capabilities else None
+        hosts = [ranking.features.candidates.hosts[ranking.order[position]] for position in positions]
+        allowed = None
+        if filters.narrows_capabilities:
+            async with self._store.read() as uow:
+                allowed = await uow.catalogue.capabilities(_keys(hosts), filters)
         hits = [
             explain(ranking, position, allowed=None if allowed is None else allowed.get(host, ()))
             for position, host in zip(positions, hosts, strict=True)
@@ -417,25 +397,23 @@ class SearchActions(SearchIndex):
         cards = await self._store.cards.of(_keys(hosts), {match.name for hit in hits for match in hit.capabilities})
         if owned := [host for host, card in cards.items() if card.owned_since is not None]:
             stands_for = await self._store.cards.stands_for(_keys(owned))
-            hits = [_standing_for(hit, stands_for.get(hit.host, ())) for hit in hits]
+            others = {hit.host: stands_for.get(hit.host, ()) for hit in hits}
+            hits = [
+                hit._replace(alike=(*others[hit.host], *hit.alike), alike_total=hit.alike_total + len(others[hit.host]))
+                for hit in hits
+            ]
         folded = [host for hit in hits for host in hit.alike[:ALIKE]]
         visible = await self._store.cards.seen(_keys(folded)) if folded else {}
         passes = make_check(filters)  # the index may lag behind
-        return [
-            SearchResult(
-                card,
-                hit,
-                _capabilities(card, hit.capabilities),
-                tuple(host for host in hit.alike[:ALIKE] if host in visible),
-            )
-            if (card := cards.get(hit.host)) and passes(card) and (allowed is None or hit.host in allowed)
-            else None
-            for hit in hits
-        ]
-
-    async def _allowed(self, hosts: Collection[str], filters: Filters) -> dict[str, frozenset[str]]:
-        async with self._store.read() as uow:
-            return await uow.catalogue.capabilities(_keys(hosts), filters)
+        results: list[SearchResult | None] = []
+        for hit in hits:
+            card = cards.get(hit.host)
+            if card is None or not passes(card) or (allowed is not None and hit.host not in allowed):
+                results.append(None)
+                continue
+            alike = tuple(host for host in hit.alike[:ALIKE] if host in visible)
+            results.append(SearchResult(card, hit, _capabilities(card, hit.capabilities), alike))
+        return results
 
     async def _suggestions(self, answer: SearchAnswer, query: Query) -> Suggestions:
         """Return suggestions, with at most one more query of the engine, which tests whether the filters exclude
@@ -445,7 +423,6 @@ class SearchActions(SearchIndex):
         without_filters = False
         if filters != unfiltered:
             with suppress(SearchUnavailable):
-                without_filters = (
-                    await ranked(self.backend, replace(query, filters=unfiltered), self.embedder)
-                ).is_confident
+                other = await ranked(self.backend, replace(query, filters=unfiltered), self.embedder)
+                without_filters = other.is_confident
         return suggest(answer.question, answer.pool.stats, without_filters=without_filters)

@@ -20,23 +20,10 @@ from registry.core.model.listing import Filters, StaleCursor
 from registry.core.names.air import AirName
 from registry.core.names.domains import registrable_domain
 from registry.store.cards import Card, EntryParts
-from registry.store.catalogue import EntryOrder, ListConditions
+from registry.store.catalogue import EntryOrder as EntryOrder  # interfaces name it
+from registry.store.catalogue import ListConditions as ListConditions  # interfaces name it
 from registry.store.repository import Key
 from registry.store.unit_of_work import Store
-
-__all__ = [
-    "ARTIFACTS",
-    "CountedValues",
-    "Entry",
-    "EntryCounts",
-    "EntryList",
-    "EntryOrder",
-    "EntryQueries",
-    "ListConditions",
-    "entries_of",
-    "make_token",
-    "read_token",
-]  # fmt: skip
 
 ARTIFACTS: Final = tuple(TYPE_OF)
 """Slugs of the formats that have entries."""
@@ -85,19 +72,29 @@ def entries_of(
         own = own[own.index(shown[1]) + 1 :]
     parts = parts or EntryParts()
     for slug in own:
-        yield Entry(card, slug, _document_url(card, slug, parts.urls.get(slug, ())), parts)
+        # The document at the most preferred path of the format, else the shortest address. Documents inside another one
+        # have a fragment and come last. A host without any, such as while a visit is recorded, gets its best document.
+        rank = {f"https://{card.host}{path}": place for place, path in enumerate(FORMAT_BY_SLUG[slug].paths)}
+        places = {url: (url not in rank, "#" in url, rank.get(url, 0)) for url in parts.urls.get(slug, ())}
+        yield Entry(card, slug, min(places, key=places.__getitem__, default=card.well_known_url), parts)
 
 
-def _document_url(card: Card, slug: str, urls: Sequence[str]) -> str:
-    """Return the document at the most preferred path of the format, else the shortest address. Documents inside another
-    one have a fragment and come last. A host without a document of the format, such as during the recording of a visit,
-    gets its best document."""
-    paths = {f"https://{card.host}{path}": place for place, path in enumerate(FORMAT_BY_SLUG[slug].paths)}
-    return min(urls, key=lambda url: (url not in paths, "#" in url, paths.get(url, 0)), default=card.well_known_url)
-
-
-def _place(card: Card, order: EntryOrder) -> tuple[str]:
-    return ({"host": card.domain, "name": card.name, "updated": card.updated_at.isoformat()}[order],)
+def cut(
+    cards: Sequence[Card],
+    parts: Mapping[str, EntryParts],
+    slugs: Sequence[str],
+    shown: tuple[str, str] | None,
+    limit: int,
+) -> tuple[list[Entry], tuple[Card, str] | None]:
+    """Return at most `limit` entries of the services, and where the next page begins: the service, and the slug of its
+    entry that was shown last or an empty text. `shown`: as in `entries_of`, of the first service."""
+    found: list[Entry] = []
+    for card in cards:
+        for entry in entries_of(card, parts.get(card.host), slugs, shown if card is cards[0] else None):
+            if len(found) == limit:
+                return found, (card, found[-1].slug if found[-1].card.host == card.host else "")
+            found.append(entry)
+    return found, None
 
 
 def make_token(*parts: str) -> str:
@@ -160,17 +157,12 @@ class EntryQueries:
         async with self._store.read() as uow:
             cards, total = await uow.catalogue.entry_page(filters, extra, slugs, order=order, at=at, limit=limit + 1)
         parts = await self._store.cards.parts([(card.domain, card.host) for card in cards])
-        entries: list[Entry] = []
-        for card in cards:
-            for one in entries_of(card, parts.get(card.host), slugs, shown if card is cards[0] else None):
-                if len(entries) == limit:
-                    last = entries[-1]
-                    shown_slug = last.slug if last.card.host == card.host else ""
-                    return EntryList(
-                        tuple(entries), total, make_token("l", digest, *_place(card, order), card.host, shown_slug)
-                    )
-                entries.append(one)
-        return EntryList(tuple(entries), total, None)
+        found, rest = cut(cards, parts, slugs, shown, limit)
+        if rest is None:
+            return EntryList(tuple(found), total, None)
+        card, shown_slug = rest
+        first = {"host": card.domain, "name": card.name, "updated": card.updated_at.isoformat()}[order]
+        return EntryList(tuple(found), total, make_token("l", digest, first, card.host, shown_slug))
 
     async def entry_counts(
         self, filters: Filters, facets: Mapping[str, int], keys: Collection[Key] | None = None
