@@ -25,7 +25,7 @@ from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.core.names.suffixes import BadReference, SuffixList
 from registry.core.scheduling.bisection import Bisection
-from registry.core.scheduling.jobs import CLIENTS_FORGOTTEN_AFTER, INDEX_FORGOTTEN_AFTER, Horizon, Retention
+from registry.core.scheduling.jobs import CLIENTS_FORGOTTEN_AFTER, INDEX_FORGOTTEN_AFTER, Retention
 from registry.core.scheduling.policy import STALE_AFTER
 from registry.core.scoring.rubric import VERSION
 from registry.store import migrate
@@ -51,53 +51,6 @@ DOMAINS_AT_ONCE: Final = 200
 
 LOCKED: Final = 20
 """Domains locked at once: a worker that records one of them has to wait."""
-
-
-class _Pruner:
-    def __init__(self, store: Store, horizon: Horizon) -> None:
-        self._store = store
-        self._horizon = horizon
-        self.deleted: Counter[str] = Counter()
-
-    async def of_domains(self, domains: Sequence[str]) -> None:
-        for table in OF_DOMAINS:
-            await self._delete_all(table, lambda uow, table: uow.pruning.old(table, domains, self._horizon))
-        async with self._store.begin() as uow:
-            suspects = await uow.pruning.with_orphans(domains, self._horizon)
-        for table, table_domains in suspects.items():
-            for start in range(0, len(table_domains), LOCKED):
-                await self._delete_orphans(table, table_domains[start : start + LOCKED])
-
-    async def of_all(self, unseen_since: datetime) -> None:
-        """Prune the tables that are not keyed by domain."""
-        horizon = self._horizon
-        await sequence(self._store)  # only events with a place are deleted, in its order
-        await self._delete_all("changes", lambda uow, _: uow.feed.prune(horizon.changes, most=MAX_ROWS))
-        await self._delete_all("mcp_servers", lambda uow, _: uow.mcp_servers.prune(horizon.changes, most=MAX_ROWS))
-        await self._delete_all(
-            "claims", lambda uow, _: uow.claims.prune(expired=unseen_since, ended=horizon.changes, most=MAX_ROWS)
-        )
-        await self._delete_all("job_runs", lambda uow, _: uow.pruning.job_runs(horizon.job_runs, keep=LAST_RUNS))
-        async with self._store.begin() as uow:
-            self.deleted["search_target"] += len(await uow.search.forget(unseen_since=unseen_since))
-
-    async def _delete_orphans(self, table: str, domains: Sequence[str]) -> None:
-        """Delete orphaned rows under the lock that every writer of these domains takes first. A visit being recorded
-        may refer to an unused body that it found and therefore does not write again."""
-
-        async def delete(uow: UnitOfWork, table: str) -> int:
-            await uow.domains.lock(domains)
-            return await uow.pruning.idle(table, domains, self._horizon)
-
-        await self._delete_all(table, delete)
-
-    async def _delete_all(self, table: str, delete: Callable[[UnitOfWork, str], Awaitable[int]]) -> None:
-        """Delete in transactions of MAX_ROWS rows until no row is left."""
-        deleted = MAX_ROWS
-        while deleted >= MAX_ROWS:
-            async with self._store.begin() as uow:
-                deleted = await delete(uow, table)
-            self.deleted[table] += deleted
 
 
 SUFFIXES: Final = "public-suffix-list"
@@ -139,23 +92,6 @@ def checked_data(name: str, body: bytes) -> SuffixList | tuple[RegistryRow, ...]
             raise BadReference(f"the list is of {newer.version or 'no date'}, the shipped one newer")
         return newer
     return addresses.require_plausible(addresses.parse_registry(body, name), name)
-
-
-def _body_of(fetched: FetchResult) -> bytes:
-    if fetched.failure is not None:
-        raise BadReference(f"{fetched.failure.value} ({fetched.reason})")
-    if fetched.status != 200 or fetched.truncated:
-        raise BadReference(f"answered with status {fetched.status}")
-    return fetched.body
-
-
-def _require_not_older(name: str, body: bytes, known: ReferenceRecord | None) -> None:
-    """Raise BadReference for an older list: a lagging mirror or a replayed list must not move hosts back."""
-    if name != SUFFIXES or known is None:
-        return
-    newer, stored = suffixes.parse_suffixes(body), suffixes.parse_suffixes(known.body)
-    if newer.version < stored.version:
-        raise BadReference(f"the list is of {newer.version or 'no date'}, the stored one of {stored.version}")
 
 
 @dataclass(slots=True)
@@ -229,18 +165,15 @@ class MaintenanceActions:
         batches = Bisection(keys)
         for batch in batches:
             try:
-                result.changed += await self._rescore_together(batch, now)
+                async with self._store.begin() as uow:
+                    await uow.domains.lock({domain for domain, _ in batch})
+                    result.changed += await rescore_hosts(uow, batch, now)
             except StoreUnavailable:
                 raise
             except Exception as error:
                 if not batches.split(batch):
                     _log.error("%s cannot be rescored", batch[0][1], exc_info=error)
                     result.failed.append(batch[0][1])
-
-    async def _rescore_together(self, keys: Sequence[HostKey], now: datetime) -> int:
-        async with self._store.begin() as uow:
-            await uow.domains.lock({domain for domain, _ in keys})
-            return await rescore_hosts(uow, keys, now)
 
     async def rejudge(self) -> int:
         """Rescore the services that depend on noted changes; return how many were judged. If interrupted, start again.
@@ -288,14 +221,44 @@ class MaintenanceActions:
     async def prune(self, retention: Retention) -> Mapping[str, int]:
         """Delete what is too old; return the deleted rows by table. Safe to repeat. Raise StoreUnavailable."""
         now = self._clock()
-        pruner = _Pruner(self._store, retention.horizon(now))
+        horizon, unseen_since = retention.horizon(now), now - INDEX_FORGOTTEN_AFTER
+        deleted: Counter[str] = Counter()
+
+        async def delete_all(table: str, delete: Callable[..., Awaitable[int]], *bound: object) -> None:
+            """Delete in transactions of MAX_ROWS rows until no row is left."""
+            number = MAX_ROWS
+            while number >= MAX_ROWS:
+                async with self._store.begin() as uow:
+                    number = await delete(uow, *bound)
+                deleted[table] += number
+
+        async def delete_orphans(uow: UnitOfWork, table: str, domains: Sequence[str]) -> int:
+            """Delete orphaned rows under the lock that every writer of these domains takes first: a visit being
+            recorded may refer to an unused body that it found and therefore does not write again."""
+            await uow.domains.lock(domains)
+            return await uow.pruning.idle(table, domains, horizon)
+
         async for domains in self._pages(lambda uow, after: uow.jobs.domains(after, limit=DOMAINS_AT_ONCE), ""):
-            await pruner.of_domains(domains)
-        await pruner.of_all(now - INDEX_FORGOTTEN_AFTER)
+            for table in OF_DOMAINS:
+                await delete_all(table, lambda uow, *of: uow.pruning.old(*of, horizon), table, domains)
+            async with self._store.begin() as uow:
+                suspects = await uow.pruning.with_orphans(domains, horizon)
+            for table, of_table in suspects.items():
+                for start in range(0, len(of_table), LOCKED):
+                    await delete_all(table, delete_orphans, table, of_table[start : start + LOCKED])
+        await sequence(self._store)  # only events with a place are deleted, in its order
+        await delete_all("changes", lambda uow: uow.feed.prune(horizon.changes, most=MAX_ROWS))
+        await delete_all("mcp_servers", lambda uow: uow.mcp_servers.prune(horizon.changes, most=MAX_ROWS))
+        await delete_all(
+            "claims", lambda uow: uow.claims.prune(expired=unseen_since, ended=horizon.changes, most=MAX_ROWS)
+        )
+        await delete_all("job_runs", lambda uow: uow.pruning.job_runs(horizon.job_runs, keep=LAST_RUNS))
+        async with self._store.begin() as uow:
+            deleted["search_target"] += len(await uow.search.forget(unseen_since=unseen_since))
         async with self._store.begin() as uow:
             # guard: opt-out-clients
             await uow.opt_out_requests.erase_clients(before=now - CLIENTS_FORGOTTEN_AFTER)
-        return {table: number for table, number in pruner.deleted.items() if number}
+        return {table: number for table, number in deleted.items() if number}
 
     async def refresh(self, urls: Mapping[str, str], fetch: Fetch) -> RefreshResult:
         """Fetch and store all reference data. It is in force in this process when this returns or raises. `urls`: by
@@ -333,19 +296,18 @@ class MaintenanceActions:
             async with self._store.begin() as uow:
                 await uow.references.checked(name, now=now)
             return False
-        body = _body_of(fetched)
+        if fetched.failure is not None:
+            raise BadReference(f"{fetched.failure.value} ({fetched.reason})")
+        if fetched.status != 200 or fetched.truncated:
+            raise BadReference(f"answered with status {fetched.status}")
+        body, headers = fetched.body, fetched.headers
         checked_data(name, body)
-        _require_not_older(name, body, known)
-        record = ReferenceRecord(
-            name,
-            body,
-            hashlib.sha256(body).digest(),
-            url,
-            fetched.headers.get("etag"),
-            fetched.headers.get("last-modified"),
-            now,
-            now,
-        )
+        if name == SUFFIXES and known is not None:  # a lagging mirror or a replayed list must not move hosts back
+            newer, stored = suffixes.parse_suffixes(body), suffixes.parse_suffixes(known.body)
+            if newer.version < stored.version:
+                raise BadReference(f"the list is of {newer.version or 'no date'}, the stored one of {stored.version}")
+        digest = hashlib.sha256(body).digest()
+        record = ReferenceRecord(name, body, digest, url, headers.get("etag"), headers.get("last-modified"), now, now)
         async with self._store.begin() as uow:
             await uow.references.put(record)
         return known is None or known.sha256 != record.sha256

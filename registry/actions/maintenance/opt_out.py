@@ -132,13 +132,6 @@ def _has_purpose(wish: Wish, opt_out: OptOutRecord | None) -> bool:
     return opt_out is None or opt_out.how == "robots"  # guard: opt-out-purpose
 
 
-def _may_ask_again(last: OptOutRequestRecord | None, wish: Wish, now: datetime) -> bool:
-    """Return whether the host has no open request and its last check was long enough ago."""
-    if last is None:
-        return True
-    return last.checked_at is not None and now - last.checked_at >= AGAIN_AFTER[wish]
-
-
 def _is_certain(domain: str, host: str, opt_out: OptOutRecord | None) -> bool:
     """Return whether the host cannot be invented: it is the apex, `www.`, or has opted out itself."""
     return host in (domain, f"www.{domain}") or (opt_out is not None and opt_out.host == host)  # guard: opt-out-apex
@@ -201,7 +194,9 @@ class OptOutActions:
         async with self._store.begin() as uow:
             last = await uow.opt_out_requests.get(domain, host)
             opt_out = await _covering(uow, domain, host)
-            is_due = _has_purpose(wish, opt_out) and _may_ask_again(last, wish, now)
+            since = None if last is None else last.checked_at
+            may_ask_again = last is None or (since is not None and now - since >= AGAIN_AFTER[wish])
+            is_due = _has_purpose(wish, opt_out) and may_ask_again
             if is_due and (_is_certain(domain, host, opt_out) or await _has_room(uow, domain, host, now)):
                 if await uow.opt_out_requests.open_of(client) >= MAX_OPEN:  # guard: opt-out-open-requests
                     raise TooManyRequests

@@ -8,7 +8,7 @@ those of others (decision 46). A new proof ends an older ownership of the same h
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
@@ -124,17 +124,6 @@ async def _make_room(uow: UnitOfWork, new: ClaimRecord, open_claims: Sequence[Cl
         await uow.claims.put(replace(current, expires_at=now, due_at=None))
     else:
         await uow.claims.remove(current)
-
-
-def _refuse_too_many_checks(record: ClaimRecord, checks: Mapping[str, int]) -> None:
-    """Raise TooMany. `checks`: number of checks of the domain in this hour, by network. The first checks of a network
-    are never refused because of others."""
-    own = checks.get(record.network or record.client or record.id, 0)
-    beyond = sum(max(0, number - OWN_CHECKS) for number in checks.values())
-    # guard: claim-first-checks
-    is_refused = own >= CHECKS_OF_NETWORK or (own >= OWN_CHECKS and beyond >= CHECKS_OF_DOMAIN)
-    if is_refused:  # guard: claim-checks
-        raise TooMany("Too many checks of this domain within an hour; checks by DNS are not counted.", HOUR)
 
 
 def _claimed(record: ClaimRecord, now: datetime) -> ClaimView:
@@ -288,7 +277,15 @@ class ClaimActions:
             if record.checked_at is not None and now - record.checked_at < AGAIN_AFTER:
                 raise TooMany("The claim was checked just now.", AGAIN_AFTER)
             if record.method == "file":
-                _refuse_too_many_checks(record, await uow.claims.checks_by_file(record.domain, since=now - HOUR))
+                checks = await uow.claims.checks_by_file(record.domain, since=now - HOUR)
+                own = checks.get(record.network or record.client or record.id, 0)
+                beyond = sum(max(0, number - OWN_CHECKS) for number in checks.values())
+                # The first checks of a network are never refused because of others.
+                # guard: claim-first-checks
+                is_refused = own >= CHECKS_OF_NETWORK or (own >= OWN_CHECKS and beyond >= CHECKS_OF_DOMAIN)
+                if is_refused:  # guard: claim-checks
+                    message = "Too many checks of this domain within an hour; checks by DNS are not counted."
+                    raise TooMany(message, HOUR)
             record = replace(counted(record, now), due_at=now)
             await uow.claims.put(record)
         return _claimed(record, now)
@@ -328,14 +325,11 @@ class ClaimActions:
             limits = await uow.holds.limits({claim.domain for claim in claims}) if claims else {}
         return [
             ClaimCheck(
-                claim.id,
-                claim.host,
-                claim.method,
-                challenge(claim.id, claim.host, claim.scope, claim.digest),
+                claim.id, claim.host, claim.method, challenge(claim.id, claim.host, claim.scope, claim.digest),
                 limits[claim.domain].may_be_visited(claim.host),
             )
             for claim in claims
-        ]
+        ]  # fmt: skip
 
     async def settle(self, claim_id: str, answer: Answer) -> None:
         """Store the answer of a check and apply its consequences. Repeated failures end an ownership by the rule of

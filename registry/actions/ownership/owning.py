@@ -68,6 +68,10 @@ class Owner:
             return OwnerSettingRecord(self.domain, self.host, self.claim.id, self.now)
         return replace(known, claim=self.claim.id, changed_at=self.now)
 
+    async def settle_pins(self) -> None:
+        repinned = await self.uow.owner_settings.settle_pins(self.domain, now=self.now)
+        await self.uow.ledger.add_changes(feed.repinned(self.domain, repinned, self.now))
+
     async def audit(self, action: str, **detail: object) -> None:
         await self.uow.audit.add(AuditEvent(self.actor, action, self.domain, self.host, "", detail), now=self.now)
 
@@ -100,11 +104,6 @@ class Pinned:
     canonical: str | None
 
 
-async def _settle_pins(owner: Owner) -> None:
-    repinned = await owner.uow.owner_settings.settle_pins(owner.domain, now=owner.now)
-    await owner.uow.ledger.add_changes(feed.repinned(owner.domain, repinned, owner.now))
-
-
 async def _consent(owner: Owner, target: str, token: Token | None) -> str | None:
     """Return the id of the ownership of `target` that agrees, or None. Raise BadSetting."""
     if registrable_domain(target) != owner.domain:
@@ -124,37 +123,6 @@ async def _consent(owner: Owner, target: str, token: Token | None) -> str | None
 
 
 _NAMED: Final = 3
-
-
-def _refuse_for_others(owner: Owner) -> None:
-    """Raise BadSetting if the opt-out would delete hosts of other owners. The proof of a host does not cover the hosts
-    below it, which may belong to customers of a platform."""
-    others = {
-        claim.host
-        for claim in owner.claims
-        if is_covered(claim.host, [owner.host]) and not owner.claim.covers(claim.host)
-    }
-    if others:  # guard: owner-opt-out-below
-        named = ", ".join(sorted(others)[:_NAMED]) + (" and others" if len(others) > _NAMED else "")
-        raise BadSetting(
-            f"hosts below this one have other owners ({named}). Hide this host, or opt out with a proof of the whole "
-            "domain by DNS, or with a TXT record, a file or robots.txt of the site itself"
-        )
-
-
-async def _receiver_claim(owner: Owner, token: Token, url: str) -> ClaimRecord:
-    """Return the ownership of the receiver's host. Raise ForeignReceiver."""
-    try:
-        return await reader(owner.uow, token, host_of(url) or "")
-    except (NotAnOwner, OtherHost):
-        raise webhooks.ForeignReceiver from None
-
-
-async def _refuse_challenge(owner: Owner, url: str) -> None:
-    """Raise TooMany if the receiver's host or domain has had all its challenges of the day."""
-    at = await webhooks.next_challenge_at(owner.uow, url, owner.now)
-    if at > owner.now:
-        raise TooMany("Too many challenges were sent to the receiver within a day.", at - owner.now)
 
 
 ENTRIES: Final = 50
@@ -255,7 +223,7 @@ class OwnershipActions:
                 agreed = agreed or setting.consent
             if (setting.pinned, setting.consent) != (target, agreed):
                 await uow.owner_settings.put(replace(setting, pinned=target, consent=agreed))
-                await _settle_pins(owner)
+                await owner.settle_pins()
                 await owner.audit("host.canonical_set", canonical=target)
             now_set = await uow.owner_settings.get(owner.domain, host)
             return Pinned(target, None if now_set is None else now_set.canonical)
@@ -267,7 +235,7 @@ class OwnershipActions:
         async with self._changing(token, host, is_bounded=False) as owner:
             await owner.uow.claims.put(replace(owner.claim, owner_digest=new.digest))
             await owner.uow.owner_settings.end_consents(owner.claim)  # guard: pin-consent-ends
-            await _settle_pins(owner)
+            await owner.settle_pins()
             await owner.audit("ownership.token_replaced")
         return new
 
@@ -280,7 +248,18 @@ class OwnershipActions:
         """Delete everything stored about the host and all below it, also the ownership, and never visit it again. Raise
         NotAnOwner, OtherHost, and BadSetting if a host below has an owner that the token does not cover."""
         async with self._changing(token, host, is_bounded=False) as owner:
-            _refuse_for_others(owner)
+            # The proof of a host does not cover the hosts below it, which may belong to customers of a platform.
+            others = {
+                claim.host
+                for claim in owner.claims
+                if is_covered(claim.host, [host]) and not owner.claim.covers(claim.host)
+            }
+            if others:  # guard: owner-opt-out-below
+                named = ", ".join(sorted(others)[:_NAMED]) + (" and others" if len(others) > _NAMED else "")
+                raise BadSetting(
+                    f"hosts below this one have other owners ({named}). Hide this host, or opt out with a proof of the"
+                    " whole domain by DNS, or with a TXT record, a file or robots.txt of the site itself"
+                )
             forgotten = await forget.forget_locked(
                 owner.uow, host, now=owner.now, opt_out="owner", evidence=f"claim {owner.claim.id}",
                 reason="its owner asked for it", actor=owner.actor,
@@ -311,12 +290,19 @@ class OwnershipActions:
         canonical = webhooks.receiver_url(url, exempt=self._exempt)
         seq = await feed.pulse(self._store)
         async with self._changing(token, host) as owner:
-            claim = owner.claim if receiver_token is None else await _receiver_claim(owner, receiver_token, canonical)
+            claim = owner.claim
+            if receiver_token is not None:
+                try:
+                    claim = await reader(owner.uow, receiver_token, host_of(canonical) or "")
+                except (NotAnOwner, OtherHost):
+                    raise webhooks.ForeignReceiver from None
             await webhooks.refuse_receiver(owner.uow, canonical, claim)
             setting = await owner.settings()
             known = None if setting.webhook is None else await owner.uow.webhooks.locked(setting.webhook)
             if known is None or known.url != canonical or known.disabled_at is not None:
-                await _refuse_challenge(owner, canonical)  # guard: webhook-set-again
+                at = await webhooks.next_challenge_at(owner.uow, canonical, owner.now)
+                if at > owner.now:  # guard: webhook-set-again
+                    raise TooMany("Too many challenges were sent to the receiver within a day.", at - owner.now)
             if known is None or known.url != canonical:
                 webhook = webhooks.new_webhook(canonical, types, (host,), seq=seq, now=owner.now, claim=claim.id)
             else:
