@@ -25,7 +25,7 @@ from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.store.claims import ClaimRecord
 from registry.store.engine import StoreUnavailable
-from registry.store.feed import SEQUENCED_AT_ONCE, Ends, Stretch
+from registry.store.feed import SEQUENCED_AT_ONCE, Ends
 from registry.store.feed import FeedRow as FeedRow  # interfaces name it
 from registry.store.feed import Place as Place  # interfaces name it
 from registry.store.records import ChangeRecord
@@ -141,13 +141,6 @@ async def pulse(store: Store) -> int:
     return seq
 
 
-def _is_kept(after: Place | int, stretch: Stretch) -> bool:
-    """Return whether the place belongs to this feed and all events after it are stored."""
-    seq = after if isinstance(after, int) else after.seq
-    is_within = stretch.ends.pruned.seq <= seq <= stretch.ends.latest.seq
-    return is_within and (isinstance(after, int) or after == stretch.after)  # guard: feed-place-checked
-
-
 _END = 2**62
 """A place after all others."""
 
@@ -230,19 +223,17 @@ class FeedActions:
         while self._waiting and not self._ended.is_set():
             pause = POLL_SECONDS
             try:
-                self._tell(await pulse(self._store))
+                latest = await pulse(self._store)
+                if latest != self._latest:  # lower after a restore, so waiting readers must look again
+                    self._latest = latest
+                    self._news.set()
+                    if not self._ended.is_set():
+                        self._news = asyncio.Event()
             except StoreUnavailable as error:
                 log.warning("feed.unavailable", error=type(error).__name__)
                 pause = _BACK_OFF_SECONDS
             await asyncio.sleep(pause)
         self._poller = None
-
-    def _tell(self, latest: int) -> None:
-        if latest != self._latest:  # lower after a restore, so waiting readers must look again
-            self._latest = latest
-            self._news.set()
-            if not self._ended.is_set():
-                self._news = asyncio.Event()
 
     async def page(self, after: Place | int | None = None, types: Types = ALL, limit: int = 100) -> EventPage:
         """Return the events after a place, or from the oldest on if None. Give waiting events their place first.
@@ -255,8 +246,12 @@ class FeedActions:
         await sequence(self._store)
         async with self._store.read() as uow:
             stretch = await uow.feed.after(after.seq if isinstance(after, Place) else after, types.kinds, limit=limit)
-        if after is not None and not _is_kept(after, stretch):
-            raise ExpiredCursor(stretch.ends)
+        if after is not None:
+            seq = after if isinstance(after, int) else after.seq
+            is_kept = stretch.ends.pruned.seq <= seq <= stretch.ends.latest.seq
+            is_known = isinstance(after, int) or after == stretch.after  # guard: feed-place-checked
+            if not (is_kept and is_known):
+                raise ExpiredCursor(stretch.ends)
         place = stretch.end
         return EventPage(stretch.events, place, encode(place, types), place.seq < stretch.ends.latest.seq, stretch.ends)
 

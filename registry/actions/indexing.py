@@ -7,21 +7,20 @@ rebuild writes a new index beside the current one, then swaps them.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
 from registry.actions import Clock
-from registry.core.model.listing import Listing, SearchUnavailable
+from registry.core.model.listing import SearchUnavailable
 from registry.core.names.domains import registrable_domain
 from registry.core.ranking import Embedder, index_hash
 from registry.core.scheduling.jobs import INDEX_FORGOTTEN_AFTER
-from registry.search.backend import Backend, IndexState, SearchDocument, WriterBusy, make_documents
+from registry.search.backend import Backend, IndexState, WriterBusy, make_documents
 from registry.store.engine import StoreUnavailable
 from registry.store.holder import HeldLock, hold_target
-from registry.store.search_notes import Dirty
 from registry.store.unit_of_work import Store, UnitOfWork
 
 _SEEN_EVERY: Final = timedelta(hours=1)
@@ -118,8 +117,10 @@ class SearchIndex:
         if state is IndexState.AWAY:  # a rebuild would not help an engine that is too slow to answer
             raise SearchUnavailable("the search engine does not answer")
         needs_build = state is not IndexState.READY
-        if not needs_build and await self._is_up_to_date():
-            return DrainCounts(0, 0, 0, False)
+        if not needs_build:  # the usual case costs one query and no lock
+            async with self._store.begin() as uow:
+                if await uow.search.oldest(self.backend.target) is None:
+                    return DrainCounts(0, 0, 0, False)
         async with self.feeding() as hold:
             if hold is None:
                 return None
@@ -180,9 +181,8 @@ class SearchIndex:
         indexed_hosts = [host async for host, _ in self.backend.hashes()] if seen is None and is_ready else []
         async with self._store.begin() as uow:
             if await uow.search.register(self.backend.target, now=now):
-                await uow.search.note(
-                    self.backend.target, [(registrable_domain(host), host) for host in indexed_hosts], now=now
-                )
+                keys = [(registrable_domain(host), host) for host in indexed_hosts]
+                await uow.search.note(self.backend.target, keys, now=now)
             await uow.search.forget(unseen_since=now - INDEX_FORGOTTEN_AFTER)
 
     async def apply_notes(self, hold: HeldLock) -> FeedingCounts:
@@ -190,27 +190,21 @@ class SearchIndex:
         kept."""
         notes = written = deleted = 0
         for _ in range(_BATCHES):
-            dirty, listings = await self._changes()
+            async with self._store.begin() as uow:  # notes first, so that a change in between is noted again
+                dirty = await uow.search.dirty(self.backend.target, limit=_BATCH)
+                listings = await uow.search.listings([(note.domain, note.host) for note in dirty])
             if not dirty:
                 break
             await still_held(hold)
             deleted += await self.backend.delete([note.host for note in dirty if note.host not in listings])
-            written += await self.backend.upsert(await self._documents(list(listings.values())))
+            # in a thread, because hundreds of texts take tens of milliseconds
+            documents = await asyncio.to_thread(make_documents, list(listings.values()), self.embedder)
+            written += await self.backend.upsert(documents)
             await still_held(hold)
             await self.backend.commit()
             async with self._store.begin() as uow:
                 notes += await uow.search.done(self.backend.target, dirty)
         return FeedingCounts(notes, written, deleted)
-
-    async def _documents(self, listings: Sequence[Listing]) -> list[SearchDocument]:
-        """Return search documents, made in a thread: hundreds of texts take tens of milliseconds."""
-        return await asyncio.to_thread(make_documents, listings, self.embedder)
-
-    async def _changes(self) -> tuple[list[Dirty], dict[str, Listing]]:
-        """Read the notes, then the current listings. In this order, a change in between is noted again."""
-        async with self._store.begin() as uow:
-            dirty = await uow.search.dirty(self.backend.target, limit=_BATCH)
-            return dirty, await uow.search.listings([(note.domain, note.host) for note in dirty])
 
     async def rebuild(self, hold: HeldLock, progress: Progress | None = None) -> int:
         """Write a consistent snapshot of all listings to a new index and swap it in; return the number of services. The
@@ -222,7 +216,7 @@ class SearchIndex:
             total = sum((await uow.catalogue.counts())["trust_level"].values())
             after = ("", "")
             while page := await uow.search.all_listings(after, limit=_PAGE):
-                await build.add(await self._documents(page))
+                await build.add(await asyncio.to_thread(make_documents, page, self.embedder))
                 after = (page[-1].domain, page[-1].host)
                 done += len(page)
                 if progress:
@@ -230,11 +224,6 @@ class SearchIndex:
             await still_held(hold)
             await build.swap()
         return done
-
-    async def _is_up_to_date(self) -> bool:
-        """Return whether no note is left. This usual case costs one query and no lock."""
-        async with self._store.begin() as uow:
-            return await uow.search.oldest(self.backend.target) is None
 
     async def _compare(self, *, repair: bool) -> IndexComparison:
         model = self.embedder.id if self.embedder else ""

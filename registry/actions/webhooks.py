@@ -7,7 +7,8 @@ go into the next message.
 
 import random
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -133,14 +134,6 @@ class Outgoing:
     secrets: tuple[str, ...]
 
 
-async def _receiving(uow: UnitOfWork, webhook: str) -> WebhookRecord | None:
-    """Return and lock a webhook; None if it does not exist. Raise BadReceiver if its receiver must not get messages."""
-    row = await uow.webhooks.locked(webhook)
-    if row is not None:
-        await _refuse_receiver(uow, row)
-    return row
-
-
 async def _refuse_receiver(uow: UnitOfWork, row: WebhookRecord) -> None:
     owner = row.claim or await uow.webhooks.owner(row.id)
     claim = None if owner is None else await uow.claims.get(owner)
@@ -177,12 +170,6 @@ async def _new_message(
     since, until = encode(stretch.after, types), encode(stretch.end, types)
     body = rules.events_body(base, types, count=count, since=since, until=until, now=now)
     return PendingMessage(_message_id(now), body, stretch.end.seq), row.seq
-
-
-def _is_awaited(row: WebhookRecord, message: rules.Message) -> bool:
-    if message.purpose == "challenge":
-        return row.verified_at is None
-    return message.purpose == "events" and row.message_id == message.id
 
 
 def _after(row: WebhookRecord, message: rules.Message, verdict: rules.Verdict, now: datetime) -> WebhookRecord:
@@ -239,22 +226,19 @@ class WebhookActions:
     async def rotate(self, webhook: str, overlap: timedelta = OVERLAP) -> WebhookRecord | None:
         """Give a subscription a new secret and return it; None if it does not exist. For `overlap`, messages are signed
         with both secrets. A second rotation within that time ends the oldest secret at once. Raise StoreUnavailable."""
-        async with self._store.begin() as uow:
-            row = await uow.webhooks.locked(webhook)
-            if row is None:
-                return None
-            row = with_new_secret(row, overlap, self._clock())
-            await uow.webhooks.put(row)
-            return row
+        return await self._change(webhook, lambda row: with_new_secret(row, overlap, self._clock()))
 
     async def enable(self, webhook: str) -> WebhookRecord | None:
         """Enable a subscription again: after a new challenge, its receiver gets the events it has missed. Return it, or
         None if it does not exist. Raise StoreUnavailable."""
+        return await self._change(webhook, lambda row: enabled(row, self._clock()))
+
+    async def _change(self, webhook: str, change: Callable[[WebhookRecord], WebhookRecord]) -> WebhookRecord | None:
         async with self._store.begin() as uow:
             row = await uow.webhooks.locked(webhook)
             if row is None:
                 return None
-            row = enabled(row, self._clock())
+            row = change(row)
             await uow.webhooks.put(row)
             return row
 
@@ -285,33 +269,38 @@ class WebhookActions:
         """Return a challenge to a webhook; None if it does not exist. Operators request it, so no limit refuses it, but
         it counts against the limits. Raise BadReceiver and StoreUnavailable."""
         now = self._clock()
-        async with self._store.begin() as uow:
-            row = await _receiving(uow, webhook)
+        async with self._receiving(webhook) as (uow, row):
             if row is None:
                 return None
             await count_challenge(uow, row.url, now)
-        return Outgoing(row.id, row.url, _challenge(now), row.secrets(now))
+            return Outgoing(row.id, row.url, _challenge(now), row.secrets(now))
 
     async def trial(self, webhook: str) -> Outgoing | None:
         """Return a test message without events; None if the webhook does not exist. Raise BadReceiver and
         StoreUnavailable."""
         now = self._clock()
-        async with self._store.begin() as uow:
-            row = await _receiving(uow, webhook)
         message = rules.Message(_message_id(now), "test", rules.test_body(self._base, now))
-        return None if row is None else Outgoing(row.id, row.url, message, row.secrets(now))
+        async with self._receiving(webhook) as (_, row):
+            return None if row is None else Outgoing(row.id, row.url, message, row.secrets(now))
 
     async def again(self, webhook: str, message_id: str) -> Outgoing | None:
         """Return an earlier message about events, unchanged; None if it is not kept. Raise BadReceiver and
         StoreUnavailable."""
-        async with self._store.begin() as uow:
-            row = await _receiving(uow, webhook)
+        async with self._receiving(webhook) as (uow, row):
             attempts = await uow.webhooks.deliveries(webhook, limit=1, message_id=message_id)
-        if row is None or not attempts or attempts[0].purpose != "events":
-            return None
-        return Outgoing(
-            row.id, row.url, rules.Message(message_id, "events", attempts[0].body), row.secrets(self._clock())
-        )
+            if row is None or not attempts or attempts[0].purpose != "events":
+                return None
+            message = rules.Message(message_id, "events", attempts[0].body)
+            return Outgoing(row.id, row.url, message, row.secrets(self._clock()))
+
+    @asynccontextmanager
+    async def _receiving(self, webhook: str) -> AsyncIterator[tuple[UnitOfWork, WebhookRecord | None]]:
+        """Yield the transaction and the locked webhook. Raise BadReceiver if its receiver must not get messages."""
+        async with self._store.begin() as uow:
+            row = await uow.webhooks.locked(webhook)
+            if row is not None:
+                await _refuse_receiver(uow, row)
+            yield uow, row
 
     async def record(self, outgoing: Outgoing, attempt: rules.Attempt) -> rules.Verdict | None:
         """Store an attempt and return its effect on its webhook; None if there is no effect. Tests, messages that are
@@ -329,15 +318,13 @@ class WebhookActions:
                     attempt.duration_ms,
                 )
             )  # fmt: skip
-            if row.disabled_at is not None or not _is_awaited(row, message):
+            is_pending = message.purpose == "events" and row.message_id == message.id
+            is_awaited = row.verified_at is None if message.purpose == "challenge" else is_pending
+            if row.disabled_at is not None or not is_awaited:
                 return None
             verdict = rules.judge(
-                attempt,
-                failures=row.failures,
-                first_failure_at=row.first_failure_at,
-                now=now,
-                disable_after=self._disable_after,
-                chance=self._chance(),
-            )
+                attempt, failures=row.failures, first_failure_at=row.first_failure_at, now=now,
+                disable_after=self._disable_after, chance=self._chance(),
+            )  # fmt: skip
             await uow.webhooks.put(_after(row, message, verdict, now))
             return verdict

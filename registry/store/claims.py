@@ -128,8 +128,7 @@ class Claims(Repository):
 
     async def put(self, claim: ClaimRecord) -> None:
         """Insert a claim, or replace the locked claim with its key."""
-        values = asdict(claim)
-        await self._replace(ClaimRow, values)
+        await self._replace(ClaimRow, asdict(claim))
 
     async def remove(self, claim: ClaimRecord) -> None:
         row = ClaimRow
@@ -163,9 +162,7 @@ class Claims(Repository):
         `per_network` claims of a network are taken at once, over all workers."""
         bound = {"limit": limit, "per_network": per_network, "now": now, "until": until}
         ids = await self._scalars(_TAKE, bound)
-        if not ids:
-            return []
-        return await self._list(ClaimRecord, select(*_COLUMNS).where(ClaimRow.id.in_(ids)))
+        return await self._list(ClaimRecord, select(*_COLUMNS).where(ClaimRow.id.in_(ids))) if ids else []
 
     async def ownership(self, domain: str, host: str) -> rules.Ownership:
         """Return the public owner of a host: its own proof, else its domain's, the latest of several."""
@@ -186,8 +183,7 @@ class Claims(Repository):
     async def erase_clients(self, *, before: datetime) -> int:
         """Erase the clients of claims made before then; return the number of claims."""
         old = (ClaimRow.client.is_not(None), ClaimRow.created_at < before)
-        statement = update(ClaimRow).where(*old).values(client=None, network=None)
-        return await self._touched(statement)
+        return await self._touched(update(ClaimRow).where(*old).values(client=None, network=None))
 
     async def prune(self, *, expired: datetime, ended: datetime, most: int) -> int:
         """Delete unproven claims and ownerships that ended before these times; return their number."""
@@ -205,19 +201,16 @@ class OwnerSettings(Repository):
         return await self._first(OwnerSettingRecord, statement)
 
     async def of(self, domain: str) -> Sequence[OwnerSettingRecord]:
-        return await self._list(
-            OwnerSettingRecord,
-            select(*_SETTING_COLUMNS).where(OwnerSettingRow.domain == domain).order_by(OwnerSettingRow.host),
-        )
+        statement = select(*_SETTING_COLUMNS).where(OwnerSettingRow.domain == domain).order_by(OwnerSettingRow.host)
+        return await self._list(OwnerSettingRecord, statement)
 
     async def put(self, setting: OwnerSettingRecord) -> None:
         """Store an owner's settings in place of the old ones; delete them if empty."""
         if setting.is_empty:
             row = OwnerSettingRow
             await self._execute(delete(row).where(row.domain == setting.domain, row.host == setting.host))
-            return
-        values = asdict(setting) | {"note": clean(setting.note)}
-        await self._replace(OwnerSettingRow, values)
+        else:
+            await self._replace(OwnerSettingRow, asdict(setting) | {"note": clean(setting.note)})
 
     async def settle_pins(self, domain: str, *, now: datetime, gone: str | None = None) -> list[str]:
         """Enable or disable the pins of a domain according to its ownerships; return the hosts that changed. A pin to a

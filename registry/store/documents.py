@@ -103,9 +103,8 @@ class Documents(Repository):
         """Return bodies by (domain, sha256)."""
         if not keys:
             return {}
-        statement = select(BodyRow.domain, BodyRow.sha256, BodyRow.body).where(
-            tuple_(BodyRow.domain, BodyRow.sha256).in_(sorted(keys))
-        )
+        row = BodyRow
+        statement = select(row.domain, row.sha256, row.body).where(tuple_(row.domain, row.sha256).in_(sorted(keys)))
         return {(domain, sha): body for domain, sha, body in await self._execute(statement)}
 
     async def add_bodies(self, bodies: dict[tuple[str, bytes], bytes]) -> None:
@@ -118,16 +117,10 @@ class Documents(Repository):
     async def stamp(self, documents: Iterable[DocumentRecord]) -> None:
         """Update only the times seen and missed, and the validators."""
         rows = [
-            {
-                "domain": document.domain,
-                "host": document.host,
-                "url_hash": url_hash(document.url),
-                "seen_at": document.seen_at,
-                "missed_at": document.missed_at,
-                "etag": clean_or_none(document.etag),
-                "last_modified": clean_or_none(document.last_modified),
-            }
-            for document in documents
+            {"domain": one.domain, "host": one.host, "url_hash": url_hash(one.url), "seen_at": one.seen_at}
+            | {"missed_at": one.missed_at, "etag": clean_or_none(one.etag)}
+            | {"last_modified": clean_or_none(one.last_modified)}
+            for one in documents
         ]
         await self._many(_STAMP, rows)
 
@@ -139,11 +132,8 @@ class Documents(Repository):
     async def history(self, domain: str, host: str, url: str) -> list[tuple[Any, ...]]:
         """Return (changed_at, outcome, sha256) of one URL, newest first."""
         row = DocumentHistoryRow
-        statement = (
-            select(row.changed_at, row.outcome, row.sha256)
-            .where(row.domain == domain, row.host == host, row.url_hash == url_hash(url))
-            .order_by(row.changed_at.desc())
-        )
+        of_url = (row.domain == domain, row.host == host, row.url_hash == url_hash(url))
+        statement = select(row.changed_at, row.outcome, row.sha256).where(*of_url).order_by(row.changed_at.desc())
         return [tuple(version) for version in await self._execute(statement)]
 
     async def versions(
@@ -170,9 +160,8 @@ class Documents(Repository):
     async def hosts(self, after: Key, *, limit: int, but_version: str | None = None) -> list[Key]:
         """Return hosts with documents after `after`, ordered by (domain, host). `but_version`: see `_outdated`."""
         key = (DocumentRow.domain, DocumentRow.host)
-        statement = select(*key).where(tuple_(*key) > after, *_outdated(but_version))
-        statement = statement.distinct().order_by(*key).limit(limit)
-        return await self._keys(statement)
+        statement = select(*key).where(tuple_(*key) > after, *_outdated(but_version)).distinct()
+        return await self._keys(statement.order_by(*key).limit(limit))
 
     async def count_hosts(self, *, but_version: str | None = None) -> int:
         key = select(DocumentRow.domain, DocumentRow.host).where(*_outdated(but_version)).distinct().subquery()
@@ -187,13 +176,11 @@ def _outdated(but_version: str | None) -> tuple[ColumnElement[bool], ...]:
     """Return the condition that a document with a body, or its service, has another rubric version; empty for None."""
     if but_version is None:
         return ()
-    service = select(ServiceRow.host).where(
-        ServiceRow.domain == DocumentRow.domain,
-        ServiceRow.host == DocumentRow.host,
-        ServiceRow.rubric_version != but_version,
-    )
-    is_outdated = DocumentRow.has_body & DocumentRow.alias_of.is_(None) & (DocumentRow.rubric_version != but_version)
-    return (or_(is_outdated, service.exists()),)
+    row, service = DocumentRow, ServiceRow
+    same_host = (service.domain == row.domain, service.host == row.host)
+    outdated_service = select(service.host).where(*same_host, service.rubric_version != but_version)
+    is_outdated = row.has_body & row.alias_of.is_(None) & (row.rubric_version != but_version)
+    return (or_(is_outdated, outdated_service.exists()),)
 
 
 def _row(document: DocumentRecord) -> dict[str, Any]:
@@ -217,10 +204,6 @@ def _row(document: DocumentRecord) -> dict[str, Any]:
 def _record(row: Row) -> DocumentRecord:
     values = dict(zip(_FIELDS, row, strict=True))
     via = decode(values["via"])
-    values |= {
-        "outcome": Outcome(values["outcome"]),
-        "via": Via(**via) if via else None,
-        "headers": decode(values["headers"]),
-        "findings": decode(values["findings"]),
-    }
+    values |= {"outcome": Outcome(values["outcome"]), "via": Via(**via) if via else None}
+    values |= {"headers": decode(values["headers"]), "findings": decode(values["findings"])}
     return DocumentRecord(**values)

@@ -251,8 +251,7 @@ class Domains(Repository):
 
     async def orphans(self) -> list[tuple[str, int]]:
         """Lock and return (domain, attempts) of leases whose holder's advisory lock, and so its process, has gone."""
-        rows = await self._execute(_ORPHANS, {"locks": LEASE_LOCKS})
-        return [(domain, attempts) for domain, attempts in rows]
+        return [(domain, number) for domain, number in await self._execute(_ORPHANS, {"locks": LEASE_LOCKS})]
 
     async def next_due(self) -> datetime | None:
         """Return when the next unleased domain is due, possibly in the past; None if nothing is scheduled."""
@@ -263,8 +262,7 @@ class Domains(Repository):
         row = DomainRow
         is_leased = row.lease_token.is_not(None)
         statement = select(row.domain, row.source, row.created_at, row.next_visit_at, is_leased, row.attempts)
-        values = (await self._execute(statement.where(row.domain == domain))).one_or_none()
-        return None if values is None else DomainRecord(*values)
+        return await self._first(DomainRecord, statement.where(row.domain == domain))
 
     async def earliest(self, *, after: datetime, until: datetime) -> datetime | None:
         """Return the earliest time after `after` and up to `until` at which an unleased domain is due."""
@@ -276,16 +274,8 @@ class Domains(Repository):
         """Return the number of domains by state: "due", "leased", "waiting", "never"."""
         running = DomainRow.lease_token.is_not(None) & (DomainRow.next_visit_at > now)
         waiting = DomainRow.lease_token.is_(None) & (DomainRow.next_visit_at > now)
-        row = (
-            await self._execute(
-                select(
-                    func.count().filter(DomainRow.next_visit_at <= now),
-                    func.count().filter(running),
-                    func.count().filter(waiting),
-                    func.count().filter(DomainRow.next_visit_at.is_(None)),
-                )
-            )
-        ).one()
+        states = (DomainRow.next_visit_at <= now, running, waiting, DomainRow.next_visit_at.is_(None))
+        row = (await self._execute(select(*(func.count().filter(state) for state in states)))).one()
         return dict(zip(("due", "leased", "waiting", "never"), row, strict=True))
 
     async def load(self, entries: Iterable[NamedHost], *, source: str, now: datetime, due: datetime) -> LoadCounts:

@@ -39,9 +39,8 @@ class Holds(Repository):
         """Return the limits on the hosts of each of these domains."""
         opted_out: dict[str, dict[str, str]] = {}
         holds: dict[str, list[Hold]] = {}
-        for domain, host, kind, below, actor, reason, since in await self._driver.rows(
-            _OF, {"domains": listed(domains)}
-        ):
+        rows = await self._driver.rows(_OF, {"domains": listed(domains)})
+        for domain, host, kind, below, actor, reason, since in rows:
             if kind == _OPT_OUT:
                 opted_out.setdefault(domain, {})[host] = actor
             else:
@@ -67,26 +66,15 @@ class Holds(Repository):
 
     async def page(self, after: tuple[str, str, str], kinds: Collection[HoldKind], *, limit: int) -> Sequence[Hold]:
         """Return holds of these kinds after `after`, ordered by domain, host and kind."""
-        row = ListingHoldRow
-        statement = (
-            select(*_COLUMNS)
-            .where(tuple_(row.domain, row.host, row.kind) > tuple_(*after), row.kind.in_(list(kinds)))
-            .order_by(row.domain, row.host, row.kind)
-            .limit(limit)
-        )
-        return await self._list(Hold, statement)
+        key = (ListingHoldRow.domain, ListingHoldRow.host, ListingHoldRow.kind)
+        statement = select(*_COLUMNS).where(tuple_(*key) > tuple_(*after), key[2].in_(list(kinds)))
+        return await self._list(Hold, statement.order_by(*key).limit(limit))
 
     async def keys(self, after: Key, *, limit: int) -> list[Key]:
         """Return the hosts with holds after `after`, ordered by (domain, host)."""
-        row = ListingHoldRow
-        statement = (
-            select(row.domain, row.host)
-            .distinct()
-            .where(tuple_(row.domain, row.host) > tuple_(*after))
-            .order_by(row.domain, row.host)
-            .limit(limit)
-        )
-        return await self._keys(statement)
+        key = (ListingHoldRow.domain, ListingHoldRow.host)
+        statement = select(*key).distinct().where(tuple_(*key) > tuple_(*after))
+        return await self._keys(statement.order_by(*key).limit(limit))
 
 
 _COLUMNS: Final = selected(ListingHoldRow, Hold)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any, Final, LiteralString
+from typing import Final, LiteralString
 
 from sqlalchemy import func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
@@ -69,7 +69,7 @@ _CANDIDATE: Final = selected(CandidateRow, CandidateRecord)
 class Hosts(Repository):
     async def add(self, hosts: Iterable[HostRecord]) -> int:
         """Insert new hosts and return their number. They are sorted, so that two writers cannot deadlock."""
-        rows = [_row(host) for host in sorted(hosts, key=lambda host: (host.domain, host.host))]
+        rows = [asdict(_storable(host)) for host in sorted(hosts, key=lambda host: (host.domain, host.host))]
         return await self._many(insert(HostRow).on_conflict_do_nothing(), rows)
 
     async def put(self, hosts: Iterable[HostRecord]) -> None:
@@ -114,10 +114,8 @@ class Hosts(Repository):
 
     async def count_due(self, keys: Collection[tuple[str, str]], *, now: datetime) -> int:
         """Return how many of these hosts are due, including those under running leases."""
-        statement = select(func.count()).where(
-            tuple_(HostRow.domain, HostRow.host).in_(list(keys)), HostRow.next_visit_at <= now
-        )
-        return await self._number(statement)
+        is_one = tuple_(HostRow.domain, HostRow.host).in_(list(keys))
+        return await self._number(select(func.count()).where(is_one, HostRow.next_visit_at <= now))
 
     async def outcomes(self) -> dict[str, int]:
         """Return the number of visited hosts by the outcome of their last visit."""
@@ -128,25 +126,16 @@ class Hosts(Repository):
 class Candidates(Repository):
     async def add(self, candidates: Iterable[CandidateRecord]) -> int:
         """Insert candidates and return the number of new ones. Repeated mentions by a host count once."""
-        ordered = sorted(
-            candidates, key=lambda candidate: (candidate.domain, candidate.host, candidate.referrer, candidate.rel)
-        )
         rows = [
-            asdict(candidate) | {"rel": clean(candidate.rel, MAX_REL_CHARS), "document": clean(candidate.document)}
-            for candidate in ordered
+            asdict(one) | {"rel": clean(one.rel, MAX_REL_CHARS), "document": clean(one.document)}
+            for one in sorted(candidates, key=lambda one: (one.domain, one.host, one.referrer, one.rel))
         ]
         return await self._many(insert(CandidateRow).on_conflict_do_nothing(), rows)
 
     async def open(self, *, limit: int) -> list[CandidateRecord]:
         """Lock and return the oldest candidates not yet folded; skip those locked by another process."""
-        statement = (
-            select(*_CANDIDATE)
-            .where(CandidateRow.folded_at.is_(None))
-            .order_by(CandidateRow.created_at)
-            .limit(limit)
-            .with_for_update(skip_locked=True)
-        )
-        return await self._list(CandidateRecord, statement)
+        statement = select(*_CANDIDATE).where(CandidateRow.folded_at.is_(None)).order_by(CandidateRow.created_at)
+        return await self._list(CandidateRecord, statement.limit(limit).with_for_update(skip_locked=True))
 
     async def fold(self, verdicts: Sequence[tuple[CandidateRecord, str | None]], *, now: datetime) -> None:
         """Record the results of folding: None for a new host, else why the candidate did not become one."""
@@ -157,12 +146,7 @@ class Candidates(Repository):
         await self._many(_FOLD, rows)
 
     async def waiting(self) -> int:
-        statement = select(func.count()).where(CandidateRow.folded_at.is_(None))
-        return await self._number(statement)
-
-
-def _row(host: HostRecord) -> dict[str, Any]:
-    return asdict(_storable(host))
+        return await self._number(select(func.count()).where(CandidateRow.folded_at.is_(None)))
 
 
 def _storable(host: HostRecord) -> HostRecord:
@@ -180,14 +164,11 @@ def _record(row: Row) -> HostRecord:
     if values[_OUTCOME]:
         values[_OUTCOME] = Outcome(values[_OUTCOME])
     values[_WHY] = DueReason(values[_WHY])
-    try:
-        values[_PENDING] = decode(values[_PENDING])
-    except ValueError:
-        values[_PENDING] = []
-    try:
-        values[_ASKED] = decode(values[_ASKED])
-    except ValueError:
-        values[_ASKED] = {}
+    for place, nothing in ((_PENDING, []), (_ASKED, {})):
+        try:
+            values[place] = decode(values[place])
+        except ValueError:
+            values[place] = nothing
     return HostRecord(*values)
 
 

@@ -13,7 +13,7 @@ from registry.core.model.documents import Outcome
 from registry.core.visiting.shares import Spent, Standing
 from registry.store.engine import decode, listed
 from registry.store.records import ChangeRecord, VisitRecord
-from registry.store.repository import Repository
+from registry.store.repository import Repository, selected
 from registry.store.tables import ARRIVALS, ChangeRow, VisitRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
@@ -31,14 +31,19 @@ WHERE h.domain = ANY(string_to_array(%(domains)s, ' '))
   AND (h.last_visit_at >= %(since)s OR h.last_visit_at IS NULL)  -- a forgotten host is new, its requests are not
 GROUP BY h.domain, v.standing
 """
-
-
 _CHECKS = text("""
 SELECT v.host, count(*), count(*) FILTER (WHERE v.outcome = ANY(:down))
 FROM unnest(CAST(:domains AS text[]), CAST(:hosts AS text[])) AS k (domain, host)
 JOIN visits v ON v.domain = k.domain AND v.host = k.host
 WHERE v.started_at >= :since AND v.outcome <> ALL(:not_measured) GROUP BY v.host
 """)
+
+
+RECORDED = "waypost_recorded"
+"""The channel on which recording announces each host that was written."""
+
+_ANNOUNCE = text("SELECT pg_notify(:channel, host) FROM unnest(CAST(:hosts AS text[])) AS host")
+_CHANGE = selected(ChangeRow, ChangeRecord)
 
 
 class Ledger(Repository):
@@ -49,20 +54,16 @@ class Ledger(Repository):
 
     async def visits(self, domain: str, host: str, *, limit: int) -> list[VisitRecord]:
         """Return visits of the host, latest first."""
-        statement = (
-            select(VisitRow.__table__)
-            .where(VisitRow.domain == domain, VisitRow.host == host)
-            .order_by(VisitRow.started_at.desc())
-            .limit(limit)
-        )
-        return [_record(row) for row in (await self._execute(statement)).mappings()]
+        row = VisitRow
+        statement = select(row.__table__).where(row.domain == domain, row.host == host)
+        rows = await self._execute(statement.order_by(row.started_at.desc()).limit(limit))
+        return [_record(values) for values in rows.mappings()]
 
     async def spent(self, domains: Collection[str], *, since: datetime) -> dict[str, dict[Standing, Spent]]:
         """Return the requests sent to each domain since then, over all its hosts; leave out domains without visits."""
         spent: dict[str, dict[Standing, Spent]] = {}
-        for domain, standing, sent, look_ups in await self._driver.rows(
-            _SPENT, {"domains": listed(domains), "since": since}
-        ):
+        rows = await self._driver.rows(_SPENT, {"domains": listed(domains), "since": since})
+        for domain, standing, sent, look_ups in rows:
             spent.setdefault(domain, {})[Standing(standing)] = Spent(int(sent), int(look_ups))
         return spent
 
@@ -82,45 +83,23 @@ class Ledger(Repository):
     async def changes(self, domain: str, host: str) -> list[ChangeRecord]:
         """Return all changes of a host, oldest first."""
         row = ChangeRow
-        statement = (
-            select(row.domain, row.host, row.kind, row.at, row.data)
-            .where(row.domain == domain, row.host == host)
-            .order_by(row.arrival, row.id)
-        )
-        return [
-            ChangeRecord(change_domain, change_host, kind, at, decode(data))
-            for change_domain, change_host, kind, at, data in await self._execute(statement)
-        ]
+        statement = select(*_CHANGE).where(row.domain == domain, row.host == host).order_by(row.arrival, row.id)
+        rows = await self._execute(statement)
+        return [ChangeRecord(domain, host, kind, at, decode(data)) for _, _, kind, at, data in rows]
 
     async def announce(self, hosts: Collection[str]) -> None:
         """Notify listeners, when the transaction commits, that these hosts were recorded. Only for hosts that a caller
         waits for: transactions that notify commit one after the other."""
-        if not hosts:
-            return
-        await self._execute(_ANNOUNCE, {"channel": RECORDED, "hosts": sorted(hosts)})
-
-
-RECORDED = "waypost_recorded"
-"""The channel on which recording announces each host that was written."""
-
-_ANNOUNCE = text("SELECT pg_notify(:channel, host) FROM unnest(CAST(:hosts AS text[])) AS host")
+        if hosts:
+            await self._execute(_ANNOUNCE, {"channel": RECORDED, "hosts": sorted(hosts)})
 
 
 def _values(visit: VisitRecord) -> Sequence[Any]:
     return (
-        visit.domain,
-        visit.host,
-        visit.started_at,
-        visit.finished_at,
-        visit.outcome.value,
-        clean(visit.reason, REASON_CHARS),
-        visit.whole_plan,
-        visit.requests,
-        visit.address,
-        visit.packed,
-        visit.sent,
+        visit.domain, visit.host, visit.started_at, visit.finished_at, visit.outcome.value,
+        clean(visit.reason, REASON_CHARS), visit.whole_plan, visit.requests, visit.address, visit.packed, visit.sent,
         visit.standing,
-    )
+    )  # fmt: skip
 
 
 def _record(row: RowMapping) -> VisitRecord:

@@ -1,7 +1,7 @@
 """Repository of reports about hosts, and of the filings of each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from registry.core.model.reports import ANSWER_CHARS, OPEN_STATES, REASON_CHARS
-from registry.store.repository import Repository
+from registry.store.repository import Repository, selected
 from registry.store.submissions import SubmissionCount
 from registry.store.tables import FilingRow, ReportRow
 from registry.store.values import clean
@@ -55,12 +55,11 @@ UPDATE report_filings SET client = NULL WHERE client IS NOT NULL AND filed_at <=
 
 class ReportTable(Repository):
     async def add(self, report: ReportRecord) -> None:
-        row = {name: getattr(report, name) for name in _FIELDS}
-        await self._execute(insert(ReportRow).values({**row, "answer": clean(report.answer, ANSWER_CHARS)}))
+        row = {name: getattr(report, name) for name in _FIELDS} | {"answer": clean(report.answer, ANSWER_CHARS)}
+        await self._execute(insert(ReportRow).values(row))
 
     async def add_filing(self, filing: FilingRecord, *, client: str) -> None:
-        row = {name: getattr(filing, name) for name in _FILING_FIELDS}
-        values = {**row, "reason": clean(filing.reason, REASON_CHARS), "client": client}
+        values = asdict(filing) | {"reason": clean(filing.reason, REASON_CHARS), "client": client}
         await self._execute(insert(FilingRow).values(values))
 
     async def count_filing(self, report: ReportRecord) -> None:
@@ -72,10 +71,8 @@ class ReportTable(Repository):
     async def open_of(self, domain: str, host: str, code: str) -> ReportRecord | None:
         """Return the undecided report of the host for this reason."""
         row = ReportRow
-        found = await self._select(
-            row.domain == domain, row.host == host, row.code == code, row.state.in_(OPEN_STATES), limit=1
-        )
-        return found[0] if found else None
+        is_open = (row.domain == domain, row.host == host, row.code == code, row.state.in_(OPEN_STATES))
+        return next(iter(await self._select(*is_open, limit=1)), None)
 
     async def of_host(self, domain: str, host: str, *, limit: int) -> Sequence[ReportRecord]:
         """Return reports about the host, the latest first."""
@@ -87,8 +84,7 @@ class ReportTable(Repository):
         return await self._select(ReportRow.state.in_(states), *conditions, limit=limit)
 
     async def get(self, report: UUID) -> ReportRecord | None:
-        found = await self._select(ReportRow.id == report, limit=1)
-        return found[0] if found else None
+        return next(iter(await self._select(ReportRow.id == report, limit=1)), None)
 
     async def filing(self, token: str) -> FilingRecord | None:
         """Return the filing whose token has this id."""
@@ -100,9 +96,8 @@ class ReportTable(Repository):
         keys = [(report.domain, report.host, report.id) for report in reports]
         row = FilingRow
         place = func.row_number().over(partition_by=row.report, order_by=(row.filed_at, row.id)).label("place")
-        numbered = (
-            select(row.report, row.reason, place).where(tuple_(row.domain, row.host, row.report).in_(keys)).subquery()
-        )
+        is_one = tuple_(row.domain, row.host, row.report).in_(keys)
+        numbered = select(row.report, row.reason, place).where(is_one).subquery()
         statement = select(numbered.c.report, numbered.c.reason).where(numbered.c.place <= most)
         found: dict[UUID, list[str]] = {report.id: [] for report in reports}
         for report, reason in await self._execute(statement.order_by(numbered.c.report, numbered.c.place)):
@@ -112,10 +107,9 @@ class ReportTable(Repository):
     async def has_filed(self, client: str, report: ReportRecord) -> bool:
         """Return whether the client filed this report, as far as that is still stored."""
         row = FilingRow
-        statement = select(row.id).where(
-            row.domain == report.domain, row.host == report.host, row.report == report.id, row.client == client
-        )
-        return (await self._execute(statement.limit(1))).first() is not None
+        of_report = (row.domain == report.domain, row.host == report.host, row.report == report.id)
+        statement = select(row.id).where(*of_report, row.client == client).limit(1)
+        return (await self._execute(statement)).first() is not None
 
     async def resolve(self, report: ReportRecord, state: str, answer: str, *, now: datetime) -> None:
         row = ReportRow
@@ -133,20 +127,11 @@ class ReportTable(Repository):
 
     async def _select(self, *conditions: ColumnElement[bool], limit: int) -> list[ReportRecord]:
         row = ReportRow
-        filings = (
-            select(func.count())
-            .where(FilingRow.domain == row.domain, FilingRow.host == row.host, FilingRow.report == row.id)
-            .scalar_subquery()
-        )
-        statement = (
-            select(*(getattr(row, name) for name in _FIELDS), filings + row.further_filings)
-            .where(*conditions)
-            .order_by(row.id.desc())
-            .limit(limit)
-        )
-        return await self._list(ReportRecord, statement)
+        of_report = (FilingRow.domain == row.domain, FilingRow.host == row.host, FilingRow.report == row.id)
+        filings = select(func.count()).where(*of_report).scalar_subquery() + row.further_filings
+        statement = select(*(getattr(row, name) for name in _FIELDS), filings).where(*conditions)
+        return await self._list(ReportRecord, statement.order_by(row.id.desc()).limit(limit))
 
 
 _FIELDS: Final = tuple(name for name in ReportRecord.__dataclass_fields__ if name != "filings")
-_FILING_FIELDS: Final = tuple(FilingRecord.__dataclass_fields__)
-_FILING_COLUMNS: Final = tuple(getattr(FilingRow, name) for name in _FILING_FIELDS)
+_FILING_COLUMNS: Final = selected(FilingRow, FilingRecord)

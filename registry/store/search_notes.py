@@ -18,7 +18,7 @@ from sqlalchemy.orm import aliased
 from registry.core.model.listing import Listing
 from registry.store.engine import decode
 from registry.store.records import listing_from_json
-from registry.store.repository import Key, Repository
+from registry.store.repository import Key, Repository, selected
 from registry.store.tables import DIRTY_VERSIONS, OwnerSettingRow, SearchDirtyRow, SearchTargetRow, ServiceRow
 
 _CANONICAL: Final = aliased(ServiceRow)
@@ -53,6 +53,9 @@ class Dirty:
     noted_at: datetime
 
 
+_DIRTY: Final = selected(SearchDirtyRow, Dirty)
+
+
 class SearchNotes(Repository):
     async def register(self, target: str, *, now: datetime) -> bool:
         """Register a target. Return True if it is new; every service is then noted for it. Writers of services are
@@ -68,8 +71,7 @@ class SearchNotes(Repository):
         return bool(added)
 
     async def seen(self, target: str, *, now: datetime) -> None:
-        statement = update(SearchTargetRow).where(SearchTargetRow.target == target).values(seen_at=now)
-        await self._execute(statement)
+        await self._execute(update(SearchTargetRow).where(SearchTargetRow.target == target).values(seen_at=now))
 
     async def seen_at(self, target: str) -> datetime | None:
         """Return when the target was last claimed; None if it is unknown."""
@@ -81,9 +83,8 @@ class SearchNotes(Repository):
 
     async def forget(self, *, unseen_since: datetime) -> list[str]:
         """Delete targets that were not claimed since then, with their notes; return the targets."""
-        statement = (
-            delete(SearchTargetRow).where(SearchTargetRow.seen_at < unseen_since).returning(SearchTargetRow.target)
-        )
+        row = SearchTargetRow
+        statement = delete(row).where(row.seen_at < unseen_since).returning(row.target)
         targets = sorted(await self._scalars(statement))
         await self._execute(delete(SearchDirtyRow).where(SearchDirtyRow.target.in_(targets)))
         return targets
@@ -91,12 +92,7 @@ class SearchNotes(Repository):
     async def dirty(self, target: str, *, limit: int) -> list[Dirty]:
         """Return the notes of a target, oldest first."""
         row = SearchDirtyRow
-        statement = (
-            select(row.domain, row.host, row.version, row.noted_at)
-            .where(row.target == target)
-            .order_by(row.noted_at, row.host)
-            .limit(limit)
-        )
+        statement = select(*_DIRTY).where(row.target == target).order_by(row.noted_at, row.host).limit(limit)
         return await self._list(Dirty, statement)
 
     async def listings(self, keys: Collection[Key]) -> dict[str, Listing]:
@@ -117,23 +113,17 @@ class SearchNotes(Repository):
         """Delete the notes that are unchanged since they were read; return their number. A note locked by a writer is
         about to change, so it is skipped; waiting for it could deadlock."""
         row = SearchDirtyRow
-        unchanged = (
-            select(row.host)
-            .where(
-                row.target == target, tuple_(row.host, row.version).in_([(note.host, note.version) for note in notes])
-            )
-            .with_for_update(skip_locked=True)
-        )
+        is_unchanged = tuple_(row.host, row.version).in_([(note.host, note.version) for note in notes])
+        unchanged = select(row.host).where(row.target == target, is_unchanged).with_for_update(skip_locked=True)
         hosts = await self._scalars(unchanged)
         await self._execute(delete(row).where(row.target == target, row.host.in_(hosts)))
         return len(hosts)
 
     async def note(self, target: str, keys: Collection[Key], *, now: datetime) -> None:
         """Note services again, to repair an index."""
-        statement = insert(SearchDirtyRow).on_conflict_do_update(
-            index_elements=["target", "host"], set_={"version": DIRTY_VERSIONS.next_value()}
-        )
-        statement = statement.values(version=DIRTY_VERSIONS.next_value())
+        version = {"version": DIRTY_VERSIONS.next_value()}
+        statement = insert(SearchDirtyRow).values(version)
+        statement = statement.on_conflict_do_update(index_elements=["target", "host"], set_=version)
         rows = [{"target": target, "domain": domain, "host": host, "noted_at": now} for domain, host in sorted(keys)]
         await self._many(statement, rows)
 

@@ -38,6 +38,7 @@ WHERE (s.domain, s.host) > (%(domain)s, %(host)s) AND NOT s.hidden AND s.seen_at
       AND c.kind = 'service.changed' AND c.data ->> 'state' = 'stale')
 ORDER BY s.domain, s.host LIMIT %(limit)s
 """
+_ARRAYS: Final = ("formats", "protocols", "injection_flags", "trust_depends_on", "named_hosts")
 _SCORE = tuple(ScoreRecord.__dataclass_fields__)
 _STAMPED = ("domain", "host", "seen_at", "crawl_failures", "listing", "listing_hash")
 # The listing holds a date. Write it only if its hash differs: most visits change neither it nor the index.
@@ -88,19 +89,15 @@ class Services(Repository):
         """Return shown services after `after`, last seen before `before` and without an event that they are stale;
         ordered by (domain, host)."""
         bound = {"domain": after[0], "host": after[1], "before": before, "limit": limit}
-        return [(domain, host) for domain, host in await self._driver.rows(_UNSEEN, bound)]
+        return [(row[0], row[1]) for row in await self._driver.rows(_UNSEEN, bound)]
 
     async def hide(self, domain: str, hosts: Collection[str], *, below: bool = True) -> list[str]:
         """Hide the services of `hosts`, and of hosts below them; return the hosts that were shown."""
-        names = [ServiceRow.host.endswith("." + host, autoescape=True) for host in hosts] if below else []
-        covered = or_(ServiceRow.host.in_(list(hosts)), *names)
-        statement = (
-            update(ServiceRow)
-            .where(ServiceRow.domain == domain, covered, ~ServiceRow.hidden)
-            .values(hidden=True)
-            .returning(ServiceRow.host)
-        )
-        return sorted(await self._scalars(statement))
+        row = ServiceRow
+        names = [row.host.endswith("." + host, autoescape=True) for host in hosts] if below else []
+        covered = or_(row.host.in_(list(hosts)), *names)
+        statement = update(row).where(row.domain == domain, covered, ~row.hidden).values(hidden=True)
+        return sorted(await self._scalars(statement.returning(row.host)))
 
     async def hidden(self, domain: str) -> list[str]:
         """Return the hosts of the domain with hidden services."""
@@ -128,7 +125,13 @@ class Services(Repository):
     ) -> None:
         """Replace all capabilities of each service, keeping their order. A known capability keeps the time when it was
         first seen, and the time of its last change if its fingerprint is the same."""
-        dates = await self._remove_capabilities(capabilities)
+        row, dates = CapabilityRow, {}
+        if capabilities:
+            undated = case((row.fingerprint.is_(None), row.data), else_=None)
+            statement = delete(row).where(tuple_(row.domain, row.host).in_(list(capabilities)))
+            columns = (row.domain, row.host, row.name, row.fingerprint, row.first_seen_at, row.changed_at, undated)
+            for *key, digest, first_seen_at, changed_at, data in await self._execute(statement.returning(*columns)):
+                dates[tuple(key)] = _Dates(digest or _digest(data), first_seen_at, changed_at)
         rows = [
             {"domain": domain, "host": host, "name": (name := key_name(capability.name)), "position": position}
             | {"data": capability.data, "detail": capability.detail, "example": capability.example}
@@ -143,11 +146,8 @@ class Services(Repository):
         await self._delete((FindingRow,), findings)
         rows = [
             {"domain": domain, "host": host, "ordinal": ordinal, "reason": finding.reason}
-            | {
-                "document": clean_or_none(finding.document),
-                "pointer": clean(finding.pointer),
-                "evidence": clean(finding.evidence),
-            }
+            | {"document": clean_or_none(finding.document), "pointer": clean(finding.pointer)}
+            | {"evidence": clean(finding.evidence)}
             for (domain, host), host_findings in findings.items()
             for ordinal, finding in enumerate(host_findings[:MAX_FINDINGS])
         ]
@@ -173,54 +173,28 @@ class Services(Repository):
     async def listed(self, domains: Collection[str], hosts: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the listed ones of the hosts, which are of these domains, with the hosts that they name."""
         row = ServiceRow
-        statement = select(row.host, row.named_hosts).where(
-            row.domain.in_(list(domains)), row.host.in_(list(hosts)), ~row.hidden
-        )
-        return {host: tuple(named) for host, named in await self._execute(statement)}
+        is_one = (row.domain.in_(list(domains)), row.host.in_(list(hosts)), ~row.hidden)
+        rows = await self._execute(select(row.host, row.named_hosts).where(*is_one))
+        return {host: tuple(named) for host, named in rows}
 
     async def listed_sites(self, domains: Collection[str]) -> frozenset[str]:
         """Return the domains with a listed host."""
-        found = await self._execute(_LISTED_SITES, {"domains": list(domains)})
-        return frozenset(found.scalars())
+        return frozenset(await self._scalars(_LISTED_SITES, {"domains": list(domains)}))
 
     async def causes(self, *, limit: int) -> list[Cause]:
         row = TrustCauseRow
-        statement = select(row.id, row.names).order_by(row.id).limit(limit)
-        return [Cause(number, names) for number, names in await self._execute(statement)]
+        return await self._list(Cause, select(row.id, row.names).order_by(row.id).limit(limit))
 
     async def dependents(self, names: Collection[str], after: Key, *, limit: int) -> list[Key]:
         """Return services after `after` that depend on one of the names, or are one of them; by (domain, host)."""
-        row = ServiceRow
-        statement = (
-            select(row.domain, row.host)
-            .where(
-                row.trust_depends_on.overlap(list(names)),
-                or_(row.domain > after[0], (row.domain == after[0]) & (row.host > after[1])),
-            )
-            .order_by(row.domain, row.host)
-            .limit(limit)
-        )
-        return await self._keys(statement)
+        row, (domain, host) = ServiceRow, after
+        is_after = or_(row.domain > domain, (row.domain == domain) & (row.host > host))
+        statement = select(row.domain, row.host).where(row.trust_depends_on.overlap(list(names)), is_after)
+        return await self._keys(statement.order_by(row.domain, row.host).limit(limit))
 
     async def settle_causes(self, causes: Collection[Cause]) -> None:
         """Delete causes whose dependents were judged again."""
         await self._execute(delete(TrustCauseRow).where(TrustCauseRow.id.in_([one.id for one in causes])))
-
-    async def _remove_capabilities(self, keys: Iterable[Key]) -> dict[tuple[str, str, str], "_Dates"]:
-        """Delete the capabilities of the services; return their dates by domain, host and name."""
-        row = CapabilityRow
-        if not (keys := list(keys)):
-            return {}
-        undated = case((row.fingerprint.is_(None), row.data), else_=None)
-        statement = (
-            delete(row)
-            .where(tuple_(row.domain, row.host).in_(keys))
-            .returning(row.domain, row.host, row.name, row.fingerprint, row.first_seen_at, row.changed_at, undated)
-        )
-        return {
-            (domain, host, name): _Dates(digest or _digest(data), first_seen_at, changed_at)
-            for domain, host, name, digest, first_seen_at, changed_at, data in await self._execute(statement)
-        }
 
 
 class _Dates(NamedTuple):
@@ -241,14 +215,9 @@ def _digest(data: bytes | None) -> bytes | None:
 
 def _dated(capability: records.CapabilityRecord, before: _Dates | None, now: datetime) -> dict[str, Any]:
     digest = bytes.fromhex(capability.fingerprint or capability_fingerprint(capability.data))
-    if before is None:
-        return {"fingerprint": digest, "first_seen_at": now, "changed_at": now}
-    is_same = before.digest == digest
-    return {
-        "fingerprint": digest,
-        "first_seen_at": before.first_seen_at,
-        "changed_at": before.changed_at if is_same else now,
-    }
+    before = before or _Dates(None, now, now)
+    changed_at = before.changed_at if before.digest == digest else now
+    return {"fingerprint": digest, "first_seen_at": before.first_seen_at, "changed_at": changed_at}
 
 
 def service_record(row: Mapping[str, Any] | RowMapping) -> ServiceRecord:
@@ -257,23 +226,17 @@ def service_record(row: Mapping[str, Any] | RowMapping) -> ServiceRecord:
     listing: Listing = records.listing_from_json(decode(row["listing"]))
     values |= {"model": decode(row["model"]), "listing": listing, "trust_level": listing.trust_level}
     values["trust_since"] = decode(row["trust_since"]) or {}
-    arrays = ("formats", "protocols", "injection_flags", "trust_depends_on", "named_hosts")
-    values |= {name: tuple(row[name]) for name in arrays}
+    values |= {name: tuple(row[name]) for name in _ARRAYS}
     return ServiceRecord(**values)
 
 
 def _row(service: ServiceRecord) -> dict[str, Any]:
     row = {name: getattr(service, name) for name in _FIELDS}
+    row |= {name: clean(row[name]) for name in ("name", "base_url", "well_known_url")}
+    row |= {name: list(row[name]) for name in _ARRAYS}
     return row | {
-        "name": clean(service.name),
         "description": clean(service.description, 10_000),
-        "base_url": clean(service.base_url),
-        "well_known_url": clean(service.well_known_url),
-        "formats": list(service.formats),
-        "injection_flags": list(service.injection_flags),
         "protocols": [clean(protocol, 100) for protocol in service.protocols],
-        "trust_depends_on": list(service.trust_depends_on),
-        "named_hosts": list(service.named_hosts),
         "trust": records.trust_to_json(service.listing),
         "listing": records.listing_to_json(service.listing),
         "listing_hash": service.listing.content_hash(),

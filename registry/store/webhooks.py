@@ -127,8 +127,7 @@ class WebhookCounts:
 class Webhooks(Repository):
     async def put(self, webhook: WebhookRecord) -> None:
         """Insert a webhook, or replace the locked one with its id."""
-        values = asdict(webhook)
-        await self._replace(WebhookRow, values)
+        await self._replace(WebhookRow, asdict(webhook))
 
     async def locked(self, webhook: str) -> WebhookRecord | None:
         """Return a webhook and lock it until the end of the transaction."""
@@ -145,25 +144,16 @@ class Webhooks(Repository):
         """Return and lock webhooks that may have something to send, the longest due first. `latest`: place of the
         latest event. `busy`: webhooks to skip."""
         row = WebhookRow
-        statement = (
-            select(*_COLUMNS)
-            .where(
-                row.disabled_at.is_(None),
-                row.due_at <= now,
-                or_(row.verified_at.is_(None), row.message_id.is_not(None), row.seq < latest),
-                row.id.not_in(list(busy)),
-            )
-            .order_by(row.due_at, row.id)
-            .limit(limit)
-            .with_for_update(skip_locked=True)
-        )
-        return [_record(found) for found in await self._execute(statement)]
+        has_something = or_(row.verified_at.is_(None), row.message_id.is_not(None), row.seq < latest)
+        is_due = (row.disabled_at.is_(None), row.due_at <= now, has_something, row.id.not_in(list(busy)))
+        statement = select(*_COLUMNS).where(*is_due).order_by(row.due_at, row.id).limit(limit)
+        rows = await self._execute(statement.with_for_update(skip_locked=True))
+        return [_record(found) for found in rows]
 
     async def matching(self, after: int, until: int, kinds: Collection[str] | None, hosts: Collection[str]) -> int:
         """Return the number of events after one place, up to another, that pass a filter."""
-        bound = {
-            "after": after, "until": until, "kinds": None if kinds is None else sorted(kinds), "hosts": list(hosts),
-        }  # fmt: skip
+        wanted = None if kinds is None else sorted(kinds)
+        bound = {"after": after, "until": until, "kinds": wanted, "hosts": list(hosts)}
         return await self._number(_MATCHING, bound)
 
     async def remove(self, webhook: str) -> bool:
