@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import RowMapping, func, or_, select, update
+from sqlalchemy import Executable, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from registry.core.access.audit import AuditEvent
@@ -16,6 +16,8 @@ from registry.store.repository import Repository, selected
 from registry.store.tables import ApiKeyRow, AuditRow
 from registry.store.values import clean, clean_json, ordered_id
 
+_COLUMNS: Final = selected(ApiKeyRow, ApiKey)
+
 
 class ApiKeys(Repository):
     async def add(self, key: ApiKey) -> None:
@@ -23,21 +25,17 @@ class ApiKeys(Repository):
         await self._execute(insert(ApiKeyRow).values(row))
 
     async def get(self, key: str) -> ApiKey | None:
-        rows = await self._execute(select(*_COLUMNS).where(ApiKeyRow.id == key))
-        row = rows.mappings().first()
-        return None if row is None else _key(row)
+        return next(iter(await self._keys_of(select(*_COLUMNS).where(ApiKeyRow.id == key))), None)
 
     async def all(self) -> Sequence[ApiKey]:
         """Return all keys, also revoked ones, the oldest first."""
-        rows = await self._execute(select(*_COLUMNS).order_by(ApiKeyRow.created_at, ApiKeyRow.id))
-        return [_key(row) for row in rows.mappings()]
+        return await self._keys_of(select(*_COLUMNS).order_by(ApiKeyRow.created_at, ApiKeyRow.id))
 
     async def revoke(self, key: str, *, now: datetime) -> ApiKey | None:
         """Revoke a key and return it; None if it is unknown or already revoked."""
         row = ApiKeyRow
         statement = update(row).where(row.id == key, row.revoked_at.is_(None)).values(revoked_at=now)
-        found = (await self._execute(statement.returning(*_COLUMNS))).mappings().first()
-        return None if found is None else _key(found)
+        return next(iter(await self._keys_of(statement.returning(*_COLUMNS))), None)
 
     async def used(self, key: str, *, today: date) -> None:
         """Note the day of the last use, so a row is written once a day at most."""
@@ -45,12 +43,9 @@ class ApiKeys(Repository):
         is_news = or_(row.last_used_on.is_(None), row.last_used_on < today)
         await self._execute(update(row).where(row.id == key, is_news).values(last_used_on=today))
 
-
-def _key(row: RowMapping) -> ApiKey:
-    return ApiKey(**{**row, "scopes": tuple(row["scopes"])})
-
-
-_COLUMNS: Final = selected(ApiKeyRow, ApiKey)
+    async def _keys_of(self, statement: Executable) -> list[ApiKey]:
+        rows = (await self._execute(statement)).mappings()
+        return [ApiKey(**{**row, "scopes": tuple(row["scopes"])}) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,13 +239,7 @@ class Feed(Repository):
     async def after(self, seq: int | None, kinds: Collection[str] | None, *, limit: int) -> Stretch:
         """Return at most `limit` events after the place `seq` (None: from the oldest kept one) of these kinds (None:
         all); fewer if they exceed MAX_BYTES. Examine at most WINDOW places."""
-        bound = {
-            "after": seq,
-            "kinds": _sorted(kinds),
-            "limit": limit,
-            "window": WINDOW,
-            "most_bytes": MAX_BYTES,
-        }
+        bound = {"after": seq, "kinds": _sorted(kinds), "limit": limit, "window": WINDOW, "most_bytes": MAX_BYTES}
         rows = (await self._execute(_PAGE, bound)).mappings().all()
         if not rows:
             return Stretch((), BEGINNING if seq is None else Place(seq, _NIL), BEGINNING, Ends())
@@ -293,10 +287,8 @@ class Feed(Repository):
     ) -> list[FeedRow]:
         """Return the events of these hosts before a place, the latest first; with `below` also of all hosts below them.
         `domains`: the registrable domains of the hosts."""
-        bound = {
-            "before": before, "kinds": _sorted(kinds), "domains": list(domains), "hosts": list(hosts), "below": below,
-            "limit": limit,
-        }  # fmt: skip
+        bound = {"before": before, "kinds": _sorted(kinds), "below": below, "limit": limit}
+        bound |= {"domains": list(domains), "hosts": list(hosts)}
         return [_event(row) for row in (await self._execute(_OF_HOSTS, bound)).mappings()]
 
 
@@ -307,7 +299,8 @@ def _ends(row: RowMapping) -> Ends:
 
 
 def _event(row: RowMapping) -> FeedRow:
-    return FeedRow(row["seq"], row["event_id"], row["domain"], row["host"], row["kind"], row["at"], decode(row["data"]))
+    values = {name: row[name] for name in FeedRow.__dataclass_fields__}
+    return FeedRow(**{**values, "data": decode(row["data"])})
 
 
 def _sorted(kinds: Collection[str] | None) -> list[str] | None:

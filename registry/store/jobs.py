@@ -34,8 +34,6 @@ FROM (SELECT domain, min(next_visit_at) AS due FROM hosts WHERE domain = ANY(:do
 WHERE d.domain = h.domain AND h.due < :before AND d.lease_token IS NULL AND d.attempts < :most
   AND coalesce(d.next_visit_at, 'infinity') > :now
 """)
-
-
 _SHOWN_ALL_THE_SAME = text("""
 SELECT DISTINCT o.domain, o.host FROM opt_outs o JOIN services s ON s.domain = o.domain AND NOT s.hidden
     AND (s.host = o.host OR right(s.host, length(o.host) + 1) = '.' || o.host)
@@ -79,25 +77,16 @@ class Jobs(Repository):
 
     async def end(self, run: RunRecord) -> None:
         """Record how the run that began at `run.started_at` ended."""
-        row = JobRunRow
+        row, error = JobRunRow, clean_or_none(run.error, REASON_CHARS)
+        values = {"finished_at": run.finished_at, "outcome": run.outcome.value, "error": error}
         statement = update(row).where(row.job == run.job, row.started_at == run.started_at)
-        await self._execute(
-            statement.values(
-                finished_at=run.finished_at,
-                outcome=run.outcome.value,
-                figures=clean_json(run.figures),
-                error=clean_or_none(run.error, REASON_CHARS),
-            )
-        )
+        await self._execute(statement.values(figures=clean_json(run.figures), **values))
 
     async def settle(self, job: str, *, now: datetime) -> int:
         """Mark runs still recorded as running as lost; return their number. Only for the holder of the job's lock."""
         row = JobRunRow
         statement = update(row).where(row.job == job, row.outcome == RunOutcome.RUNNING.value)
-        result = await self._execute(
-            statement.values(outcome=RunOutcome.LOST.value, finished_at=now).returning(row.started_at)
-        )
-        return len(result.all())
+        return await self._touched(statement.values(outcome=RunOutcome.LOST.value, finished_at=now))
 
     async def crawlers(self) -> int:
         """Return the number of crawling processes, which hold a lease lock."""

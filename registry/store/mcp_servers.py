@@ -1,6 +1,6 @@
 """Repository of the records of the MCP registry's API: written with services, read in pages by name."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final, LiteralString, NamedTuple
@@ -115,13 +115,11 @@ class McpServers(Repository):
         return await self._touched(_PRUNE, {"before": before, "most": most})
 
     async def _rows(self, statement: LiteralString, bound: dict[str, Any]) -> list[ListedMcpServer]:
-        return [_listed(row) for row in await self._driver.rows(statement, bound)]
-
-
-def _listed(row: Sequence[Any]) -> ListedMcpServer:
-    found = ListedMcpServer(*row)
-    found.notes, found.trust, found.trust_since = (_decoded(row[at]) or {} for at in (6, 12, 13))
-    return found
+        found = [ListedMcpServer(*row) for row in await self._driver.rows(statement, bound)]
+        for server in found:
+            for name in ("notes", "trust", "trust_since"):
+                setattr(server, name, _decoded(getattr(server, name)) or {})
+        return found
 
 
 def _decoded(value: bytes | None) -> Any:

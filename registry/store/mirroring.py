@@ -1,7 +1,7 @@
 """Repository of a mirror: its progress, and the origin's records of hosts."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -59,7 +59,7 @@ class MirroredRecord:
     sequence: int
     snapshot: str
     reason: str = ""
-    robots: str | None = field(default=None)
+    robots: str | None = None
 
 
 _PROGRESS: Final = selected(MirrorRow, MirrorRecord)
@@ -77,14 +77,13 @@ class Mirroring(Repository):
         return None if row is None else MirrorRecord(**{**row, "manifest": decode(row["manifest"])})
 
     async def put(self, mirror: MirrorRecord) -> None:
-        values = {**asdict(mirror), "id": 1}
-        await self._replace(MirrorRow, values)
+        await self._replace(MirrorRow, {**asdict(mirror), "id": 1})
 
     async def of(self, keys: Collection[Key]) -> dict[str, MirroredRecord]:
         """Return by host the origin's latest record."""
         key = tuple_(MirroredRow.domain, MirroredRow.host)
-        rows = await self._execute(select(*_MIRRORED).where(key.in_(list(keys))))
-        return {row.host: MirroredRecord(**row._mapping) for row in rows}
+        found = await self._list(MirroredRecord, select(*_MIRRORED).where(key.in_(list(keys))))
+        return {record.host: record for record in found}
 
     async def note(self, records: Iterable[MirroredRecord]) -> None:
         rows = [asdict(record) | {"reason": clean(record.reason, 200)} for record in records]
@@ -95,11 +94,8 @@ class Mirroring(Repository):
 
     async def outdated(self, *, snapshot: str, until: int, limit: int) -> list[Key]:
         """Return hosts that are missing from the dump `snapshot` and have no record newer than `until`."""
-        statement = (
-            select(MirroredRow.domain, MirroredRow.host)
-            .where(MirroredRow.snapshot != snapshot, MirroredRow.sequence <= until)
-            .limit(limit)
-        )
+        row = MirroredRow
+        statement = select(row.domain, row.host).where(row.snapshot != snapshot, row.sequence <= until).limit(limit)
         return await self._keys(statement)
 
     async def drop(self, keys: Sequence[Key]) -> None:
@@ -141,9 +137,9 @@ class Mirroring(Repository):
     async def counts(self) -> dict[str, int]:
         """Return the number of hosts by state."""
         statement = select(MirroredRow.state, func.count()).group_by(MirroredRow.state)
-        return {row[0]: row[1] for row in await self._execute(statement)}
+        return dict((await self._execute(statement)).all())
 
     async def refused(self, *, limit: int = 100) -> list[MirroredRecord]:
         """Return hosts whose record was refused, with the reason."""
         statement = select(*_MIRRORED).where(MirroredRow.state == "refused").order_by(MirroredRow.host).limit(limit)
-        return [MirroredRecord(**row._mapping) for row in await self._execute(statement)]
+        return await self._list(MirroredRecord, statement)

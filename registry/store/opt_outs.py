@@ -87,14 +87,9 @@ class OptOuts(Repository):
         """Insert opt-outs. A host keeps its first opt-out with its evidence, except that a local one replaces the
         report of a mirror's origin. Raise StoreUnavailable if the file cannot be written."""
         opt_outs = list(opt_outs)
-        await self._write(
-            [
-                OptOutLine("out", opt_out.host, opt_out.how, clean(opt_out.evidence), opt_out.created_at)
-                for opt_out in opt_outs
-                if opt_out.how not in REPORTED
-            ]
-        )
-        rows = [asdict(opt_out) | {"evidence": clean(opt_out.evidence)} for opt_out in opt_outs]
+        local = [one for one in opt_outs if one.how not in REPORTED]
+        await self._write([OptOutLine("out", one.host, one.how, clean(one.evidence), one.created_at) for one in local])
+        rows = [asdict(one) | {"evidence": clean(one.evidence)} for one in opt_outs]
         statement = insert(OptOutRow)
         new = {name: statement.excluded[name] for name in ("how", "evidence", "created_at")}
         statement = statement.on_conflict_do_update(
@@ -137,8 +132,7 @@ class OptOutRequests(Repository):
     async def invented(self, domain: str, *, but: str, since: datetime) -> int:
         """Return the number of hosts of the domain, other than `but`, with requests since then that may be invented.
         The apex, `www.` and visited hosts cannot be invented and are not counted."""
-        result = await self._execute(_INVENTED, {"domain": domain, "but": but, "since": since})
-        return int(result.scalar_one())
+        return await self._number(_INVENTED, {"domain": domain, "but": but, "since": since})
 
     async def open_of(self, client: str) -> int:
         """Return how many open requests a client has."""
@@ -157,8 +151,7 @@ class OptOutRequests(Repository):
 
     async def put_claimed(self, request: OptOutRequestRecord, *, until: datetime) -> None:
         """Store a request of an operator as claimed by the caller; it replaces any earlier one of the host."""
-        values = await self._values(request, OPERATOR, until)
-        await self._replace(OptOutRequestRow, values)
+        await self._replace(OptOutRequestRow, await self._values(request, OPERATOR, until))
 
     async def claim(self, *, limit: int, per_client: int, now: datetime, until: datetime) -> list[OptOutRequestRecord]:
         """Claim at most `limit` open requests until then and return them, in no particular order.
@@ -182,5 +175,5 @@ class OptOutRequests(Repository):
     async def _values(
         self, request: OptOutRequestRecord, client: str, claimed_until: datetime | None
     ) -> dict[str, Any]:
-        queue_round = (await self._execute(_ROUND, {"client": client})).scalar_one()
+        queue_round = await self._number(_ROUND, {"client": client})
         return asdict(request) | {"client": client, "claimed_until": claimed_until, "round": queue_round}

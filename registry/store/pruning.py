@@ -17,7 +17,6 @@ from registry.store.repository import Repository
 MAX_ROWS: Final = 5_000
 """Maximum number of rows that one statement deletes."""
 
-
 _VISITS = text("""
 DELETE FROM visits v USING (
     SELECT domain, host, started_at FROM (
@@ -26,7 +25,6 @@ DELETE FROM visits v USING (
     WHERE started_at < :visits AND place > :visits_per_host LIMIT :most) AS old
 WHERE v.domain = old.domain AND v.host = old.host AND v.started_at = old.started_at
 """)
-
 
 _HISTORY = text("""
 DELETE FROM document_history h USING (
@@ -38,7 +36,6 @@ DELETE FROM document_history h USING (
 WHERE h.domain = old.domain AND h.host = old.host AND h.url_hash = old.url_hash AND h.changed_at = old.changed_at
 """)
 
-
 # The latest score explains the shown one.
 _SCORES = text("""
 DELETE FROM scores s USING (
@@ -49,7 +46,6 @@ DELETE FROM scores s USING (
 WHERE s.domain = old.domain AND s.host = old.host AND s.scored_at = old.scored_at
 """)
 
-
 # A host that is named again becomes a candidate again, so that refused ones get a second chance.
 _CANDIDATES = text("""
 DELETE FROM candidates c USING (
@@ -58,7 +54,6 @@ DELETE FROM candidates c USING (
 WHERE c.domain = old.domain AND c.host = old.host AND c.referrer = old.referrer AND c.rel = old.rel
   AND c.folded_at IS NOT NULL
 """)
-
 
 # Lock first, so that a report that is opened again meanwhile keeps its filings.
 _REPORTS = text("""
@@ -71,16 +66,10 @@ filings AS (
 DELETE FROM reports r USING old WHERE r.domain = old.domain AND r.host = old.host AND r.id = old.id
 """)
 
-
 OF_DOMAINS: Final[Mapping[str, TextClause]] = {
-    "visits": _VISITS,
-    "document_history": _HISTORY,
-    "scores": _SCORES,
-    "candidates": _CANDIDATES,
-    "reports": _REPORTS,
-}
+    "visits": _VISITS, "document_history": _HISTORY, "scores": _SCORES, "candidates": _CANDIDATES, "reports": _REPORTS,
+}  # fmt: skip
 """Statements by table, for some domains at a time; no lock is needed."""
-
 
 # A body is needed by a current document, and by any version that was current at some time since :bodies.
 _IDLE_BODIES = """
@@ -95,25 +84,21 @@ FROM bodies b WHERE b.domain = ANY(:domains)
       AND coalesce(version.replaced_at, version.changed_at) >= :bodies)
 """
 
-
 _LONE_CAPABILITIES = """
 FROM capabilities c WHERE c.domain = ANY(:domains)
   AND NOT EXISTS (SELECT FROM services s WHERE s.domain = c.domain AND s.host = c.host)
 """
-
 
 _LONE_FINDINGS = """
 FROM findings f WHERE f.domain = ANY(:domains)
   AND NOT EXISTS (SELECT FROM hosts h WHERE h.domain = f.domain AND h.host = f.host)
 """
 
-
 _UNDER_LOCK: Final = {
     "bodies": ("b", "domain, sha256", _IDLE_BODIES),
     "capabilities": ("c", "domain, host, name", _LONE_CAPABILITIES),
     "findings": ("f", "domain, host, ordinal", _LONE_FINDINGS),
 }
-
 
 # The latest runs of each job decide when it runs next.
 _JOB_RUNS = text("""

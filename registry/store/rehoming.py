@@ -78,19 +78,14 @@ class Rehoming(Repository):
     async def leases(self, domains: Collection[str]) -> dict[str, UUID]:
         """Return the leases of locked domains, also expired ones: their holders may still complete them."""
         row = DomainRow
-        statement = select(row.domain, row.lease_token).where(
-            row.domain.in_(list(domains)), row.lease_token.is_not(None)
-        )
+        is_leased = (row.domain.in_(list(domains)), row.lease_token.is_not(None))
+        statement = select(row.domain, row.lease_token).where(*is_leased)
         return {domain: token for domain, token in await self._execute(statement) if token}
 
     async def move(self, host: str, *, old_domain: str, new_domain: str) -> None:
         """Move all rows of the host. The service's listing names the old domain until it is recomputed."""
         bound = {"host": host, "here": old_domain, "there": new_domain}
-        moves = [
-            text(sql)
-            for table, (key, freshness_column) in MOVED.items()
-            for sql in _statements(table, key, freshness_column)
-        ]
+        moves = (text(sql) for table, (key, column) in MOVED.items() for sql in _statements(table, key, column))
         for statement in (*moves, _BODIES, _CHANGES, _NOTES):
             await self._execute(statement, bound)
 
@@ -104,9 +99,8 @@ class Rehoming(Repository):
 
     async def copy_holds(self, host: str, covered: str, *, old_domain: str, new_domain: str) -> None:
         """Copy the holds of exactly this host to the new domain, where they apply to `covered`."""
-        await self._copy(
-            "listing_holds", columns_of(ListingHoldRow, "domain", "host"), host, covered, old_domain, new_domain
-        )
+        columns = columns_of(ListingHoldRow, "domain", "host")
+        await self._copy("listing_holds", columns, host, covered, old_domain, new_domain)
 
     async def settle(self, old_domain: str) -> None:
         """Unschedule the domain if it has no hosts left; keep its row."""

@@ -104,17 +104,13 @@ class StatisticsQueries(Repository):
     async def hosts_visited(self, since: datetime) -> dict[str, int]:
         """Return the number of hosts whose last visit was since then, by its outcome."""
         row = HostRow
-        statement = (
-            select(row.outcome, func.count())
-            .where(row.last_visit_at >= since, row.outcome.is_not(None))
-            .group_by(row.outcome)
-        )
+        is_visited = (row.last_visit_at >= since, row.outcome.is_not(None))
+        statement = select(row.outcome, func.count()).where(*is_visited).group_by(row.outcome)
         return {outcome: number for outcome, number in await self._execute(statement) if outcome}
 
     async def submitted(self, *, now: datetime, due_before: datetime) -> SubmissionCount:
         """Count the submitted hosts that are due, of domains that are due before `due_before`."""
-        bound = {"now": now, "due_before": due_before}
-        return await self._one(SubmissionCount, _SUBMITTED, bound)
+        return await self._one(SubmissionCount, _SUBMITTED, {"now": now, "due_before": due_before})
 
     async def postponed(self, *, now: datetime) -> int:
         return await self._number(_POSTPONED, {"now": now})
