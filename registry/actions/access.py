@@ -49,8 +49,7 @@ def page_of(rows: Sequence[Row], limit: int) -> tuple[Sequence[Row], str | None]
     return shown, shown[-1].id.hex if shown and len(rows) > limit else None
 
 
-MAX_PUBLIC: Final = 100
-"""Decisions about a host that are shown; older ones are in the log."""
+MAX_PUBLIC: Final = 100  # decisions about a host that are shown; older ones are in the log
 
 
 @dataclass(frozen=True, slots=True)

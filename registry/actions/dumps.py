@@ -62,8 +62,7 @@ async def position(uow: UnitOfWork) -> DumpPosition:
     return DumpPosition(latest.seq, encode(latest, ALL))
 
 
-BODIES_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of bodies in one record; further ones are left out."""
+BODIES_BYTES: Final = 8 * 1024 * 1024  # bytes of bodies in one record; further ones are left out
 
 OptOutState = Literal["opted_out", "blocked"]
 
@@ -127,9 +126,7 @@ def state_of_opt_out(how: str) -> OptOutState:
     return "blocked" if how in ("operator", ORIGIN_BLOCK) else "opted_out"
 
 
-PAGE: Final = 100
-"""Records in memory at once."""
-
+PAGE: Final = 100  # records in memory at once
 TERMS: Final = (
     "The texts are those of the sites, which keep their rights; this dump grants none. `usage` of each record states "
     "what its site says about training and attribution: whoever uses a record must honour it. Hosts that opted out are "

@@ -108,8 +108,7 @@ async def sequence(store: Store) -> int:
     return numbered
 
 
-MAX_LIMIT: Final = 1_000
-"""Maximum number of events in a page."""
+MAX_LIMIT: Final = 1_000  # maximum number of events in a page
 
 
 class ExpiredCursor(Exception):
@@ -141,8 +140,7 @@ async def pulse(store: Store) -> int:
     return seq
 
 
-_END = 2**62
-"""A place after all others."""
+_END = 2**62  # a place after all others
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ from registry.store.unit_of_work import Store, UnitOfWork
 
 _SEEN_EVERY: Final = timedelta(hours=1)
 _BATCH: Final = 500
-_BATCHES: Final = 200
-"""Batches per pass: under constant change the pass ends, and the next one continues."""
+_BATCHES: Final = 200  # batches per pass: under constant change the pass ends, and the next one continues
 
 
 @dataclass(frozen=True, slots=True)

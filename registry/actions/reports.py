@@ -30,9 +30,7 @@ KIND: Final = "report"
 """The kind of the tokens."""
 
 WINDOW: Final = timedelta(days=1)
-MOST_OF_CLIENT: Final = 10
-"""Reports that one client files in WINDOW."""
-
+MOST_OF_CLIENT: Final = 10  # reports that one client files in WINDOW
 MOST_OF_REPORT: Final = 50
 """Filings of one report that are stored with their texts and secret addresses; further ones are counted. A host has at
 most one open report for each code."""

@@ -28,8 +28,7 @@ from registry.store.webhooks import WebhookRecord as WebhookRecord  # interfaces
 DELIVER: Final = "webhooks"
 """Name of the lock of the one process that delivers."""
 
-OVERLAP: Final = timedelta(hours=24)
-"""How long the previous secret signs too, unless the operator says otherwise."""
+OVERLAP: Final = timedelta(hours=24)  # how long the previous secret signs too, unless the operator says otherwise
 
 
 class BadReceiver(ValueError):
@@ -120,8 +119,7 @@ def _new_secret() -> str:
     return rules.secret_of(secrets.token_bytes(rules.SECRET_BYTES))
 
 
-_MAX_FAILURES: Final = 10_000
-"""The count of failures stays in its column; the schedule looks at the first few only."""
+_MAX_FAILURES: Final = 10_000  # the count of failures stays in its column; the schedule looks at the first few only
 
 
 @dataclass(frozen=True, slots=True)

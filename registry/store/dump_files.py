@@ -31,21 +31,13 @@ from registry.store.opt_out_file import sync_folder
 FORMAT: Final = "waypost-dump"
 VERSION: Final = 1
 MANIFEST: Final = "manifest.json"
-PART_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of NDJSON after which a part ends."""
-
+PART_BYTES: Final = 64 * 1024 * 1024  # bytes of NDJSON after which a part ends
 FRAME_BYTES: Final = 4 * 1024 * 1024
 """Bytes of NDJSON after which a frame ends: the minimum that a reader decompresses to see one line."""
 
-LINE_BYTES: Final = 16 * 1024 * 1024
-"""Maximum bytes of one line: an exporter leaves a larger record out and counts it."""
-
-MAX_PART_BYTES: Final = PART_BYTES + LINE_BYTES
-"""Maximum bytes of a part, decompressed."""
-
-MAX_RATIO: Final = 1_000
-"""Decompressed bytes for each byte of a part: repeated texts of real dumps are far below."""
-
+LINE_BYTES: Final = 16 * 1024 * 1024  # maximum bytes of one line: an exporter leaves a larger record out and counts it
+MAX_PART_BYTES: Final = PART_BYTES + LINE_BYTES  # maximum bytes of a part, decompressed
+MAX_RATIO: Final = 1_000  # decompressed bytes for each byte of a part: repeated texts of real dumps are far below
 MAX_PARTS: Final = 4_096
 MANIFEST_BYTES: Final = 4 * 1024 * 1024
 """Both limit the storage of a mirror: it writes the manifest again with every batch of records."""

@@ -14,8 +14,7 @@ from registry.core.search_filters import FACETS, facet_filters, limit_of, number
 from registry.store.engine import decode
 from registry.store.tables import CapabilityRow, ServiceRow
 
-FACET_VALUES: Final = 50
-"""Maximum number of values of one facet in an answer."""
+FACET_VALUES: Final = 50  # maximum number of values of one facet in an answer
 
 
 def _values_at(path: str) -> ColumnElement[Any]:

@@ -19,15 +19,11 @@ from registry.store.engine import decode
 from registry.store.holds import withheld
 from registry.store.repository import Repository
 
-SEQUENCED_AT_ONCE: Final = 1_000
-"""Maximum number of events that one transaction gives a place."""
-
+SEQUENCED_AT_ONCE: Final = 1_000  # maximum number of events that one transaction gives a place
 WINDOW: Final = 20_000
 """Maximum number of places that one page looks at, so that a filter that nothing matches costs little."""
 
-MAX_BYTES: Final = 1_000_000
-"""Bytes of the data of one page; its last event may exceed them."""
-
+MAX_BYTES: Final = 1_000_000  # bytes of the data of one page; its last event may exceed them
 FEED_LOCK: Final = 0x77617904
 
 _NIL: Final = UUID(int=0)
@@ -135,9 +131,7 @@ WITH held AS MATERIALIZED (
 UPDATE changes c SET data = CAST('{"redacted": true}' AS jsonb) FROM held WHERE c.id = held.id
 """)
 
-RECENT_WINDOW: Final = 50_000
-"""Places examined for events of a kind, on any host, so that a rare kind costs little."""
-
+RECENT_WINDOW: Final = 50_000  # places examined for events of a kind, on any host, so that a rare kind costs little
 _EVENTS = "seq, event_id, domain, host, kind, at, data"
 _KINDS = "(CAST(:kinds AS text[]) IS NULL OR kind = ANY(CAST(:kinds AS text[])))"
 

@@ -14,9 +14,7 @@ from sqlalchemy import TextClause, text
 from registry.core.scheduling.jobs import Horizon
 from registry.store.repository import Repository
 
-MAX_ROWS: Final = 5_000
-"""Maximum number of rows that one statement deletes."""
-
+MAX_ROWS: Final = 5_000  # maximum number of rows that one statement deletes
 _VISITS = text("""
 DELETE FROM visits v USING (
     SELECT domain, host, started_at FROM (

@@ -39,8 +39,7 @@ DELETE FROM {table} WHERE ({key}) IN (
     )
 }
 
-STEP: Final = timedelta(milliseconds=1)
-"""Distance in the queue of two submissions of one client."""
+STEP: Final = timedelta(milliseconds=1)  # distance in the queue of two submissions of one client
 
 # Start-time fair queueing (Goyal, Vin and Cheng, 1996) over `domains.next_visit_at`. The virtual time is the earliest
 # place of a waiting submission; domains being visited have a later one. A client's submission gets the virtual time, or

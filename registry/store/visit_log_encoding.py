@@ -18,12 +18,8 @@ import orjson
 from registry.core.visiting.visits import ProbeResult
 from registry.store.values import REASON_CHARS, clean, clean_json
 
-HASH_CHARS: Final = 16
-"""Hexadecimal digits kept of a body's SHA-256: enough to see that two are the same."""
-
-MAX_BYTES: Final = 4 << 20
-"""A vector that unpacks to more was not written by `pack`."""
-
+HASH_CHARS: Final = 16  # hexadecimal digits kept of a body's SHA-256: enough to see that two are the same
+MAX_BYTES: Final = 4 << 20  # A vector that unpacks to more was not written by `pack`
 _TYPE_CHARS: Final = 100
 _LEVEL: Final = 1
 _WINDOW: Final = 12  # 4 KB: initialised in a tenth of the time of the default

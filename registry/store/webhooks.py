@@ -12,9 +12,7 @@ from registry.store.repository import Repository, selected
 from registry.store.tables import OwnerSettingRow, WebhookChallengeRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
-MAX_DELIVERIES: Final = 100
-"""Latest attempts of each webhook that are kept."""
-
+MAX_DELIVERIES: Final = 100  # latest attempts of each webhook that are kept
 _MATCHING = text("""
 SELECT count(*) FROM changes
 WHERE seq > :after AND seq <= :until

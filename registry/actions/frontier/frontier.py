@@ -40,9 +40,7 @@ names thousands gets ten at a time."""
 
 _REFUSED_AS: Final = {"opted_out": "the site opted out", "blocked": "an operator of this registry blocked it"}
 
-KEPT: Final = 100
-"""Refusals per code that a report keeps; it counts them all."""
-
+KEPT: Final = 100  # refusals per code that a report keeps; it counts them all
 ROWS_AT_ONCE: Final = 1_000
 MAX_FOLDS: Final = 100
 

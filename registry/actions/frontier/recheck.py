@@ -18,15 +18,11 @@ from registry.store.unit_of_work import UnitOfWork
 AGAIN_AFTER: Final = timedelta(minutes=1)
 """Minimum time between the last visit of a host and a visit requested by a stranger."""
 
-MOST_OF_DOMAIN: Final = 8
-"""Visits in REMEMBERED that strangers can request on all hosts of a domain."""
-
+MOST_OF_DOMAIN: Final = 8  # visits in REMEMBERED that strangers can request on all hosts of a domain
 MOST_OF_CLIENT_AND_DOMAIN: Final = 4
 """Visits in REMEMBERED that one client can request on a domain, so that no client takes them all."""
 
-MOST_OF_CLIENT: Final = 40
-"""Visits in REMEMBERED that one client can request on all domains."""
-
+MOST_OF_CLIENT: Final = 40  # visits in REMEMBERED that one client can request on all domains
 _MAY_ASK_FOR_TIME: Final = frozenset({Outcome.RATE_LIMITED, Outcome.SERVER_ERROR})
 
 RecheckState = Literal[

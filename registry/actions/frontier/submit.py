@@ -39,15 +39,11 @@ MAX_WAITING: Final = 20
 """Submitted sub-hosts of one domain that wait for their first visit: further ones are refused until some of these were
 visited. The apex, its www, and hosts that were reached before are never refused for this."""
 
-MAX_PER_CLIENT: Final = 5
-"""Sub-hosts of one domain, not reached before, that one client may submit in REMEMBERED."""
-
+MAX_PER_CLIENT: Final = 5  # sub-hosts of one domain, not reached before, that one client may submit in REMEMBERED
 MAX_UNRESOLVED: Final = 20
 """Submissions of one client in REMEMBERED whose names had no address, after which it may submit no unknown host."""
 
-REMEMBERED: Final = timedelta(days=1)
-"""How long it is stored which client submitted which host: it is personal data."""
-
+REMEMBERED: Final = timedelta(days=1)  # how long it is stored which client submitted which host: it is personal data
 FULL_FOR: Final = timedelta(hours=1)
 
 _MAY_ASK_FOR_TIME: Final = frozenset({Outcome.RATE_LIMITED, Outcome.SERVER_ERROR})  # Retry-After, up to a day
@@ -216,12 +212,8 @@ async def _may_repeat(uow: UnitOfWork, known: HostRecord, now: datetime) -> bool
 
 MOST_HOSTS: Final = 1_000
 
-BATCH: Final = 50
-"""Hosts per transaction. Others that write about their domains wait for its end."""
-
-KEYS_KEPT: Final = REMEMBERED
-"""How long a key is remembered, with its client."""
-
+BATCH: Final = 50  # hosts per transaction. Others that write about their domains wait for its end.
+KEYS_KEPT: Final = REMEMBERED  # how long a key is remembered, with its client
 LISTS_KEPT: Final = timedelta(days=30)
 
 ABANDONED_AFTER: Final = timedelta(minutes=5)

@@ -40,17 +40,12 @@ _log = logging.getLogger(__name__)
 
 K = TypeVar("K", str, HostKey)
 
-CAUSES: Final = 500
-"""Changes that are worked on together: each service that depends on several is judged once."""
-
+CAUSES: Final = 500  # changes that are worked on together: each service that depends on several is judged once
 KEYS_AT_ONCE: Final = 2_000
 SERVICES_AT_ONCE: Final = 1_000
 
-DOMAINS_AT_ONCE: Final = 200
-"""Domains per transaction."""
-
-LOCKED: Final = 20
-"""Domains locked at once: a worker that records one of them has to wait."""
+DOMAINS_AT_ONCE: Final = 200  # domains per transaction
+LOCKED: Final = 20  # domains locked at once: a worker that records one of them has to wait
 
 
 SUFFIXES: Final = "public-suffix-list"

@@ -51,12 +51,8 @@ MAX_HOSTS: Final = 3
 """Unvisited hosts of one domain checked per day: a check costs requests, and invented host names must not multiply
 them. The apex, `www.` and visited hosts are not counted, so invented names cannot use up their checks."""
 
-MAX_OPEN: Final = 50
-"""Open requests of one client."""
-
-MAX_CLAIMED: Final = 3
-"""Requests of one client that are checked at once, over all workers."""
-
+MAX_OPEN: Final = 50  # open requests of one client
+MAX_CLAIMED: Final = 3  # requests of one client that are checked at once, over all workers
 CLAIM_FOR: Final = timedelta(seconds=20)
 """Time after which another worker may check a claimed request, because its worker may have died: longer than a check
 and its settlement take."""

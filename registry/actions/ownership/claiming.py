@@ -38,18 +38,10 @@ claimant."""
 
 HOUR: Final = timedelta(hours=1)
 
-OWN_CHECKS: Final = 3
-"""Checks by file per hour of a domain that are reserved for each network."""
-
-CHECKS_OF_NETWORK: Final = 10
-"""Checks by file per hour that one network can request for a domain."""
-
-CHECKS_OF_DOMAIN: Final = 60
-"""Checks by file in an hour of all networks together, beyond the OWN_CHECKS of each."""
-
-AGAIN_AFTER: Final = timedelta(seconds=5)
-"""Minimum time between two checks of a claim."""
-
+OWN_CHECKS: Final = 3  # checks by file per hour of a domain that are reserved for each network
+CHECKS_OF_NETWORK: Final = 10  # checks by file per hour that one network can request for a domain
+CHECKS_OF_DOMAIN: Final = 60  # checks by file in an hour of all networks together, beyond the OWN_CHECKS of each
+AGAIN_AFTER: Final = timedelta(seconds=5)  # minimum time between two checks of a claim
 _POLL_SECONDS: Final = 0.25
 _NO_DIGEST: Final = bytes(32)
 
@@ -142,9 +134,7 @@ def _state(record: ClaimRecord, now: datetime) -> State:
 TAKEN_FOR: Final = timedelta(seconds=20)
 """Time after which another worker may check a claim, because the first may have died: longer than a check takes."""
 
-MAX_PER_NETWORK: Final = 3
-"""Claims of the clients of one network that are checked at once, over all workers."""
-
+MAX_PER_NETWORK: Final = 3  # claims of the clients of one network that are checked at once, over all workers
 REVERIFIED_AFTER: Final = timedelta(hours=1)
 """Minimum time between the last verification of a host and one triggered by a proof of its domain: repeated proofs of a
 domain must not add up to the failures that end the ownerships of its hosts."""

@@ -125,8 +125,7 @@ async def _consent(owner: Owner, target: str, token: Token | None) -> str | None
 _NAMED: Final = 3
 
 
-ENTRIES: Final = 50
-"""Latest entries of the audit log that are shown."""
+ENTRIES: Final = 50  # latest entries of the audit log that are shown
 
 
 @dataclass(frozen=True, slots=True)

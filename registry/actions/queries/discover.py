@@ -84,12 +84,8 @@ POOL: Final = 100
 """Candidates by words that are ranked, beside those by vectors. Twice as many change no figure of relevance, and cost
 a fifth of the time (benchmarks/search-lab.md)."""
 
-MAX_DEPTH: Final = 1_000
-"""How deep a client may page, and how many candidates are fetched when browsing."""
-
-ALIKE: Final = 5
-"""Maximum number of folded hosts listed with a hit."""
-
+MAX_DEPTH: Final = 1_000  # how deep a client may page, and how many candidates are fetched when browsing
+ALIKE: Final = 5  # maximum number of folded hosts listed with a hit
 _CARDS_AT_ONCE: Final = 10
 
 

@@ -25,9 +25,7 @@ from registry.store.catalogue import ListConditions as ListConditions  # interfa
 from registry.store.repository import Key
 from registry.store.unit_of_work import Store
 
-ARTIFACTS: Final = tuple(TYPE_OF)
-"""Slugs of the formats that have entries."""
-
+ARTIFACTS: Final = tuple(TYPE_OF)  # slugs of the formats that have entries
 _MAX_TOKEN: Final = 4_000
 
 

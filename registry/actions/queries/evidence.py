@@ -29,12 +29,8 @@ from registry.store.unit_of_work import Store, UnitOfWork
 from registry.store.values import key_name, url_hash
 
 MAX_DOCUMENTS: Final = 500
-MAX_COMPARED: Final = 4 << 20
-"""Bytes of all versions that one page of a history compares."""
-
-MAX_VISITS: Final = 2_000
-"""Latest visits that a rules.series of days is made of."""
-
+MAX_COMPARED: Final = 4 << 20  # bytes of all versions that one page of a history compares
+MAX_VISITS: Final = 2_000  # latest visits that a series of days is made of
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _VERSION: Final = b"\x01"
@@ -164,8 +160,7 @@ def _of_host(host: str) -> bytes:
     return hashlib.sha256(host.encode()).digest()[:_HOST_BYTES]
 
 
-MAX_BYTES: Final = 16 << 20
-"""Bytes of documents that are read again for one answer; the smallest first."""
+MAX_BYTES: Final = 16 << 20  # bytes of documents that are read again for one answer; the smallest first
 
 
 @dataclass(frozen=True, slots=True)

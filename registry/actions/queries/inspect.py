@@ -41,8 +41,7 @@ from registry.store.records import CapabilityDates, DocumentRecord, FindingRecor
 from registry.store.submissions import HostState
 from registry.store.unit_of_work import Store, UnitOfWork
 
-LOG_READ: Final = 20
-"""Visits of the ledger that are read."""
+LOG_READ: Final = 20  # visits of the ledger that are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +115,7 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
-MAX_PATHS: Final = 3
-"""Maximum number of paths with the same answer that are listed one by one."""
+MAX_PATHS: Final = 3  # maximum number of paths with the same answer that are listed one by one
 
 ListingState = Literal["queued", "listed", "not_listed", "opted_out", "blocked"]
 

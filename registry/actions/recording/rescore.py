@@ -21,8 +21,7 @@ from registry.store.records import DocumentRecord
 from registry.store.repository import Key
 from registry.store.unit_of_work import UnitOfWork
 
-BATCH: Final = 20
-"""Hosts per transaction: all their bodies are in memory at once, at most 4 MiB each."""
+BATCH: Final = 20  # hosts per transaction: all their bodies are in memory at once, at most 4 MiB each
 
 
 async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> int:
