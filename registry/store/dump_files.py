@@ -134,9 +134,7 @@ def read_manifest(raw: bytes) -> DumpFileManifest:
         terms={str(key)[:40]: item for key, item in terms.items() if isinstance(item, str) and len(item) <= 4_000}
         if isinstance(terms, dict)
         else {},
-        counts={
-            str(key)[:40]: number for key, number in counts.items() if type(number) is int and 0 <= number <= 2**62
-        },
+        counts={str(key)[:40]: count for key, count in counts.items() if type(count) is int and 0 <= count <= 2**62},
         parts=tuple(map(_part, listed)),
     )
     if len({part.name for part in manifest.parts}) < len(manifest.parts):
@@ -154,14 +152,10 @@ def _part(raw: bytes) -> Part:
     if not isinstance(value, dict):
         raise BadDump("a part of the manifest is no object")
     part = Part(
-        name=_text(value, "name", 100),
-        sha256=_text(value, "sha256", 64),
-        bytes=_number(value, "bytes", 2 * MAX_PART_BYTES),
-        size=_number(value, "size", MAX_PART_BYTES),
-        rows=_number(value, "rows", 2**31),
-        first=_text(value, "first", 600),
-        last=_text(value, "last", 600),
-    )
+        _text(value, "name", 100), _text(value, "sha256", 64), _number(value, "bytes", 2 * MAX_PART_BYTES),
+        _number(value, "size", MAX_PART_BYTES), _number(value, "rows", 2**31), _text(value, "first", 600),
+        _text(value, "last", 600),
+    )  # fmt: skip
     # guard: dump-part-names
     if not PART_NAME.fullmatch(part.name) or not re.fullmatch("[0-9a-f]{64}", part.sha256):
         raise BadDump("a part of the manifest has an invalid name or hash")
@@ -211,10 +205,10 @@ class DumpFolder:
     def _refresh(self) -> None:
         try:
             about = (self.folder / MANIFEST).stat()
-            seen = (about.st_ino, about.st_mtime_ns, about.st_size)
         except OSError:
             self._read_at, self._parts, self._newest = None, {}, None
             return
+        seen = (about.st_ino, about.st_mtime_ns, about.st_size)
         if seen == self._read_at:
             return
         parts: dict[str, Part] = {}
@@ -244,9 +238,7 @@ def lines(path: Path, part: Part) -> Iterator[bytes]:
     """Yield the lines of a verified part, with at most one line and one block in memory. A line over LINE_BYTES is
     yielded without its content, so that only this line is refused. Raise BadDump if the part is not zstd, or its
     content differs in size from the manifest."""
-    size = rows = 0
-    rest = bytearray()
-    is_too_long = False
+    size, rows, rest, is_too_long = 0, 0, bytearray(), False
     decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES)
     try:
         with path.open("rb") as file, decompressor.stream_reader(file, read_across_frames=True) as reader:
@@ -289,10 +281,8 @@ class DumpWriter:
     def __init__(
         self, folder: Path, snapshot: str, *, part_bytes: int = PART_BYTES, frame_bytes: int = FRAME_BYTES
     ) -> None:
-        self._folder = folder
-        self._snapshot = snapshot
-        self._part_bytes = part_bytes
-        self._frame_bytes = frame_bytes
+        self._folder, self._snapshot = folder, snapshot
+        self._part_bytes, self._frame_bytes = part_bytes, frame_bytes
         self._parts: list[Part] = []
         self._open: _OpenPart | None = None
         self._lock: BinaryIO | None = None
@@ -336,9 +326,8 @@ class DumpWriter:
             if self._open is not None and self._open.size + len(line) >= self._part_bytes:
                 self._end_part()
             if self._open is None:
-                self._open = _OpenPart(
-                    self._folder / f"{self._snapshot}-{len(self._parts) + 1:05}{_TEMPORARY}", self._frame_bytes
-                )
+                name = f"{self._snapshot}-{len(self._parts) + 1:05}{_TEMPORARY}"
+                self._open = _OpenPart(self._folder / name, self._frame_bytes)
             self._open.add(key, line)
 
     def add_all(self, entries: Iterable[tuple[str, bytes]]) -> None:
@@ -378,12 +367,9 @@ class _OpenPart:
         self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
         self._frame_bytes = frame_bytes
         self._lines: list[bytes] = []
-        self._pending = 0
         self._hash = hashlib.sha256()
-        self._bytes = 0
-        self._rows = 0
+        self._pending = self._bytes = self._rows = self.size = 0
         self._first = self._last = ""
-        self.size = 0
 
     def add(self, key: str, line: bytes) -> None:
         self._first = self._first or key

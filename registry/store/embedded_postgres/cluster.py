@@ -4,6 +4,7 @@ The leftovers of a killed process are not trusted. A cluster is complete when it
 is up when it accepts a login, and a pid file is valid when its process serves this data directory.
 """
 
+import contextlib
 import os
 import shutil
 import socket
@@ -100,15 +101,19 @@ def bring_up(server_home: ServerHome, start_lock: int) -> None:
     while (answer := ask(server_home)) is not PingResult.READY:
         if answer is PingResult.NO_DATABASE:
             _create_database(server_home, programs)
-        elif answer is PingResult.NONE and not _is_running(server_home):
+        elif answer is PingResult.NONE and not watchdog.serves(
+            watchdog.pid_in(str(server_home.data / watchdog.PID_FILE)), str(server_home.home)
+        ):  # no server process exists, which would answer or end
             if launches:
                 time.sleep(LAUNCH_PAUSE_SECONDS)
             _launch(server_home, programs, start_lock)
             launches += 1
         if launches > LAUNCHES or time.monotonic() > deadline:
-            raise EmbeddedUnavailable(
-                f"the PostgreSQL in {server_home.home} does not start: {_last_output(server_home)}"
-            )
+            output = "it was never launched"
+            with contextlib.suppress(FileNotFoundError):
+                said = (server_home.home / "start.log").read_text(errors="replace").strip()[-1000:]
+                output = said or "it said nothing"
+            raise EmbeddedUnavailable(f"the PostgreSQL in {server_home.home} does not start: {output}")
         time.sleep(0.01)
 
 
@@ -152,11 +157,6 @@ def _read_refusal(body: bytes) -> PingResult:
     raise EmbeddedUnavailable(f"the embedded PostgreSQL refuses a connection: {fields.get(b'M')}")
 
 
-def _is_running(server_home: ServerHome) -> bool:
-    """Return whether a server process exists, which will answer or end."""
-    return watchdog.serves(watchdog.pid_in(str(server_home.data / watchdog.PID_FILE)), str(server_home.home))
-
-
 def _initialise(server_home: ServerHome, programs: Path, version: int, start_lock: int) -> None:
     """Create the cluster under a temporary name and rename it when it is complete. initdb inherits the starter's lock:
     if the starter is killed, the next one waits until initdb has ended too, instead of deleting the directory that it
@@ -171,16 +171,9 @@ def _initialise(server_home: ServerHome, programs: Path, version: int, start_loc
             locale.append("--lc-ctype=C.UTF-8")  # defines what pg_trgm treats as letters
     else:
         locale = ["--locale=C.UTF-8"]
-    command = [
-        str(programs / "initdb"),
-        "--pgdata",
-        str(new_data),
-        "--username=postgres",
-        "--encoding=UTF8",
-        *locale,
-        "--auth-local=trust",
-        "--auth-host=reject",  # the socket's directory admits no other account
-    ]
+    # the socket's directory admits no other account
+    command = [str(programs / "initdb"), "--pgdata", str(new_data), "--username=postgres", "--encoding=UTF8"]
+    command += [*locale, "--auth-local=trust", "--auth-host=reject"]
     completed = subprocess.run(
         command, capture_output=True, text=True, pass_fds=(start_lock,), **home.identity(server_home.account)
     )
@@ -201,7 +194,10 @@ def _launch(server_home: ServerHome, programs: Path, start_lock: int) -> None:
     home.make_directory(server_home.sockets, 0o700, server_home.account)
     home.make_directory(server_home.home / "log", 0o700, server_home.account)
     _clear_stale(server_home)
-    _prune_logs(server_home.home / "log")
+    # PostgreSQL truncates last week's log files only when it runs over midnight.
+    for path in (server_home.home / "log").glob("server-*.log"):
+        if path.lstat().st_mtime < time.time() - (LOG_DAYS - 1) * 86400:
+            path.unlink()
     settings = server_home.home / "postgresql.conf"
     part = settings.with_suffix(".part")
     part.unlink(missing_ok=True)
@@ -232,13 +228,6 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def _prune_logs(directory: Path) -> None:
-    """Delete last week's log files: PostgreSQL truncates them only when it runs over midnight."""
-    for path in directory.glob("server-*.log"):
-        if path.lstat().st_mtime < time.time() - (LOG_DAYS - 1) * 86400:
-            path.unlink()
-
-
 def _create_database(server_home: ServerHome, programs: Path) -> None:
     """Create the role and its database. The role is not a superuser, so an injected statement has few rights."""
     command = [str(programs / "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", str(server_home.sockets),
@@ -248,10 +237,3 @@ def _create_database(server_home: ServerHome, programs: Path) -> None:
     )
     if completed.returncode != 0:
         raise EmbeddedUnavailable(f"cannot create the database {NAME}: {completed.stderr.strip()[-1000:]}")
-
-
-def _last_output(server_home: ServerHome) -> str:
-    try:
-        return (server_home.home / "start.log").read_text(errors="replace").strip()[-1000:] or "it said nothing"
-    except FileNotFoundError:
-        return "it was never launched"

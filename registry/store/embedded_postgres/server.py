@@ -124,15 +124,8 @@ def _ensure_watchdog(server_home: ServerHome) -> None:
     except BlockingIOError:
         return  # it runs already
     else:
-        program = [
-            sys.executable,
-            "-I",
-            "-S",
-            watchdog.__file__,
-            str(server_home.home),
-            str(server_home.sockets),
-            str(lock),
-        ]
+        program = [sys.executable, "-I", "-S", watchdog.__file__]
+        program += [str(server_home.home), str(server_home.sockets), str(lock)]
         detach(IN_BACKGROUND, ["watchdog", *program], server_home.home / "watchdog.log", cwd="/", pass_fds=(lock,))
     finally:
         os.close(lock)
