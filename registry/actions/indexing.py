@@ -28,13 +28,6 @@ _BATCH: Final = 500
 _BATCHES: Final = 200  # batches per pass: under constant change the pass ends, and the next one continues
 
 
-@dataclass(frozen=True, slots=True)
-class FeedingCounts:
-    notes: int
-    written: int
-    deleted: int
-
-
 async def still_held(hold: HeldLock) -> None:
     """Raise StoreUnavailable if the lock was lost: an old document could then overwrite a newer one."""
     if not await hold.is_alive():
@@ -126,10 +119,10 @@ class SearchIndex:
             try:
                 if needs_build:
                     await self.rebuild(hold)
-                applied = await self.apply_notes(hold)
+                notes, written, deleted = await self.apply_notes(hold)
             except WriterBusy:
                 return None
-            return DrainCounts(applied.notes, applied.written, applied.deleted, needs_build)
+            return DrainCounts(notes, written, deleted, needs_build)
 
     async def reindex(self, progress: Progress | None = None) -> ReindexCounts:
         """Rebuild the whole index from the database; the old one answers until the swap. Raise WriterBusy when another
@@ -184,9 +177,9 @@ class SearchIndex:
                 await uow.search.note(self.backend.target, keys, now=now)
             await uow.search.forget(unseen_since=now - INDEX_FORGOTTEN_AFTER)
 
-    async def apply_notes(self, hold: HeldLock) -> FeedingCounts:
-        """Apply the notes to the index. Raise WriterBusy, SearchUnavailable, StoreUnavailable; the notes are then
-        kept."""
+    async def apply_notes(self, hold: HeldLock) -> tuple[int, int, int]:
+        """Apply the notes to the index; return how many, and the numbers of documents written and deleted. Raise
+        WriterBusy, SearchUnavailable, StoreUnavailable; the notes are then kept."""
         notes = written = deleted = 0
         for _ in range(_BATCHES):
             async with self._store.begin() as uow:  # notes first, so that a change in between is noted again
@@ -203,7 +196,7 @@ class SearchIndex:
             await self.backend.commit()
             async with self._store.begin() as uow:
                 notes += await uow.search.done(self.backend.target, dirty)
-        return FeedingCounts(notes, written, deleted)
+        return notes, written, deleted
 
     async def rebuild(self, hold: HeldLock, progress: Progress | None = None) -> int:
         """Write a consistent snapshot of all listings to a new index and swap it in; return the number of services. The

@@ -69,12 +69,8 @@ class QueryPool:
         connection: psycopg.AsyncConnection[Row] = await psycopg.AsyncConnection.connect(
             self._conninfo, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="waypost"
         )
-        set_json_loads(_undecoded, connection)
+        set_json_loads(lambda value: value, connection)  # an undecodable value must not fail the whole answer
         return connection.cursor(binary=True)
-
-
-def _undecoded(value: str | bytes) -> str | bytes:
-    return value  # an undecodable value must not fail the whole answer
 
 
 def texts(values: Iterable[str]) -> str:

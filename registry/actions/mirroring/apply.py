@@ -70,11 +70,6 @@ class ApplyCounts:
         self.refused |= other.refused
 
 
-def read_manifest_of(mirror: MirrorRecord) -> DumpFileManifest:
-    """Return the manifest of the dump being loaded. It was checked when it was stored."""
-    return read_manifest(orjson.dumps(mirror.manifest))
-
-
 async def _apply_together(
     uow: UnitOfWork, mirror: MirrorRecord, statements: Sequence[Statement], now: datetime
 ) -> ApplyCounts:
@@ -194,13 +189,8 @@ async def _locked(uow: UnitOfWork) -> MirrorRecord:
 async def _require_progress(uow: UnitOfWork, before: MirrorRecord) -> None:
     """Raise StaleProgress unless the progress is still `before`."""
     now = await _locked(uow)
-    if (now.phase, now.part, now.line, now.cursor, _snapshot(now)) != (
-        before.phase,
-        before.part,
-        before.line,
-        before.cursor,
-        _snapshot(before),
-    ):  # guard: mirror-progress
+    places = [(one.phase, one.part, one.line, one.cursor, _snapshot(one)) for one in (now, before)]
+    if places[0] != places[1]:  # guard: mirror-progress
         raise StaleProgress
 
 
@@ -306,7 +296,7 @@ class MirrorActions:
     async def finish_dump(self, before: MirrorRecord) -> tuple[MirrorRecord, int]:
         """Remove hosts that are not in the dump, then continue with the feed; return how many were removed. Raise
         StaleProgress."""
-        manifest = read_manifest_of(before)
+        manifest = read_manifest(orjson.dumps(before.manifest))  # it was checked when it was stored
         removed = 0
         while True:
             async with self._store.begin() as uow:

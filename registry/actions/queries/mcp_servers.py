@@ -1,8 +1,9 @@
 """Reads the records of the MCP registry's API: pages by name, versions of a server, and services without a record."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from registry.actions import call_of
@@ -24,13 +25,6 @@ class McpServerPage:
     has_more: bool
 
 
-def _earlier(moment: datetime) -> datetime:
-    try:
-        return moment - SLACK
-    except OverflowError:
-        return moment
-
-
 @dataclass(eq=False)
 class McpServerQueries:
     """Reads the records of the MCP registry's API."""
@@ -43,7 +37,9 @@ class McpServerQueries:
     async def page(self, query: McpServerQuery) -> McpServerPage:
         """Return versions, ordered by name and version as bytes. With `updated_since` rows up to SLACK older are
         returned."""
-        since = None if query.updated_since is None else _earlier(query.updated_since)
+        since = query.updated_since
+        with suppress(OverflowError):
+            since = since and since - SLACK
         async with self._store.read() as uow:
             rows = await uow.mcp_servers.page(replace(query, limit=query.limit + 1, updated_since=since))
         return McpServerPage(rows[: query.limit], len(rows) > query.limit)

@@ -13,8 +13,9 @@ from registry.actions.queries.inspect import QueueState, queue_state
 from registry.core.changes.kinds import State, state_of
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import registrable_domain
-from registry.core.scheduling.jobs import Incident, RunOutcome, Work, incidents
+from registry.core.scheduling.jobs import Incident, Work, incidents
 from registry.store.catalogue import HealthReport, HealthRow
+from registry.store.jobs import RunRecord
 from registry.store.statistics import SIZE_BINS as SIZE_BINS  # interfaces name them
 from registry.store.statistics import ServiceCounts as ServiceCounts
 from registry.store.unit_of_work import Store
@@ -34,16 +35,6 @@ class RegistryStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class LastRun:
-    """The latest run of a recurring job. `finished_at`: None while it runs."""
-
-    job: str
-    started_at: datetime
-    finished_at: datetime | None
-    outcome: RunOutcome
-
-
-@dataclass(frozen=True, slots=True)
 class OperationFigures:
     """How the registry is doing. `visited`: hosts whose last visit was in the last 24 hours, by outcome. `crawlers`:
     processes that crawl now. `feed_waits`: how long the oldest event has waited for its place in the feed. `incidents`:
@@ -55,7 +46,7 @@ class OperationFigures:
     queue: QueueState
     crawlers: int
     feed_waits: timedelta
-    runs: Sequence[LastRun]
+    runs: Sequence[RunRecord]
     incidents: Sequence[Incident]
 
 
@@ -177,7 +168,7 @@ class FigureActions:
             queue=queue,
             crawlers=crawlers,
             feed_waits=timedelta() if waiting_since is None else max(timedelta(), now - waiting_since),
-            runs=tuple(LastRun(run.job, run.started_at, run.finished_at, run.outcome) for run in runs),
+            runs=runs,
             incidents=incidents(work, now),
         )
 

@@ -1,7 +1,7 @@
 """Compares the MCP registry's records of a service with the stored ones. Pure; for record and rescore."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -16,23 +16,15 @@ DEPRECATED: Final = "deprecated"
 DELETED: Final = "deleted"
 
 
-@dataclass(slots=True)
-class McpWrites:
-    """Rows to write, and by host why it has no record (None if it has one or needs none)."""
-
-    rows: list[McpServerRecord] = field(default_factory=list)
-    left_out: dict[Key, str | None] = field(default_factory=dict)
-
-
 async def write_mcp_servers(uow: UnitOfWork, made: Mapping[Key, ServerRecords], now: datetime) -> None:
     """Write the changed records of these hosts, whose domains are locked. Call this before writing their services: the
     trigger on services deletes the records of hidden or deleted services by the clock of the database."""
     if not made:
         return
     stored, left_out = await uow.mcp_servers.of({domain for domain, _ in made})
-    writes = compare(made, stored, left_out, now)
-    await uow.mcp_servers.put(writes.rows)
-    await uow.mcp_servers.put_left_out(writes.left_out)
+    rows, reasons = compare(made, stored, left_out, now)
+    await uow.mcp_servers.put(rows)
+    await uow.mcp_servers.put_left_out(reasons)
 
 
 def compare(
@@ -40,12 +32,13 @@ def compare(
     stored: Mapping[Key, Sequence[McpServerRecord]],
     left_out: Mapping[Key, str],
     now: datetime,
-) -> McpWrites:
-    """Return what to write, by (domain, host)."""
-    writes = McpWrites()
+) -> tuple[list[McpServerRecord], dict[Key, str | None]]:
+    """Return the rows to write, and by host a changed reason why it has no record; None if it has one or needs none."""
+    rows: list[McpServerRecord] = []
+    reasons: dict[Key, str | None] = {}
     for key, records in made.items():
         if left_out.get(key) != records.left_out:
-            writes.left_out[key] = records.left_out
+            reasons[key] = records.left_out
         known = {(row.name, row.version): row for row in stored.get(key, ())}
         current: set[tuple[str, str]] = set()
         for record in records.records:
@@ -53,13 +46,13 @@ def compare(
             current.add((record.name, version))
             new = _row(key, record, version, known.get((record.name, version)), now)
             if new != known.get((record.name, version)):
-                writes.rows.append(new)
+                rows.append(new)
         names = {name for name, _ in current}
         for place, row in known.items():
             old = row if place in current else _deleted(row, names, now)
             if old != row:
-                writes.rows.append(old)
-    return writes
+                rows.append(old)
+    return rows, reasons
 
 
 def _row(key: Key, record: ServerRecord, version: str, known: McpServerRecord | None, now: datetime) -> McpServerRecord:
