@@ -247,8 +247,8 @@ class FeedActions:
         if after is not None:
             seq = after if isinstance(after, int) else after.seq
             is_kept = stretch.ends.pruned.seq <= seq <= stretch.ends.latest.seq
-            is_known = isinstance(after, int) or after == stretch.after  # guard: feed-place-checked
-            if not (is_kept and is_known):
+            is_kept = is_kept and (isinstance(after, int) or after == stretch.after)  # guard: feed-place-checked
+            if not is_kept:
                 raise ExpiredCursor(stretch.ends)
         place = stretch.end
         return EventPage(stretch.events, place, encode(place, types), place.seq < stretch.ends.latest.seq, stretch.ends)

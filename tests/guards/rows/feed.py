@@ -16,7 +16,7 @@ GUARDS: Final = (
     Guard(
         "feed-place-checked",
         "a place that was pruned, or is from before a restore, is refused",
-        Edit("return .*", "return True\n"),
+        Edit("is_kept and .*", "True\n"),
         (
             f"{_SEQUENCING}test_a_place_that_was_pruned_is_expired_and_the_one_at_the_edge_is_not",
             f"{_SEQUENCING}test_a_place_from_before_a_restore_is_expired",
