@@ -233,9 +233,4 @@ def _block(hold: Hold) -> schemas.Block:
 
 
 def _changed(held: HoldResult) -> schemas.BlockChangedData:
-    return {
-        "domain": held.host,
-        "kind": _SHOWN[held.kind],
-        "changed": held.changed,
-        "services": held.services[:MOST],
-    }
+    return {"domain": held.host, "kind": _SHOWN[held.kind], "changed": held.changed, "services": held.services[:MOST]}

@@ -87,7 +87,7 @@ router = strict_router(tags=["changes"])
                     "schema": {"type": "array", "items": _CLOUD_EVENT},
                     "example": [example(schemas.CloudEvent)["content"]["application/json"]["example"]],
                 },
-            },
+            }
         },
         **not_modified(),
         **errors(

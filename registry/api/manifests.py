@@ -139,13 +139,7 @@ def grouped(losses: Iterable[Loss]) -> list[TranslationLoss]:
     for loss in losses:
         pointers_by_kind.setdefault((loss.what, loss.why, loss.document), []).append(loss.pointer)
     rows: list[TranslationLoss] = [
-        {
-            "what": part,
-            "why": reason,
-            "document": document,
-            "count": len(pointers),
-            "pointers": pointers[:MAX_POINTERS],
-        }
+        {"what": part, "why": reason, "document": document, "count": len(pointers), "pointers": pointers[:MAX_POINTERS]}
         for (part, reason, document), pointers in pointers_by_kind.items()
     ]
     return sorted(rows, key=lambda row: -row["count"])

@@ -28,30 +28,20 @@ MAX_FEED: Final = MAX_LIMIT
 _SORTS: Final[tuple[SortBy, ...]] = get_args(SortBy)
 
 Limit = Annotated[
-    int,
-    *parsers.limited(MAX_DISCOVER),
-    Query(description="Rows to return; 0 returns none.", examples=[10]),
+    int, *parsers.limited(MAX_DISCOVER), Query(description="Rows to return; 0 returns none.", examples=[10])
 ]
 ListLimit = Annotated[
-    int,
-    *parsers.limited(MAX_LIST),
-    Query(description="Rows to return; 0 returns none.", examples=[50]),
+    int, *parsers.limited(MAX_LIST), Query(description="Rows to return; 0 returns none.", examples=[50])
 ]
 Offset = Annotated[
-    int,
-    *parsers.within(MAX_OFFSET),
-    Query(description=f"Rows to skip, at most {MAX_OFFSET}.", examples=[0]),
+    int, *parsers.within(MAX_OFFSET), Query(description=f"Rows to skip, at most {MAX_OFFSET}.", examples=[0])
 ]
 Wait = Annotated[
     int | None,
     *parsers.limited(MAX_WAIT),
     Query(description="Seconds to wait for the visit; 0 answers at once.", examples=[8]),
 ]
-FeedLimit = Annotated[
-    int,
-    *parsers.limited(MAX_FEED, least=1),
-    Query(description="Events to return.", examples=[100]),
-]
+FeedLimit = Annotated[int, *parsers.limited(MAX_FEED, least=1), Query(description="Events to return.", examples=[100])]
 FeedWait = Annotated[
     int,
     *parsers.limited(MAX_WAIT),
@@ -79,11 +69,7 @@ OnlyTrue = Annotated[
     WithJsonSchema({"type": "string"}),
     Query(description="Only the exact text `true` counts; every other text means no, as in ADP registries."),
 ]
-Flag = Annotated[
-    bool,
-    BeforeValidator(lambda value: value == "true"),
-    *parsers.one_of("true", "false"),
-]
+Flag = Annotated[bool, BeforeValidator(lambda value: value == "true"), *parsers.one_of("true", "false")]
 """A flag that only this registry has, so that no client relies on other texts."""
 SortOrder = Annotated[
     SortBy,
@@ -128,11 +114,7 @@ ListOffset = Annotated[
     *parsers.within(1_000),
     Query(description="Place in the list of the first host that is shown, from 0.", examples=[0]),
 ]
-SubmittedLimit = Annotated[
-    int,
-    *parsers.limited(50, least=1),
-    Query(description="Hosts to return.", examples=[20]),
-]
+SubmittedLimit = Annotated[int, *parsers.limited(50, least=1), Query(description="Hosts to return.", examples=[20])]
 CapabilityPath = Annotated[
     str, Path(description="The name, percent-encoded; slashes need no encoding.", examples=["create_parcel"])
 ]

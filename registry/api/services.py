@@ -114,11 +114,7 @@ async def list_services(
     content: discovery.ServiceList = {
         "success": True,
         "data": [
-            {
-                **summary(card, base, now),
-                "capability_count": card.cap_count,
-                "created_at": timestamp(card.created_at),
-            }
+            {**summary(card, base, now), "capability_count": card.cap_count, "created_at": timestamp(card.created_at)}
             for card in rows
         ],
         "total": total,

@@ -202,15 +202,7 @@ class ProblemDetails(TypedDict):
     ]
 
 
-_SHAPES: Final = (
-    About,
-    ArdEntry,
-    SearchResponse,
-    ListResponse,
-    ExploreResponse,
-    SearchRequest,
-    ExploreRequest,
-)
+_SHAPES: Final = (About, ArdEntry, SearchResponse, ListResponse, ExploreResponse, SearchRequest, ExploreRequest)
 
 
 def described(shape: type | None, text: str) -> dict[int | str, dict[str, Any]]:

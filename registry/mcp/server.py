@@ -221,9 +221,7 @@ async def _own_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
         raise MCPError(types.INTERNAL_ERROR, "An internal error occurred.") from None
 
 
-def _one_page(
-    result: ListResult,
-) -> Callable[[Context, types.PaginatedRequestParams | None], Awaitable[ListResult]]:
+def _one_page(result: ListResult) -> Callable[[Context, types.PaginatedRequestParams | None], Awaitable[ListResult]]:
     """Return the handler of a list that has one page, and so refuses every cursor."""
 
     async def answer(_: Context, params: types.PaginatedRequestParams | None) -> ListResult:

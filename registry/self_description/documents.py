@@ -216,11 +216,7 @@ class SelfDocuments:
         entries.append(entry("openapi:api", NAME, _OPENAPI_TYPE, OPENAPI, "The HTTP API: search, records, checks."))
         return {
             "specVersion": "1.0",
-            "host": {
-                "displayName": NAME,
-                "identifier": _STAND_IN,
-                "documentationUrl": f"{base}/docs",
-            },
+            "host": {"displayName": NAME, "identifier": _STAND_IN, "documentationUrl": f"{base}/docs"},
             "entries": entries,
         }
 
