@@ -26,7 +26,6 @@ from registry.edge.problems import (
     INVALID_NAME,
     INVALID_PARAMETER,
     INVALID_VALUE,
-    UNAUTHORIZED,
     UNKNOWN_SERVICE,
     Problem,
     invalid_cursor,
@@ -96,7 +95,7 @@ async def public_audit(request: Request, limit: Limit = 50, cursor: Cursor = Non
 
 @router.get(
     "/api/admin/blocks",
-    **describe_read(schemas.Blocks, UNAUTHORIZED, FORBIDDEN, INVALID_CURSOR, needs_token=True),
+    **describe_read(schemas.Blocks, FORBIDDEN, INVALID_CURSOR, needs_token=True),
     summary="All blocks and quarantines",
     description="In the order of their registrable domains. Needs a key with the scope `blocks`.",
 )
@@ -117,9 +116,8 @@ async def blocks(request: Request, limit: Limit = 50, cursor: Cursor = None) -> 
 @router.post(
     "/api/admin/blocks",
     **describe_write(
-        schemas.BlockChanged, UNAUTHORIZED, FORBIDDEN, INVALID_VALUE, INVALID_NAME, BODY_TOO_LARGE,
-        status=201, says="In effect.", others={200: _ALREADY}, body=describe_body(schemas.BlockSubmission),
-        own={INVALID_NAME.slug: {"code": "special_use"}}, needs_token=True
+        schemas.BlockChanged, FORBIDDEN, INVALID_VALUE, INVALID_NAME, BODY_TOO_LARGE, status=201, says="In effect.",
+        others={200: _ALREADY}, body=describe_body(schemas.BlockSubmission), needs_token=True
     ),
     summary="Block a host or put it into quarantine",
     description="Takes effect at once and covers all hosts below it. Visits, submissions and seeds do not lift it. "
@@ -143,13 +141,7 @@ async def block(request: Request) -> Response:
 @router.delete(
     "/api/admin/blocks/{domain}",
     **describe_write(
-        schemas.BlockChanged,
-        UNAUTHORIZED,
-        FORBIDDEN,
-        INVALID_PARAMETER,
-        UNKNOWN_SERVICE,
-        needs_token=True,
-        is_consequential=True,
+        schemas.BlockChanged, FORBIDDEN, INVALID_PARAMETER, UNKNOWN_SERVICE, needs_token=True, is_consequential=True
     ),
     summary="End a block or a quarantine",
     description="Ends the block or quarantine of this host. Services not covered by another one reappear at once, and "
@@ -175,7 +167,7 @@ async def unblock(
 
 @router.get(
     "/api/admin/audit",
-    **describe_read(schemas.AuditLog, UNAUTHORIZED, FORBIDDEN, INVALID_CURSOR, INVALID_PARAMETER, needs_token=True),
+    **describe_read(schemas.AuditLog, FORBIDDEN, INVALID_CURSOR, INVALID_PARAMETER, needs_token=True),
     summary="The audit log",
     description="Who changed what and why, the latest first. `host`: only what concerns this host, decisions about "
     "hosts above it included. Needs a key with the scope `audit`.",
@@ -204,7 +196,7 @@ async def audit(
 
 @router.get(
     "/api/admin/queue",
-    **describe_read(schemas.Queue, UNAUTHORIZED, FORBIDDEN, needs_token=True),
+    **describe_read(schemas.Queue, FORBIDDEN, needs_token=True),
     summary="What waits",
     description="Visits, submissions, checks of opt-outs, the index and the change feed. Needs a key with the scope "
     "`queue`.",

@@ -14,7 +14,7 @@ from registry.api.schemas.base import example_of
 from registry.api.schemas.submission import SUBMISSION_SCHEMA
 from registry.edge import problems
 from registry.edge.bodies import schema_of
-from registry.edge.problems import INVALID_BODY, MEDIA_TYPE, UNREADABLE_BODY, ProblemType
+from registry.edge.problems import INVALID_BODY, INVALID_NAME, MEDIA_TYPE, UNAUTHORIZED, UNREADABLE_BODY, ProblemType
 
 TITLE: Final = "waypost"
 VERSION: Final = "0.1.0"
@@ -40,7 +40,8 @@ Own = Mapping[str, Mapping[str, Any]] | None
 
 def errors(*kinds: ProblemType, own: Own = None) -> dict[int | str, dict[str, Any]]:
     """Return the `responses` of an operation: its own problems and the problems of every operation."""
-    return problems.documented(kinds, lambda kind: (own or {}).get(kind.slug))
+    members = {INVALID_NAME.slug: {"code": "special_use"}, **(own or {})}
+    return problems.documented(kinds, lambda kind: members.get(kind.slug))
 
 
 def example(shape: Any) -> dict[str, Any]:
@@ -61,9 +62,9 @@ def describe_read(
     shape: Any, *kinds: ProblemType, own: Own = None, needs_token: bool = False, revalidates: bool = True
 ) -> dict[str, Any]:
     """Return the arguments of a route that answers GET with the shape, or with one of the problems."""
+    kinds = (UNAUTHORIZED, *kinds) if needs_token else kinds
     responses = {200: example(shape), **(not_modified() if revalidates else {}), **errors(*kinds, own=own)}
-    security = {"openapi_extra": _SECURED} if needs_token else {}
-    return {"response_model": shape, "responses": responses, **security}
+    return {"response_model": shape, "responses": responses, **({"openapi_extra": _SECURED} if needs_token else {})}
 
 
 def describe_write(
@@ -83,8 +84,8 @@ def describe_write(
     `says` describes the answer with `status`, `others` are further answers. `body`: `describe_body`.
     """
     described = {**({"description": says} if says else {}), **example(shape)}
-    if body is not None:
-        kinds = (UNREADABLE_BODY, INVALID_BODY, *kinds)
+    kinds = (UNAUTHORIZED, *kinds) if needs_token else kinds
+    kinds = kinds if body is None else (UNREADABLE_BODY, INVALID_BODY, *kinds)
     return {
         "status_code": status,
         "response_model": shape,
@@ -101,11 +102,15 @@ def describe_write(
 def describe_body(shape: Any, *, required: bool = True, **further: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a request with the example of its shape. `further`: examples with these other members."""
     sample = example_of(shape)
-    summary = re.sub("(?<=[a-z])(?=[A-Z])", " ", shape.__name__).capitalize()
-    samples = {"one": {"summary": summary, "value": sample}} | {
-        name: {"summary": name.capitalize(), "value": {**sample, **changes}} for name, changes in further.items()
-    }
-    return {"required": required, "content": {"application/json": {"schema": schema_of(shape), "examples": samples}}}
+    samples = {"one": (re.sub("(?<=[a-z])(?=[A-Z])", " ", shape.__name__).capitalize(), sample)}
+    samples |= {name: (name.capitalize(), {**sample, **changes}) for name, changes in further.items()}
+    return json_body(schema_of(shape), required=required, **samples)
+
+
+def json_body(schema: Any, *, required: bool = True, **samples: tuple[str, Any]) -> dict[str, Any]:
+    """Return a body with a summary and a value for each of its examples."""
+    examples = {name: {"summary": summary, "value": value} for name, (summary, value) in samples.items()}
+    return {"required": required, "content": {"application/json": {"schema": schema, "examples": examples}}}
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:
@@ -122,7 +127,9 @@ def _build(app: FastAPI) -> dict[str, Any]:
     document["security"] = []  # only some operations need credentials
     for operations in document["paths"].values():
         for method, operation in operations.items():
-            _without_framework_errors(operation)
+            answer = operation["responses"].get("422", {})
+            if answer.get("content", {}).pop("application/json", None) is not None and not answer["content"]:
+                del operation["responses"]["422"]
             if method != "get":
                 _with_refusals_of_writes(operation)
             for parameter in operation.get("parameters", ()):
@@ -164,14 +171,6 @@ def _with_examples(value: Any) -> Any:
     if _EXAMPLE_OF in value:
         return example_of(_SHAPES[value[_EXAMPLE_OF]])
     return {key: _with_examples(item) for key, item in value.items()}
-
-
-def _without_framework_errors(operation: dict[str, Any]) -> None:
-    framework_error = operation["responses"].get("422", {}).get("content", {}).get("application/json")
-    if framework_error is not None:
-        del operation["responses"]["422"]["content"]["application/json"]
-        if not operation["responses"]["422"]["content"]:
-            del operation["responses"]["422"]
 
 
 PROBLEM_SCHEMA: Final[dict[str, Any]] = {

@@ -40,8 +40,7 @@ router = strict_router(tags=["submission"])
     **describe_write(
         schemas.OptOut, INVALID_NAME, BODY_TOO_LARGE,
         status=202, says="Queued; if it was checked recently, with the result.",
-        body=describe_body(schemas.OptOutSubmission, undo={"undo": True}),
-        own={INVALID_NAME.slug: {"code": "special_use"}}
+        body=describe_body(schemas.OptOutSubmission, undo={"undo": True})
     ),
     summary="Have an opt-out checked",
     description="`{domain}` has a worker check the site: `/.well-known/waypost-optout.txt` and the TXT record of "

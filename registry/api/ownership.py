@@ -32,7 +32,6 @@ from registry.edge.problems import (
     MIRRORED,
     OPTED_OUT,
     RATE_LIMITED,
-    UNAUTHORIZED,
     UNKNOWN_SERVICE,
     Problem,
 )
@@ -62,8 +61,7 @@ def _too_many(refusal: TooMany) -> Problem:
     "/api/claims",
     **describe_write(
         schemas.Claim, INVALID_NAME, MIRRORED, BODY_TOO_LARGE,
-        status=201, says="Publish the value, then have it checked.", body=describe_body(schemas.ClaimSubmission),
-        own={INVALID_NAME.slug: {"code": "special_use"}}
+        status=201, says="Publish the value, then have it checked.", body=describe_body(schemas.ClaimSubmission)
     ),
     summary="Claim a host",
     description="Returns the text to publish and the claim token, a secret that is shown once. Only its bearer can "
@@ -90,7 +88,7 @@ async def claim(request: Request) -> Response:
 
 @router.get(
     "/api/claims/{id}",
-    **describe_read(schemas.Claim, UNAUTHORIZED, needs_token=True, revalidates=False),
+    **describe_read(schemas.Claim, needs_token=True, revalidates=False),
     summary="The state of a claim",
     description="Needs the claim token.",
 )
@@ -105,9 +103,7 @@ async def status(request: Request, id: ClaimPath) -> Response:
 
 @router.post(
     "/api/claims/{id}/check",
-    **describe_write(
-        schemas.Claim, UNAUTHORIZED, INVALID_BODY, MIRRORED, says="Checked, or still waiting.", needs_token=True
-    ),
+    **describe_write(schemas.Claim, INVALID_BODY, MIRRORED, says="Checked, or still waiting.", needs_token=True),
     summary="Have a claim checked",
     description="A worker reads the record or the file, with priority; the answer waits up to `wait` seconds for it. "
     "The first answer after the proof has the owner's token, a secret that is shown once. Needs the claim token.",
@@ -161,7 +157,7 @@ def _data(claimed: ClaimView, base: str) -> schemas.ClaimData:
 
 # --- what the owner sees and changes
 
-_REFUSED: Final = (UNAUTHORIZED, FORBIDDEN, MIRRORED, UNKNOWN_SERVICE)
+_REFUSED: Final = (FORBIDDEN, MIRRORED, UNKNOWN_SERVICE)
 _CHANGE: Final = describe_write(schemas.Changed, *_REFUSED, needs_token=True)
 _DELETE: Final = describe_write(schemas.Changed, *_REFUSED, needs_token=True, is_consequential=True)
 
@@ -207,7 +203,7 @@ class _Owner:
 
 @router.get(
     "/api/owner/{domain}",
-    **describe_read(schemas.Owned, UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE, needs_token=True, revalidates=False),
+    **describe_read(schemas.Owned, FORBIDDEN, UNKNOWN_SERVICE, needs_token=True, revalidates=False),
     summary="What the owner of a host sees",
     description="The ownership and its next verification, the settings, the webhook, and the decisions about the host. "
     "Needs the owner's token, as does everything below this address.",
@@ -307,19 +303,15 @@ async def canonical(request: Request, domain: DomainPath) -> Response:
 @router.put(
     "/api/owner/{domain}/webhook",
     **describe_write(
-        schemas.Webhook,
-        *_REFUSED,
-        OPTED_OUT,
-        BODY_TOO_LARGE,
-        body=describe_body(schemas.WebhookSubmission),
-        needs_token=True,
+        schemas.Webhook, *_REFUSED, OPTED_OUT, BODY_TOO_LARGE, body=describe_body(schemas.WebhookSubmission),
+        needs_token=True
     ),
     summary="Have changes sent to a webhook",
     description="Events of this host and those below it. The receiver is on this host or below it; elsewhere only with "
     "the owner's token of its host as `receiver_token`. It has to answer a challenge first. It replaces an earlier "
     "one; the secret is shown once. The same `url` again sends no challenge, unless the webhook was disabled; it makes "
     "a new secret; for 24 hours the earlier one signs too.",
-)
+)  # fmt: skip
 async def webhook(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
     body = await read_as(request, schemas.WebhookSubmission)

@@ -7,10 +7,9 @@ in case a text in the page tried to add one.
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -18,7 +17,7 @@ from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from registry.core.wording.command_line import JsonText, command_line, json_text
+from registry.core.wording.command_line import command_line, json_text
 from registry.edge.requests import base_url
 from registry.edge.responses import PAGE, encoded_response
 from registry.edge.routing import strict_router
@@ -36,75 +35,11 @@ HEADERS: Final = {
 router = strict_router(tags=["about"])
 
 
-class TypePart(NamedTuple):
-    """A piece of the text that names a type; `shape` is the component schema that it links to."""
+Row = dict[str, Any]
+"""What the template shows of a member, a body, an answer, an operation, a chapter or a shape."""
 
-    text: str
-    shape: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A parameter of an operation, or a member of a shape. `place`: path or query; empty for a member."""
-
-    name: str
-    place: str
-    required: bool
-    type: Sequence[TypePart]
-    texts: Sequence[str]
-    allowed: Sequence[str]
-    default: str | None
-    example: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """An example of a body: its title and JSON."""
-
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceAnswer:
-    """One response of an operation. `problems`: slugs of its problem types."""
-
-    status: str
-    text: str
-    media_types: Sequence[str]
-    type: Sequence[TypePart]
-    problems: Sequence[str]
-    samples: Sequence[Sample]
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceOperation:
-    id: str
-    method: str
-    path: str
-    summary: str
-    text: str
-    parameters: Sequence[Member]
-    body: Sequence[TypePart]
-    samples: Sequence[Sample]
-    answers: Sequence[ReferenceAnswer]
-    curl: str
-
-
-@dataclass(frozen=True, slots=True)
-class Chapter:
-    """The operations of one tag."""
-
-    name: str
-    text: str
-    operations: Sequence[ReferenceOperation]
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceShape:
-    name: str
-    text: str
-    members: Sequence[Member]
+Parts = list[tuple[str, str | None]]
+"""The name of a type in pieces: a text, and the component schema that it links to."""
 
 
 @router.get("/docs/api", response_class=Response, summary="The reference of this API", include_in_schema=False)
@@ -123,73 +58,73 @@ def render(document: Mapping[str, Any], base: str) -> str:
         lstrip_blocks=True,
     )  # fmt: skip
     environment.filters["code"] = _with_code
+    style = Markup(_STYLE)  # noqa: S704  # the file beside the template
     return environment.get_template("reference.html.jinja").render(
-        info=document["info"],
-        base=base,
-        chapters=list(chapters(document, base)),
-        shapes=list(shapes(document)),
-        style=Markup(_STYLE),  # noqa: S704  # the file beside the template
+        info=document["info"], base=base, chapters=_chapters(document, base), shapes=_shapes(document), style=style
     )
 
 
-def chapters(document: Mapping[str, Any], base: str) -> Iterator[Chapter]:
-    """Yield the tags in their order. An operation appears only in the chapter of its first tag."""
+def _chapters(document: Mapping[str, Any], base: str) -> list[Row]:
+    """Return the tags in their order. An operation appears only in the chapter of its first tag."""
     order = [tag["name"] for tag in document["tags"]]
-    of_tag: dict[str, list[ReferenceOperation]] = {name: [] for name in order}
+    of_tag: dict[str, list[Row]] = {name: [] for name in order}
     for path, item in document["paths"].items():
         for method in _METHODS:
             if (operation := item.get(method)) is not None:
                 of_tag[min(operation["tags"], key=order.index)].append(_operation(path, method, operation, base))
-    for tag in document["tags"]:
-        yield Chapter(tag["name"], tag["description"], of_tag[tag["name"]])
+    return [
+        {"name": tag["name"], "text": tag["description"], "operations": of_tag[tag["name"]]} for tag in document["tags"]
+    ]
 
 
-def shapes(document: Mapping[str, Any]) -> Iterator[ReferenceShape]:
+def _shapes(document: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the component schemas by name."""
     for name, schema in sorted(document["components"]["schemas"].items()):
         required = schema.get("required", ())
-        members = [
-            _member(member, "", member in required, part) for member, part in schema.get("properties", {}).items()
-        ]
         allowed = ", ".join(f"`{value}`" for value in schema.get("enum", ()))
         texts = [schema.get("description", ""), f"One of {allowed}." if allowed else ""]
-        yield ReferenceShape(name, " ".join(filter(None, texts)), members)
+        yield {
+            "name": name,
+            "text": " ".join(filter(None, texts)),
+            "members": [
+                _member(member, "", member in required, part) for member, part in schema.get("properties", {}).items()
+            ],
+        }
 
 
-def _operation(path: str, method: str, operation: Mapping[str, Any], base: str) -> ReferenceOperation:
-    parameters: Sequence[Mapping[str, Any]] = operation.get("parameters", ())
+def _operation(path: str, method: str, operation: Mapping[str, Any], base: str) -> Row:
     media = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-    samples = list(_samples(media, "Body"))
-    return ReferenceOperation(
-        id=re.sub(r"[^a-z0-9]+", "-", f"{method}{path}".lower()).strip("-"),
-        method=method.upper(),
-        path=path,
-        summary=operation["summary"],
-        text=operation["description"],
-        parameters=[
+    return {
+        "id": re.sub(r"[^a-z0-9]+", "-", f"{method}{path}".lower()).strip("-"),
+        "method": method.upper(),
+        "path": path,
+        "summary": operation["summary"],
+        "text": operation["description"],
+        "parameters": [
             _member(entry["name"], entry["in"], entry["required"], entry["schema"], entry.get("description", ""))
-            for entry in parameters
+            for entry in operation.get("parameters", ())
         ],
-        body=list(_type(media["schema"])) if media else [],
-        samples=samples,
-        answers=[_answer(status, response) for status, response in sorted(operation["responses"].items())],
-        curl=_curl(method, path, parameters, _compact(media), base, is_keyed=bool(operation.get("security"))),
-    )
+        "body": list(_type(media["schema"])) if media else [],
+        "samples": list(_samples(media, "Body")),
+        "answers": [_answer(status, response) for status, response in sorted(operation["responses"].items())],
+        "curl": _curl(method, path, operation, media, base),
+    }
 
 
-def _member(name: str, place: str, required: bool, schema: Mapping[str, Any], text: str = "") -> Member:
-    examples = schema.get("examples", ())
-    default = schema.get("default")
-    return Member(
-        name=name,
-        place=place,
-        required=required,
-        type=list(_type(schema)),
-        texts=_texts(text, schema),
-        allowed=[_value(value) for value in _allowed(schema)],
-        default=None if default in (None, [], "") else _value(default),
-        example=_value(examples[0]) if len(examples) > 0 else None,
-    )
+def _member(name: str, place: str, required: bool, schema: Mapping[str, Any], text: str = "") -> Row:
+    """Return a parameter of an operation, or a member of a shape. `place`: path or query; empty for a member."""
+    examples, default = schema.get("examples", ()), schema.get("default")
+    allowed = schema.get("enum") or schema.get("items", {}).get("enum", ())  # of a text, or of each text of a list
+    return {
+        "name": name,
+        "place": place,
+        "required": required,
+        "type": list(_type(schema)),
+        "texts": _texts(text, schema),
+        "allowed": [_value(value) for value in allowed],
+        "default": None if default in (None, [], "") else _value(default),
+        "example": _value(examples[0]) if len(examples) > 0 else None,
+    }
 
 
 def _texts(text: str, schema: Mapping[str, Any]) -> Sequence[str]:
@@ -204,107 +139,87 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else _json(value)
 
 
-def _answer(status: str, response: Mapping[str, Any]) -> ReferenceAnswer:
+def _answer(status: str, response: Mapping[str, Any]) -> Row:
+    """Return one response of an operation; one of an error has the slugs of its problem types in place of samples."""
     content: Mapping[str, Any] = response.get("content", {})
     media: Mapping[str, Any] = next(iter(content.values()), {})
     is_problem = int(status) >= 400
-    return ReferenceAnswer(
-        status=status,
-        text=response["description"],
-        media_types=list(content),
-        type=list(_type(media["schema"])) if media.get("schema") else [],
-        problems=list(media.get("examples", ())) if is_problem else [],
-        samples=[]
+    titles = {name: f"Answer {status}" + ("" if name == "application/json" else f" as {name}") for name in content}
+    return {
+        "status": status,
+        "text": response["description"],
+        "media_types": list(content),
+        "type": list(_type(media["schema"])) if media.get("schema") else [],
+        "problems": list(media.get("examples", ())) if is_problem else [],
+        "samples": []
         if is_problem
-        else [sample for name, one in content.items() for sample in _samples(one, _title(status, name))],
-    )
+        else [sample for name, one in content.items() for sample in _samples(one, titles[name])],
+    }
 
 
-def _title(status: str, media_type: str) -> str:
-    return f"Answer {status}" if media_type == "application/json" else f"Answer {status} as {media_type}"
-
-
-def _samples(media: Mapping[str, Any], title: str) -> Iterator[Sample]:
+def _samples(media: Mapping[str, Any], title: str) -> Iterator[Row]:
     if "example" in media:
-        yield Sample(title, _json(media["example"], indented=True))
+        yield {"title": title, "text": _json(media["example"], indented=True)}
     for example in media.get("examples", {}).values():
-        yield Sample(f"{title}: {example['summary']}", _json(example["value"], indented=True))
+        yield {"title": f"{title}: {example['summary']}", "text": _json(example["value"], indented=True)}
 
 
-def _type(schema: Mapping[str, Any]) -> Iterator[TypePart]:
+def _type(schema: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     """Yield the pieces of the type's name, such as `list of `, `DiscoverRow`."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        yield TypePart(name, name)
+        yield name, name
     elif "anyOf" in schema:
         for index, alternative in enumerate(schema["anyOf"]):
             if index:
-                yield TypePart(" or ")
+                yield " or ", None
             yield from _type(alternative)
     elif "const" in schema:
-        yield TypePart(_json(schema["const"]))
+        yield _json(schema["const"]), None
     elif schema.get("type") == "array":
-        yield TypePart("list of ")
+        yield "list of ", None
         yield from _type(schema.get("items", {}))
     elif isinstance(schema.get("additionalProperties"), dict):
-        yield TypePart("map of text to ")
+        yield "map of text to ", None
         yield from _type(schema["additionalProperties"])
     else:
-        yield TypePart(schema.get("type", "any value"))
-
-
-def _allowed(schema: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the values that a text, or each text of a list, may have; empty when they are not listed."""
-    values: Sequence[Any] = schema.get("enum") or schema.get("items", {}).get("enum", ())
-    return values
+        yield schema.get("type", "any value"), None
 
 
 def _bounds(schema: Mapping[str, Any]) -> str:
     """Return the limits of a number or text as a sentence, or an empty text."""
-    alternatives: Iterable[Mapping[str, Any]] = [schema, schema.get("items", {}), *schema.get("anyOf", ())]
     limits: dict[str, Any] = {}
-    for alternative in alternatives:
-        limits |= {
-            key: alternative[key] for key in ("minimum", "maximum", "maxLength", "maxItems") if key in alternative
-        }
-        limits |= {"format": alternative["format"]} if "format" in alternative else {}
+    for part in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
+        names = ("minimum", "maximum", "maxLength", "maxItems", "format")
+        limits |= {name: part[name] for name in names if name in part}
     said = []
     if "minimum" in limits:
-        said.append(
-            f"{limits['minimum']} to {limits['maximum']}" if "maximum" in limits else f"{limits['minimum']} or more"
-        )
+        said.append(f"{limits['minimum']} " + (f"to {limits['maximum']}" if "maximum" in limits else "or more"))
     said += [f"at most {limits['maxLength']} characters"] if "maxLength" in limits else []
     said += [f"at most {limits['maxItems']} values"] if "maxItems" in limits else []
     said += [f"format {limits['format']}"] if "format" in limits else []
     return f"{', '.join(said).capitalize()}." if said else ""
 
 
-def _curl(
-    method: str, path: str, parameters: Sequence[Mapping[str, Any]], body: JsonText | None, base: str, *, is_keyed: bool
-) -> str:
-    """Return a command with examples for all path parameters and required parameters, and with a token if
-    `is_keyed`."""
+def _curl(method: str, path: str, operation: Mapping[str, Any], media: Mapping[str, Any], base: str) -> str:
+    """Return a command with examples of the path and of required parameters, and with a token if one is needed."""
     query = {}
-    for parameter in parameters:
+    for parameter in operation.get("parameters", ()):
         examples = parameter["schema"].get("examples") or [""]
         if parameter["in"] == "path":
             path = path.replace(f"{{{parameter['name']}}}", quote(str(examples[0]), safe=""))
         elif parameter["required"]:
             query[parameter["name"]] = examples[0]
     url = f"{base}{path}{'?' + urlencode(query) if query else ''}"
+    bodies = [example["value"] for example in media.get("examples", {}).values()]
+    bodies = [media["example"]] if "example" in media else bodies
+    body = json_text(bodies[0]) if bodies else None
     words = ["curl", url, *(["-X", method.upper()] if method != ("get" if body is None else "post") else [])]
-    if is_keyed:
+    if operation.get("security"):
         words += ["-H", "Authorization: Bearer TOKEN"]
     if body is not None:
         words += ["-H", "Content-Type: application/json", "-d", body]
     return command_line(words)
-
-
-def _compact(media: Mapping[str, Any]) -> JsonText | None:
-    values = (
-        [media["example"]] if "example" in media else [entry["value"] for entry in media.get("examples", {}).values()]
-    )
-    return json_text(values[0]) if values else None
 
 
 def _json(value: Any, *, indented: bool = False) -> str:

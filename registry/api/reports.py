@@ -36,7 +36,6 @@ from registry.edge.problems import (
     MIRRORED,
     NOT_FOUND,
     RATE_LIMITED,
-    UNAUTHORIZED,
     UNKNOWN_SERVICE,
     Problem,
     invalid_cursor,
@@ -125,7 +124,7 @@ async def state(request: Request, token: ReportPath) -> Response:
 @router.get(
     _ADMIN_PATH,
     tags=["operators"],
-    **describe_read(schemas.Reports, UNAUTHORIZED, FORBIDDEN, INVALID_CURSOR, INVALID_PARAMETER, needs_token=True),
+    **describe_read(schemas.Reports, FORBIDDEN, INVALID_CURSOR, INVALID_PARAMETER, needs_token=True),
     summary="Reports about hosts",
     description="Lists reports with their texts, newest first. Reporters are not disclosed. Needs a key with the scope "
     "`reports`.",
@@ -159,21 +158,14 @@ async def reports(
     f"{_ADMIN_PATH}/{{id}}",
     tags=["operators"],
     **describe_write(
-        schemas.ReportResolved,
-        UNAUTHORIZED,
-        FORBIDDEN,
-        NOT_FOUND,
-        INVALID_VALUE,
-        BODY_TOO_LARGE,
-        says="In this state.",
-        body=describe_body(schemas.Resolution),
-        needs_token=True,
+        schemas.ReportResolved, FORBIDDEN, NOT_FOUND, INVALID_VALUE, BODY_TOO_LARGE, says="In this state.",
+        body=describe_body(schemas.Resolution), needs_token=True
     ),
     summary="Resolve a report",
     description="Takes a report into review, accepts, rejects or reopens it, and answers it. Nothing else changes: to "
     "block the host, call that operation too. Sending the same state and answer again changes nothing. Needs a "
     "key with the scope `reports`.",
-)
+)  # fmt: skip
 async def resolve(
     request: Request,
     report: Annotated[

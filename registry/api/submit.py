@@ -15,7 +15,7 @@ from fastapi import Request, Response
 
 from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED
 from registry.actions.queries.inspect import HostReport, StoredService
-from registry.api.documents import describe_write, example
+from registry.api.documents import describe_write, example, json_body
 from registry.api.params import Wait
 from registry.api.rows import trust
 from registry.api.schemas import submission as schemas
@@ -62,18 +62,11 @@ _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
 
 _POSTPONED: Final = "Queued; the visit is postponed, because a daily budget is spent. The status says which one."
 
-_BODY: Final = {
-    "required": True,
-    "content": {
-        "application/json": {
-            "schema": {key: value for key, value in schemas.SUBMISSION_SCHEMA.items() if key != "$defs"},
-            "examples": {
-                "domain": {"summary": "Have a host visited", "value": example_of(schemas.DomainSubmission)},
-                "manifest": {"summary": "Check a manifest", "value": example_of(schemas.ManifestSubmission)},
-            },
-        }
-    },
-}
+_BODY: Final = json_body(
+    {key: value for key, value in schemas.SUBMISSION_SCHEMA.items() if key != "$defs"},
+    domain=("Have a host visited", example_of(schemas.DomainSubmission)),
+    manifest=("Check a manifest", example_of(schemas.ManifestSubmission)),
+)
 
 router = strict_router(tags=["submission"])
 
@@ -100,7 +93,6 @@ router = strict_router(tags=["submission"])
         own={
             NOT_LISTED.slug: {"errors": ["capabilities[0].name: A capability has no name."]},
             ALREADY_KNOWN.slug: {"status_url": f"{EXAMPLE_SERVICE_URL}/status"},
-            INVALID_NAME.slug: {"code": "special_use"},
         }
     ),
     summary="Submit a host",

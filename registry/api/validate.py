@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, cast
 import orjson
 from fastapi import Query, Request, Response
 
-from registry.api.documents import describe_write
+from registry.api.documents import describe_write, json_body
 from registry.api.schemas.base import example_of
 from registry.api.schemas.service import CapabilityDetail
 from registry.api.schemas.submission import Located, LocatedLine, ManifestSubmission, Validated, ValidationFault
@@ -50,18 +50,11 @@ _VALIDATE: Final = describe_write(
     Validated, UNREADABLE_BODY, INVALID_PARAMETER, BODY_TOO_LARGE, BUSY,
     own={UNREADABLE_BODY.slug: _BAD_JSON}, side_effects=False,
 )  # fmt: skip
-_VALIDATE["openapi_extra"]["requestBody"] = {
-    "required": True,
-    "content": {
-        "application/json": {
-            "schema": {},
-            "examples": {
-                "manifest": {"summary": "An ADP manifest", "value": example_of(ManifestSubmission)["manifest"]},
-                "detail": {"summary": "An ADP capability detail", "value": example_of(CapabilityDetail)},
-            },
-        }
-    },
-}
+_VALIDATE["openapi_extra"]["requestBody"] = json_body(
+    {},
+    manifest=("An ADP manifest", example_of(ManifestSubmission)["manifest"]),
+    detail=("An ADP capability detail", example_of(CapabilityDetail)),
+)
 
 router = strict_router(tags=["submission"])
 
