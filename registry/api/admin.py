@@ -8,7 +8,7 @@ from fastapi import Path, Query, Request, Response
 
 from registry.actions.access import BadCursor
 from registry.actions.maintenance.forget import HoldResult
-from registry.api.documents import describe_body, describe_read, describe_write, example
+from registry.api.documents import describe_body, describe_read, describe_write
 from registry.api.params import DomainPath, host_in
 from registry.api.rows import project
 from registry.api.schemas import admin as schemas
@@ -43,12 +43,6 @@ CURSOR_CHARS: Final = 600
 
 Limit = Annotated[int, *parsers.limited(MOST, least=1), Query(description="Rows to return.", examples=[20])]
 Cursor = Annotated[str | None, Query(max_length=CURSOR_CHARS, description="The `cursor` of the page before.")]
-
-_ALREADY: Final = {
-    "description": "Already in place; nothing changed.",
-    "model": schemas.BlockChanged,
-    **example(schemas.BlockChanged),
-}
 
 router = strict_router(tags=["operators"])
 
@@ -117,7 +111,8 @@ async def blocks(request: Request, limit: Limit = 50, cursor: Cursor = None) -> 
     "/api/admin/blocks",
     **describe_write(
         schemas.BlockChanged, FORBIDDEN, INVALID_VALUE, INVALID_NAME, BODY_TOO_LARGE, status=201, says="In effect.",
-        others={200: _ALREADY}, body=describe_body(schemas.BlockSubmission), needs_token=True
+        others={200: (schemas.BlockChanged, "Already in place; nothing changed.")},
+        body=describe_body(schemas.BlockSubmission), needs_token=True
     ),
     summary="Block a host or put it into quarantine",
     description="Takes effect at once and covers all hosts below it. Visits, submissions and seeds do not lift it. "

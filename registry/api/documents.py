@@ -72,7 +72,7 @@ def describe_write(
     *kinds: ProblemType,
     says: str = "",
     status: int = 200,
-    others: Mapping[int, dict[str, Any]] | None = None,
+    others: Mapping[int, tuple[Any, str]] | None = None,
     body: Mapping[str, Any] | None = None,
     own: Own = None,
     needs_token: bool = False,
@@ -81,15 +81,20 @@ def describe_write(
 ) -> dict[str, Any]:
     """Return the arguments of a route that answers another method with the shape, or with one of the problems.
 
-    `says` describes the answer with `status`, `others` are further answers. `body`: `describe_body`.
+    `says` describes the answer with `status`; `others`: shape and description of further answers. `body`:
+    `describe_body`.
     """
     described = {**({"description": says} if says else {}), **example(shape)}
     kinds = (UNAUTHORIZED, *kinds) if needs_token else kinds
     kinds = kinds if body is None else (UNREADABLE_BODY, INVALID_BODY, *kinds)
+    further = {
+        code: {"model": other, "description": text, **({} if other is shape else example(other))}
+        for code, (other, text) in (others or {}).items()
+    }
     return {
         "status_code": status,
         "response_model": shape,
-        "responses": {status: described, **(others or {}), **errors(*kinds, own=own)},
+        "responses": {status: described, **further, **errors(*kinds, own=own)},
         "openapi_extra": {
             "x-side-effects": side_effects,
             **({"x-openai-isConsequential": True} if is_consequential else {}),

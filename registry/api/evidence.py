@@ -6,15 +6,7 @@ from typing import Annotated, Any, Final, NoReturn
 import orjson
 from fastapi import Path, Query, Request, Response
 
-from registry.actions.queries.evidence import (
-    CurrentDocument,
-    HistoryItem,
-    HistoryPage,
-    HostEvidence,
-    InvalidHistoryCursor,
-    OptedOut,
-    difference_of,
-)
+from registry.actions.queries import evidence as queries
 from registry.api.documents import describe_read, errors, not_modified
 from registry.api.params import DomainPath, HistoryLimit, UptimeDays, host_in
 from registry.api.rows import project
@@ -152,9 +144,9 @@ async def history(request: Request, domain: DomainPath, cursor: Cursor = None, l
     charge(request, _COST)
     try:
         page = await registry_of(request).evidence.history(host, cursor=cursor, limit=limit)
-    except OptedOut:
+    except queries.OptedOut:
         _opted_out()
-    except InvalidHistoryCursor as error:
+    except queries.InvalidHistoryCursor as error:
         raise Problem(INVALID_CURSOR, f"cursor: {error}") from None
     if page is None:
         raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
@@ -187,10 +179,10 @@ async def uptime(request: Request, domain: DomainPath, days: UptimeDays = 90) ->
     return data_response(request, data)
 
 
-async def _seen(request: Request, host: str) -> HostEvidence:
+async def _seen(request: Request, host: str) -> queries.HostEvidence:
     try:
         found = await registry_of(request).evidence.evidence(host)
-    except OptedOut:
+    except queries.OptedOut:
         _opted_out()
     if found is None:
         raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
@@ -205,7 +197,7 @@ def _no_bytes(reason: str, detail: str) -> NoReturn:
     raise Problem(NO_BYTES, detail, reason=reason)
 
 
-def _one(found: HostEvidence, id_: str) -> CurrentDocument:
+def _one(found: queries.HostEvidence, id_: str) -> queries.CurrentDocument:
     for document in found.documents:
         if document.id == id_:
             return document
@@ -220,7 +212,7 @@ def _media_type(body: bytes) -> str:
     return "text/plain; charset=utf-8"
 
 
-def _document(document: CurrentDocument, base: str, host: str) -> schemas.DocumentEvidence:
+def _document(document: queries.CurrentDocument, base: str, host: str) -> schemas.DocumentEvidence:
     record = document.record
     transport: dict[str, Any] = record.fetched_with
     is_kept = document.bytes_state == "kept"
@@ -241,7 +233,7 @@ def _document(document: CurrentDocument, base: str, host: str) -> schemas.Docume
     )
 
 
-def _history(host: str, page: HistoryPage) -> bytes:
+def _history(host: str, page: queries.HistoryPage) -> bytes:
     content: schemas.HistoryList = {
         "success": True,
         "data": {
@@ -254,9 +246,9 @@ def _history(host: str, page: HistoryPage) -> bytes:
     return orjson.dumps(content)
 
 
-def _version(item: HistoryItem, page: HistoryPage) -> schemas.VersionItem:
+def _version(item: queries.HistoryItem, page: queries.HistoryPage) -> schemas.VersionItem:
     version, earlier = item.version, item.earlier
-    told = difference_of(item, page.bodies)
+    told = queries.difference_of(item, page.bodies)
     why_not = told if isinstance(told, str) else None
     return {
         "changed_at": timestamp(version.changed_at),
@@ -284,7 +276,7 @@ def _version(item: HistoryItem, page: HistoryPage) -> schemas.VersionItem:
     }
 
 
-def _what(item: HistoryItem) -> What:
+def _what(item: queries.HistoryItem) -> What:
     if item.earlier is None:
         return "first"
     if item.earlier.outcome is not item.version.outcome:

@@ -20,17 +20,10 @@ from registry.api.params import FeedLimit, FeedWait
 from registry.api.schemas import feed as schemas
 from registry.core.changes.kinds import PATTERNS, Types, payload_of
 from registry.core.reading.plain_text import unbroken
-from registry.edge import parsers
+from registry.edge import parsers, problems
 from registry.edge.connections import long_poll
 from registry.edge.limiter import charge, charge_stored, of_bytes
-from registry.edge.problems import (
-    CURSOR_EXPIRED,
-    INVALID_CURSOR,
-    INVALID_PARAMETER,
-    RATE_LIMITED,
-    Problem,
-    invalid_cursor,
-)
+from registry.edge.problems import Problem, invalid_cursor
 from registry.edge.requests import base_url, registry_of
 from registry.edge.responses import REVALIDATE, accepted_weights, encoded_response, timestamp
 from registry.edge.routing import strict_router
@@ -91,10 +84,10 @@ router = strict_router(tags=["changes"])
         },
         **not_modified(),
         **errors(
-            INVALID_PARAMETER,
-            INVALID_CURSOR,
-            CURSOR_EXPIRED,
-            own={CURSOR_EXPIRED.slug: {"code": "cursor_expired", "dump": f"https://registry.example{DUMP}"}},
+            problems.INVALID_PARAMETER,
+            problems.INVALID_CURSOR,
+            problems.CURSOR_EXPIRED,
+            own={problems.CURSOR_EXPIRED.slug: {"code": "cursor_expired", "dump": f"https://registry.example{DUMP}"}},
         ),
     },
     summary="What changed",
@@ -121,7 +114,7 @@ async def feed(
     response_class=StreamingResponse,
     responses={
         200: {"description": _STREAM_TEXT, "content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
-        **errors(INVALID_PARAMETER, INVALID_CURSOR, CURSOR_EXPIRED),
+        **errors(problems.INVALID_PARAMETER, problems.INVALID_CURSOR, problems.CURSOR_EXPIRED),
     },
     summary="What changes, as Server-Sent Events",
     description=_STREAM_TEXT,
@@ -147,7 +140,7 @@ class _EventStream(StreamingResponse):
         with long_poll(scope, "stream") as may_stream:
             if not may_stream:
                 detail = "This client, or this server, has too many event streams. Follow the feed with `wait` instead."
-                raise Problem(RATE_LIMITED, detail, headers={"Retry-After": "60"}, limit="event-streams")
+                raise Problem(problems.RATE_LIMITED, detail, headers={"Retry-After": "60"}, limit="event-streams")
             await super().__call__(scope, receive, send)
 
 
@@ -304,7 +297,7 @@ def _wants_cloud_events(request: Request) -> bool:
 
 def _expired(request: Request) -> Problem:
     return Problem(
-        CURSOR_EXPIRED,
+        problems.CURSOR_EXPIRED,
         "The events after this cursor are not all kept. Read the dump, then follow the feed from its cursor.",
         code="cursor_expired",
         dump=f"{base_url(request)}{DUMP}",

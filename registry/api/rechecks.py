@@ -18,7 +18,7 @@ from registry.actions.frontier.recheck import (
     MOST_OF_DOMAIN,
     Recheck,
 )
-from registry.api.documents import describe_write, example
+from registry.api.documents import describe_write
 from registry.api.health import check_of
 from registry.api.params import DomainPath, Wait, host_in
 from registry.api.schemas import submission as schemas
@@ -64,13 +64,7 @@ router = strict_router()
         schemas.VerifiedNow,
         BLOCKED, MIRRORED, OPTED_OUT, UNKNOWN_SERVICE, NOT_LISTED,
         says="Visited, and listed.",
-        others={
-            202: {
-                "model": schemas.RecheckQueued,
-                "description": "Queued; `status_url` shows when the visit is finished.",
-                **example(schemas.RecheckQueued),
-            }
-        },
+        others={202: (schemas.RecheckQueued, "Queued; `status_url` shows when the visit is finished.")},
         own={
             NOT_LISTED.slug: {
                 "errors": ["/.well-known/agent: not json"],
@@ -111,7 +105,7 @@ async def verify(request: Request, domain: DomainPath, wait: Wait = None) -> Res
     **describe_write(
         schemas.Checked, BLOCKED, MIRRORED, OPTED_OUT, UNKNOWN_SERVICE,
         says="Checked.",
-        others={202: {"model": schemas.Checked, "description": "Queued, with the results of the last check."}}
+        others={202: (schemas.Checked, "Queued, with the results of the last check.")}
     ),
     summary="Check the health of a service now",
     description="Requests the documents of a listed service that are known. Waits up to `wait` seconds. The bounds are "

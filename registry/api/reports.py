@@ -24,22 +24,9 @@ from registry.core.access.tokens import parse_token
 from registry.core.model.reports import LEAST_REASON_CHARS, OPEN_STATES, REASON_CHARS, STATES, ReportState
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.reading.plain_text import plain
-from registry.edge import parsers
+from registry.edge import parsers, problems
 from registry.edge.bodies import read_as
-from registry.edge.problems import (
-    BODY_TOO_LARGE,
-    FORBIDDEN,
-    INVALID_BODY,
-    INVALID_CURSOR,
-    INVALID_PARAMETER,
-    INVALID_VALUE,
-    MIRRORED,
-    NOT_FOUND,
-    RATE_LIMITED,
-    UNKNOWN_SERVICE,
-    Problem,
-    invalid_cursor,
-)
+from registry.edge.problems import Problem, invalid_cursor
 from registry.edge.requests import base_url, client_of, key_of, registry_of
 from registry.edge.responses import NEVER_SHARED, NOT_STORED, data_response, secret_response, timestamp
 from registry.edge.routing import strict_router
@@ -65,7 +52,12 @@ router = strict_router()
     PATH,
     tags=["submission"],
     **describe_write(
-        schemas.Filed, MIRRORED, UNKNOWN_SERVICE, BODY_TOO_LARGE, says="Filed.", body=describe_body(schemas.NewReport)
+        schemas.Filed,
+        problems.MIRRORED,
+        problems.UNKNOWN_SERVICE,
+        problems.BODY_TOO_LARGE,
+        says="Filed.",
+        body=describe_body(schemas.NewReport),
     ),
     summary="Report a host",
     description="Tells the operator of this registry what is wrong with a host that is known here. Reports alone "
@@ -78,18 +70,18 @@ async def file(request: Request) -> Response:
     body = await read_as(request, schemas.NewReport)
     code, reason = body.get("code", "other"), plain(body["reason"], REASON_CHARS).strip()
     if len(reason) < LEAST_REASON_CHARS:
-        raise Problem(INVALID_BODY, f"reason: must have at least {LEAST_REASON_CHARS} visible characters")
+        raise Problem(problems.INVALID_BODY, f"reason: must have at least {LEAST_REASON_CHARS} visible characters")
     try:
         host = host_syntax(pasted_host(body["domain"]))
     except InvalidName:
-        raise Problem(UNKNOWN_SERVICE, "Unknown host.") from None
+        raise Problem(problems.UNKNOWN_SERVICE, "Unknown host.") from None
     now = utc_now()
     filing = await registry_of(request).reports.file(host, code, reason, client=client_of(request))
     if filing.state == "unknown":
-        raise Problem(UNKNOWN_SERVICE, "Unknown host.")
+        raise Problem(problems.UNKNOWN_SERVICE, "Unknown host.")
     if filing.retry_at is not None:
         headers = {"Retry-After": str(max(1, math.ceil((filing.retry_at - now).total_seconds())))}
-        raise Problem(RATE_LIMITED, _SAYS[filing.state], headers=headers, code=filing.state)
+        raise Problem(problems.RATE_LIMITED, _SAYS[filing.state], headers=headers, code=filing.state)
     url = None if filing.token is None else f"{base_url(request)}{PATH}/{filing.token.text}"
     data: schemas.FiledData = {"message": _SAYS[filing.state], "domain": host, "code": code, "status_url": url}
     return secret_response(data)
@@ -98,7 +90,7 @@ async def file(request: Request) -> Response:
 @router.get(
     f"{PATH}/{{token}}",
     tags=["submission"],
-    **describe_read(schemas.ReportStatus, NOT_FOUND),
+    **describe_read(schemas.ReportStatus, problems.NOT_FOUND),
     summary="The state of a report",
     description="For who filed it: whether it was decided, and the answer. The address is secret.",
 )
@@ -106,7 +98,7 @@ async def state(request: Request, token: ReportPath) -> Response:
     parsed = parse_token(token, KIND)
     filed = None if parsed is None else await registry_of(request).reports.filed(parsed)
     if filed is None:
-        raise Problem(NOT_FOUND, "There is no report at this address.")
+        raise Problem(problems.NOT_FOUND, "There is no report at this address.")
     report = filed.report
     data: schemas.ReportData = {
         "domain": report.host,
@@ -124,7 +116,9 @@ async def state(request: Request, token: ReportPath) -> Response:
 @router.get(
     _ADMIN_PATH,
     tags=["operators"],
-    **describe_read(schemas.Reports, FORBIDDEN, INVALID_CURSOR, INVALID_PARAMETER, needs_token=True),
+    **describe_read(
+        schemas.Reports, problems.FORBIDDEN, problems.INVALID_CURSOR, problems.INVALID_PARAMETER, needs_token=True
+    ),
     summary="Reports about hosts",
     description="Lists reports with their texts, newest first. Reporters are not disclosed. Needs a key with the scope "
     "`reports`.",
@@ -158,8 +152,8 @@ async def reports(
     f"{_ADMIN_PATH}/{{id}}",
     tags=["operators"],
     **describe_write(
-        schemas.ReportResolved, FORBIDDEN, NOT_FOUND, INVALID_VALUE, BODY_TOO_LARGE, says="In this state.",
-        body=describe_body(schemas.Resolution), needs_token=True
+        schemas.ReportResolved, problems.FORBIDDEN, problems.NOT_FOUND, problems.INVALID_VALUE,
+        problems.BODY_TOO_LARGE, says="In this state.", body=describe_body(schemas.Resolution), needs_token=True
     ),
     summary="Resolve a report",
     description="Takes a report into review, accepts, rejects or reopens it, and answers it. Nothing else changes: to "
@@ -188,7 +182,7 @@ async def resolve(
 
 
 def _unknown() -> Problem:
-    return Problem(NOT_FOUND, "There is no report with this id.")
+    return Problem(problems.NOT_FOUND, "There is no report with this id.")
 
 
 def _about(report: ReportRecord) -> schemas.AboutReport:

@@ -22,17 +22,10 @@ from registry.api.submit import MAX_NAME_CHARS, pasted_host
 from registry.core.model.findings import Severity
 from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import rule_of
+from registry.edge import problems
 from registry.edge.bodies import checked
 from registry.edge.limiter import charge
-from registry.edge.problems import (
-    BAD_REQUEST,
-    BODY_TOO_LARGE,
-    KEY_REUSED,
-    MIRRORED,
-    NOT_FOUND,
-    REQUEST_IN_PROGRESS,
-    Problem,
-)
+from registry.edge.problems import Problem
 from registry.edge.requests import base_url, client_of, registry_of
 from registry.edge.responses import NEVER_SHARED, data_response, status_url, timestamp
 from registry.edge.routing import parse_body, strict_router
@@ -58,9 +51,9 @@ _SAYS: Final[Mapping[str, str]] = MappingProxyType(
 _NO_NAME: Final = "Not the name of a public host."
 
 _SUBMIT: Final = describe_write(
-    schemas.SubmittedList, BAD_REQUEST, MIRRORED, REQUEST_IN_PROGRESS, BODY_TOO_LARGE, KEY_REUSED,
-    status=202, says="The accepted hosts are queued. `status_url` is a secret address: keep it.",
-    body=describe_body(schemas.ListSubmission),
+    schemas.SubmittedList, problems.BAD_REQUEST, problems.MIRRORED, problems.REQUEST_IN_PROGRESS,
+    problems.BODY_TOO_LARGE, problems.KEY_REUSED, status=202, body=describe_body(schemas.ListSubmission),
+    says="The accepted hosts are queued. `status_url` is a secret address: keep it.",
 )  # fmt: skip
 _SUBMIT["openapi_extra"]["parameters"] = [
     {
@@ -96,10 +89,10 @@ async def submit(request: Request) -> Response:
             names, body_sha256=hashlib.sha256(raw).digest(), client=client_of(request), key=key
         )
     except ReusedKey:
-        raise Problem(KEY_REUSED, "This Idempotency-Key was used for another body.") from None
+        raise Problem(problems.KEY_REUSED, "This Idempotency-Key was used for another body.") from None
     except ListInProgress:
         detail = "The first request with this Idempotency-Key is still being worked on."
-        raise Problem(REQUEST_IN_PROGRESS, detail, headers=_RETRY) from None
+        raise Problem(problems.REQUEST_IN_PROGRESS, detail, headers=_RETRY) from None
     url = _url(request, submitted.id)
     data: schemas.AcceptedList = {
         "id": str(submitted.id),
@@ -113,7 +106,7 @@ async def submit(request: Request) -> Response:
 
 @router.get(
     f"{PATH}/{{id}}",
-    **describe_read(schemas.ListStatus, NOT_FOUND),
+    **describe_read(schemas.ListStatus, problems.NOT_FOUND),
     summary="The state of submitted hosts",
     description="Waiting, being visited, listed, or not listed with the reasons and what a check of its documents "
     "says. Lists are kept for 30 days.",
@@ -148,7 +141,7 @@ def _key(fields: Sequence[str]) -> str | None:
         return None
     found = _KEY.fullmatch(fields[0].strip()) if len(fields) == 1 else None
     if found is None:
-        raise Problem(BAD_REQUEST, "Idempotency-Key: must be one text of 1 to 255 visible ASCII characters.")
+        raise Problem(problems.BAD_REQUEST, "Idempotency-Key: must be one text of 1 to 255 visible ASCII characters.")
     return found[1]
 
 
@@ -211,4 +204,4 @@ def _url(request: Request, list_id: UUID) -> str:
 
 
 def _unknown() -> Problem:
-    return Problem(NOT_FOUND, "There is no list of submitted hosts at this address.")
+    return Problem(problems.NOT_FOUND, "There is no list of submitted hosts at this address.")

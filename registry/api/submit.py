@@ -15,7 +15,7 @@ from fastapi import Request, Response
 
 from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED
 from registry.actions.queries.inspect import HostReport, StoredService
-from registry.api.documents import describe_write, example, json_body
+from registry.api.documents import describe_write, json_body
 from registry.api.params import Wait
 from registry.api.rows import trust
 from registry.api.schemas import submission as schemas
@@ -26,21 +26,10 @@ from registry.core.model.documents import Json
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.core.reading.injection import injection_flags
+from registry.edge import problems
 from registry.edge.bodies import checked
 from registry.edge.connections import long_poll
-from registry.edge.problems import (
-    ALREADY_KNOWN,
-    BLOCKED,
-    BODY_TOO_LARGE,
-    BUSY,
-    INVALID_BODY,
-    INVALID_NAME,
-    MIRRORED,
-    NOT_LISTED,
-    OPTED_OUT,
-    RATE_LIMITED,
-    Problem,
-)
+from registry.edge.problems import Problem
 from registry.edge.requests import MAX_INLINE_DOCUMENT, MAX_INLINE_SERVICE, base_url, client_of, computed, registry_of
 from registry.edge.responses import data_response, status_url
 from registry.edge.routing import parse_body, strict_router
@@ -75,24 +64,18 @@ router = strict_router(tags=["submission"])
     "/api/services",
     **describe_write(
         schemas.Submitted,
-        INVALID_NAME, MIRRORED, OPTED_OUT, ALREADY_KNOWN, BODY_TOO_LARGE, NOT_LISTED, BUSY,
+        problems.INVALID_NAME, problems.MIRRORED, problems.OPTED_OUT, problems.ALREADY_KNOWN, problems.BODY_TOO_LARGE,
+        problems.NOT_LISTED, problems.BUSY,
         status=201,
         says="Visited and listed.",
         others={
-            200: {
-                "model": schemas.Submitted,
-                "description": "A pasted manifest is valid. It is not listed: submit the domain that serves it.",
-            },
-            202: {
-                "model": schemas.Queued,
-                "description": "Queued; `status_url` shows when the visit is finished.",
-                **example(schemas.Queued),
-            },
+            200: (schemas.Submitted, "A pasted manifest is valid. It is not listed: submit the domain that serves it."),
+            202: (schemas.Queued, "Queued; `status_url` shows when the visit is finished."),
         },
         body=_BODY,
         own={
-            NOT_LISTED.slug: {"errors": ["capabilities[0].name: A capability has no name."]},
-            ALREADY_KNOWN.slug: {"status_url": f"{EXAMPLE_SERVICE_URL}/status"},
+            problems.NOT_LISTED.slug: {"errors": ["capabilities[0].name: A capability has no name."]},
+            problems.ALREADY_KNOWN.slug: {"status_url": f"{EXAMPLE_SERVICE_URL}/status"},
         }
     ),
     summary="Submit a host",
@@ -112,11 +95,11 @@ def _read(raw: bytes, base: str) -> str | schemas.SubmittedData:
     """Return the name to submit, or the answer to a pasted manifest. Raise Problem."""
     body = parse_body(raw)
     if not isinstance(body, dict):
-        raise Problem(INVALID_BODY, "The body must be an object with `domain` or `manifest`.")
+        raise Problem(problems.INVALID_BODY, "The body must be an object with `domain` or `manifest`.")
     if "manifest" in body:
         return _check_pasted(body["manifest"], base)
     if "domain" not in body:
-        raise Problem(INVALID_BODY, "`domain` (text) or `manifest` (object) is required.")
+        raise Problem(problems.INVALID_BODY, "`domain` (text) or `manifest` (object) is required.")
     return checked(body, schemas.DomainSubmission)["domain"]
 
 
@@ -128,7 +111,7 @@ def pasted_host(domain: str) -> str:
 def bounded_name(text: str) -> str:
     """Return a submitted name without blanks around it. Raise Problem if it is too long."""
     if len(text) > MAX_NAME_CHARS:
-        raise Problem(INVALID_NAME, "The name is too long.", code="too_long")
+        raise Problem(problems.INVALID_NAME, "The name is too long.", code="too_long")
     return text.strip()
 
 
@@ -137,18 +120,18 @@ async def _submit_host(request: Request, name: str, seconds: float) -> Response:
     try:
         submission = await waypost.frontier.submit(name, client=client_of(request))  # guard: client-of-submission
     except InvalidName as refusal:
-        raise Problem(INVALID_NAME, f"Not a host to visit: {refusal}.", code=refusal.code) from None
+        raise Problem(problems.INVALID_NAME, f"Not a host to visit: {refusal}.", code=refusal.code) from None
     url = status_url(base_url(request), submission.host)
     if submission.state == "opted_out":
-        raise Problem(OPTED_OUT, "The operator of this domain opted out.")
+        raise Problem(problems.OPTED_OUT, "The operator of this domain opted out.")
     if submission.state == "blocked":
-        raise Problem(BLOCKED, "An operator of this registry blocked this host.", domain=submission.host)
+        raise Problem(problems.BLOCKED, "An operator of this registry blocked this host.", domain=submission.host)
     if submission.state == "known":
-        raise Problem(ALREADY_KNOWN, "This host is already known.", status_url=url, domain=submission.host)
+        raise Problem(problems.ALREADY_KNOWN, "This host is already known.", status_url=url, domain=submission.host)
     if submission.retry_at is not None:
         seconds_left = max(1, math.ceil((submission.retry_at - submitted_at).total_seconds()))
         headers = {"Retry-After": str(seconds_left)}
-        raise Problem(RATE_LIMITED, _REFUSED[submission.state], headers=headers, code=submission.state)
+        raise Problem(problems.RATE_LIMITED, _REFUSED[submission.state], headers=headers, code=submission.state)
     if submission.next_visit_at is not None and submission.next_visit_at > utc_now():
         return _queued_response(request, submission.host, url, postponed=True)
     with long_poll(request.scope) as may_wait:
@@ -212,17 +195,19 @@ def _not_listed(host: str, status: HostReport | None, url: str) -> Problem:
     reasons = list(status.reasons) if status else []
     detail = "The host was visited; it serves no document of an agent service."
     return Problem(
-        NOT_LISTED, detail, errors=reasons or [detail], domain=host, status_url=url, untrusted_text=["errors"]
+        problems.NOT_LISTED, detail, errors=reasons or [detail], domain=host, status_url=url, untrusted_text=["errors"]
     )
 
 
 def _check_pasted(manifest: Json, base: str) -> schemas.SubmittedData:
     if not isinstance(manifest, dict):
-        raise Problem(INVALID_BODY, "`manifest` must be an object.")
+        raise Problem(problems.INVALID_BODY, "`manifest` must be an object.")
     report = check_draft(orjson.dumps(manifest), ADP_PATH)
     host = report.host
     if not report.valid or host is None:
-        raise Problem(NOT_LISTED, "The manifest is not valid.", errors=_faults(report), untrusted_text=["errors"])
+        raise Problem(
+            problems.NOT_LISTED, "The manifest is not valid.", errors=_faults(report), untrusted_text=["errors"]
+        )
     service = report.assessment.service
     return {
         "domain": host,

@@ -21,20 +21,13 @@ from registry.core.model.listing import Filters, StaleCursor
 from registry.core.names.air import is_air_urn, parse_air_urn
 from registry.core.names.domains import host_of, registrable_domain
 from registry.core.wording.text import QUERY_CHARS
-from registry.edge import parsers
+from registry.edge import parsers, problems
 from registry.edge.bodies import read_as
 from registry.edge.interfaces import Interface
 from registry.edge.limiter import HEALTH, charge, of_discover, of_list
 from registry.edge.middleware import Rules
-from registry.edge.problems import (
-    INVALID_BODY,
-    INVALID_CURSOR,
-    INVALID_PARAMETER,
-    UNREADABLE_BODY,
-    Problem,
-    invalid_cursor,
-)
 from registry.edge.problems import NOT_FOUND as NO_SUCH_ADDRESS
+from registry.edge.problems import Problem, invalid_cursor
 from registry.edge.requests import base_url, provide, registry_of
 from registry.edge.responses import json_response
 from registry.edge.routing import NO_TELEMETRY, strict_router
@@ -107,7 +100,7 @@ async def openapi(request: Request) -> Response:
     "into one.",
     responses={
         **described(description.SearchResponse, "Entries, the best first."),
-        **errors(INVALID_BODY, UNREADABLE_BODY, INVALID_CURSOR),
+        **errors(problems.INVALID_BODY, problems.UNREADABLE_BODY, problems.INVALID_CURSOR),
     },
     openapi_extra=description.body_of(description.SearchRequest),
 )
@@ -142,7 +135,7 @@ async def search(request: Request) -> Response:
     "Of a text at most the first 1,000 services are counted, as many as can be paged through.",
     responses={
         **described(description.ExploreResponse, "The most frequent values of each term."),
-        **errors(INVALID_BODY, UNREADABLE_BODY),
+        **errors(problems.INVALID_BODY, problems.UNREADABLE_BODY),
     },
     openapi_extra=description.body_of(description.ExploreRequest),
 )
@@ -197,7 +190,7 @@ def _buckets(counted: CountedValues, asked: description.FacetRequest, *, is_type
     "`updatedAfter`, joined by AND.",
     responses={
         **described(description.ListResponse, "A page of entries, and the number of all."),
-        **errors(INVALID_PARAMETER, INVALID_CURSOR),
+        **errors(problems.INVALID_PARAMETER, problems.INVALID_CURSOR),
         304: {"description": "The client's copy (If-None-Match) is current; no body."},
     },
 )
@@ -217,7 +210,9 @@ async def list_agents(
 ) -> Response:
     conditions, order = read_list_filter(filter_text), read_order(order_by)
     if page_size < 1:
-        raise Problem(INVALID_PARAMETER, "pageSize: must be at least 1", errors=["pageSize: must be at least 1"])
+        raise Problem(
+            problems.INVALID_PARAMETER, "pageSize: must be at least 1", errors=["pageSize: must be at least 1"]
+        )
     content: dict[str, Any] = {"items": [], "total": 0}
     if conditions.filters is not None:
         charge(request, of_list(conditions.filters, conditions.extra.name or "", page_size, 0))
@@ -242,7 +237,7 @@ async def list_agents(
     description="The identifier is one percent-encoded segment, decoded once and compared exactly.",
     responses={
         **described(description.ArdEntry, "The entry."),
-        **errors(INVALID_PARAMETER, NO_SUCH_ADDRESS),
+        **errors(problems.INVALID_PARAMETER, NO_SUCH_ADDRESS),
         304: {"description": "The client's copy (If-None-Match) is current; no body."},
     },
 )
@@ -275,7 +270,7 @@ def _identifier(request: Request, decoded: str) -> str:
 
 
 def _malformed(rule: str) -> Problem:
-    return Problem(INVALID_PARAMETER, f"identifier: {rule}", errors=[f"identifier: {rule}"])
+    return Problem(problems.INVALID_PARAMETER, f"identifier: {rule}", errors=[f"identifier: {rule}"])
 
 
 def _referrals(peers: tuple[str, ...]) -> Iterator[dict[str, str]]:

@@ -6,18 +6,7 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from registry.edge import problems
-from registry.edge.problems import (
-    INVALID_BODY,
-    INVALID_CURSOR,
-    INVALID_PARAMETER,
-    Problem,
-    ProblemType,
-    as_problem,
-    fault,
-    instance_of,
-    render,
-)
-from registry.edge.problems import NOT_FOUND as NO_SUCH_ADDRESS
+from registry.edge.problems import Problem
 
 INVALID_ARGUMENT: Final = "INVALID_ARGUMENT"
 NOT_FOUND: Final = "NOT_FOUND"
@@ -29,8 +18,6 @@ _CODES: Final[Mapping[int, str]] = {
     503: "UNAVAILABLE",
 }
 """Status -> code. The specification has no 503; every other status below 500 is a wrong argument."""
-
-SHOWN: Final[tuple[ProblemType, ...]] = (INVALID_BODY, INVALID_CURSOR, INVALID_PARAMETER, NO_SUCH_ADDRESS)
 
 
 def members(problem: Problem) -> Mapping[str, str]:
@@ -48,11 +35,11 @@ def install(app: FastAPI) -> None:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
-    problem = as_problem(request, error) or fault()
+    problem = problems.as_problem(request, error) or problems.fault()
     problem.members |= members(problem)
-    return render(problem, instance_of(request))
+    return problems.render(problem, problems.instance_of(request))
 
 
 def invalid(detail: str) -> Problem:
     """Return the problem of a body with a wrong member. `detail` has no text of the client."""
-    return Problem(INVALID_BODY, detail, errors=[detail])
+    return Problem(problems.INVALID_BODY, detail, errors=[detail])

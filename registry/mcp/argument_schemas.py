@@ -11,29 +11,17 @@ import jsonschema_rs
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.listing import SortBy
 from registry.core.search_filters import FILTERS, Choice, DateValue, DaysBack, SearchFilter, Texts, WholeNumber
-from registry.mcp.result_schemas import (
-    DEFAULT_BYTES,
-    DEFAULT_ROWS,
-    HOST_CHARS,
-    MANIFEST_CHARS,
-    MAX_BYTES,
-    MAX_ROWS,
-    MIN_BYTES,
-    NAME_CHARS,
-    QUESTION_CHARS,
-    URL_CHARS,
-    Schema,
-    closed,
-    listed,
-    text,
-    whole,
-)
+from registry.mcp import result_schemas as schemas
+from registry.mcp.result_schemas import Schema, closed, listed, text, whole
 
 _MAX_VALUES: Final = 20
 
 
 _HOST: Final = text(
-    "A host name, without scheme and path.", minLength=1, maxLength=HOST_CHARS, examples=["api.pigeonpost.example"]
+    "A host name, without scheme and path.",
+    minLength=1,
+    maxLength=schemas.HOST_CHARS,
+    examples=["api.pigeonpost.example"],
 )
 _DETAIL: Final = text(
     "`low`: what is needed to choose. `full`: also the reasons and the rest of what is known.",
@@ -42,9 +30,9 @@ _DETAIL: Final = text(
 )
 _MAX_BYTES: Final = whole(
     "Largest size of the result in bytes; what does not fit is left out, and `truncated` says so.",
-    minimum=MIN_BYTES,
-    maximum=MAX_BYTES,
-    default=DEFAULT_BYTES,
+    minimum=schemas.MIN_BYTES,
+    maximum=schemas.MAX_BYTES,
+    default=schemas.DEFAULT_BYTES,
 )
 
 
@@ -74,14 +62,14 @@ DISCOVER: Final = closed(
         "q": text(
             "What you need, in plain words; or the exact name of a tool or capability.",
             minLength=1,
-            maxLength=QUESTION_CHARS,
+            maxLength=schemas.QUESTION_CHARS,
             examples=["send a parcel"],
         ),
         "filters": _FILTERS,
         "sort": text(
             "`relevance`, or the order of the confident answers.", enum=list(get_args(SortBy)), default="relevance"
         ),
-        "limit": whole("Most services to return.", minimum=1, maximum=MAX_ROWS, default=DEFAULT_ROWS),
+        "limit": whole("Most services to return.", minimum=1, maximum=schemas.MAX_ROWS, default=schemas.DEFAULT_ROWS),
         "cursor": text("`next_cursor` of the previous result, for the same `q` and filters.", maxLength=500),
         "detail": _DETAIL,
         "max_bytes": _MAX_BYTES,
@@ -107,7 +95,7 @@ GET_CAPABILITY: Final = closed(
         "name": text(
             "The name of the capability, its id, or the name of a tool of the service's MCP server.",
             minLength=1,
-            maxLength=NAME_CHARS,
+            maxLength=schemas.NAME_CHARS,
             examples=["create_parcel"],
         ),
         "max_bytes": _MAX_BYTES,
@@ -119,12 +107,12 @@ CHECK_MANIFEST: Final = closed(
         "text": text(
             "The document itself: JSON, of any known format. Nothing is stored. Longer ones: POST /api/validate.",
             minLength=1,
-            maxLength=MANIFEST_CHARS,
+            maxLength=schemas.MANIFEST_CHARS,
         ),
         "url": text(
             "Instead of `text`: the https URL of a document that this registry has seen. Nothing is fetched; the "
             "result is what its last visit found.",
-            maxLength=URL_CHARS,
+            maxLength=schemas.URL_CHARS,
             pattern="^https://",
             examples=["https://api.pigeonpost.example/.well-known/agent"],
         ),

@@ -25,19 +25,10 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from registry.core.reading.reader import Unreadable, read_json
+from registry.edge import problems
 from registry.edge.interfaces import Interface
 from registry.edge.middleware import Rules
-from registry.edge.problems import (
-    BODY_TOO_LARGE,
-    FOREIGN_ORIGIN,
-    METHOD_NOT_ALLOWED,
-    MISDIRECTED,
-    NOT_ACCEPTABLE,
-    NOT_FOUND,
-    UNAVAILABLE,
-    UNSUPPORTED_MEDIA_TYPE,
-    Problem,
-)
+from registry.edge.problems import Problem
 from registry.edge.routing import explain
 from registry.mcp.server import make_server
 from registry.mcp.source import OwnApi
@@ -87,14 +78,14 @@ class Callers:
         """Raise Problem for a Host or an Origin that is not allowed."""
         host = headers.get("host", "").lower()
         if host not in self.hosts and not _is_loopback(host):  # guard: mcp-host
-            raise Problem(MISDIRECTED, "This registry is not reached by the name in the field Host.")
+            raise Problem(problems.MISDIRECTED, "This registry is not reached by the name in the field Host.")
         origin = headers.get("origin")
         if origin is None or ANY_ORIGIN in self.origins:
             return
         scheme, _, authority = origin.lower().partition("://")
         is_local = scheme in _DEFAULT_PORTS and _is_loopback(authority)
         if origin.lower() not in self.origins and not is_local:  # guard: mcp-origin
-            raise Problem(FOREIGN_ORIGIN, "Web pages of other origins may not call this registry over MCP.")
+            raise Problem(problems.FOREIGN_ORIGIN, "Web pages of other origins may not call this registry over MCP.")
 
 
 def _is_loopback(authority: str) -> bool:
@@ -132,7 +123,7 @@ class McpApp:
         _check_request(scope, headers)
         self._callers.check(headers)
         if self._sessions is None:
-            raise Problem(UNAVAILABLE, "MCP is not served at the moment.", headers={"Retry-After": "5"})
+            raise Problem(problems.UNAVAILABLE, "MCP is not served at the moment.", headers={"Retry-After": "5"})
         body = await _body(receive)
         if (fault := _fault(body)) is not None:
             await fault(scope, receive, send)
@@ -143,15 +134,15 @@ class McpApp:
 def _check_request(scope: Scope, headers: Headers) -> None:
     """Raise Problem when method or headers do not fit an MCP message."""
     if scope["path"] not in PATHS:
-        raise Problem(NOT_FOUND, "There is nothing at this address.")
+        raise Problem(problems.NOT_FOUND, "There is nothing at this address.")
     if scope["method"] != "POST":  # guard: mcp-post
-        raise Problem(METHOD_NOT_ALLOWED, "MCP is served by POST only.", headers={"Allow": "OPTIONS, POST"})
+        raise Problem(problems.METHOD_NOT_ALLOWED, "MCP is served by POST only.", headers={"Allow": "OPTIONS, POST"})
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
-        raise Problem(UNSUPPORTED_MEDIA_TYPE, "The body of the request must be application/json.")
+        raise Problem(problems.UNSUPPORTED_MEDIA_TYPE, "The body of the request must be application/json.")
     accepts_json, _ = check_accept_headers(Request(scope))
     if not accepts_json:
-        raise Problem(NOT_ACCEPTABLE, "Answers are application/json, which the field Accept has to allow.")
+        raise Problem(problems.NOT_ACCEPTABLE, "Answers are application/json, which the field Accept has to allow.")
 
 
 async def _body(receive: Receive) -> bytes:
@@ -164,7 +155,9 @@ async def _body(receive: Receive) -> bytes:
         body += message.get("body", b"")
         if len(body) > MAX_BYTES:  # guard: mcp-bytes
             raise Problem(
-                BODY_TOO_LARGE, f"A message may have at most {MAX_BYTES} bytes.", headers={"Connection": "close"}
+                problems.BODY_TOO_LARGE,
+                f"A message may have at most {MAX_BYTES} bytes.",
+                headers={"Connection": "close"},
             )
         if not message.get("more_body", False):
             return bytes(body)

@@ -8,19 +8,7 @@ from urllib.parse import urlsplit
 from registry.core.formats.adp.read import SLUG as ADP
 from registry.core.formats.woa.read import REST as WOA_REST
 from registry.core.formats.woa.read import SLUG as WOA
-from registry.core.model.services import (
-    Auth,
-    Capability,
-    Invocation,
-    Origin,
-    Policies,
-    Pricing,
-    Protocol,
-    Provider,
-    RateLimit,
-    Relations,
-    Service,
-)
+from registry.core.model import services
 from registry.core.names.domains import InvalidName, canonical_host
 from registry.edge import problems
 from registry.self_description.capabilities import CAPABILITIES, OwnCapability
@@ -64,20 +52,24 @@ class McpServer:
 
 def own_service(
     base: str, example_host: str, settings: Settings, version: str, openapi: Mapping[str, Any], mcp: McpServer | None
-) -> Service:
+) -> services.Service:
     """Return the service that all documents describe.
 
     `base`: the https URL of the registry, without a trailing slash. `example_host`: the host in examples. `openapi`:
     the description of the API.
     """
     host = urlsplit(base).hostname or ""
-    woa = Protocol(WOA_REST, "1", f"{base}/woa/{{agent_id}}")
-    openapi_protocol = Protocol("openapi", openapi["openapi"], f"{base}/openapi.json")
-    server = () if mcp is None else (Protocol("mcp", mcp.protocol_versions[-1], base + mcp.path, "streamable-http"),)
-    return Service(
+    woa = services.Protocol(WOA_REST, "1", f"{base}/woa/{{agent_id}}")
+    openapi_protocol = services.Protocol("openapi", openapi["openapi"], f"{base}/openapi.json")
+    server = (
+        ()
+        if mcp is None
+        else (services.Protocol("mcp", mcp.protocol_versions[-1], base + mcp.path, "streamable-http"),)
+    )
+    return services.Service(
         name=NAME,
         description=DESCRIPTION,
-        provider=Provider(f"The operator of {host}", f"{base}/", settings.contact_email),
+        provider=services.Provider(f"The operator of {host}", f"{base}/", settings.contact_email),
         version=version,
         base_url=base,
         homepage=f"{base}/",
@@ -86,25 +78,25 @@ def own_service(
             _capability(capability, position, base, example_host, settings, openapi)
             for position, capability in enumerate(CAPABILITIES)
         ),
-        auth=Auth(required=False),
-        pricing=Pricing("free"),
-        policies=Policies(
+        auth=services.Auth(required=False),
+        pricing=services.Pricing("free"),
+        policies=services.Policies(
             caching="allow, 60 s",
             terms_url=f"{base}/terms",
-            rate_limit=RateLimit(settings.read_rate, _WINDOWS["work"]),
+            rate_limit=services.RateLimit(settings.read_rate, _WINDOWS["work"]),
             hints=_HINTS,
         ),
         protocols=(woa, openapi_protocol, *server),
-        relations=Relations(
+        relations=services.Relations(
             errors={kind.slug: recovery for kind, recovery in _RECOVERIES}, status_url=f"{base}/readyz"
         ),
     )
 
 
-def limit_of(capability: OwnCapability, settings: Settings) -> RateLimit:
+def limit_of(capability: OwnCapability, settings: Settings) -> services.RateLimit:
     """Return how often one client may call the capability, if it makes only such calls at their full cost."""
     allowance = settings.read_rate if capability.limit == "work" else settings.submit_rate
-    return RateLimit(max(1, allowance // capability.units), _WINDOWS[capability.limit])
+    return services.RateLimit(max(1, allowance // capability.units), _WINDOWS[capability.limit])
 
 
 def can_be_listed(host: str, settings: Settings) -> bool:
@@ -141,17 +133,17 @@ def _capability(
     example_host: str,
     settings: Settings,
     openapi: Mapping[str, Any],
-) -> Capability:
+) -> services.Capability:
     limit = limit_of(capability, settings)
-    enveloped = Invocation(
+    enveloped = services.Invocation(
         "rpc", base + capability.woa_path, "POST", capability.id, rate_limit=limit,
-        origin=Origin(f"{base}/.well-known/woa.json", f"/agents/{position}", WOA),
+        origin=services.Origin(f"{base}/.well-known/woa.json", f"/agents/{position}", WOA),
     )  # fmt: skip
-    plain = Invocation(
+    plain = services.Invocation(
         "http", base + capability.path, capability.method, rate_limit=limit, templated="{" in capability.path,
         places=tuple((one.name, one.place) for one in capability.parameters),
     )  # fmt: skip
-    return Capability(
+    return services.Capability(
         capability.id,
         capability.title,
         capability.description,

@@ -4,17 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
 
 from registry.actions.reports import MOST_OF_REPORT, MOST_TEXTS
-from registry.api.schemas.base import HostName, Shape, SubmittedName, Timestamp, UntrustedText, about, answer_of, sample
-from registry.core.model.reports import (
-    ANSWER_CHARS,
-    CODE_MEANS,
-    CODES,
-    LEAST_REASON_CHARS,
-    REASON_CHARS,
-    STATES,
-    Code,
-    ReportState,
-)
+from registry.api.schemas import base
+from registry.api.schemas.base import Shape, about, answer_of, sample
+from registry.core.model import reports
+from registry.core.model.reports import Code, ReportState
 
 BlockKind = Annotated[
     Literal["block", "quarantine"],
@@ -32,27 +25,27 @@ BLOCK_REASON_CHARS: Final = 500
 
 
 class BlockSubmission(Shape):
-    domain: Annotated[HostName, about("A host name.", json_schema_extra={"maxLength": 300})]
+    domain: Annotated[base.HostName, about("A host name.", json_schema_extra={"maxLength": 300})]
     kind: NotRequired[Annotated[BlockKind, sample(json_schema_extra={"default": "block"})]]
     reason: Annotated[Reason, sample(min_length=1, max_length=BLOCK_REASON_CHARS)]
 
 
 class Block(Shape):
-    domain: HostName
+    domain: base.HostName
     kind: BlockKind
     reason: Reason
     by: Annotated[str, about("Who decided it.", "key:0123456789abcdef")]
-    since: Timestamp
+    since: base.Timestamp
 
 
 class BlocksData(Shape):
     blocks: list[Block]
     cursor: NextCursor
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
 class BlockChangedData(Shape):
-    domain: HostName
+    domain: base.HostName
     kind: BlockKind
     changed: Annotated[bool, about("false: it was so before.", True)]
     services: Annotated[
@@ -62,7 +55,7 @@ class BlockChangedData(Shape):
 
 class AuditEntry(Shape):
     id: Annotated[str, sample("0193a5a4-7a10-7cc3-9f00-1d2c3b4a5968")]
-    at: Timestamp
+    at: base.Timestamp
     actor: Annotated[
         str,
         about(
@@ -81,11 +74,11 @@ class AuditEntry(Shape):
 class AuditData(Shape):
     entries: list[AuditEntry]
     cursor: NextCursor
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
 class AuditDecision(Shape):
-    at: Timestamp
+    at: base.Timestamp
     by: Annotated[
         str,
         about(
@@ -101,15 +94,15 @@ class AuditDecision(Shape):
 
 
 class DecisionsData(Shape):
-    domain: HostName
+    domain: base.HostName
     decisions: Annotated[list[AuditDecision], about("The latest first, at most 100.")]
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
 class PublicAuditData(Shape):
     decisions: list[AuditDecision]
     cursor: NextCursor
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
 class Workload(Shape):
@@ -121,7 +114,7 @@ class Workload(Shape):
         ),
     ]
     submissions: Annotated[int, about("Submitted hosts that wait for their visit.", 2)]
-    oldest_submission_at: Timestamp | None
+    oldest_submission_at: base.Timestamp | None
     postponed: Annotated[int, about("Submitted hosts whose visit was put off.", 0)]
     by_client: Annotated[
         Sequence[int],
@@ -131,31 +124,33 @@ class Workload(Shape):
     ]
     candidates: Annotated[int, about("Hosts that documents name and that are not queued.", 7)]
     opt_out_requests: Annotated[int, about("Opt-outs that wait for their check.", 0)]
-    oldest_opt_out_request_at: Timestamp | None
+    oldest_opt_out_request_at: base.Timestamp | None
     index_lag: Annotated[int, about("Services whose index entry is out of date.", 0)]
     feed_lag: Annotated[int, about("Events that have no place in the change feed yet.", 0)]
-    oldest_event_at: Timestamp | None
+    oldest_event_at: base.Timestamp | None
 
 
 _URL: Final = (
     "https://registry.example/api/reports/wp_report_0b8f4e9a6f0e4a51_3yMZ0QhPpJcVtq1vQ5nD2bYk8sWxUaL7oRfGhJiKlMn"
 )
-_CODES: Final = about(" ".join(f"`{code}`: {means}" for code, means in CODE_MEANS.items()), "dead", enum=CODES)
+_CODES: Final = about(
+    " ".join(f"`{code}`: {means}" for code, means in reports.CODE_MEANS.items()), "dead", enum=reports.CODES
+)
 _Code = Annotated[str, _CODES]
-_State = Annotated[str, sample("open", enum=STATES)]
+_State = Annotated[str, sample("open", enum=reports.STATES)]
 _Answer = Annotated[str | None, about("Of this registry's operator.", None)]
 
 
 class NewReport(Shape):
     """What is wrong with a host."""
 
-    domain: SubmittedName
+    domain: base.SubmittedName
     reason: Annotated[
         str,
         about(
-            f"In your words; cut after {REASON_CHARS} characters. The registry's operator reads it.",
+            f"In your words; cut after {reports.REASON_CHARS} characters. The registry's operator reads it.",
             "Every call has answered 410 since last week.",
-            min_length=LEAST_REASON_CHARS,
+            min_length=reports.LEAST_REASON_CHARS,
         ),
     ]
     code: NotRequired[Annotated[Code, _CODES]]
@@ -163,7 +158,7 @@ class NewReport(Shape):
 
 class FiledData(Shape):
     message: Annotated[str, sample("Filed: `status_url` shows the answer. Keep it, it is shown only here.")]
-    domain: HostName
+    domain: base.HostName
     code: _Code
     status_url: Annotated[
         str | None,
@@ -176,19 +171,19 @@ class FiledData(Shape):
 
 
 class ReportData(Shape):
-    domain: HostName
+    domain: base.HostName
     code: _Code
     reason: Annotated[str, about("What you wrote.", "Every call has answered 410 since last week.")]
     state: _State
     answer: _Answer
-    filed_at: Timestamp
-    updated_at: Timestamp
-    untrusted_text: UntrustedText
+    filed_at: base.Timestamp
+    updated_at: base.Timestamp
+    untrusted_text: base.UntrustedText
 
 
 class AboutReport(Shape):
     id: Annotated[str, sample("0193a5a4-7a10-7cc3-9f00-1d2c3b4a5968")]
-    domain: HostName
+    domain: base.HostName
     code: _Code
     state: _State
     answer: _Answer
@@ -200,8 +195,8 @@ class AboutReport(Shape):
             1,
         ),
     ]
-    filed_at: Timestamp
-    updated_at: Timestamp
+    filed_at: base.Timestamp
+    updated_at: base.Timestamp
 
 
 class FiledReport(AboutReport):
@@ -214,7 +209,7 @@ class FiledReport(AboutReport):
 class ReportsData(Shape):
     reports: list[FiledReport]
     cursor: NextCursor
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
 class Resolution(Shape):
@@ -225,7 +220,7 @@ class Resolution(Shape):
             about(
                 "Read by the owner of the host and by everyone who filed the report.",
                 "It answers again.",
-                max_length=ANSWER_CHARS,
+                max_length=reports.ANSWER_CHARS,
             ),
         ]
     ]

@@ -3,20 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, NotRequired
 
-from registry.api.schemas.base import (
-    Confirmation,
-    InjectionFlags,
-    Shape,
-    Succeeded,
-    Summary,
-    Timestamp,
-    UntrustedText,
-    about,
-    sample,
-)
+from registry.api.schemas import base
+from registry.api.schemas.base import Shape, about, sample
 
 
-class FoundService(Summary):
+class FoundService(base.Summary):
     cap_count: Annotated[int, about("All capabilities of the service.", 4)]
 
 
@@ -64,10 +55,10 @@ class MatchingCapability(Shape):
         ),
     ]
     side_effects: Annotated[bool | None, about("null: the documents do not say.", True)]
-    confirmation: Annotated[Confirmation | None, about("null: the documents do not say.", None)]
+    confirmation: Annotated[base.Confirmation | None, about("null: the documents do not say.", None)]
     why: CapabilityMatchReason
-    injection_flags: InjectionFlags
-    untrusted_text: UntrustedText
+    injection_flags: base.InjectionFlags
+    untrusted_text: base.UntrustedText
     highlights: NotRequired[Annotated[list[TextSegment], about("Of the description; with `highlights=true`.")]]
 
 
@@ -88,7 +79,7 @@ class DiscoverRow(Shape):
     ]
     alike_of_others: Annotated[Sequence[str], about("Hosts in `alike` that belong to another registrable domain.", [])]
     alike_total: Annotated[int, about("How many hosts are folded into this row, those in `alike` included.", 0)]
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
     highlights: NotRequired[Annotated[Highlights, about("With `highlights=true`.")]]
 
 
@@ -103,7 +94,7 @@ class Suggested(Shape):
     without_filters: Annotated[list[str], about("Filters without which there is a confident answer.")]
 
 
-class Discovered(Succeeded):
+class Discovered(base.Succeeded):
     query: Annotated[str, about("The query as it was searched: trimmed, at most 400 characters.", "send a parcel")]
     result_count: Annotated[int, about("Rows in this answer.", 1)]
     data: list[DiscoverRow]
@@ -114,17 +105,17 @@ class Discovered(Succeeded):
     corrected: Annotated[
         Mapping[str, str], about("Misspelt word of the query -> the word that was searched instead.", {})
     ]
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
     facets: NotRequired[Annotated[FacetCounts, about("With `facets`.")]]
     suggestions: NotRequired[Annotated[Suggested, about("If the answer is not confident.")]]
 
 
-class ListedService(Summary):
+class ListedService(base.Summary):
     capability_count: Annotated[int, sample(4)]
-    created_at: Annotated[Timestamp, sample("2026-11-02T08:15:30.000Z")]
+    created_at: Annotated[base.Timestamp, sample("2026-11-02T08:15:30.000Z")]
 
 
-class ServiceList(Succeeded):
+class ServiceList(base.Succeeded):
     data: list[ListedService]
     total: Annotated[int, sample(31)]
     page: Annotated[int, sample(1)]

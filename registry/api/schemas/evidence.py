@@ -3,18 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from registry.api.schemas.base import (
-    EXAMPLE_SERVICE_URL,
-    EXAMPLE_TIME,
-    HostName,
-    Shape,
-    Succeeded,
-    Timestamp,
-    UntrustedText,
-    about,
-    answer_of,
-    sample,
-)
+from registry.api.schemas import base
+from registry.api.schemas.base import Shape, about, answer_of, sample
 
 _DOCUMENT = "https://api.pigeonpost.example/.well-known/agent"
 _SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -65,19 +55,19 @@ class DocumentEvidence(Shape):
     bytes: Annotated[
         Literal["kept", "not_kept", "forbidden"], about("Whether the bytes can be read at `bytes_url`, or why not.")
     ]
-    bytes_url: Annotated[str | None, sample(f"{EXAMPLE_SERVICE_URL}/evidence/{_ID}/raw")]
+    bytes_url: Annotated[str | None, sample(f"{base.EXAMPLE_SERVICE_URL}/evidence/{_ID}/raw")]
     fetched_at: Annotated[
-        Timestamp | None, about("Of the fetch that status, headers and bytes are from; null: not recorded.")
+        base.Timestamp | None, about("Of the fetch that status, headers and bytes are from; null: not recorded.")
     ]
-    first_seen_at: Timestamp
-    changed_at: Annotated[Timestamp, about("When its current version was first seen.")]
-    seen_at: Annotated[Timestamp, about("When it was last confirmed, by the same bytes or a 304.")]
-    missed_at: Annotated[Timestamp | None, about("When it was first not found again; a second time decides.")]
+    first_seen_at: base.Timestamp
+    changed_at: Annotated[base.Timestamp, about("When its current version was first seen.")]
+    seen_at: Annotated[base.Timestamp, about("When it was last confirmed, by the same bytes or a 304.")]
+    missed_at: Annotated[base.Timestamp | None, about("When it was first not found again; a second time decides.")]
     copy_of: Annotated[str | None, about("A more preferred URL with the same bytes.", None)]
 
 
 class EvidenceData(Shape):
-    domain: HostName
+    domain: base.HostName
     documents: Sequence[DocumentEvidence]
     total: Annotated[int, about("More than `documents` when there are too many to list.", 1)]
     usage: Annotated[
@@ -87,17 +77,17 @@ class EvidenceData(Shape):
             {"training": "unstated", "attribution": "unstated", "stated": {}, "robots": None},
         ),
     ]
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
 class OneEvidenceData(Shape):
-    domain: HostName
+    domain: base.HostName
     document: DocumentEvidence
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
 class Earlier(Shape):
-    changed_at: Timestamp
+    changed_at: base.Timestamp
     outcome: _Outcome
     size: Annotated[int, sample(2010)]
     sha256: Sha256
@@ -115,7 +105,7 @@ class VersionDifference(Shape):
 
 
 class VersionItem(Shape):
-    changed_at: Timestamp
+    changed_at: base.Timestamp
     document: DocumentId
     url: _Url
     what: Annotated[
@@ -136,18 +126,18 @@ class VersionItem(Shape):
 
 
 class HistoryData(Shape):
-    domain: HostName
+    domain: base.HostName
     versions: Sequence[VersionItem]
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
-class HistoryList(Succeeded):
+class HistoryList(base.Succeeded):
     data: HistoryData
     next_cursor: Annotated[str | None, about("null: there are no earlier versions.", None)]
 
 
 class UptimeDay(Shape):
-    day: Annotated[str, about("In UTC.", EXAMPLE_TIME[:10])]
+    day: Annotated[str, about("In UTC.", base.EXAMPLE_TIME[:10])]
     checks: Annotated[int, sample(2)]
     up: Annotated[int, sample(2)]
     degraded: Annotated[int, sample(0)]
@@ -159,7 +149,7 @@ class UptimeDay(Shape):
 
 
 class UptimeData(Shape):
-    domain: HostName
+    domain: base.HostName
     days: Annotated[Sequence[UptimeDay], about("The earliest first, today included.")]
     checks: Annotated[int, sample(2)]
     measured_days: Annotated[int, about("Days with at least one check.", 1)]

@@ -4,17 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired, Required
 
 from registry.actions.dumps import MOST_HOSTS
-from registry.api.schemas.base import (
-    EXAMPLE_HOST,
-    EXAMPLE_TIME,
-    InjectionFlags,
-    Shape,
-    Timestamp,
-    Trust,
-    UntrustedText,
-    about,
-    sample,
-)
+from registry.api.schemas import base
+from registry.api.schemas.base import Shape, about, sample
 from registry.core.changes.kinds import KINDS
 from registry.edge.bodies import ClosedBody
 
@@ -34,7 +25,7 @@ class FeedEntity(Shape):
         Literal["service", "host", "ownership"],
         about("A host stands for all hosts below it too, an ownership for what its `scope` says."),
     ]
-    id: Annotated[str, about("The host.", EXAMPLE_HOST)]
+    id: Annotated[str, about("The host.", base.EXAMPLE_HOST)]
 
 
 class NamedFingerprint(Shape):
@@ -100,9 +91,9 @@ class FeedPayload(Shape, total=False):
     redacted: Annotated[bool, about("The host opted out or was forgotten: what was said of it is deleted.")]
     name: Annotated[str, sample("Pigeonpost")]
     score: Annotated[int, sample(87)]
-    trust_level: Trust
+    trust_level: base.Trust
     formats: Annotated[Sequence[str], about("Formats of its documents.")]
-    injection_flags: InjectionFlags
+    injection_flags: base.InjectionFlags
     cause: Annotated[
         Literal["visit", "rescore", "time"], about("A visit, new rules for the same documents, or only time.", "visit")
     ]
@@ -136,20 +127,20 @@ class FeedPayload(Shape, total=False):
         ),
     ]
     truncated: Annotated[bool, about("Values, operations or capabilities were left out.", False)]
-    untrusted_text: Annotated[UntrustedText, sample(["name", "capabilities", "difference"])]
+    untrusted_text: Annotated[base.UntrustedText, sample(["name", "capabilities", "difference"])]
 
 
 class FeedEvent(Shape):
     event_id: EventId
     type: Annotated[str, sample("service.changed", enum=list(KINDS))]
     entity: FeedEntity
-    occurred_at: Timestamp
+    occurred_at: base.Timestamp
     payload: FeedPayload
 
 
 class FeedFreshness(Shape):
-    generated_at: Annotated[Timestamp, sample("2026-11-20T03:05:00.000Z")]
-    latest_event_at: Annotated[Timestamp | None, about("null: there is no event yet.")]
+    generated_at: Annotated[base.Timestamp, sample("2026-11-20T03:05:00.000Z")]
+    latest_event_at: Annotated[base.Timestamp | None, about("null: there is no event yet.")]
     lag_seconds: Annotated[int | None, about("From the latest event to this answer; not a delay.", 289)]
     retention_days: Annotated[int, about("Events are kept for so long.", 365)]
 
@@ -168,8 +159,8 @@ class CloudEvent(Shape):
     id: EventId
     source: Annotated[str, sample("https://registry.example")]
     type: Annotated[str, sample("dev.waypost.service.changed", enum=[f"dev.waypost.{kind}" for kind in KINDS])]
-    subject: Annotated[str, about("The host.", EXAMPLE_HOST)]
-    time: Annotated[Timestamp, sample(EXAMPLE_TIME)]
+    subject: Annotated[str, about("The host.", base.EXAMPLE_HOST)]
+    time: Annotated[base.Timestamp, sample(base.EXAMPLE_TIME)]
     datacontenttype: Literal["application/json"]
     dataschema: Annotated[str, sample("https://registry.example/openapi.json#/components/schemas/FeedPayload")]
     data: FeedPayload
@@ -189,7 +180,7 @@ class DumpPart(Shape):
     bytes: Annotated[int, about("Compressed.", 1_204)]
     size: Annotated[int, about("Bytes of NDJSON.", 9_310)]
     rows: Annotated[int, about("Lines.", 3)]
-    first: Annotated[str, about("Domain and host of the first line.", f"pigeonpost.example {EXAMPLE_HOST}")]
+    first: Annotated[str, about("Domain and host of the first line.", f"pigeonpost.example {base.EXAMPLE_HOST}")]
     last: Annotated[str, sample("velo.example velo.example")]
 
 
@@ -227,7 +218,7 @@ class DumpManifest(Shape):
 
 
 class RecordsQuestion(ClosedBody):
-    hosts: Annotated[list[str], sample([EXAMPLE_HOST], min_length=1, max_length=MOST_HOSTS)]
+    hosts: Annotated[list[str], sample([base.EXAMPLE_HOST], min_length=1, max_length=MOST_HOSTS)]
 
 
 class Records(Shape):
@@ -237,8 +228,8 @@ class Records(Shape):
         Sequence[Mapping[str, Any]],
         about(
             "One object per host, as a line of a dump: `kind` is service, opted_out, blocked or absent.",
-            [{"kind": "absent", "host": EXAMPLE_HOST}],
+            [{"kind": "absent", "host": base.EXAMPLE_HOST}],
         ),
     ]
     left: Annotated[Sequence[str], about("Hosts to ask for again.", [])]
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText

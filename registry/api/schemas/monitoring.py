@@ -3,19 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Required
 
-from registry.api.schemas.base import (
-    HostName,
-    Severity,
-    Shape,
-    StatusUrl,
-    Succeeded,
-    Timestamp,
-    TrustReason,
-    UntrustedText,
-    about,
-    answer_of,
-    sample,
-)
+from registry.api.schemas import base
+from registry.api.schemas.base import Shape, about, answer_of, sample
 from registry.core.scheduling.jobs import KINDS
 from registry.edge.problems import ProblemType
 
@@ -27,16 +16,16 @@ _ResponseTime = Annotated[int | None, sample(184)]
 class Check(Shape):
     status: _Status
     response_time_ms: _ResponseTime
-    checked_at: Timestamp
+    checked_at: base.Timestamp
     outcome: Annotated[str, sample("found")]
 
 
 class HealthLine(Shape):
-    domain: HostName
+    domain: base.HostName
     name: Annotated[str, sample("Pigeonpost")]
     status: _Status
     response_time_ms: _ResponseTime
-    checked_at: Timestamp | None
+    checked_at: base.Timestamp | None
 
 
 class HealthData(Shape):
@@ -46,18 +35,18 @@ class HealthData(Shape):
     degraded: Annotated[int, sample(0)]
     down: Annotated[int, sample(0)]
     services: list[HealthLine]
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
 class HostHealthData(Shape):
-    domain: HostName
+    domain: base.HostName
     name: Annotated[str, sample("Pigeonpost")]
     current_status: _Status
     response_time_ms: _ResponseTime
     uptime_percentage: Annotated[float | None, about("null: nothing was measured yet.", 100.0)]
-    last_checked: Timestamp | None
+    last_checked: base.Timestamp | None
     history: list[Check]
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
 class Alive(Shape):
@@ -71,7 +60,7 @@ class Readiness(Shape):
 
 class IncidentNow(Shape):
     kind: Annotated[str, sample("job_failed", enum=list(KINDS))]
-    since: Timestamp
+    since: base.Timestamp
     says: Annotated[str, sample("The last run of the job refresh failed.")]
 
 
@@ -86,7 +75,7 @@ Incidents = Annotated[
 
 
 class NextVisit(Shape):
-    at: Annotated[Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
+    at: Annotated[base.Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
     why: Annotated[
         str, sample("policy", enum=["new", "asked", "policy", "second_look", "unfinished", "opted_out", "blocked"])
     ]
@@ -95,23 +84,23 @@ class NextVisit(Shape):
 
 class RobotsRead(Shape):
     status: Annotated[int | None, about("HTTP status of robots.txt when it was last read; null: never read.", 404)]
-    fetched_at: Timestamp | None
+    fetched_at: base.Timestamp | None
 
 
 class CrawledHost(Shape):
-    host: HostName
+    host: base.HostName
     source: Annotated[str, about("Who named it first.", "submission")]
     referrer: Annotated[
         str | None, about("Where it was named: a host whose document names it, a sitemap, a registry's server.", None)
     ]
-    known_since: Timestamp
+    known_since: base.Timestamp
     outcome: Annotated[str | None, about("How the last visit ended.", "found")]
     reason: Annotated[str, sample("")]
     streak: Annotated[int, about("Successive visits that ended like the last.", 2)]
     alias_of: Annotated[str | None, sample(None)]
-    last_visit_at: Timestamp | None
-    last_found_at: Timestamp | None
-    last_changed_at: Timestamp | None
+    last_visit_at: base.Timestamp | None
+    last_found_at: base.Timestamp | None
+    last_changed_at: base.Timestamp | None
     next_visit: NextVisit
     robots: RobotsRead
 
@@ -132,8 +121,8 @@ class ProbeAnswer(Shape, total=False):
 
 
 class HostVisit(Shape):
-    started_at: Timestamp
-    finished_at: Timestamp
+    started_at: base.Timestamp
+    finished_at: base.Timestamp
     outcome: Annotated[str, sample("found")]
     reason: Annotated[str, sample("")]
     whole_plan: Annotated[bool, about("false: only known documents were requested, conditionally.", False)]
@@ -152,7 +141,7 @@ class HostVisit(Shape):
 
 
 class LedgerData(Shape):
-    domain: HostName
+    domain: base.HostName
     registrable_domain: Annotated[
         str, about("The unit of politeness: one visit at a time, one daily budget.", "pigeonpost.example")
     ]
@@ -162,8 +151,8 @@ class LedgerData(Shape):
     host: Annotated[CrawledHost | None, about("null: only other hosts of the domain are known, or it opted out.")]
     visits: list[HostVisit]
     hosts: Annotated[list[CrawledHost], about("The other known hosts of the registrable domain, at most 100.", [])]
-    status_url: StatusUrl
-    untrusted_text: UntrustedText
+    status_url: base.StatusUrl
+    untrusted_text: base.UntrustedText
 
 
 Counts = dict[str, int]
@@ -176,7 +165,7 @@ class Bin(Shape):
 
 
 class StatisticsData(Shape):
-    at: Annotated[Timestamp, about("When these numbers were counted: at most a minute ago.")]
+    at: Annotated[base.Timestamp, about("When these numbers were counted: at most a minute ago.")]
     services: Annotated[int, about("That are listed.", 1)]
     seen_last_day: Annotated[int, about("Services whose documents were seen in the last 24 hours.", 1)]
     capabilities: Annotated[int, about("Of all listed services.", 3)]
@@ -192,12 +181,12 @@ class StatisticsData(Shape):
 class JobState(Shape):
     job: Annotated[str, sample("prune")]
     outcome: Annotated[str, about("running, done, failed, stopped or lost.", "done")]
-    started_at: Timestamp
-    finished_at: Annotated[Timestamp | None, about("null: it still runs.")]
+    started_at: base.Timestamp
+    finished_at: Annotated[base.Timestamp | None, about("null: it still runs.")]
 
 
 class OperationData(Shape):
-    at: Annotated[Timestamp, about("When this was looked at: at most a minute ago.")]
+    at: Annotated[base.Timestamp, about("When this was looked at: at most a minute ago.")]
     crawlers: Annotated[int, about("Processes that crawl now.", 1)]
     visited_last_hour: Annotated[int, about("Hosts visited in the last hour.", 1)]
     visited_last_day: Annotated[Counts, about("Hosts visited in the last 24 hours, by the outcome.", {"found": 1})]
@@ -212,7 +201,7 @@ class OperationData(Shape):
 
 class RubricRule(Shape):
     reason: str
-    severity: Severity
+    severity: base.Severity
     section: str
     points: float
     says: str
@@ -242,10 +231,10 @@ class TrustLevelRow(Shape):
 
 class TrustTable(Shape):
     levels: list[TrustLevelRow]
-    reasons: Annotated[list[TrustReason], about("Why a level is not higher, the gravest first.")]
+    reasons: Annotated[list[base.TrustReason], about("Why a level is not higher, the gravest first.")]
 
 
-class Rubric(Succeeded):
+class Rubric(base.Succeeded):
     version: str
     sections: dict[str, int]
     about_sections: list[RubricSection]

@@ -3,17 +3,8 @@
 from typing import Annotated, Literal, NotRequired, get_args
 
 from registry.actions.ownership.owning import NOTE_CHARS
-from registry.api.schemas.base import (
-    EXAMPLE_HOST,
-    HostName,
-    Shape,
-    SubmittedName,
-    Timestamp,
-    UntrustedText,
-    about,
-    answer_of,
-    sample,
-)
+from registry.api.schemas import base
+from registry.api.schemas.base import Shape, about, answer_of, sample
 from registry.core.access.claims import EndReason, OwnershipState
 from registry.edge.bodies import ClosedBody
 
@@ -23,7 +14,7 @@ _Token = Annotated[str, about("A secret, shown once.", "wp_owner_0123456789abcde
 
 
 class ClaimSubmission(ClosedBody):
-    domain: SubmittedName
+    domain: base.SubmittedName
     method: Annotated[_Method, about("Where the value is published.", "file")]
     scope: NotRequired[Annotated[_Scope, about("`domain`: all hosts of a registrable domain, by DNS only.", "host")]]
 
@@ -34,7 +25,7 @@ class NoteSubmission(ClosedBody):
 
 class CanonicalSubmission(ClosedBody):
     canonical: Annotated[
-        str | None, about("A host of the same domain that is proven too.", EXAMPLE_HOST, max_length=2_048)
+        str | None, about("A host of the same domain that is proven too.", base.EXAMPLE_HOST, max_length=2_048)
     ]
     consent: NotRequired[
         Annotated[str | None, about("The owner's token of that host, if another one covers it.", max_length=120)]
@@ -55,7 +46,7 @@ class OptOutByOwner(ClosedBody):
 
 class ClaimData(Shape):
     id: Annotated[str, sample("0123456789abcdef")]
-    domain: HostName
+    domain: base.HostName
     method: Annotated[_Method, sample("file")]
     scope: Annotated[_Scope, sample("host")]
     state: Annotated[Literal["open", "proven", "expired", "ended"], sample("open")]
@@ -70,15 +61,15 @@ class ClaimData(Shape):
         str,
         about(
             "Where: the name of the record, or the URL of the file.",
-            f"https://{EXAMPLE_HOST}/.well-known/waypost-claim.txt",
+            f"https://{base.EXAMPLE_HOST}/.well-known/waypost-claim.txt",
         ),
     ]
-    expires_at: Annotated[Timestamp, about("Until when it can be proven.")]
+    expires_at: Annotated[base.Timestamp, about("Until when it can be proven.")]
     waiting: Annotated[bool, about("A check waits for a worker.", False)]
-    checked_at: Annotated[Timestamp | None, sample(None)]
+    checked_at: Annotated[base.Timestamp | None, sample(None)]
     answer: Annotated[Literal["published", "missing", "unanswered"] | None, about("What the last check found.", None)]
     says: Annotated[str, sample("Not checked yet.")]
-    ended_at: Annotated[Timestamp | None, sample(None)]
+    ended_at: Annotated[base.Timestamp | None, sample(None)]
     end_reason: Annotated[str | None, sample(None)]
     url: Annotated[str, sample("https://registry.example/api/claims/0123456789abcdef")]
     claim_token: NotRequired[_Token]
@@ -91,9 +82,9 @@ class OwnershipFacts(Shape):
     state: Annotated[OwnershipState, about("`at_origin`: this registry is a mirror, and its origin knows.", "proven")]
     method: Annotated[_Method | None, sample("dns")]
     scope: Annotated[_Scope | None, sample("host")]
-    since: Annotated[Timestamp | None, about("When it was proven.")]
-    checked_at: Annotated[Timestamp | None, about("When it was verified last.")]
-    ended_at: Annotated[Timestamp | None, sample(None)]
+    since: Annotated[base.Timestamp | None, about("When it was proven.")]
+    checked_at: Annotated[base.Timestamp | None, about("When it was verified last.")]
+    ended_at: Annotated[base.Timestamp | None, sample(None)]
     end_reason: Annotated[str | None, sample(None, enum=[*get_args(EndReason), None])]
 
 
@@ -103,12 +94,12 @@ class WebhookState(Shape):
     types: Annotated[list[str], sample(["service.*"])]
     state: Annotated[str, sample("unverified")]
     disabled_reason: Annotated[str | None, sample(None)]
-    created_at: Timestamp
+    created_at: base.Timestamp
     secret: NotRequired[Annotated[str, about("Signs messages; shown once.", "whsec_...")]]
 
 
 class OwnerDecision(Shape):
-    at: Timestamp
+    at: base.Timestamp
     actor: Annotated[str, sample("owner:0123456789abcdef")]
     action: Annotated[str, sample("host.hidden")]
     reason: Annotated[str, sample("hidden by its owner")]
@@ -119,18 +110,18 @@ class ReportAboutHost(Shape):
     state: Annotated[str, sample("open")]
     answer: Annotated[str | None, about("Of the registry's operator.", None)]
     clients: Annotated[int, about("How often it was filed; it changes nothing.", 1)]
-    filed_at: Timestamp
-    updated_at: Timestamp
+    filed_at: base.Timestamp
+    updated_at: base.Timestamp
 
 
 class OwnedData(Shape):
-    domain: HostName
+    domain: base.HostName
     claim: Annotated[str, about("Id of the claim.", "0123456789abcdef")]
     method: Annotated[_Method, sample("dns")]
     scope: Annotated[_Scope, sample("host")]
-    since: Timestamp | None
-    verified_at: Timestamp | None
-    next_check_at: Timestamp | None
+    since: base.Timestamp | None
+    verified_at: base.Timestamp | None
+    next_check_at: base.Timestamp | None
     failures: Annotated[int, about("Failed verifications in a row; three end it.", 0)]
     hidden: Annotated[bool, sample(False)]
     holds: Annotated[list[str], about("What keeps it from being listed.", [])]
@@ -140,12 +131,12 @@ class OwnedData(Shape):
     webhook: WebhookState | None
     decisions: list[OwnerDecision]
     reports: Annotated[list[ReportAboutHost], about("About the host, the latest first.")]
-    service_url: Annotated[str, sample(f"https://registry.example/api/services/{EXAMPLE_HOST}")]
-    untrusted_text: UntrustedText
+    service_url: Annotated[str, sample(f"https://registry.example/api/services/{base.EXAMPLE_HOST}")]
+    untrusted_text: base.UntrustedText
 
 
 class OwnerChange(Shape):
-    domain: HostName
+    domain: base.HostName
     changed: Annotated[bool, about("false: it was so before.", True)]
     says: Annotated[str, sample("Hidden: it is visited and not listed.")]
     note: NotRequired[str]

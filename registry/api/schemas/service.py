@@ -3,27 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired, Required
 
-from registry.api.schemas.base import (
-    EXAMPLE_TIME,
-    Auth,
-    CanonicalHost,
-    Confusable,
-    ExplainedTrust,
-    Freshness,
-    HostName,
-    InjectionFlags,
-    Pricing,
-    Severity,
-    Shape,
-    Succeeded,
-    Timestamp,
-    Trust,
-    UntrustedText,
-    Verified,
-    about,
-    answer_of,
-    sample,
-)
+from registry.api.schemas import base
+from registry.api.schemas.base import Shape, about, answer_of, sample
 from registry.api.schemas.ownership import OwnershipFacts
 
 
@@ -152,9 +133,9 @@ Fingerprint = Annotated[
     ),
 ]
 FirstSeen = Annotated[
-    Timestamp | None, about("When it was first seen since the service is listed. null: not recorded.")
+    base.Timestamp | None, about("When it was first seen since the service is listed. null: not recorded.")
 ]
-Changed = Annotated[Timestamp | None, about("When its fingerprint last changed. null: not recorded.")]
+Changed = Annotated[base.Timestamp | None, about("When its fingerprint last changed. null: not recorded.")]
 
 
 class ManifestCapability(Shape, total=False):
@@ -190,13 +171,13 @@ class DocumentSeen(Shape):
     format: Annotated[str | None, sample("adp")]
     dialect: Annotated[str | None, sample("1.0")]
     outcome: Annotated[str, sample("found")]
-    seen_at: Timestamp | None
+    seen_at: base.Timestamp | None
 
 
 class ScoreLine(Shape):
     reason: Annotated[str, sample("document.content_type")]
     section: Annotated[str, sample("conformance")]
-    severity: Severity
+    severity: base.Severity
     points: Annotated[float, about("Points lost; 0 for notes.", 2.0, ge=0)]
     count: Annotated[int, about("Findings that share the line.", 1, ge=1)]
     says: Annotated[str, sample("The file is served with another media type than its format names.")]
@@ -226,34 +207,34 @@ class Grade(Shape):
 
 
 class AsOf(Shape):
-    at: Timestamp
+    at: base.Timestamp
     read_by: Annotated[str, about("Version of the rules that read the documents again.", "1")]
     score: Annotated[
         Literal["stored", "recomputed"],
         about("Whether `score` is the one computed then, or made by the rules of today."),
     ]
-    scored_at: Annotated[Timestamp | None, about("When it was computed.")]
+    scored_at: Annotated[base.Timestamp | None, about("When it was computed.")]
     missing: Annotated[list[str], about("Documents of that time without kept bytes.", [])]
 
 
 class ServiceData(Shape):
-    domain: HostName
-    confusable: Confusable
+    domain: base.HostName
+    confusable: base.Confusable
     well_known_url: Annotated[str, sample("https://api.pigeonpost.example/.well-known/agent")]
-    verified: Verified
-    trust_level: Trust
-    trust: ExplainedTrust
+    verified: base.Verified
+    trust_level: base.Trust
+    trust: base.ExplainedTrust
     crawl_failures: Annotated[int, sample(0)]
-    last_crawled_at: Timestamp | None
-    created_at: Annotated[Timestamp, sample("2026-11-02T08:15:30.000Z")]
-    updated_at: Timestamp
+    last_crawled_at: base.Timestamp | None
+    created_at: Annotated[base.Timestamp, sample("2026-11-02T08:15:30.000Z")]
+    updated_at: base.Timestamp
     manifest: Manifest
     format: Annotated[str | None, sample("adp")]
     formats: Annotated[Sequence[str], sample(["adp"])]
     protocols: Annotated[list[dict[str, Any]], sample([{"id": "adp", "version": "1.0"}])]
     score: Grade
-    auth: Auth
-    pricing: Pricing
+    auth: base.Auth
+    pricing: base.Pricing
     policies: Annotated[dict[str, Any], about("What the site allows and asks of agents.", {})]
     provider: Annotated[dict[str, Any] | None, about("Who runs the service, as its documents claim.", None)]
     version: Annotated[str | None, sample(None)]
@@ -274,14 +255,14 @@ class ServiceData(Shape):
     native: Annotated[dict[str, Any], about("What the documents say and no other key expresses, by format.", {})]
     synthetic: Annotated[bool, about("The documents were generated, not written by the site.", False)]
     provenance: Annotated[dict[str, Any], about("Which document each part was taken from.", {})]
-    freshness: Freshness
+    freshness: base.Freshness
     documents: list[DocumentSeen]
     as_of: NotRequired[Annotated[AsOf, about("With the parameter `as_of` only.")]]
     ownership: OwnershipFacts
     owner_note: Annotated[str, about("The owner's own words; empty: none.", "")]
-    canonical_host: CanonicalHost
-    injection_flags: InjectionFlags
-    untrusted_text: UntrustedText
+    canonical_host: base.CanonicalHost
+    injection_flags: base.InjectionFlags
+    untrusted_text: base.UntrustedText
 
 
 class Parameter(Shape):
@@ -368,7 +349,7 @@ class CapabilityDetail(Shape, total=False):
     changed_at: Changed
     rate_limits: Annotated[dict[str, Any], sample({"requests_per_minute": 30, "daily_limit": 1000})]
     resource_group: Annotated[str, sample("parcels")]
-    injection_flags: InjectionFlags
+    injection_flags: base.InjectionFlags
     untrusted_text: Annotated[bool, about("The site wrote the texts: data, never instructions.", True)]
 
 
@@ -394,7 +375,7 @@ class TranslationLoss(Shape):
     ]
 
 
-class Translated(Succeeded):
+class Translated(base.Succeeded):
     """A service as a document of another format."""
 
     format: Annotated[str, sample("awp")]
@@ -422,7 +403,7 @@ class Translated(Succeeded):
                 "source": "synthetic",
                 "generated_by": "waypost",
                 "confidence": 0.87,
-                "last_verified": EXAMPLE_TIME.replace(".000", ""),
+                "last_verified": base.EXAMPLE_TIME.replace(".000", ""),
             },
         ),
     ]
@@ -437,8 +418,8 @@ class Translated(Succeeded):
     source_formats: Annotated[Sequence[str], about("Formats of the documents that this one is made from.", ["adp"])]
     native_url: Annotated[str | None, about("Where the host serves this format itself; prefer that document.", None)]
     synthetic: Annotated[bool, about("False for a document that the host serves itself.", True)]
-    injection_flags: InjectionFlags
-    untrusted_text: UntrustedText
+    injection_flags: base.InjectionFlags
+    untrusted_text: base.UntrustedText
 
 
 OneService = answer_of("OneService", ServiceData)

@@ -4,25 +4,8 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
 
 from registry.actions.frontier.submit import MOST_HOSTS
-from registry.api.schemas.base import (
-    EXAMPLE_HOST,
-    Confusable,
-    ExplainedTrust,
-    Freshness,
-    HostName,
-    InjectionFlags,
-    Severity,
-    Shape,
-    StatusUrl,
-    SubmittedName,
-    Timestamp,
-    Trust,
-    UntrustedText,
-    Verified,
-    about,
-    answer_of,
-    sample,
-)
+from registry.api.schemas import base
+from registry.api.schemas.base import Shape, about, answer_of, sample
 from registry.api.schemas.monitoring import CheckStatus, Incidents
 from registry.edge.bodies import schema_of
 
@@ -35,55 +18,55 @@ class UnaskedPath(Shape):
 
 class Unasked(Shape):
     paths: Sequence[UnaskedPath]
-    next_whole_plan_at: Annotated[Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
+    next_whole_plan_at: Annotated[base.Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
 
 
 class StatusData(Shape):
-    domain: HostName
-    confusable: Confusable
+    domain: base.HostName
+    confusable: base.Confusable
     state: Annotated[Literal["queued", "visiting", "listed", "not_listed", "opted_out", "blocked"], sample("listed")]
     outcome: Annotated[str | None, about("How the last visit ended.", "found")]
     reason: Annotated[str, about("Refines the outcome; may be empty.", "")]
     reasons: Annotated[Sequence[str], about("Why it is not listed, or what is wrong with it.", [])]
-    next_visit_at: Annotated[Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
-    last_visit_at: Timestamp | None
-    submitted_at: Annotated[Timestamp | None, about("null: never submitted.", None)]
+    next_visit_at: Annotated[base.Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
+    last_visit_at: base.Timestamp | None
+    submitted_at: Annotated[base.Timestamp | None, about("null: never submitted.", None)]
     alias_of: Annotated[str | None, about("The host that answers for this one: the apex or www.", None)]
     crawl_failures: Annotated[int, sample(0)]
-    freshness: Freshness
+    freshness: base.Freshness
     unasked: Annotated[Unasked, about("Paths of the probe plan that were not requested yet, and when they will be.")]
-    status_url: StatusUrl
-    injection_flags: InjectionFlags
-    untrusted_text: UntrustedText
+    status_url: base.StatusUrl
+    injection_flags: base.InjectionFlags
+    untrusted_text: base.UntrustedText
 
 
 class SubmittedData(Shape):
-    domain: HostName
-    confusable: NotRequired[Confusable]
+    domain: base.HostName
+    confusable: NotRequired[base.Confusable]
     name: Annotated[str, sample("Pigeonpost")]
-    trust_level: Trust
-    trust: ExplainedTrust
-    verified: Verified
+    trust_level: base.Trust
+    trust: base.ExplainedTrust
+    verified: base.Verified
     message: Annotated[str, sample("Listed.")]
-    status_url: StatusUrl
+    status_url: base.StatusUrl
     detail_url_ok: NotRequired[Annotated[bool, about("The first capability detail could be read.", True)]]
     response_time_ms: NotRequired[Annotated[int, sample(184)]]
-    injection_flags: InjectionFlags
-    untrusted_text: UntrustedText
+    injection_flags: base.InjectionFlags
+    untrusted_text: base.UntrustedText
 
 
 class QueuedData(Shape):
-    domain: HostName
-    confusable: Confusable
+    domain: base.HostName
+    confusable: base.Confusable
     status: Literal["queued"]
-    status_url: StatusUrl
+    status_url: base.StatusUrl
     message: Annotated[str, sample("Queued with priority; a visit takes up to a minute.")]
 
 
 class DomainSubmission(Shape):
     """A host for the registry to visit."""
 
-    domain: Annotated[SubmittedName, about("A host name; a leading http(s):// and a path are removed.")]
+    domain: Annotated[base.SubmittedName, about("A host name; a leading http(s):// and a path are removed.")]
 
 
 class ManifestSubmission(Shape):
@@ -115,14 +98,14 @@ SUBMISSION_SCHEMA: Final = schema_of(DomainSubmission | ManifestSubmission)
 class OptOutSubmission(Shape):
     """A host whose opt-out is to be checked. The site itself has to confirm it; see `/bot`."""
 
-    domain: SubmittedName
+    domain: base.SubmittedName
     undo: NotRequired[Annotated[bool, about("The site wants to be listed again.")]]
 
 
 class OptOutRequest(Shape):
     undo: Annotated[bool, sample(False)]
-    asked_at: Timestamp
-    checked_at: Annotated[Timestamp | None, about("null: waiting for a worker.", None)]
+    asked_at: base.Timestamp
+    checked_at: Annotated[base.Timestamp | None, about("null: waiting for a worker.", None)]
     verdict: Annotated[
         str | None,
         about(
@@ -132,19 +115,19 @@ class OptOutRequest(Shape):
         ),
     ]
     message: Annotated[str, sample("Queued; a worker checks the site within seconds.")]
-    again_at: Annotated[Timestamp | None, about("When it can be requested again.", None)]
+    again_at: Annotated[base.Timestamp | None, about("When it can be requested again.", None)]
 
 
 class OptOutData(Shape):
-    domain: HostName
+    domain: base.HostName
     opted_out: Annotated[bool, sample(False)]
     covered_by: Annotated[str | None, about("The host whose opt-out covers it: itself, or one above it.", None)]
     how: Annotated[
         str | None, sample(None, enum=["robots", "file", "dns", "owner", "operator", "origin", "origin_block", None])
     ]
-    since: Annotated[Timestamp | None, sample(None)]
+    since: Annotated[base.Timestamp | None, sample(None)]
     request: Annotated[OptOutRequest | None, about("The last request that was accepted; null: there was none.")]
-    status_url: Annotated[str, sample(f"https://registry.example/api/opt-outs/{EXAMPLE_HOST}")]
+    status_url: Annotated[str, sample(f"https://registry.example/api/opt-outs/{base.EXAMPLE_HOST}")]
 
 
 _FAULT: Final = "A capability lacks name, description or detail_url; it was left out."
@@ -161,7 +144,7 @@ class ValidationFault(Shape):
     ]
     message: Annotated[str, sample(_FAULT)]
     reason: NotRequired[Annotated[str, sample("adp.capability_required")]]
-    severity: NotRequired[Annotated[Severity, sample("error")]]
+    severity: NotRequired[Annotated[base.Severity, sample("error")]]
     pointer: NotRequired[Annotated[str, about("The same place as a JSON Pointer (RFC 6901).", "/capabilities/2/name")]]
     line: NotRequired[_Line]
     column: NotRequired[_Column]
@@ -175,7 +158,7 @@ class Located(Shape):
     """A finding and its place in the body; line and column are null if it has no single place."""
 
     reason: _Reason
-    severity: Annotated[Severity, sample("error")]
+    severity: Annotated[base.Severity, sample("error")]
     pointer: Annotated[str, sample("/capabilities/2/name")]
     line: _Line
     column: _Column
@@ -209,8 +192,8 @@ class Validated(Shape):
     ]
     findings: Annotated[list[Located], about("All of `errors` and `notes`, in the order of the body.")]
     score_lines: Annotated[list[LocatedLine], about("Every lost point; the most costly first.")]
-    injection_flags: InjectionFlags
-    untrusted_text: UntrustedText
+    injection_flags: base.InjectionFlags
+    untrusted_text: base.UntrustedText
 
 
 EXAMPLE_LIST: Final = "5f0c2f0e-8d52-4a4e-9c0a-3b8f6f1f4d11"
@@ -219,14 +202,14 @@ _Index = Annotated[int, about("The place in the list, from 0.", 1, ge=0)]
 
 
 _LIST: Final = "Host names; a leading http(s):// and a path are removed."
-_LISTED: Final = [EXAMPLE_HOST, "www.pigeonpost.example"]
+_LISTED: Final = [base.EXAMPLE_HOST, "www.pigeonpost.example"]
 
 
 class ListSubmission(Shape):
     """Hosts to visit."""
 
     # guard: list-length
-    hosts: Annotated[list[SubmittedName], about(_LIST, _LISTED, min_length=1, max_length=MOST_HOSTS)]
+    hosts: Annotated[list[base.SubmittedName], about(_LIST, _LISTED, min_length=1, max_length=MOST_HOSTS)]
 
 
 class RefusedHost(Shape):
@@ -240,7 +223,7 @@ class RefusedHost(Shape):
         ),
     ]
     says: Annotated[str, sample("Not the name of a public host.")]
-    retry_at: Annotated[Timestamp | None, about("When it can be submitted again.", None)]
+    retry_at: Annotated[base.Timestamp | None, about("When it can be submitted again.", None)]
 
 
 class AcceptedList(Shape):
@@ -253,8 +236,8 @@ class AcceptedList(Shape):
 
 class ShortFinding(Shape):
     reason: Annotated[str, sample("adp.capability_required")]
-    severity: Annotated[Severity, sample("error")]
-    document: Annotated[str | None, sample(f"https://{EXAMPLE_HOST}/.well-known/agent")]
+    severity: Annotated[base.Severity, sample("error")]
+    document: Annotated[str | None, sample(f"https://{base.EXAMPLE_HOST}/.well-known/agent")]
     pointer: Annotated[str, sample("/capabilities/2/name")]
     evidence: Annotated[str, sample("")]
     says: Annotated[str, sample("A capability lacks name, description or detail_url; it was left out.")]
@@ -263,8 +246,8 @@ class ShortFinding(Shape):
 
 class SubmittedHost(Shape):
     index: _Index
-    domain: HostName
-    confusable: Confusable
+    domain: base.HostName
+    confusable: base.Confusable
     state: Annotated[
         Literal["waiting", "visiting", "listed", "not_listed", "opted_out", "dropped"],
         about("`dropped`: nothing is stored of it any more, or others took its place in a full queue.", "listed"),
@@ -274,21 +257,21 @@ class SubmittedHost(Shape):
     findings: Annotated[Sequence[ShortFinding], about("What a check would say: the first 20, errors first.", [])]
     finding_count: Annotated[int, sample(0)]
     alias_of: NotRequired[Annotated[str | None, about("The host that answers for this one.", None)]]
-    last_visit_at: Timestamp | None
-    next_visit_at: Annotated[Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
-    status_url: StatusUrl
+    last_visit_at: base.Timestamp | None
+    next_visit_at: Annotated[base.Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
+    status_url: base.StatusUrl
 
 
 class ListData(Shape):
     id: Annotated[str, sample(EXAMPLE_LIST)]
-    submitted_at: Timestamp
+    submitted_at: base.Timestamp
     is_complete: Annotated[bool, about("false: some of its hosts are still being queued.", True)]
     counts: Annotated[dict[str, int], about("Number of hosts by state.", {"listed": 1})]
     hosts: Sequence[SubmittedHost]
     next_offset: Annotated[int | None, about("`offset` of the next page; null: this is the last one.", None)]
     refused: Annotated[Sequence[RefusedHost], sample([])]
     status_url: _STATUS_URL
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
 _Status = Annotated[CheckStatus, sample("up")]
@@ -297,46 +280,46 @@ _Message = Annotated[str, sample("Queued with priority; a visit takes up to a mi
 
 
 class VerifiedData(Shape):
-    domain: HostName
-    verified: Verified
-    trust_level: Trust
+    domain: base.HostName
+    verified: base.Verified
+    trust_level: base.Trust
     message: Annotated[str, sample("Visited: its documents are listed as they are now.")]
-    status_url: StatusUrl
+    status_url: base.StatusUrl
     detail_url_ok: NotRequired[Annotated[bool, about("The first capability detail could be read.", True)]]
     response_time_ms: NotRequired[Annotated[int, sample(184)]]
 
 
 class RecheckQueuedData(Shape):
-    domain: HostName
-    confusable: Confusable
+    domain: base.HostName
+    confusable: base.Confusable
     status: Literal["queued"]
     verified: Annotated[bool, about("As of the visit before.", True)]
     trust_level: Annotated[str | None, about("As of the visit before; null: it is not listed.", "verified")]
     message: _Message
-    status_url: StatusUrl
+    status_url: base.StatusUrl
 
 
 class CheckedData(Shape):
-    domain: HostName
+    domain: base.HostName
     status: _Status
     response_time_ms: _ResponseTime
-    checked_at: Annotated[Timestamp | None, about("null: nothing was measured yet.")]
+    checked_at: Annotated[base.Timestamp | None, about("null: nothing was measured yet.")]
     queued: Annotated[
         bool, about("true: the new check is not made yet, and these are the results of the last one.", False)
     ]
     message: _Message
-    status_url: StatusUrl
+    status_url: base.StatusUrl
 
 
 class StatusLine(Shape):
-    domain: HostName
+    domain: base.HostName
     name: Annotated[str, sample("Pigeonpost")]
     status: _Status
     response_time_ms: _ResponseTime
     uptime_percentage: Annotated[float | None, about("Of the last seven days; null: nothing was measured.", 100.0)]
-    last_checked: Timestamp | None
-    trust_level: Trust
-    freshness: Freshness
+    last_checked: base.Timestamp | None
+    trust_level: base.Trust
+    freshness: base.Freshness
 
 
 class RegistryStatusData(Shape):
@@ -346,9 +329,9 @@ class RegistryStatusData(Shape):
     degraded: Annotated[int, sample(0)]
     down: Annotated[int, sample(0)]
     services: Annotated[list[StatusLine], about("At most 100, the worst first.")]
-    last_updated: Annotated[Timestamp | None, about("When the last of these services was visited.")]
+    last_updated: Annotated[base.Timestamp | None, about("When the last of these services was visited.")]
     incidents: Incidents
-    untrusted_text: UntrustedText
+    untrusted_text: base.UntrustedText
 
 
 HostStatus = answer_of("HostStatus", StatusData)
