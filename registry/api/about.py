@@ -9,6 +9,7 @@ from fastapi import Path, Request, Response
 
 from registry.actions.frontier.recheck import MOST_OF_DOMAIN
 from registry.api.documents import errors, not_modified
+from registry.api.params import existing
 from registry.api.rows import project
 from registry.api.schemas.monitoring import FormatRow, OneProblemType, ProblemTypes, Rubric, RubricRule
 from registry.core.formats import FORMATS
@@ -17,7 +18,7 @@ from registry.core.names.opt_out import FILE_PATH, TXT_LABEL
 from registry.core.scoring.rubric import BESIDE, METHOD, QUESTIONS, RUBRIC, SECTION_POINTS, VERSION
 from registry.core.visiting.robots import PRODUCT
 from registry.edge import problems
-from registry.edge.problems import NOT_FOUND, Problem
+from registry.edge.problems import NOT_FOUND
 from registry.edge.requests import base_url
 from registry.edge.responses import PAGE, data_response, json_response
 from registry.edge.routing import strict_router
@@ -49,9 +50,7 @@ async def problem_types(request: Request) -> Response:
 )
 async def problem_type(request: Request, slug: ProblemSlug) -> Response:
     kind = next((kind for kind in problems.PROBLEM_TYPES if kind.slug == slug), None)
-    if kind is None:
-        raise Problem(NOT_FOUND, "There is no such problem type.")
-    return data_response(request, kind, cache=PAGE)
+    return data_response(request, existing(kind, NOT_FOUND, "There is no such problem type."), cache=PAGE)
 
 
 @router.get(

@@ -11,6 +11,7 @@ from fastapi import Path, Request, Response
 
 from registry.actions.dumps import MOST_HOSTS
 from registry.api.documents import describe_body, describe_read, describe_write, errors, not_modified
+from registry.api.params import existing
 from registry.api.schemas import feed as schemas
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.edge.bodies import read_as
@@ -35,9 +36,8 @@ router = strict_router(tags=["copies"])
     "continues: a copy that loads the dump and then follows the feed misses nothing. 404 when no dump was made yet.",
 )
 async def manifest(request: Request) -> Response:
-    raw = await registry_of(request).dumps.manifest()
-    if raw is None:
-        raise Problem(NOT_FOUND, "This registry has not written a dump yet.")
+    found = await registry_of(request).dumps.manifest()
+    raw = existing(found, NOT_FOUND, "This registry has not written a dump yet.")
     etag = f'"{hashlib.sha256(raw).hexdigest()}"'
     headers = {"ETag": etag, "Cache-Control": CACHED}
     conditions = request.headers.getlist("if-none-match")
@@ -68,9 +68,7 @@ async def part(
     part: Annotated[str, Path(max_length=200, description="A name of the manifest.", examples=[schemas.EXAMPLE_PART])],
 ) -> Response:
     found = await registry_of(request).dumps.part(part)
-    if found is None:
-        raise Problem(NOT_FOUND, "No dump that is kept here has a part of this name.")
-    about, path = found
+    about, path = existing(found, NOT_FOUND, "No dump that is kept here has a part of this name.")
     return file_response(request, path, size=about.bytes, etag=f'"{about.sha256}"', media_type="application/zstd")
 
 

@@ -1,24 +1,28 @@
 """`GET /api/services/{domain}/crawl`: the visits to a host, and the time of the next visit with its reason."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Final
 
 from fastapi import Query, Request, Response
 
-from registry.actions.queries.inspect import Explanation, HostRecord, VisitRecord, why_next, why_not_visited
+from registry.actions.queries.inspect import Explanation, HostRecord, why_next, why_not_visited
 from registry.api.documents import describe_read
-from registry.api.params import DomainPath, host_in
+from registry.api.params import DomainPath, existing, host_in
 from registry.api.rows import project
 from registry.api.schemas import monitoring as schemas
 from registry.core.names.seeds import OWN_LISTS
 from registry.core.scheduling.policy import shown_time
 from registry.edge import parsers
-from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
+from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE
 from registry.edge.requests import base_url, registry_of
 from registry.edge.responses import REVALIDATE, data_response, status_url, timestamp
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
+
+_UNTRUSTED: Final = (
+    "host.referrer", "hosts.referrer", "visits.answers.url", "visits.answers.final_url", "visits.answers.type",
+    "visits.answers.dialect", "visits.answers.via",
+)  # fmt: skip
 
 MAX_VISITS: Final = 50
 MAX_HOSTS: Final = 100
@@ -39,9 +43,7 @@ router = strict_router(tags=["services"])
 )
 async def crawl(request: Request, domain: DomainPath, visits: Visits = 5) -> Response:
     host = host_in(domain)
-    account = await registry_of(request).queries.explain(host, visits=visits)
-    if account is None:
-        raise Problem(UNKNOWN_SERVICE, "Unknown host.")
+    account = existing(await registry_of(request).queries.explain(host, visits=visits), detail="Unknown host.")
     return data_response(request, _ledger(account, base_url(request), utc_now()), cache=REVALIDATE)
 
 
@@ -54,18 +56,20 @@ def _ledger(account: Explanation, base: str, now: datetime) -> schemas.LedgerDat
         "being_visited": account.domain.is_leased,
         "requests_last_24h": account.spent,
         "host": None if opted_out or account.host is None else _host(account.host, now),
-        "visits": [] if opted_out else [_visit(visit) for visit in account.visits],
+        "visits": []
+        if opted_out
+        else [
+            project(
+                schemas.HostVisit,
+                visit,
+                says=why_not_visited(visit),
+                answers=[{key: entry[key] for key in _ANSWER_KEYS if key in entry} for entry in visit.vector],
+            )
+            for visit in account.visits
+        ],
         "hosts": [] if opted_out else [_host(host, now) for host in account.hosts[:MAX_HOSTS]],
         "status_url": status_url(base, account.name),
-        "untrusted_text": [
-            "host.referrer",
-            "hosts.referrer",
-            "visits.answers.url",
-            "visits.answers.final_url",
-            "visits.answers.type",
-            "visits.answers.dialect",
-            "visits.answers.via",
-        ],
+        "untrusted_text": _UNTRUSTED,
     }
 
 
@@ -84,13 +88,4 @@ def _host(host: HostRecord, now: datetime) -> schemas.CrawledHost:
     )
 
 
-def _visit(visit: VisitRecord) -> schemas.HostVisit:
-    answers = [_answer(entry) for entry in visit.vector]
-    return project(schemas.HostVisit, visit, says=why_not_visited(visit), answers=answers)
-
-
 _ANSWER_KEYS: Final = tuple(schemas.ProbeAnswer.__annotations__)
-
-
-def _answer(entry: Mapping[str, Any]) -> schemas.ProbeAnswer:
-    return cast(schemas.ProbeAnswer, {key: entry[key] for key in _ANSWER_KEYS if key in entry})

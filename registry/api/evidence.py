@@ -8,10 +8,10 @@ from fastapi import Path, Query, Request, Response
 
 from registry.actions.queries import evidence as queries
 from registry.api.documents import describe_read, errors, not_modified
-from registry.api.params import DomainPath, HistoryLimit, UptimeDays, host_in
+from registry.api.params import DomainPath, HistoryLimit, UptimeDays, existing, host_in
 from registry.api.rows import project
 from registry.api.schemas import evidence as schemas
-from registry.core.evidence import WHY_NOT, Day, What, percentage
+from registry.core.evidence import WHY_NOT, What, percentage
 from registry.edge.limiter import charge, charge_stored, of_bytes
 from registry.edge.problems import (
     BUSY,
@@ -111,7 +111,7 @@ async def raw(request: Request, domain: DomainPath, id: DocumentId) -> Response:
     document = _one(found, id)
     digest = document.record.sha256.hex()
     if document.bytes_state == "forbidden":
-        _no_bytes("forbidden", "The site asks that no copies of this document are shown.")
+        raise Problem(NO_BYTES, "The site asks that no copies of this document are shown.", reason="forbidden")
     headers = {
         "ETag": f'"{digest}"',
         "Cache-Control": REVALIDATE,
@@ -128,7 +128,7 @@ async def raw(request: Request, domain: DomainPath, id: DocumentId) -> Response:
         charge(request, of_bytes(document.record.size))  # guard: evidence-units
     body = await registry_of(request).evidence.document_bytes(host, document)
     if body is None:
-        _no_bytes("not_kept", "The bytes of this document are not kept.")
+        raise Problem(NO_BYTES, "The bytes of this document are not kept.", reason="not_kept")
     return Response(body, 200, headers, _media_type(body))
 
 
@@ -143,13 +143,12 @@ async def history(request: Request, domain: DomainPath, cursor: Cursor = None, l
     host = host_in(domain)
     charge(request, _COST)
     try:
-        page = await registry_of(request).evidence.history(host, cursor=cursor, limit=limit)
+        found = await registry_of(request).evidence.history(host, cursor=cursor, limit=limit)
     except queries.OptedOut:
         _opted_out()
     except queries.InvalidHistoryCursor as error:
         raise Problem(INVALID_CURSOR, f"cursor: {error}") from None
-    if page is None:
-        raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
+    page = existing(found, detail="Nothing is known of this host.")
     charge_stored(request, page.size)
     body = await computed(request, page.size, MAX_INLINE_DOCUMENT, _history, host, page, host=host)
     return encoded_response(request, body, cache=REVALIDATE)
@@ -165,13 +164,20 @@ async def history(request: Request, domain: DomainPath, cursor: Cursor = None, l
 async def uptime(request: Request, domain: DomainPath, days: UptimeDays = 90) -> Response:
     host = host_in(domain)
     charge(request, _COST)
-    series = await registry_of(request).evidence.uptime(host, days=days)
-    if series is None:
-        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
+    series = existing(await registry_of(request).evidence.uptime(host, days=days))
     checks, down = sum(day.checks for day in series), sum(day.down for day in series)
     data: schemas.UptimeData = {
         "domain": host,
-        "days": [_day(day) for day in series],
+        "days": [
+            project(
+                schemas.UptimeDay,
+                day,
+                day=day.day.isoformat(),
+                uptime_percentage=percentage(day.checks, day.down),
+                response_time_ms=day.ms,
+            )
+            for day in series
+        ],
         "checks": checks,
         "measured_days": sum(day.checks > 0 for day in series),
         "uptime_percentage": percentage(checks, down),
@@ -184,24 +190,16 @@ async def _seen(request: Request, host: str) -> queries.HostEvidence:
         found = await registry_of(request).evidence.evidence(host)
     except queries.OptedOut:
         _opted_out()
-    if found is None:
-        raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
-    return found
+    return existing(found, detail="Nothing is known of this host.")
 
 
 def _opted_out() -> NoReturn:
     raise Problem(OPTED_OUT, "The site opted out; nothing is shown of it.") from None
 
 
-def _no_bytes(reason: str, detail: str) -> NoReturn:
-    raise Problem(NO_BYTES, detail, reason=reason)
-
-
 def _one(found: queries.HostEvidence, id_: str) -> queries.CurrentDocument:
-    for document in found.documents:
-        if document.id == id_:
-            return document
-    raise Problem(UNKNOWN_DOCUMENT, "The host has no current document of this id.")
+    document = next((one for one in found.documents if one.id == id_), None)
+    return existing(document, UNKNOWN_DOCUMENT, "The host has no current document of this id.")
 
 
 def _media_type(body: bytes) -> str:
@@ -225,7 +223,6 @@ def _document(document: queries.CurrentDocument, base: str, host: str) -> schema
         tls=_TLS,
         address=transport.get("address"),
         response_ms=transport.get("ms"),
-        sha256=record.sha256.hex(),
         bytes=document.bytes_state,
         bytes_url=f"{service_url(base, host)}/evidence/{document.id}/raw" if is_kept else None,
         fetched_at=_moment(transport.get("at")),
@@ -247,33 +244,17 @@ def _history(host: str, page: queries.HistoryPage) -> bytes:
 
 
 def _version(item: queries.HistoryItem, page: queries.HistoryPage) -> schemas.VersionItem:
-    version, earlier = item.version, item.earlier
     told = queries.difference_of(item, page.bodies)
-    why_not = told if isinstance(told, str) else None
-    return {
-        "changed_at": timestamp(version.changed_at),
-        "document": version.url_hash.hex(),
-        "url": version.url,
-        "what": _what(item),
-        "outcome": version.outcome,
-        "reason": version.reason,
-        "format": version.format,
-        "dialect": version.dialect,
-        "status": version.status,
-        "size": version.size,
-        "sha256": version.sha256.hex(),
-        "earlier": None
-        if earlier is None
-        else {
-            "changed_at": timestamp(earlier.changed_at),
-            "outcome": earlier.outcome,
-            "size": earlier.size,
-            "sha256": earlier.sha256.hex(),
-        },
-        "difference": None if isinstance(told, str) else {"operations": told[0], "truncated": told[1]},
-        "why_no_difference": why_not,
-        "says": None if isinstance(told, tuple) else WHY_NOT[told],
-    }
+    return project(
+        schemas.VersionItem,
+        item.version,
+        document=item.version.url_hash.hex(),
+        what=_what(item),
+        earlier=None if item.earlier is None else project(schemas.Earlier, item.earlier),
+        difference=None if isinstance(told, str) else {"operations": told[0], "truncated": told[1]},
+        why_no_difference=told if isinstance(told, str) else None,
+        says=None if isinstance(told, tuple) else WHY_NOT[told],
+    )
 
 
 def _what(item: queries.HistoryItem) -> What:
@@ -282,18 +263,6 @@ def _what(item: queries.HistoryItem) -> What:
     if item.earlier.outcome is not item.version.outcome:
         return "outcome"
     return "content" if item.earlier.sha256 != item.version.sha256 else "reading"
-
-
-def _day(day: Day) -> schemas.UptimeDay:
-    return {
-        "day": day.day.isoformat(),
-        "checks": day.checks,
-        "up": day.up,
-        "degraded": day.degraded,
-        "down": day.down,
-        "uptime_percentage": percentage(day.checks, day.down),
-        "response_time_ms": day.ms,
-    }
 
 
 def _moment(text: object) -> str | None:

@@ -9,12 +9,11 @@ from fastapi import Request, Response
 
 from registry.actions.queries.inspect import VisitRecord
 from registry.api.documents import describe_read, errors
-from registry.api.params import Days, DomainPath, host_in
+from registry.api.params import Days, DomainPath, existing, host_in
 from registry.api.rows import freshness, project
 from registry.api.schemas import monitoring as schemas
 from registry.api.schemas import submission as status_schemas
-from registry.api.statistics import incident_rows
-from registry.core.evidence import status_of
+from registry.core.evidence import percentage, status_of
 from registry.edge import limiter
 from registry.edge.limiter import charge
 from registry.edge.problems import INVALID_PARAMETER, UNAVAILABLE, UNKNOWN_SERVICE, Problem
@@ -38,15 +37,14 @@ router = strict_router(tags=["health"])
 async def health(request: Request) -> Response:
     charge(request, limiter.HEALTH)
     report = await registry_of(request).queries.health()
-    data: schemas.HealthData = {
-        "status": "degraded" if report.degraded or report.down else "healthy",
-        "total_monitored": report.total,
-        "healthy": report.healthy,
-        "degraded": report.degraded,
-        "down": report.down,
-        "services": [project(schemas.HealthLine, service, domain=service.host) for service in report.services],
-        "untrusted_text": ["services.name"],
-    }
+    data = project(
+        schemas.HealthData,
+        report,
+        status="degraded" if report.degraded or report.down else "healthy",
+        total_monitored=report.total,
+        services=[project(schemas.HealthLine, service, domain=service.host) for service in report.services],
+        untrusted_text=["services.name"],
+    )
     return data_response(request, data)
 
 
@@ -58,19 +56,18 @@ async def health(request: Request) -> Response:
 )
 async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> Response:
     waypost, host = registry_of(request), host_in(domain)
-    name = await waypost.queries.service_name(host)
-    if name is None:
-        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
+    name = existing(await waypost.queries.service_name(host))
     since = utc_now() - timedelta(days=days)
     visits = [visit for visit in await waypost.queries.visits(host, limit=MAX_VISITS) if visit.started_at >= since]
     history = [check for visit in visits if (check := check_of(visit)) is not None]
+    latest = history[0] if history else None
     data: schemas.HostHealthData = {
         "domain": host,
         "name": name,
-        "current_status": history[0]["status"] if history else "unknown",
-        "response_time_ms": history[0]["response_time_ms"] if history else None,
-        "uptime_percentage": _uptime(history),
-        "last_checked": history[0]["checked_at"] if history else None,
+        "current_status": latest["status"] if latest else "unknown",
+        "response_time_ms": latest["response_time_ms"] if latest else None,
+        "uptime_percentage": percentage(len(history), sum(check["status"] == "down" for check in history)),
+        "last_checked": latest["checked_at"] if latest else None,
         "history": history,
         "untrusted_text": ["name"],
     }
@@ -93,29 +90,28 @@ async def overall(request: Request) -> Response:
     is_down = numbers.down > 0 and numbers.down == numbers.total
     is_degraded = numbers.degraded > 0 or numbers.down > 0
     checked = [line.health.checked_at for line in report.lines if line.health.checked_at is not None]
-    data: status_schemas.RegistryStatusData = {
-        "overall_status": "down" if is_down else "degraded" if is_degraded else "healthy",
-        "total_monitored": numbers.total,
-        "healthy": numbers.healthy,
-        "degraded": numbers.degraded,
-        "down": numbers.down,
-        "services": [
-            {
-                "domain": line.health.host,
-                "name": line.health.name,
-                "status": line.health.status,
-                "response_time_ms": line.health.response_time_ms,
-                "uptime_percentage": line.uptime,
-                "last_checked": timestamp(line.health.checked_at),
-                "trust_level": line.trust_level,
-                "freshness": freshness(line.health.checked_at, line.seen_at, line.state, now),
-            }
-            for line in report.lines
-        ],
-        "last_updated": timestamp(max(checked, default=None)),
-        "incidents": incident_rows(operation.incidents),
-        "untrusted_text": ["services.name"],
-    }
+    services = [
+        project(
+            status_schemas.StatusLine,
+            line.health,
+            domain=line.health.host,
+            uptime_percentage=line.uptime,
+            last_checked=timestamp(line.health.checked_at),
+            trust_level=line.trust_level,
+            freshness=freshness(line.health.checked_at, line.seen_at, line.state, now),
+        )
+        for line in report.lines
+    ]
+    data = project(
+        status_schemas.RegistryStatusData,
+        numbers,
+        overall_status="down" if is_down else "degraded" if is_degraded else "healthy",
+        total_monitored=numbers.total,
+        services=services,
+        last_updated=timestamp(max(checked, default=None)),
+        incidents=[project(schemas.IncidentNow, one) for one in operation.incidents],
+        untrusted_text=["services.name"],
+    )
     return data_response(request, data)
 
 
@@ -132,15 +128,6 @@ def check_of(visit: VisitRecord) -> schemas.Check | None:
         "checked_at": timestamp(visit.finished_at),
         "outcome": visit.outcome,
     }
-
-
-def _uptime(history: list[schemas.Check]) -> float | None:
-    """Return the percentage of checks that were not down; None if nothing was measured."""
-    if not history:
-        return None
-    up_count = sum(check["status"] != "down" for check in history)
-    percentage: float = 100 * up_count / len(history)
-    return round(percentage, 2)
 
 
 @router.get(

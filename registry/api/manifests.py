@@ -12,7 +12,7 @@ from fastapi import Path, Query, Request, Response
 
 from registry.actions.queries.inspect import ServiceView, StoredService
 from registry.api.documents import describe_read
-from registry.api.params import DomainPath, OnlyTrue, host_in
+from registry.api.params import DomainPath, OnlyTrue, existing, host_in
 from registry.api.schemas.service import Translated, TranslationLoss
 from registry.core.model.documents import Outcome
 from registry.core.translating import TARGETS, Loss, SourceDocument, Translation, Untranslatable, translate
@@ -63,9 +63,7 @@ async def manifest(
         raise Problem(INVALID_PARAMETER, f"format: must be one of {', '.join(TARGETS)}", accepted=list(TARGETS))
     host = host_in(domain)
     queries = registry_of(request).queries
-    stored = await queries.stored_service(host, include_details=True)
-    if stored is None:
-        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
+    stored = existing(await queries.stored_service(host, include_details=True))
     sources = await queries.sources(host)
     size = stored.size + sum(len(source.raw) for source in sources)
     charge_stored(request, size)
@@ -79,24 +77,8 @@ def _encoded_translation(
 ) -> tuple[bytes, str]:
     """Return the JSON of the answer and its media type. Raise Problem."""
     view = stored.view()
-    translation = _translated(view, sources, target, base, version)
-    if isinstance(translation, Untranslatable):
-        raise Problem(
-            UNTRANSLATABLE,
-            f"The format {target} cannot express this service.",
-            reasons=list(translation.reasons),
-            untrusted_text=["reasons"],
-        )
-    if raw:
-        return orjson.dumps(translation.document), translation.media_type
-    return orjson.dumps(_content(view, target, translation)), "application/json"
-
-
-def _translated(
-    view: ServiceView, sources: Sequence[SourceDocument], target: str, base: str, version: str | None
-) -> Translation | Untranslatable:
     record = view.record
-    return translate(
+    translation = translate(
         view.service,
         target,
         host=record.host,
@@ -106,9 +88,16 @@ def _translated(
         sources=sources,
         version=version,
     )
+    if isinstance(translation, Untranslatable):
+        detail, reasons = f"The format {target} cannot express this service.", list(translation.reasons)
+        raise Problem(UNTRANSLATABLE, detail, reasons=reasons, untrusted_text=["reasons"])
+    if raw:
+        return orjson.dumps(translation.document), translation.media_type
+    return orjson.dumps(_content(view, target, translation)), "application/json"
 
 
 def _content(view: ServiceView, target: str, translation: Translation) -> Translated:
+    served = [one.final_url for one in view.documents if one.format == target and one.outcome is Outcome.FOUND]
     return {
         "success": True,
         "format": target,
@@ -117,19 +106,11 @@ def _content(view: ServiceView, target: str, translation: Translation) -> Transl
         "losses": grouped(translation.losses),
         "compared_with": translation.compared_with,
         "source_formats": (target,) if translation.own_url else view.record.formats,
-        "native_url": translation.own_url or _native_url(view, target),
+        "native_url": translation.own_url or min(served, key=len, default=None),
         "synthetic": translation.own_url is None,
         "injection_flags": view.record.injection_flags,
         "untrusted_text": ["document", "losses.what", "losses.document", "losses.pointers", "native_url"],
     }
-
-
-def _native_url(view: ServiceView, target: str) -> str | None:
-    """Return the shortest URL at which the host serves this format itself, or None."""
-    native_documents = [
-        document for document in view.documents if document.format == target and document.outcome is Outcome.FOUND
-    ]
-    return min((document.final_url for document in native_documents), key=len, default=None)
 
 
 def grouped(losses: Iterable[Loss]) -> list[TranslationLoss]:

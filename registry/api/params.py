@@ -6,7 +6,7 @@ are reduced to it, as in ADP registries; every other invalid value is refused wi
 
 from datetime import datetime
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Any, Final, TypeVar, get_args
 
 from fastapi import Path, Query
 from pydantic import BeforeValidator, WithJsonSchema
@@ -17,8 +17,10 @@ from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.search_filters import COUNTED, FILTERS, Choice, SearchFilter, Texts, make_filters
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
-from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
+from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem, ProblemType
 from registry.wiring import utc_now
+
+T = TypeVar("T")
 
 MAX_DISCOVER: Final = 50
 MAX_LIST: Final = 100
@@ -150,6 +152,15 @@ filters.__signature__ = Signature(  # type: ignore[attr-defined]  # FastAPI read
         *map(_parameter, FILTERS),
     ]
 )
+
+
+def existing(
+    found: T | None, kind: ProblemType = UNKNOWN_SERVICE, detail: str = "No service is listed under this host."
+) -> T:
+    """Return what was found. Raise Problem when that is None."""
+    if found is None:
+        raise Problem(kind, detail)
+    return found
 
 
 def host_in(path: str) -> str:

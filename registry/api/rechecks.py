@@ -20,7 +20,7 @@ from registry.actions.frontier.recheck import (
 )
 from registry.api.documents import describe_write
 from registry.api.health import check_of
-from registry.api.params import DomainPath, Wait, host_in
+from registry.api.params import DomainPath, Wait, existing, host_in
 from registry.api.schemas import submission as schemas
 from registry.api.schemas.base import EXAMPLE_SERVICE_URL
 from registry.core.model.listing import TrustLevel
@@ -113,8 +113,7 @@ async def verify(request: Request, domain: DomainPath, wait: Wait = None) -> Res
 )  # fmt: skip
 async def check_health(request: Request, domain: DomainPath, wait: Wait = None) -> Response:
     host, since = host_in(domain), utc_now()
-    if await registry_of(request).queries.service_name(host) is None:
-        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
+    existing(await registry_of(request).queries.service_name(host))
     asked = await _asked(request, host, since, whole_plan=False)
     is_done = await _visited(request, asked, since, wait)
     checks = [check for visit in await registry_of(request).queries.visits(host) if (check := check_of(visit))]

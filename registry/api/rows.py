@@ -26,7 +26,7 @@ _ADP_DEFAULTS: Final = {"auth_type": "none", "pricing_type": "free"}
 
 
 def project(shape: type[Row], record: Any, **given: Any) -> Row:
-    """Return the required members of a shape: the `given` ones, and the others from the record, with times as texts."""
+    """Return the required members of a shape: the `given` ones, and the others from the record, as texts of JSON."""
     keys: Any = shape
     row = {
         name: given[name] if name in given else _shown(getattr(record, name))
@@ -37,7 +37,9 @@ def project(shape: type[Row], record: Any, **given: Any) -> Row:
 
 
 def _shown(value: Any) -> Any:
-    return timestamp(value) if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return timestamp(value)
+    return value.hex() if isinstance(value, bytes) else value
 
 
 def summary(card: Card, base: str, now: datetime) -> schemas.Summary:

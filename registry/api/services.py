@@ -9,7 +9,6 @@ from fastapi import Depends, Query, Request, Response
 from registry.actions.queries.evidence import EarlierState, OptedOut
 from registry.actions.queries.inspect import (
     CapabilityDates,
-    HostReport,
     ServiceView,
     Sort,
     StoredService,
@@ -17,7 +16,17 @@ from registry.actions.queries.inspect import (
 )
 from registry.api.atom import link_to_changes
 from registry.api.documents import describe_read
-from registry.api.params import AsOf, CapabilityPath, DomainPath, ListLimit, Offset, OnlyTrue, filters, host_in
+from registry.api.params import (
+    AsOf,
+    CapabilityPath,
+    DomainPath,
+    ListLimit,
+    Offset,
+    OnlyTrue,
+    existing,
+    filters,
+    host_in,
+)
 from registry.api.rows import auth, freshness, pricing, project, summary, trust
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
@@ -110,12 +119,12 @@ async def list_services(
     page = await registry_of(request).queries.list_services(
         narrowed, sort=sort, limit=limit, offset=offset, text=search.strip()
     )
-    rows, total = page.items, page.total
+    total = page.total
     content: discovery.ServiceList = {
         "success": True,
         "data": [
             {**summary(card, base, now), "capability_count": card.cap_count, "created_at": timestamp(card.created_at)}
-            for card in rows
+            for card in page.items
         ],
         "total": total,
         "page": offset // limit + 1 if limit else 1,
@@ -143,9 +152,8 @@ async def list_services(
 )
 async def capability(request: Request, domain: DomainPath, name: CapabilityPath) -> Response:
     host = host_in(domain)
-    stored = await registry_of(request).queries.stored_capability(host, name)
-    if stored is None:
-        raise Problem(UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name or id.")
+    found = await registry_of(request).queries.stored_capability(host, name)
+    stored = existing(found, UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name or id.")
     charge_stored(request, stored.size)
     return encoded_response(
         request, await computed(request, stored.size, MAX_INLINE_SERVICE, _capability, host, stored, host=host)
@@ -178,37 +186,19 @@ def _capability(host: str, stored: StoredService) -> bytes:
 )
 async def status(request: Request, domain: DomainPath) -> Response:
     host = host_in(domain)
-    host_status = await registry_of(request).queries.status(host)
-    if host_status is None:
-        raise Problem(UNKNOWN_SERVICE, "Unknown host.")
-    return data_response(request, _status(host_status, base_url(request)), cache=REVALIDATE)
-
-
-def _status(host_status: HostReport, base: str) -> submission.StatusData:
-    return {
-        "domain": host_status.host,
-        "confusable": is_confusable(host_status.host),
-        "state": host_status.state,
-        "outcome": host_status.outcome,
-        "reason": host_status.reason,
-        "reasons": host_status.reasons,
-        "next_visit_at": timestamp(host_status.next_visit_at),
-        "last_visit_at": timestamp(host_status.last_visit_at),
-        "submitted_at": timestamp(host_status.submitted_at),
-        "alias_of": host_status.alias_of,
-        "crawl_failures": host_status.crawl_failures,
-        "freshness": freshness(host_status.last_visit_at, host_status.seen_at, host_status.freshness, utc_now()),
-        "unasked": {
-            "paths": [
-                {"path": unasked.path, "format": unasked.format, "visit": unasked.visit}
-                for unasked in host_status.unasked.paths
-            ],
-            "next_whole_plan_at": timestamp(host_status.unasked.next_whole_plan_at),
-        },
-        "status_url": status_url(base, host_status.host),
-        "injection_flags": host_status.injection_flags,
-        "untrusted_text": ["reasons"],
-    }
+    report = existing(await registry_of(request).queries.status(host), detail="Unknown host.")
+    paths = [project(submission.UnaskedPath, unasked) for unasked in report.unasked.paths]
+    data = project(
+        submission.StatusData,
+        report,
+        domain=report.host,
+        confusable=is_confusable(report.host),
+        freshness=freshness(report.last_visit_at, report.seen_at, report.freshness, utc_now()),
+        unasked=project(submission.Unasked, report.unasked, paths=paths),
+        status_url=status_url(base_url(request), report.host),
+        untrusted_text=["reasons"],
+    )
+    return data_response(request, data, cache=REVALIDATE)
 
 
 @router.get(
@@ -224,9 +214,7 @@ async def service(
     host = host_in(domain)
     if as_of is not None:
         return await _as_of(request, host, as_of, include_details)
-    stored = await registry_of(request).queries.stored_service(host, include_details=include_details)
-    if stored is None:
-        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
+    stored = existing(await registry_of(request).queries.stored_service(host, include_details=include_details))
     charge_stored(request, stored.size)
     here = MAX_INLINE_DOCUMENT if include_details else MAX_INLINE_SERVICE  # thousands of example calls take seconds
     shown = (stored, base_url(request), utc_now(), include_details)
@@ -236,15 +224,13 @@ async def service(
 
 async def _as_of(request: Request, host: str, at: datetime, include_details: bool) -> Response:
     if at > utc_now():
-        raise Problem(
-            INVALID_PARAMETER, "as_of: must not be in the future", errors=["as_of: must not be in the future"]
-        )
+        fault = "as_of: must not be in the future"
+        raise Problem(INVALID_PARAMETER, fault, errors=[fault])
     try:
-        then = await registry_of(request).evidence.stored_then(host, at)
+        found = await registry_of(request).evidence.stored_then(host, at)
     except OptedOut:
         raise Problem(OPTED_OUT, "The site opted out; nothing is shown of it.") from None
-    if then is None:
-        raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
+    then = existing(found, detail="Nothing is known of this host.")
     charge_stored(request, then.size)
     shown = (then, base_url(request), include_details)
     body = await computed(request, then.size, NEVER_INLINE, _service_then, *shown, host=host)
@@ -300,7 +286,12 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         "format": record.formats[0] if record.formats else None,
         "formats": record.formats,
         "protocols": model.get("protocols", []),
-        "score": _grade(view),
+        "score": {  # as it was computed at the last visit; the rules of today may give another one
+            "value": record.score,
+            "rubric_version": record.rubric_version,
+            "sections": view.breakdown.get("sections", {}),
+            "lines": view.breakdown.get("lines", []),
+        },
         "auth": auth(model.get("auth", {}), record.auth_type),
         "pricing": pricing(model.get("pricing", {}), record.pricing_type),
         "policies": model.get("policies", {}),
@@ -335,23 +326,14 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
     }
 
 
-def _grade(view: ServiceView) -> schemas.Grade:
-    """Return the score that was computed at the last visit; the rules of today may give another one."""
-    return {
-        "value": view.record.score,
-        "rubric_version": view.record.rubric_version,
-        "sections": view.breakdown.get("sections", {}),
-        "lines": view.breakdown.get("lines", []),
-    }
-
-
 def _dated(dates: CapabilityDates | None) -> dict[str, str | None]:
-    """Return the fingerprint of a capability, when it was first seen, and when it last changed; null if not
-    recorded."""
+    """Return the fingerprint of a capability, when it was first seen, and when it last changed; null: not recorded."""
+    if dates is None:
+        return dict.fromkeys(("fingerprint", "first_seen_at", "changed_at"))
     return {
-        "fingerprint": None if dates is None else dates.fingerprint,
-        "first_seen_at": None if dates is None else timestamp(dates.first_seen_at),
-        "changed_at": None if dates is None else timestamp(dates.changed_at),
+        "fingerprint": dates.fingerprint,
+        "first_seen_at": timestamp(dates.first_seen_at),
+        "changed_at": timestamp(dates.changed_at),
     }
 
 

@@ -8,8 +8,6 @@ from registry.actions.queries.statistics import SIZE_BINS
 from registry.api.documents import describe_read
 from registry.api.rows import project
 from registry.api.schemas import monitoring as schemas
-from registry.api.schemas.monitoring import IncidentNow
-from registry.core.scheduling.jobs import Incident
 from registry.edge.requests import registry_of
 from registry.edge.responses import data_response, timestamp
 from registry.edge.routing import strict_router
@@ -63,13 +61,9 @@ async def operation(request: Request) -> Response:
         "index_lag": state.queue.index_lag,
         "feed_lag_seconds": round(state.feed_waits.total_seconds(), 1),
         "jobs": [project(schemas.JobState, run, outcome=run.outcome.value) for run in state.runs],
-        "incidents": incident_rows(state.incidents),
+        "incidents": [project(schemas.IncidentNow, one) for one in state.incidents],
     }
     return data_response(request, data)
-
-
-def incident_rows(incidents: Sequence[Incident]) -> list[IncidentNow]:
-    return [project(IncidentNow, one) for one in incidents]
 
 
 def _most_first(counts: Mapping[str, int]) -> schemas.Counts:
