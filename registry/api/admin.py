@@ -1,7 +1,6 @@
 """`/api/admin`: API keys, blocks, the audit log and the queue, for operators; and the public part of the audit log."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated, Final, Literal
 
 from fastapi import Path, Query, Request, Response
@@ -14,7 +13,7 @@ from registry.api.rows import project
 from registry.api.schemas import admin as schemas
 from registry.api.schemas.base import EXAMPLE_HOST
 from registry.core.access.audit import key_actor
-from registry.core.access.holds import Hold, HoldKind
+from registry.core.access.holds import HoldKind
 from registry.core.names.domains import InvalidName
 from registry.edge import parsers
 from registry.edge.bodies import read_as
@@ -31,12 +30,12 @@ from registry.edge.problems import (
     invalid_cursor,
 )
 from registry.edge.requests import key_of, registry_of
-from registry.edge.responses import NOT_STORED, REVALIDATE, data_response, timestamp
+from registry.edge.responses import NOT_STORED, REVALIDATE, data_response
 from registry.edge.routing import strict_router
 
 Kind = Literal["block", "quarantine"]
-KINDS: Final[Mapping[str, HoldKind]] = MappingProxyType({"block": "blocked", "quarantine": "quarantined"})
-_SHOWN: Final[Mapping[HoldKind, Kind]] = MappingProxyType({"blocked": "block", "quarantined": "quarantine"})
+KINDS: Final[Mapping[str, HoldKind]] = {"block": "blocked", "quarantine": "quarantined"}
+_SHOWN: Final[Mapping[HoldKind, Kind]] = {"blocked": "block", "quarantined": "quarantine"}
 
 MOST: Final = 100
 CURSOR_CHARS: Final = 600
@@ -100,7 +99,9 @@ async def blocks(request: Request, limit: Limit = 50, cursor: Cursor = None) -> 
     shown = holds[:limit]
     following = f"{shown[-1].domain}/{shown[-1].host}/{shown[-1].kind}" if len(holds) > limit else None
     data: schemas.BlocksData = {
-        "blocks": [_block(hold) for hold in shown],
+        "blocks": [
+            project(schemas.Block, hold, domain=hold.host, kind=_SHOWN[hold.kind], by=hold.actor) for hold in shown
+        ],
         "cursor": following,
         "untrusted_text": ["blocks.reason"],
     }
@@ -207,16 +208,6 @@ def _after(cursor: str) -> tuple[str, str, str]:
     if len(parts) != 3 or "\0" in cursor or not cursor.isprintable():
         raise invalid_cursor("not a cursor of this registry")
     return parts[0], parts[1], parts[2]
-
-
-def _block(hold: Hold) -> schemas.Block:
-    return {
-        "domain": hold.host,
-        "kind": _SHOWN[hold.kind],
-        "reason": hold.reason,
-        "by": hold.actor,
-        "since": timestamp(hold.since),
-    }
 
 
 def _changed(held: HoldResult) -> schemas.BlockChangedData:

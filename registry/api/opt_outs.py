@@ -10,6 +10,7 @@ from fastapi import Request, Response
 from registry.actions.maintenance.opt_out import AGAIN_AFTER, OptOutRequestRecord, OptOutStatus, TooManyRequests, Wish
 from registry.api.documents import describe_body, describe_read, describe_write
 from registry.api.params import DomainPath, host_in
+from registry.api.rows import project
 from registry.api.schemas import submission as schemas
 from registry.core.names.domains import InvalidName
 from registry.edge.bodies import read_as
@@ -90,12 +91,7 @@ def _data(opt_out_status: OptOutStatus, base: str) -> schemas.OptOutData:
 
 
 def _request(record: OptOutRequestRecord) -> schemas.OptOutRequest:
-    again_at = record.checked_at and record.checked_at + AGAIN_AFTER["in" if record.wish == "in" else "out"]
-    return {
-        "undo": record.wish == "in",
-        "asked_at": timestamp(record.asked_at),
-        "checked_at": timestamp(record.checked_at),
-        "verdict": record.verdict,
-        "message": _MESSAGES[record.verdict],
-        "again_at": timestamp(again_at),
-    }
+    undo = record.wish == "in"
+    again_at = timestamp(record.checked_at and record.checked_at + AGAIN_AFTER["in" if undo else "out"])
+    message = _MESSAGES[record.verdict]
+    return project(schemas.OptOutRequest, record, undo=undo, message=message, again_at=again_at)

@@ -136,23 +136,17 @@ def _token(request: Request, claim_id: str) -> Token:
 
 def _data(claimed: ClaimView, base: str) -> schemas.ClaimData:
     record = claimed.record
-    return {
-        "id": record.id,
-        "domain": record.host,
-        "method": record.method,
-        "scope": record.scope,
-        "state": claimed.state,
-        "publish": claimed.publish,
-        "at": claimed.at,
-        "expires_at": timestamp(record.expires_at),
-        "waiting": claimed.state == "open" and record.due_at is not None,
-        "checked_at": timestamp(record.checked_at),
-        "answer": record.answer,
-        "says": _SAYS[record.answer],
-        "ended_at": timestamp(record.ended_at),
-        "end_reason": record.end_reason,
-        "url": f"{base}/api/claims/{record.id}",
-    }
+    return project(
+        schemas.ClaimData,
+        record,
+        domain=record.host,
+        state=claimed.state,
+        publish=claimed.publish,
+        at=claimed.at,
+        waiting=claimed.state == "open" and record.due_at is not None,
+        says=_SAYS[record.answer],
+        url=f"{base}/api/claims/{record.id}",
+    )
 
 
 # --- what the owner sees and changes
@@ -411,29 +405,27 @@ def _refusals() -> Iterator[None]:
 
 def _owned(found: OwnershipOverview, base: str) -> schemas.OwnedData:
     claim, setting = found.claim, found.setting
-    return {
-        "domain": found.host,
-        "claim": claim.id,
-        "method": claim.method,
-        "scope": claim.scope,
-        "since": timestamp(claim.proven_at),
-        "verified_at": timestamp(claim.verified_at),
-        "next_check_at": timestamp(claim.due_at),
-        "failures": claim.failures,
-        "hidden": "hidden" in found.holds,
-        "holds": sorted(found.holds),
-        "note": setting.note if setting else "",
-        "canonical_host": setting.canonical if setting else None,
-        "pinned_host": setting.pinned if setting else None,
-        "webhook": _webhook(found.webhook) if found.webhook else None,
-        "decisions": [project(schemas.OwnerDecision, entry) for entry in found.audit],
-        "reports": [
+    return project(
+        schemas.OwnedData,
+        claim,
+        domain=found.host,
+        claim=claim.id,
+        since=timestamp(claim.proven_at),
+        next_check_at=timestamp(claim.due_at),
+        hidden="hidden" in found.holds,
+        holds=sorted(found.holds),
+        note=setting.note if setting else "",
+        canonical_host=setting.canonical if setting else None,
+        pinned_host=setting.pinned if setting else None,
+        webhook=_webhook(found.webhook) if found.webhook else None,
+        decisions=[project(schemas.OwnerDecision, entry) for entry in found.audit],
+        reports=[
             project(schemas.ReportAboutHost, report, answer=report.answer or None, clients=report.filings)
             for report in found.reports
         ],
-        "service_url": service_url(base, found.host),
-        "untrusted_text": ["note", "decisions.reason"],
-    }
+        service_url=service_url(base, found.host),
+        untrusted_text=["note", "decisions.reason"],
+    )
 
 
 def _webhook(record: WebhookRecord) -> schemas.WebhookState:

@@ -7,6 +7,7 @@ are reduced to it, as in ADP registries; every other invalid value is refused wi
 from datetime import datetime
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Final, TypeVar, get_args
+from uuid import UUID
 
 from fastapi import Path, Query
 from pydantic import BeforeValidator, WithJsonSchema
@@ -161,6 +162,14 @@ def existing(
     if found is None:
         raise Problem(kind, detail)
     return found
+
+
+def uuid_in(path: str) -> UUID | None:
+    """Return the UUID of a path segment; None for another text."""
+    try:
+        return UUID(path)
+    except ValueError:
+        return None
 
 
 def host_in(path: str) -> str:

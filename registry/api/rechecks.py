@@ -3,10 +3,8 @@
 Anyone may ask, within small budgets (`actions/frontier/recheck.py`). A worker makes the visit, not the API.
 """
 
-import math
 from collections.abc import Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import Final
 
 from fastapi import Request, Response
@@ -23,11 +21,11 @@ from registry.api.health import check_of
 from registry.api.params import DomainPath, Wait, existing, host_in
 from registry.api.schemas import submission as schemas
 from registry.api.schemas.base import EXAMPLE_SERVICE_URL
+from registry.api.submit import check_refused, is_postponed, is_visited, measured, not_listed
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
-from registry.edge.connections import long_poll
 from registry.edge.limiter import charge_submission
-from registry.edge.problems import BLOCKED, MIRRORED, NOT_LISTED, OPTED_OUT, RATE_LIMITED, UNKNOWN_SERVICE, Problem
+from registry.edge.problems import BLOCKED, MIRRORED, NOT_LISTED, OPTED_OUT, UNKNOWN_SERVICE, Problem
 from registry.edge.requests import MAX_INLINE_SERVICE, base_url, client_of, computed, registry_of
 from registry.edge.responses import data_response, status_url
 from registry.edge.routing import strict_router
@@ -39,17 +37,15 @@ _BOUNDS: Final = (
     f"domain, and all clients together for {MOST_OF_DOMAIN} visits to one domain; a host that was visited less than "
     f"{_SECONDS} seconds ago is not visited again."
 )
-_REFUSED: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "too_soon": f"It was visited less than {_SECONDS} seconds ago.",
-        "asked_for_time": "The host itself asks not to be visited before that time.",
-        "client_budget": f"You have used all visits that one client may ask for. {_BOUNDS}",
-        "domain_budget": f"All visits that clients may ask for to this domain were used. {_BOUNDS}",
-        "too_many": "Too many hosts of this domain are waiting for their first visit.",
-        "client_domain": "You submitted too many new hosts of this domain within a day.",
-        "client_unresolved": "Too many names that you submitted within a day have no address.",
-    }
-)
+_REFUSED: Final[Mapping[str, str]] = {
+    "too_soon": f"It was visited less than {_SECONDS} seconds ago.",
+    "asked_for_time": "The host itself asks not to be visited before that time.",
+    "client_budget": f"You have used all visits that one client may ask for. {_BOUNDS}",
+    "domain_budget": f"All visits that clients may ask for to this domain were used. {_BOUNDS}",
+    "too_many": "Too many hosts of this domain are waiting for their first visit.",
+    "client_domain": "You submitted too many new hosts of this domain within a day.",
+    "client_unresolved": "Too many names that you submitted within a day have no address.",
+}
 """State of a refused request -> the detail of the problem."""
 
 _QUEUED: Final = "Queued with priority; a visit takes up to a minute."
@@ -83,7 +79,7 @@ router = strict_router()
 async def verify(request: Request, domain: DomainPath, wait: Wait = None) -> Response:
     host, since = host_in(domain), utc_now()
     asked = await _asked(request, host, since, whole_plan=True)
-    if await _visited(request, asked, since, wait):
+    if not is_postponed(asked) and await is_visited(request, asked, since, wait):
         return await _verified(request, host)
     stored = await registry_of(request).queries.stored_service(host)
     level = None if stored is None else TrustLevel(stored.row["trust_level"])
@@ -96,7 +92,7 @@ async def verify(request: Request, domain: DomainPath, wait: Wait = None) -> Res
         "message": _QUEUED,
         "status_url": status_url(base_url(request), host),
     }
-    return _not_done(request, host, data)
+    return data_response(request, data, status=202, headers={"Location": data["status_url"]})
 
 
 @router.post(
@@ -115,7 +111,7 @@ async def check_health(request: Request, domain: DomainPath, wait: Wait = None) 
     host, since = host_in(domain), utc_now()
     existing(await registry_of(request).queries.service_name(host))
     asked = await _asked(request, host, since, whole_plan=False)
-    is_done = await _visited(request, asked, since, wait)
+    is_done = not is_postponed(asked) and await is_visited(request, asked, since, wait)
     checks = [check for visit in await registry_of(request).queries.visits(host) if (check := check_of(visit))]
     data: schemas.CheckedData = {
         "domain": host,
@@ -126,7 +122,9 @@ async def check_health(request: Request, domain: DomainPath, wait: Wait = None) 
         "message": "Checked." if is_done else _QUEUED,
         "status_url": status_url(base_url(request), host),
     }
-    return data_response(request, data) if is_done else _not_done(request, host, data)
+    if is_done:
+        return data_response(request, data)
+    return data_response(request, data, status=202, headers={"Location": data["status_url"]})
 
 
 async def _asked(request: Request, host: str, now: datetime, *, whole_plan: bool) -> Recheck:
@@ -138,25 +136,8 @@ async def _asked(request: Request, host: str, now: datetime, *, whole_plan: bool
         raise Problem(UNKNOWN_SERVICE, "Unknown host.") from None
     if asked.state == "unknown":
         raise Problem(UNKNOWN_SERVICE, "Unknown host: submit it first.")
-    if asked.state == "opted_out":
-        raise Problem(OPTED_OUT, "The operator of this domain opted out.")
-    if asked.state == "blocked":
-        raise Problem(BLOCKED, "An operator of this registry blocked this host.", domain=host)
-    if asked.state != "queued":
-        seconds = 1 if asked.retry_at is None else max(1, math.ceil((asked.retry_at - now).total_seconds()))
-        headers = {"Retry-After": str(seconds)}
-        raise Problem(RATE_LIMITED, _REFUSED[asked.state], headers=headers, code=asked.state)
+    check_refused(asked, now, _REFUSED)
     return asked
-
-
-async def _visited(request: Request, asked: Recheck, since: datetime, wait: int | None) -> bool:
-    """Return whether the visit was made within the wait. A postponed visit is not waited for."""
-    if asked.next_visit_at is not None and asked.next_visit_at > utc_now():
-        return False
-    waypost = registry_of(request)
-    seconds = waypost.settings.submit_wait if wait is None else wait
-    with long_poll(request.scope) as may_wait:
-        return may_wait and await waypost.recorded.wait(asked.domain, asked.host, since=since, seconds=seconds)
 
 
 async def _verified(request: Request, host: str) -> Response:
@@ -164,29 +145,16 @@ async def _verified(request: Request, host: str) -> Response:
     stored = await waypost.queries.stored_service(host, include_details=True)
     if stored is None:
         status = await waypost.queries.status(host)
-        reasons = list(status.reasons) if status else []
-        detail = "The host was visited; it serves no document of an agent service."
-        raise Problem(
-            NOT_LISTED, detail, errors=reasons or [detail], domain=host, status_url=url,
-            response_time_ms=status.response_ms if status else None,
-            crawl_failures=status.crawl_failures if status else 0, untrusted_text=["errors"],
-        )  # fmt: skip
+        response_ms, failures = (status.response_ms, status.crawl_failures) if status else (None, 0)
+        raise not_listed(host, status, url, response_time_ms=response_ms, crawl_failures=failures)
     view = await computed(request, stored.size, MAX_INLINE_SERVICE, stored.view, host=host)
     level = view.record.trust_level
-    data: schemas.VerifiedData = {
+    data = {
         "domain": host,
         "verified": level is TrustLevel.VERIFIED,
         "trust_level": level,
         "message": "Visited: its documents are listed as they are now.",
         "status_url": url,
+        **measured(view),
     }
-    with_detail_url = [capability for capability in view.service.capabilities if capability.detail_url is not None]
-    if with_detail_url:
-        data["detail_url_ok"] = with_detail_url[0].detail is not None
-    if view.response_ms is not None:
-        data["response_time_ms"] = view.response_ms
     return data_response(request, data)
-
-
-def _not_done(request: Request, host: str, data: schemas.RecheckQueuedData | schemas.CheckedData) -> Response:
-    return data_response(request, data, status=202, headers={"Location": status_url(base_url(request), host)})

@@ -4,21 +4,18 @@
 Reports are signals: no number of them hides a host or changes its rank.
 """
 
-import math
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated, Final, cast
-from uuid import UUID
 
 from fastapi import Path, Query, Request, Response
 
 from registry.actions.reports import KIND, MOST_OF_CLIENT, MOST_OF_REPORT, BadCursor, FilingState, ReportRecord
 from registry.api.admin import Cursor, Limit
 from registry.api.documents import describe_body, describe_read, describe_write
-from registry.api.params import ReportPath
+from registry.api.params import ReportPath, existing, uuid_in
 from registry.api.rows import project
 from registry.api.schemas import admin as schemas
-from registry.api.submit import pasted_host
+from registry.api.submit import pasted_host, seconds_until
 from registry.core.access.audit import key_actor
 from registry.core.access.tokens import parse_token
 from registry.core.model.reports import LEAST_REASON_CHARS, OPEN_STATES, REASON_CHARS, STATES, ReportState
@@ -33,17 +30,16 @@ from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
 PATH: Final = "/api/reports"
-_SAYS: Final[Mapping[FilingState, str]] = MappingProxyType(
-    {
-        "filed": "Filed: `status_url` shows the answer. Keep it, it is shown only here.",
-        "repeated": "You already filed this report, and it is not decided yet. Its `status_url` was shown then.",
-        "counted": f"Counted: {MOST_OF_REPORT} clients or more filed the same, and it is not decided yet. Your text is "
-        "not stored.",
-        "client_budget": f"You filed {MOST_OF_CLIENT} reports within a day.",
-    }
-)
+_SAYS: Final[Mapping[FilingState, str]] = {
+    "filed": "Filed: `status_url` shows the answer. Keep it, it is shown only here.",
+    "repeated": "You already filed this report, and it is not decided yet. Its `status_url` was shown then.",
+    "counted": f"Counted: {MOST_OF_REPORT} clients or more filed the same, and it is not decided yet. Your text is "
+    "not stored.",
+    "client_budget": f"You filed {MOST_OF_CLIENT} reports within a day.",
+}
 
 _ADMIN_PATH: Final = "/api/admin/reports"
+_UNKNOWN: Final = "There is no report with this id."
 
 router = strict_router()
 
@@ -80,7 +76,7 @@ async def file(request: Request) -> Response:
     if filing.state == "unknown":
         raise Problem(problems.UNKNOWN_SERVICE, "Unknown host.")
     if filing.retry_at is not None:
-        headers = {"Retry-After": str(max(1, math.ceil((filing.retry_at - now).total_seconds())))}
+        headers = {"Retry-After": seconds_until(filing.retry_at, now)}
         raise Problem(problems.RATE_LIMITED, _SAYS[filing.state], headers=headers, code=filing.state)
     url = None if filing.token is None else f"{base_url(request)}{PATH}/{filing.token.text}"
     data: schemas.FiledData = {"message": _SAYS[filing.state], "domain": host, "code": code, "status_url": url}
@@ -96,20 +92,17 @@ async def file(request: Request) -> Response:
 )
 async def state(request: Request, token: ReportPath) -> Response:
     parsed = parse_token(token, KIND)
-    filed = None if parsed is None else await registry_of(request).reports.filed(parsed)
-    if filed is None:
-        raise Problem(problems.NOT_FOUND, "There is no report at this address.")
-    report = filed.report
-    data: schemas.ReportData = {
-        "domain": report.host,
-        "code": report.code,
-        "reason": filed.filing.reason,
-        "state": report.state,
-        "answer": report.answer or None,
-        "filed_at": timestamp(filed.filing.filed_at),
-        "updated_at": timestamp(report.updated_at),
-        "untrusted_text": ["reason"],
-    }
+    found = None if parsed is None else await registry_of(request).reports.filed(parsed)
+    filed = existing(found, problems.NOT_FOUND, "There is no report at this address.")
+    data = project(
+        schemas.ReportData,
+        filed.report,
+        domain=filed.report.host,
+        reason=filed.filing.reason,
+        answer=filed.report.answer or None,
+        filed_at=timestamp(filed.filing.filed_at),
+        untrusted_text=["reason"],
+    )
     return data_response(request, data, cache=NEVER_SHARED)
 
 
@@ -168,21 +161,12 @@ async def resolve(
 ) -> Response:
     key = await key_of(request, "reports")
     body = await read_as(request, schemas.Resolution)
-    try:
-        report_id = UUID(report)
-    except ValueError:
-        raise _unknown() from None
-    resolved = await registry_of(request).reports.resolve(
-        report_id, body["state"], body.get("answer", "").strip(), actor=key_actor(key.id)
-    )
-    if resolved is None:
-        raise _unknown()
+    answer, actor = body.get("answer", "").strip(), key_actor(key.id)
+    report_id = existing(uuid_in(report), problems.NOT_FOUND, _UNKNOWN)
+    found = await registry_of(request).reports.resolve(report_id, body["state"], answer, actor=actor)
+    resolved = existing(found, problems.NOT_FOUND, _UNKNOWN)
     data: schemas.ResolvedData = {**_about(resolved.report), "changed": resolved.is_changed}
     return data_response(request, data, cache=NOT_STORED)
-
-
-def _unknown() -> Problem:
-    return Problem(problems.NOT_FOUND, "There is no report with this id.")
 
 
 def _about(report: ReportRecord) -> schemas.AboutReport:

@@ -26,7 +26,7 @@ _ADP_DEFAULTS: Final = {"auth_type": "none", "pricing_type": "free"}
 
 
 def project(shape: type[Row], record: Any, **given: Any) -> Row:
-    """Return the required members of a shape: the `given` ones, and the others from the record, as texts of JSON."""
+    """Return the required members of a shape: the `given` ones, the rest from the record; times and bytes as texts."""
     keys: Any = shape
     row = {
         name: given[name] if name in given else _shown(getattr(record, name))

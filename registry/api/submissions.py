@@ -7,7 +7,6 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,7 +15,8 @@ from fastapi import Request, Response
 from registry.actions.frontier.submit import MOST_HOSTS, ListInProgress, ReusedKey
 from registry.actions.queries.inspect import SubmittedHostStatus
 from registry.api.documents import describe_body, describe_read, describe_write
-from registry.api.params import ListOffset, SubmissionPath, SubmittedLimit
+from registry.api.params import ListOffset, SubmissionPath, SubmittedLimit, existing, uuid_in
+from registry.api.rows import project
 from registry.api.schemas import submission as schemas
 from registry.api.submit import MAX_NAME_CHARS, pasted_host
 from registry.core.model.findings import Severity
@@ -38,17 +38,16 @@ _HOSTS_OF_UNIT: Final = 10
 _KEY: Final = re.compile(r'"?([\x21\x23-\x7e]{1,255})"?', re.ASCII)
 _RETRY: Final = {"Retry-After": "5"}
 
-_SAYS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "repeated": "The same host stands earlier in the list.",
-        "opted_out": "The operator of its domain opted out.",
-        "blocked": "An operator of this registry blocked it.",
-        "too_many": "Too many hosts of its domain wait for their first visit.",
-        "client_domain": "You submitted too many new hosts of its domain within a day.",
-        "client_unresolved": "Too many names that you submitted within a day have no address.",
-    }
-)
+_SAYS: Final[Mapping[str, str]] = {
+    "repeated": "The same host stands earlier in the list.",
+    "opted_out": "The operator of its domain opted out.",
+    "blocked": "An operator of this registry blocked it.",
+    "too_many": "Too many hosts of its domain wait for their first visit.",
+    "client_domain": "You submitted too many new hosts of its domain within a day.",
+    "client_unresolved": "Too many names that you submitted within a day have no address.",
+}
 _NO_NAME: Final = "Not the name of a public host."
+_UNKNOWN: Final = "There is no list of submitted hosts at this address."
 
 _SUBMIT: Final = describe_write(
     schemas.SubmittedList, problems.BAD_REQUEST, problems.MIRRORED, problems.REQUEST_IN_PROGRESS,
@@ -113,14 +112,9 @@ async def submit(request: Request) -> Response:
 )
 async def state(request: Request, id: SubmissionPath, limit: SubmittedLimit = 20, offset: ListOffset = 0) -> Response:
     charge(request, limit // _HOSTS_OF_UNIT)
-    try:
-        list_id = UUID(id)
-    except ValueError:
-        raise _unknown() from None
-    status = await registry_of(request).queries.list_status(list_id, after=offset, limit=limit)
-    if status is None:
-        raise _unknown()
-    base = base_url(request)
+    list_id = existing(uuid_in(id), problems.NOT_FOUND, _UNKNOWN)
+    found = await registry_of(request).queries.list_status(list_id, after=offset, limit=limit)
+    status, base = existing(found, problems.NOT_FOUND, _UNKNOWN), base_url(request)
     data: schemas.ListData = {
         "id": str(status.id),
         "submitted_at": timestamp(status.asked_at),
@@ -186,22 +180,10 @@ def _findings(host: SubmittedHostStatus) -> list[schemas.ShortFinding]:
     ]
     known.sort(key=lambda pair: order.index(pair[0].severity))
     return [
-        {
-            "reason": finding.reason,
-            "severity": rule.severity.value,
-            "document": finding.document,
-            "pointer": finding.pointer,
-            "evidence": finding.evidence,
-            "says": rule.says,
-            "fix": rule.fix,
-        }
+        project(schemas.ShortFinding, finding, severity=rule.severity.value, says=rule.says, fix=rule.fix)
         for rule, finding in known[:MAX_FINDINGS]
     ]
 
 
 def _url(request: Request, list_id: UUID) -> str:
     return f"{base_url(request)}{PATH}/{list_id}"
-
-
-def _unknown() -> Problem:
-    return Problem(problems.NOT_FOUND, "There is no list of submitted hosts at this address.")

@@ -7,14 +7,15 @@ never listed, because a listing contains only what the host itself serves.
 import math
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final, cast
+from datetime import datetime
+from typing import Any, Final, cast
 
 import orjson
 from fastapi import Request, Response
 
-from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED
-from registry.actions.queries.inspect import HostReport, StoredService
+from registry.actions.frontier.recheck import Recheck
+from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED, Submission
+from registry.actions.queries.inspect import HostReport, ServiceView, StoredService
 from registry.api.documents import describe_write, json_body
 from registry.api.params import Wait
 from registry.api.rows import trust
@@ -37,16 +38,14 @@ from registry.wiring import Waypost, utc_now
 
 MAX_NAME_CHARS: Final = 2_048
 
-_REFUSED: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "too_many": "Too many hosts of this domain are waiting for their first visit. The domain itself, its www, and "
-        "hosts that were visited before can be submitted.",
-        "client_domain": f"You submitted {MAX_PER_CLIENT} new hosts of this domain within a day. The domain itself, "
-        "its www, and hosts that were visited before can be submitted.",
-        "client_unresolved": f"{MAX_UNRESOLVED} names that you submitted within a day have no address. Hosts that were "
-        "visited before can be submitted.",
-    }
-)
+_REFUSED: Final[Mapping[str, str]] = {
+    "too_many": "Too many hosts of this domain are waiting for their first visit. The domain itself, its www, and "
+    "hosts that were visited before can be submitted.",
+    "client_domain": f"You submitted {MAX_PER_CLIENT} new hosts of this domain within a day. The domain itself, "
+    "its www, and hosts that were visited before can be submitted.",
+    "client_unresolved": f"{MAX_UNRESOLVED} names that you submitted within a day have no address. Hosts that were "
+    "visited before can be submitted.",
+}
 """State of a refused submission -> the detail of the problem."""
 
 _POSTPONED: Final = "Queued; the visit is postponed, because a daily budget is spent. The status says which one."
@@ -86,8 +85,7 @@ async def submit(request: Request, wait: Wait = None) -> Response:
     raw = await request.body()
     read = await computed(request, len(raw), MAX_INLINE_DOCUMENT, _read, raw, base_url(request))
     if isinstance(read, str):
-        seconds = registry_of(request).settings.submit_wait if wait is None else wait
-        return await _submit_host(request, pasted_host(read), seconds)
+        return await _submit_host(request, pasted_host(read), wait)
     return data_response(request, read)
 
 
@@ -115,32 +113,49 @@ def bounded_name(text: str) -> str:
     return text.strip()
 
 
-async def _submit_host(request: Request, name: str, seconds: float) -> Response:
-    waypost, submitted_at = registry_of(request), utc_now()
+async def _submit_host(request: Request, name: str, wait: int | None) -> Response:
+    waypost, since = registry_of(request), utc_now()
     try:
         submission = await waypost.frontier.submit(name, client=client_of(request))  # guard: client-of-submission
     except InvalidName as refusal:
         raise Problem(problems.INVALID_NAME, f"Not a host to visit: {refusal}.", code=refusal.code) from None
     url = status_url(base_url(request), submission.host)
-    if submission.state == "opted_out":
-        raise Problem(problems.OPTED_OUT, "The operator of this domain opted out.")
-    if submission.state == "blocked":
-        raise Problem(problems.BLOCKED, "An operator of this registry blocked this host.", domain=submission.host)
+    check_refused(submission, since, _REFUSED)
     if submission.state == "known":
         raise Problem(problems.ALREADY_KNOWN, "This host is already known.", status_url=url, domain=submission.host)
-    if submission.retry_at is not None:
-        seconds_left = max(1, math.ceil((submission.retry_at - submitted_at).total_seconds()))
-        headers = {"Retry-After": str(seconds_left)}
-        raise Problem(problems.RATE_LIMITED, _REFUSED[submission.state], headers=headers, code=submission.state)
-    if submission.next_visit_at is not None and submission.next_visit_at > utc_now():
+    if is_postponed(submission):
         return _queued_response(request, submission.host, url, postponed=True)
-    with long_poll(request.scope) as may_wait:
-        is_visited = may_wait and await waypost.recorded.wait(
-            submission.domain, submission.host, since=submitted_at, seconds=seconds
-        )
-    if is_visited:
+    if await is_visited(request, submission, since, wait):
         return await _visited_response(request, waypost, submission.host, url)
     return _queued_response(request, submission.host, url)
+
+
+def check_refused(asked: Submission | Recheck, since: datetime, says: Mapping[str, str]) -> None:
+    """Raise Problem when the host is not visited. `says`: state of a refusal for some time -> detail of the problem."""
+    if asked.state == "opted_out":
+        raise Problem(problems.OPTED_OUT, "The operator of this domain opted out.")
+    if asked.state == "blocked":
+        raise Problem(problems.BLOCKED, "An operator of this registry blocked this host.", domain=asked.host)
+    if asked.state in says:
+        headers = {"Retry-After": seconds_until(asked.retry_at, since)}
+        raise Problem(problems.RATE_LIMITED, says[asked.state], headers=headers, code=asked.state)
+
+
+def seconds_until(at: datetime | None, now: datetime) -> str:
+    """Return the whole seconds from now as `Retry-After` has them: at least 1, rounded up."""
+    return "1" if at is None else str(max(1, math.ceil((at - now).total_seconds())))
+
+
+def is_postponed(asked: Submission | Recheck) -> bool:
+    return asked.next_visit_at is not None and asked.next_visit_at > utc_now()
+
+
+async def is_visited(request: Request, asked: Submission | Recheck, since: datetime, wait: int | None) -> bool:
+    """Return whether the visit was made within the wait, by default that of the settings."""
+    waypost = registry_of(request)
+    seconds = waypost.settings.submit_wait if wait is None else wait
+    with long_poll(request.scope) as may_wait:
+        return may_wait and await waypost.recorded.wait(asked.domain, asked.host, since=since, seconds=seconds)
 
 
 async def _visited_response(request: Request, waypost: Waypost, host: str, url: str) -> Response:
@@ -152,7 +167,7 @@ async def _visited_response(request: Request, waypost: Waypost, host: str, url: 
             return _queued_response(request, host, url)
     stored = await waypost.queries.stored_service(host, include_details=True)
     if stored is None:
-        raise _not_listed(host, status, url)
+        raise not_listed(host, status, url)
     data = await computed(request, stored.size, MAX_INLINE_SERVICE, _visited, host, stored, url, host=host)
     return data_response(request, data, status=201, headers={"Location": url})
 
@@ -172,12 +187,7 @@ def _visited(host: str, stored: StoredService, url: str) -> schemas.SubmittedDat
         "injection_flags": view.record.injection_flags,
         "untrusted_text": ["name"],
     }
-    with_detail_url = [capability for capability in view.service.capabilities if capability.detail_url is not None]
-    if with_detail_url:
-        data["detail_url_ok"] = with_detail_url[0].detail is not None
-    if view.response_ms is not None:
-        data["response_time_ms"] = view.response_ms
-    return data
+    return cast(schemas.SubmittedData, {**data, **measured(view)})
 
 
 def _queued_response(request: Request, host: str, url: str, *, postponed: bool = False) -> Response:
@@ -191,12 +201,19 @@ def _queued_response(request: Request, host: str, url: str, *, postponed: bool =
     return data_response(request, data, status=202, headers={"Location": url})
 
 
-def _not_listed(host: str, status: HostReport | None, url: str) -> Problem:
-    reasons = list(status.reasons) if status else []
+def not_listed(host: str, status: HostReport | None, url: str, **more: Any) -> Problem:
+    """Return the problem of a visited host; `more`: further members."""
     detail = "The host was visited; it serves no document of an agent service."
-    return Problem(
-        problems.NOT_LISTED, detail, errors=reasons or [detail], domain=host, status_url=url, untrusted_text=["errors"]
-    )
+    faults = list(status.reasons) if status and status.reasons else [detail]
+    members = {"domain": host, "status_url": url, **more, "untrusted_text": ["errors"]}
+    return Problem(problems.NOT_LISTED, detail, errors=faults, **members)
+
+
+def measured(view: ServiceView) -> dict[str, Any]:
+    """Return whether the first detail could be read, and how fast the host was, as far as that is known."""
+    details = [capability for capability in view.service.capabilities if capability.detail_url is not None]
+    known: dict[str, Any] = {"detail_url_ok": details[0].detail is not None} if details else {}
+    return known if view.response_ms is None else {**known, "response_time_ms": view.response_ms}
 
 
 def _check_pasted(manifest: Json, base: str) -> schemas.SubmittedData:
@@ -224,5 +241,4 @@ def _check_pasted(manifest: Json, base: str) -> schemas.SubmittedData:
 
 def _faults(report: DraftReport) -> list[str]:
     """Return the faults as `path: message`, as ADP registries do."""
-    faults = [f"{fault['path']}: {fault['message']}" for fault in report.errors]
-    return faults or ["base_url: names no public host"]
+    return [f"{fault['path']}: {fault['message']}" for fault in report.errors] or ["base_url: names no public host"]
