@@ -14,7 +14,7 @@ from registry.actions.queries.entries import ARTIFACTS, CountedValues
 from registry.ard import description
 from registry.ard.description import described, errors
 from registry.ard.entries import full_entry, result
-from registry.ard.errors import install, invalid, members
+from registry.ard.errors import install, invalid, members, refused
 from registry.ard.filters import facet_of, read_context, read_filter, read_list_filter, read_order
 from registry.core.format_support.artifact_types import AI_REGISTRY, TYPE_OF
 from registry.core.model.listing import Filters, StaleCursor
@@ -208,17 +208,15 @@ async def list_agents(
         Query(alias="pageToken", max_length=description.TOKEN_CHARS, description="`pageToken` of the page before."),
     ] = None,
 ) -> Response:
-    conditions, order = read_list_filter(filter_text), read_order(order_by)
+    (filters, conditions), order = read_list_filter(filter_text), read_order(order_by)
     if page_size < 1:
-        raise Problem(
-            problems.INVALID_PARAMETER, "pageSize: must be at least 1", errors=["pageSize: must be at least 1"]
-        )
+        raise refused("pageSize: must be at least 1")
     content: dict[str, Any] = {"items": [], "total": 0}
-    if conditions.filters is not None:
-        charge(request, of_list(conditions.filters, conditions.extra.name or "", page_size, 0))
+    if filters is not None:
+        charge(request, of_list(filters, conditions.name or "", page_size, 0))
         try:
             page = await registry_of(request).entries.list_entries(
-                conditions.filters, conditions.extra, order=order, limit=page_size, token=page_token
+                filters, conditions, order=order, limit=page_size, token=page_token
             )
         except StaleCursor as error:
             raise invalid_cursor(error, "pageToken") from None
@@ -244,7 +242,7 @@ async def list_agents(
 async def agent(request: Request, identifier: str) -> Response:
     text = _identifier(request, identifier)
     if not is_air_urn(text):
-        raise _malformed("does not have the form urn:air:<publisher>:<namespace>:<name>")
+        raise refused("identifier: does not have the form urn:air:<publisher>:<namespace>:<name>")
     name = parse_air_urn(text)
     entry = None if name is None else await registry_of(request).entries.entry(name)
     if entry is None:
@@ -262,15 +260,11 @@ def _identifier(request: Request, decoded: str) -> str:
     raw: bytes = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
     segment = raw.split(b"?")[0].partition(b"/agents/")[2].decode("latin-1")
     if "/" in segment or len(segment) > _SEGMENT_CHARS or _BAD_ESCAPE.search(segment):
-        raise _malformed("is one percent-encoded segment of the path")
+        raise refused("identifier: is one percent-encoded segment of the path")
     try:
         return unquote_to_bytes(segment).decode()
     except UnicodeDecodeError:
-        raise _malformed("is UTF-8 behind its percent-encoding") from None
-
-
-def _malformed(rule: str) -> Problem:
-    return Problem(problems.INVALID_PARAMETER, f"identifier: {rule}", errors=[f"identifier: {rule}"])
+        raise refused("identifier: is UTF-8 behind its percent-encoding") from None
 
 
 def _referrals(peers: tuple[str, ...]) -> Iterator[dict[str, str]]:

@@ -36,12 +36,8 @@ def result(matched: MatchedEntry, base: str, now: datetime) -> dict[str, Any]:
     """
     shown = _entry(matched.entry, base, now)
     shown["metadata"]["waypost:confident"] = matched.found.hit.confident
-    return {**shown, "score": _score(matched.found.relevance), "source": f"{base}/ard"}
-
-
-def _score(relevance: float) -> int:
-    """Return a relevance of 0 to 1 as a whole number of 0 to 100."""
-    return min(100, max(0, round(100 * relevance)))
+    score = min(100, max(0, round(100 * matched.found.relevance)))
+    return {**shown, "score": score, "source": f"{base}/ard"}
 
 
 def _entry(entry: Entry, base: str, now: datetime) -> dict[str, Any]:

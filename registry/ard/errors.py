@@ -43,3 +43,8 @@ async def _on_error(request: Request, error: Exception) -> Response:
 def invalid(detail: str) -> Problem:
     """Return the problem of a body with a wrong member. `detail` has no text of the client."""
     return Problem(problems.INVALID_BODY, detail, errors=[detail])
+
+
+def refused(detail: str) -> Problem:
+    """Return the problem of a wrong parameter. `detail` has no text of the client."""
+    return Problem(problems.INVALID_PARAMETER, detail, errors=[detail])

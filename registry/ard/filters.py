@@ -8,20 +8,18 @@ fetched: the only text accepted is the address of the base context.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final, NamedTuple
 
 from pydantic.alias_generators import to_camel
 
 from registry.actions.queries.entries import EntryOrder, ListConditions
-from registry.ard.errors import invalid
+from registry.ard.errors import invalid, refused
 from registry.core.format_support.artifact_types import formats_of_type
 from registry.core.model.listing import Filters
 from registry.core.names.air import parse_air_urn, publisher_of, repaired
 from registry.core.search_filters import COUNTED, FILTERS, Choice, DateValue, SearchFilter, Texts
 from registry.edge import parsers
-from registry.edge.problems import INVALID_PARAMETER, Problem
 
 NAMESPACE: Final = "https://agenticresourcediscovery.org/ns#"
 BASE_CONTEXT: Final = "https://agenticresourcediscovery.org/context/v1"
@@ -222,36 +220,26 @@ _ORDERS: Final[Mapping[str, EntryOrder]] = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class ListFilter:
-    """The conditions of a list. None for `filters`: no entry can match."""
-
-    filters: Filters | None
-    extra: ListConditions = field(default_factory=ListConditions)
-
-
-def read_list_filter(text: str | None) -> ListFilter:
+def read_list_filter(text: str | None) -> tuple[Filters | None, ListConditions]:
     """Return the conditions of a list expression (ARD v0.91, appendix A), such as `type = 'a/b' AND createdAfter >
-    '2026-01-01'`.
-
-    Commas separate alternatives of `type` and `publisherId`. Raise Problem.
+    '2026-01-01'`. Commas separate alternatives of `type` and `publisherId`. None: no entry can match. Raise Problem.
     """
     constraints: list[Constraint] = []
     once: dict[str, Any] = {}
     for field_name, sign, value in _clauses(text or ""):
         is_time = field_name.endswith("After")
         if sign == ">" and not is_time:
-            raise _refused("filter: `>` belongs to createdAfter and updatedAfter only")
+            raise refused("filter: `>` belongs to createdAfter and updatedAfter only")
         if is_time or field_name == "displayName":
             if field_name in once:
-                raise _refused("filter: displayName, createdAfter and updatedAfter may be given once")
+                raise refused("filter: displayName, createdAfter and updatedAfter may be given once")
             once[field_name] = _moment(value) if is_time else value
         else:
             term = TERMS["type" if field_name == "type" else "publisher"]
             constraints.append(term.constrain(frozenset(_alternatives(value))))
     if (after := once.get("updatedAfter")) is not None:  # the filter includes its time, the expression does not
         constraints.append({"updated_after": min(after, _LATEST) + timedelta(microseconds=1)})
-    return ListFilter(combined(constraints), ListConditions(once.get("displayName"), once.get("createdAfter")))
+    return combined(constraints), ListConditions(once.get("displayName"), once.get("createdAfter"))
 
 
 def read_order(text: str | None) -> EntryOrder:
@@ -260,7 +248,7 @@ def read_order(text: str | None) -> EntryOrder:
         return "host"
     order = _ORDERS.get(" ".join(text.lower().split()))
     if order is None:
-        raise _refused("orderBy: must be displayName or updatedAt DESC")
+        raise refused("orderBy: must be displayName or updatedAt DESC")
     return order
 
 
@@ -270,11 +258,11 @@ def _clauses(text: str) -> Iterable[tuple[str, str, str]]:
         if not is_first:
             joint = _JOINT.match(text, position)
             if joint is None:
-                raise _refused("filter: conditions are joined by AND")
+                raise refused("filter: conditions are joined by AND")
             position = joint.end()
         clause = _CLAUSE.match(text, position)
         if clause is None:
-            raise _refused(
+            raise refused(
                 "filter: a condition is displayName, type, publisherId, createdAfter or updatedAfter, then = or >, "
                 "then a text in single quotes"
             )
@@ -286,7 +274,7 @@ def _alternatives(value: str) -> list[str]:
     """Return the alternatives of a list separated by commas; commas inside double quotes do not separate."""
     found = re.findall(r'(?:[^,"]|"[^"]*"?)+', value)[: MAX_VALUES + 1]
     if len(found) > MAX_VALUES:
-        raise _refused(f"filter: at most {MAX_VALUES} alternatives")
+        raise refused(f"filter: at most {MAX_VALUES} alternatives")
     return [one.strip() for one in found]
 
 
@@ -301,9 +289,5 @@ def _moment(value: str) -> datetime:
     except ValueError:
         at = None
     if at is None or at.tzinfo is None or at.year < _EARLIEST:
-        raise _refused("filter: a time is a date such as 2026-01-31, or ISO 8601 with a zone, from 1970 on")
+        raise refused("filter: a time is a date such as 2026-01-31, or ISO 8601 with a zone, from 1970 on")
     return at
-
-
-def _refused(detail: str) -> Problem:
-    return Problem(INVALID_PARAMETER, detail, errors=[detail])

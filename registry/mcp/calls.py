@@ -57,7 +57,9 @@ class ToolCalls:
             raise ApiRefusal(refused.slug, f"{refused.detail} {hint}".rstrip(), refused.members) from None
 
     async def _discover(self, caller: Caller, asked: Json) -> Result:
-        query = {"q": asked["q"], "limit": str(asked.get("limit", DEFAULT_ROWS)), **_query_of(asked.get("filters", {}))}
+        query = {"q": asked["q"], "limit": str(asked.get("limit", DEFAULT_ROWS))}
+        for name, value in asked.get("filters", {}).items():
+            query[name] = ",".join(map(str, dict.fromkeys(value))) if isinstance(value, list) else str(value)
         query |= {key: asked[key] for key in ("cursor", "sort") if key in asked}
         answer = (await self.source.ask(caller, "/api/discover", query)).content()
         result, rows = results.discovered(answer, asked["detail"], asked["max_bytes"])
@@ -84,17 +86,15 @@ class ToolCalls:
     async def _capability(self, caller: Caller, asked: Json) -> Result:
         if "domain" in asked:
             return await self._capability_of(caller, _host(asked["domain"]), asked["name"], asked["max_bytes"])
-        found = list(_named(await self._named_answer(caller, asked["name"]), asked["name"]))
+        question = " ".join(asked["name"].split())[:400] or "-"
+        query = {"q": question, "limit": str(MAX_ROWS), "unique": "false"}
+        answer = await self.source.ask(caller, "/api/discover", query)
+        found = list(_named(answer.content(), asked["name"]))
         if not found:
             raise ApiRefusal("unknown-capability", "No service was found that has a capability of exactly this name.")
         if len(found) > 1:
             return results.candidates(found, asked["max_bytes"])
         return await self._capability_of(caller, found[0][0], asked["name"], asked["max_bytes"])
-
-    async def _named_answer(self, caller: Caller, name: str) -> Json:
-        question = " ".join(name.split())[:400] or "-"
-        query = {"q": question, "limit": str(MAX_ROWS), "unique": "false"}
-        return (await self.source.ask(caller, "/api/discover", query)).content()
 
     async def _capability_of(self, caller: Caller, host: str, name: str, max_bytes: int) -> Result:
         answer = await self.source.ask(caller, f"/api/services/{host}/capabilities/{name}")
@@ -161,14 +161,6 @@ class ToolCalls:
         if refused.slug not in results.SUBMISSION_PROBLEMS:
             raise refused
         return results.submitted(refused.members, refused.slug)
-
-
-def _query_of(filters: Json) -> dict[str, str]:
-    """Return the filters as query parameters: lists separated by commas."""
-    return {
-        name: ",".join(map(str, dict.fromkeys(value))) if isinstance(value, list) else str(value)
-        for name, value in filters.items()
-    }
 
 
 def _host(name: str) -> str:

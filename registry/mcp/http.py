@@ -69,7 +69,7 @@ class Callers:
     @classmethod
     def of(cls, settings: Settings) -> "Callers":
         public = urlsplit(settings.public_url.lower())
-        own_hosts = {public.netloc, _without_default_port(public.netloc, public.scheme)}
+        own_hosts = {public.netloc, public.netloc.removesuffix(f":{_DEFAULT_PORTS[public.scheme]}")}
         own_origins = {f"{public.scheme}://{host}" for host in own_hosts}
         own_hosts |= {f"{host}:{_DEFAULT_PORTS[public.scheme]}" for host in own_hosts if ":" not in host}
         return cls(frozenset(own_hosts | set(settings.mcp_hosts)), frozenset(own_origins | set(settings.mcp_origins)))
@@ -91,10 +91,6 @@ class Callers:
 def _is_loopback(authority: str) -> bool:
     match = _AUTHORITY.fullmatch(authority)
     return match is not None and match[1] in _LOOPBACK
-
-
-def _without_default_port(authority: str, scheme: str) -> str:
-    return authority.removesuffix(f":{_DEFAULT_PORTS[scheme]}")
 
 
 class McpApp:
@@ -128,7 +124,12 @@ class McpApp:
         if (fault := _fault(body)) is not None:
             await fault(scope, receive, send)
             return
-        await self._sessions.handle_request(scope, _replayed(body, receive), send)
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return messages.pop() if messages else await receive()
+
+        await self._sessions.handle_request(scope, replay, send)
 
 
 def _check_request(scope: Scope, headers: Headers) -> None:
@@ -161,15 +162,6 @@ async def _body(receive: Receive) -> bytes:
             )
         if not message.get("more_body", False):
             return bytes(body)
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return replay
 
 
 def _fault(body: bytes) -> Response | None:

@@ -417,17 +417,14 @@ def _more(data: Json, detail: str) -> Iterator[tuple[str, Any]]:
     for name in ("docs_url", "homepage", "version", "license", "repository"):
         if data[name]:
             yield name, data[name]
-    yield "score_lines", [_lost(line) for line in data["score"]["lines"][:10]]
+    shown = ("reason", "points", "count", "says", "fix", "document")
+    lines = data["score"]["lines"][:10]
+    yield "score_lines", [{key: one[key] for key in shown if one[key] is not None} for one in lines]
     documents = data["documents"][:20]
     yield "documents", [{key: one[key] for key in ("url", "format", "outcome", "seen_at")} for one in documents]
     for name in ("tags", "policies", "claims", "packages", "examples"):
         if data[name]:
             yield name, data[name]
-
-
-def _lost(line: Json) -> Json:
-    shown = {key: line[key] for key in ("reason", "points", "count", "says", "fix")}
-    return shown if line["document"] is None else {**shown, "document": line["document"]}
 
 
 def _about(content: Json) -> Iterator[str]:

@@ -75,25 +75,7 @@ def make_server(source: ApiSource, website: str, *, is_remote: bool) -> Server[A
     return server
 
 
-_TOOLS: Final = types.ListToolsResult(
-    tools=[
-        types.Tool(
-            name=tool.name,
-            title=tool.title,
-            description=tool.description,
-            input_schema=dict(tool.input_schema),
-            output_schema=dict(tool.output_schema),
-            annotations=types.ToolAnnotations(
-                title=tool.title,
-                read_only_hint=tool.read_only,
-                destructive_hint=False,
-                idempotent_hint=True,
-                open_world_hint=tool.open_world,
-            ),
-        )
-        for tool in facts.TOOLS
-    ]
-)
+_TOOLS: Final = types.ListToolsResult(tools=list(facts.TOOLS))
 _RESOURCES: Final = types.ListResourcesResult(
     resources=[
         types.Resource(
@@ -128,7 +110,7 @@ _PROMPTS: Final = types.ListPromptsResult(
         )
     ]
 )
-_OUTPUTS: Final = {tool.name: jsonschema_rs.Draft202012Validator(dict(tool.output_schema)) for tool in facts.TOOLS}
+_OUTPUTS: Final = {tool.name: jsonschema_rs.Draft202012Validator(tool.output_schema or {}) for tool in facts.TOOLS}
 
 
 class _Answers:

@@ -126,22 +126,19 @@ class OwnApi:
     async def ask(
         self, caller: Caller, path: str, query: Mapping[str, str] | None = None, *, body: bytes | None = None
     ) -> ApiAnswer:
+        caller.asked += 1
         try:
-            self._pay(caller, is_submission=body is not None and path in self.submissions)
+            if caller.spending is None:
+                pass  # over stdio there is no limit
+            elif body is not None and path in self.submissions:
+                caller.spending.take_submission()  # guard: mcp-submissions
+            elif caller.asked > 1:  # the call itself has paid for the first request
+                caller.spending.charge(1)  # guard: mcp-further-requests
         except Problem as problem:
             return ApiAnswer(problem.kind.status, _encoded(problem))
         outer = caller.scope or {"waypost.client": LOCAL_CLIENT, "waypost.request_id": str(uuid4())}
         reply = await inside.call(self.api, outer, path, query, method="GET" if body is None else "POST", body=body)
         return ApiAnswer(reply.status, bytes(reply.body))
-
-    def _pay(self, caller: Caller, *, is_submission: bool) -> None:
-        """Raise Problem when too little is left. The call itself has paid for the first request to the API."""
-        caller.asked += 1
-        if caller.spending is not None:
-            if is_submission:
-                caller.spending.take_submission()  # guard: mcp-submissions
-            elif caller.asked > 1:
-                caller.spending.charge(1)  # guard: mcp-further-requests
 
     async def worked(self, caller: Caller, size: int, function: Callable[..., T], *arguments: Any) -> T:
         if size <= MAX_INLINE_SERVICE:

@@ -1,11 +1,12 @@
 """The tools of the MCP server and its introduction, for everything that describes this server."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+import mcp_types as types
 
 from registry.mcp import argument_schemas as arguments
 from registry.mcp import result_schemas as results
+from registry.mcp.result_schemas import Schema
 
 NAME: Final = "waypost"
 TITLE: Final = "Waypost, the open discovery registry of the agent web"
@@ -23,24 +24,20 @@ INSTRUCTIONS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFacts:
-    """The facts of a tool. `input_schema` and `output_schema` are JSON Schemas of draft 2020-12.
-
-    `read_only`: it changes nothing. `open_world`: its results contain texts of sites.
-    """
-
-    name: str
-    title: str
-    description: str
-    input_schema: Mapping[str, Any]
-    output_schema: Mapping[str, Any]
-    read_only: bool = True
-    open_world: bool = True
+def _tool(
+    name: str, title: str, says: str, takes: Schema, returns: Schema, *, read_only: bool = True, open_world: bool = True
+) -> types.Tool:
+    """Return a tool. `read_only`: it changes nothing. `open_world`: its results contain texts of sites."""
+    hints = types.ToolAnnotations(
+        title=title, read_only_hint=read_only, destructive_hint=False, idempotent_hint=True, open_world_hint=open_world
+    )
+    return types.Tool(
+        name=name, title=title, description=says, input_schema=takes, output_schema=returns, annotations=hints
+    )
 
 
 TOOLS: Final = (
-    ToolFacts(
+    _tool(
         "discover_services",
         "Find services",
         "Find services that can do what a sentence describes, best first, with the capabilities that match. Also finds "
@@ -49,7 +46,7 @@ TOOLS: Final = (
         arguments.DISCOVER,
         results.DISCOVERED,
     ),
-    ToolFacts(
+    _tool(
         "get_service",
         "One service",
         "What is known of the service of a host: trust and the reasons for it, quality score, credentials, prices, "
@@ -57,7 +54,7 @@ TOOLS: Final = (
         arguments.GET_SERVICE,
         results.SERVICE,
     ),
-    ToolFacts(
+    _tool(
         "get_capability",
         "How to call a capability",
         "How one capability of a service is called: the request, ready to be sent, its credentials, parameters and "
@@ -65,7 +62,7 @@ TOOLS: Final = (
         arguments.GET_CAPABILITY,
         results.CAPABILITY,
     ),
-    ToolFacts(
+    _tool(
         "check_manifest",
         "Check a manifest",
         "Check an agent manifest before its host serves it, of any known format (ADP, ATP, A2A, AWP, AWAS, WoA, MCP, "
@@ -74,7 +71,7 @@ TOOLS: Final = (
         results.CHECKED,
         open_world=False,
     ),
-    ToolFacts(
+    _tool(
         "compare_services",
         "Compare services",
         "The facts of two to five services side by side: score and its sections, trust, credentials, prices, "
@@ -82,7 +79,7 @@ TOOLS: Final = (
         arguments.COMPARE,
         results.COMPARED,
     ),
-    ToolFacts(
+    _tool(
         "registry_status",
         "State of this registry",
         "Whether this registry can answer, how many services it lists, and how they are.",
@@ -90,7 +87,7 @@ TOOLS: Final = (
         results.REGISTRY_STATUS,
         open_world=False,
     ),
-    ToolFacts(
+    _tool(
         "submit_service",
         "Submit a host",
         "Have the registry visit a host and list the service that it serves. Waits a few seconds for the visit. Counts "

@@ -6,7 +6,6 @@ describe its request. Results are described by the OpenAPI document, which is ge
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from registry.core.formats import FORMATS
@@ -17,7 +16,6 @@ from registry.edge.limiter import of_list
 
 Limit = Literal["work", "submissions"]
 
-_NO_RULES: Final[Mapping[str, Any]] = MappingProxyType({})
 OWN_HOST: Final = "{own host}"
 """Stands in examples for the host of this registry, which it knows if its crawler visited it."""
 
@@ -35,7 +33,7 @@ class CapabilityParameter:
     description: str
     example: Any
     required: bool = False
-    rules: Mapping[str, Any] = field(default_factory=lambda: _NO_RULES)
+    rules: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

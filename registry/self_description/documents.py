@@ -86,18 +86,8 @@ class SelfDocuments:
         details = (_detail_path(capability) for capability in CAPABILITIES)
         manifests = (FORMAT_BY_SLUG[slug].paths[0] for slug in WRITTEN)
         cards = SERVER_CARDS if self._mcp else ()
-        return (
-            *manifests,
-            *details,
-            *CATALOGUES,
-            API_CATALOG,
-            OPENAPI,
-            *cards,
-            "/llms.txt",
-            "/robots.txt",
-            "/terms",
-            "/",
-        )
+        texts_at = ("/llms.txt", "/robots.txt", "/terms", "/")
+        return (*manifests, *details, *CATALOGUES, API_CATALOG, OPENAPI, *cards, *texts_at)
 
     @cached_property
     def by_path(self) -> Mapping[str, tuple[str, str]]:
@@ -105,10 +95,12 @@ class SelfDocuments:
         service = own_service(
             self._written_base, self._example_host, self._settings, self._version, self._openapi(), self._mcp
         )
+        # AWP section 5.5 allows no template as address
+        addresses = tuple(one for one in service.protocols if "{" not in (one.endpoint or ""))
+        without_templates = replace(service, protocols=addresses)
         found: dict[str, tuple[str, str]] = {}
         for slug in WRITTEN:
-            suited = _with_addresses(service) if slug == "awp" else service
-            written = declare(suited, slug, host=_STAND_IN)
+            written = declare(without_templates if slug == "awp" else service, slug, host=_STAND_IN)
             found[written.path] = self._json(written.document), written.media_type
         for index, capability in enumerate(CAPABILITIES):
             detail = self._detail(service, index, service.capabilities[index])
@@ -168,7 +160,10 @@ class SelfDocuments:
             "method": call.method,
             "parameters": parameters,
             "request_example": _request(call.url, call.method, [one for one in parameters if one["required"]]),
-            "response_example": {"status": int(status), "body": _example_answer(responses[status])},
+            "response_example": {
+                "status": int(status),
+                "body": responses[status]["content"]["application/json"]["example"],
+            },
             "auth_scopes": [],
             "rate_limits": {"requests_per_minute": rate.requests} if rate.window == "1m" else {},
             "side_effects": own.side_effects,
@@ -269,12 +264,6 @@ def start_links(base: str) -> str:
     return ", ".join(f'<{base}{path}>; rel="{relation}"; type="{kind}"' for path, relation, kind in targets)
 
 
-def _with_addresses(service: Service) -> Service:
-    """Return the service without protocols that have a template as address: AWP section 5.5 allows none."""
-    protocols = tuple(one for one in service.protocols if "{" not in (one.endpoint or ""))
-    return replace(service, protocols=protocols)
-
-
 _ADP_TYPES: Final = {"integer": "number"}
 
 
@@ -291,7 +280,3 @@ def _request(url: str, method: str, parameters: list[dict[str, Any]]) -> dict[st
     if by_place["body"]:
         request |= {"headers": {"Content-Type": "application/json"}, "body": by_place["body"]}
     return request
-
-
-def _example_answer(response: Mapping[str, Any]) -> Any:
-    return response["content"]["application/json"]["example"]

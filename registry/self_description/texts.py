@@ -78,8 +78,7 @@ and `untrusted_text` and `injection_flags` mark them. An answer with `confident:
 
 
 def front_page(base: str, mcp: str | None) -> str:
-    line = f"MCP server           {base}{mcp}\n" if mcp else ""
-    return _FRONT.format(base=base, mcp=line)
+    return _FRONT.format(base=base, mcp=f"MCP server           {base}{mcp}\n" if mcp else "")
 
 
 def terms(base: str, settings: Settings) -> str:
