@@ -1,11 +1,13 @@
 """One service in full, one of its capabilities with its call, and a service as a document of another format."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NotRequired, Required
+from typing import Annotated, Any, Final, Literal, NotRequired, Required
 
 from registry.api.schemas import base
 from registry.api.schemas.base import Shape, about, answer_of, sample
 from registry.api.schemas.ownership import OwnershipFacts
+
+_DOCUMENT: Final = "https://api.pigeonpost.example/.well-known/agent"
 
 
 class Call(Shape, total=False):
@@ -37,11 +39,7 @@ class Call(Shape, total=False):
                     {"name": "weight_g", "in": "body", "required": True},
                     {"name": "dry_run", "in": "query", "required": False},
                 ],
-                "body_schema": {
-                    "type": "object",
-                    "properties": {"weight_g": {"type": "integer", "minimum": 1}},
-                    "required": ["weight_g"],
-                },
+                "body_schema": {"type": "object", "properties": {"weight_g": {"type": "integer"}}},
             },
         ),
     ]
@@ -53,17 +51,7 @@ class Call(Shape, total=False):
             "another party's host issues may give access to more than this service.",
             {
                 "required": True,
-                "alternatives": [
-                    [
-                        {
-                            "type": "api_key",
-                            "in": "header",
-                            "name": "X-Key",
-                            "placeholder": "YOUR_KEY",
-                            "value": "YOUR_KEY",
-                        }
-                    ]
-                ],
+                "alternatives": [[{"type": "api_key", "in": "header", "name": "X-Key", "value": "YOUR_KEY"}]],
             },
         ),
     ]
@@ -101,10 +89,7 @@ class Call(Shape, total=False):
     derived: Annotated[list[str], about("Values that no document gives and that were made.", [])]
     missing: Annotated[
         list[dict[str, str]],
-        about(
-            "What the example lacks, because the documents do not say it.",
-            [{"what": "parameters", "why": "no document describes the parameters"}],
-        ),
+        about("What the example lacks, as no document says it.", [{"what": "parameters", "why": "none is described"}]),
     ]
     initialize: Annotated[dict[str, Any], about("MCP: the messages that come first.", {})]
     client_configuration: Annotated[
@@ -132,9 +117,7 @@ Fingerprint = Annotated[
         "4c1f0e9d2b7a86353f0d1c2e9b8a7766554433221100ffeeddccbbaa99887766",
     ),
 ]
-FirstSeen = Annotated[
-    base.Timestamp | None, about("When it was first seen since the service is listed. null: not recorded.")
-]
+FirstSeen = Annotated[base.Timestamp | None, about("When first seen since the service is listed. null: not recorded.")]
 Changed = Annotated[base.Timestamp | None, about("When its fingerprint last changed. null: not recorded.")]
 
 
@@ -145,9 +128,7 @@ class ManifestCapability(Shape, total=False):
     description: Required[Annotated[str, sample("Creates a parcel and returns its label.")]]
     detail_url: Required[Annotated[str, about("Absolute, or to be appended to `base_url`.", "/caps/create_parcel")]]
     detail: Annotated[dict[str, Any], about("With `include_details=true`.")]
-    record: Annotated[
-        dict[str, Any], about("With `include_details=true`, instead of `detail` where no HTTP call is known.")
-    ]
+    record: Annotated[dict[str, Any], about("With `include_details=true`: instead of `detail` without an HTTP call.")]
     resource_group: Annotated[str, sample("parcels")]
     fingerprint: Fingerprint
     first_seen_at: FirstSeen
@@ -167,7 +148,7 @@ class Manifest(Shape):
 
 
 class DocumentSeen(Shape):
-    url: Annotated[str, sample("https://api.pigeonpost.example/.well-known/agent")]
+    url: Annotated[str, sample(_DOCUMENT)]
     format: Annotated[str | None, sample("adp")]
     dialect: Annotated[str | None, sample("1.0")]
     outcome: Annotated[str, sample("found")]
@@ -183,16 +164,8 @@ class ScoreLine(Shape):
     says: Annotated[str, sample("The file is served with another media type than its format names.")]
     fix: Annotated[str, sample("Configure the web server to send application/json for this path.")]
     spec: Annotated[str, sample("Agent Discovery Protocol 1.0, section 1")]
-    document: Annotated[
-        str | None,
-        about(
-            "Where the first finding is; null: no single document is to blame.",
-            "https://api.pigeonpost.example/.well-known/agent",
-        ),
-    ]
-    pointer: Annotated[
-        str, about("JSON Pointer into `document`; without a document, into the service as shown here.", "")
-    ]
+    document: Annotated[str | None, about("Where the first finding is; null: no single one is to blame.", _DOCUMENT)]
+    pointer: Annotated[str, about("JSON Pointer into `document`; without one, into the service as shown here.", "")]
     evidence: Annotated[str, sample("text/plain")]
 
 
@@ -209,10 +182,7 @@ class Grade(Shape):
 class AsOf(Shape):
     at: base.Timestamp
     read_by: Annotated[str, about("Version of the rules that read the documents again.", "1")]
-    score: Annotated[
-        Literal["stored", "recomputed"],
-        about("Whether `score` is the one computed then, or made by the rules of today."),
-    ]
+    score: Annotated[Literal["stored", "recomputed"], about("Computed then, or made by the rules of today.")]
     scored_at: Annotated[base.Timestamp | None, about("When it was computed.")]
     missing: Annotated[list[str], about("Documents of that time without kept bytes.", [])]
 
@@ -220,7 +190,7 @@ class AsOf(Shape):
 class ServiceData(Shape):
     domain: base.HostName
     confusable: base.Confusable
-    well_known_url: Annotated[str, sample("https://api.pigeonpost.example/.well-known/agent")]
+    well_known_url: Annotated[str, sample(_DOCUMENT)]
     verified: base.Verified
     trust_level: base.Trust
     trust: base.ExplainedTrust
@@ -284,34 +254,11 @@ class CapabilityDetail(Shape, total=False):
     description: Required[Annotated[str, sample("Creates a parcel and returns its label.")]]
     endpoint: Required[Annotated[str, about("Absolute, or to be appended to the manifest's `base_url`.", "/parcels")]]
     method: Required[Annotated[str, sample("POST")]]
-    parameters: Required[
-        Annotated[
-            list[Parameter],
-            sample(
-                [
-                    {
-                        "name": "weight_g",
-                        "type": "number",
-                        "description": "Weight in grams.",
-                        "required": True,
-                        "example": 250,
-                        "in": "body",
-                    }
-                ]
-            ),
-        ]
-    ]
+    parameters: Required[list[Parameter]]
     request_example: Required[
         Annotated[
             dict[str, Any],
-            sample(
-                {
-                    "method": "POST",
-                    "url": "https://api.pigeonpost.example/v2/parcels",
-                    "headers": {"X-Key": "..."},
-                    "body": {"weight_g": 250},
-                }
-            ),
+            sample({"method": "POST", "url": "https://api.pigeonpost.example/v2/parcels", "body": {"weight_g": 250}}),
         ]
     ]
     response_example: Required[Annotated[dict[str, Any], sample({"status": 201, "body": {"id": "p_1"}})]]
@@ -326,10 +273,7 @@ class CapabilityDetail(Shape, total=False):
     ]
     input_schema: Annotated[
         dict[str, Any],
-        about(
-            "JSON Schema of all parameters, as the document gives it.",
-            {"type": "object", "properties": {"weight_g": {"type": "integer", "minimum": 1}}},
-        ),
+        about("JSON Schema of all parameters, as the document gives it.", {"type": "object", "required": ["weight_g"]}),
     ]
     output_schema: Annotated[dict[str, Any], about("JSON Schema of the result.", {"type": "object"})]
     result_note: Annotated[str, about("What is returned, in words.", "A label.")]
@@ -368,9 +312,7 @@ class TranslationLoss(Shape):
     pointers: Annotated[
         list[str],
         about(
-            "JSON Pointers into the document; the first of them. Nothing at or below one is expressed, or not "
-            "exactly, as `why` says.",
-            ["/name"],
+            "The first JSON Pointers into it. What is at or below them is not, or not exactly, expressed.", ["/name"]
         ),
     ]
 
@@ -389,20 +331,16 @@ class Translated(base.Succeeded):
                 "awp_version": "0.2",
                 "domain": "api.pigeonpost.example",
                 "intent": "Books, prices and tracks parcels with local couriers.",
-                "auth": {"type": "api_key"},
                 "actions": [
                     {
                         "id": "create_parcel",
                         "description": "Creates a parcel and returns its label.",
-                        "auth_required": True,
-                        "inputs": {"weight_g": {"type": "float", "required": True, "description": "Weight in grams."}},
                         "endpoint": "https://api.pigeonpost.example/v2/parcels",
                         "method": "POST",
                     }
                 ],
                 "source": "synthetic",
                 "generated_by": "waypost",
-                "confidence": 0.87,
                 "last_verified": base.EXAMPLE_TIME.replace(".000", ""),
             },
         ),
