@@ -73,8 +73,7 @@ def create_app(waypost: Waypost, settings: Settings) -> ASGIApp:
 
 
 def interface(waypost: Waypost, settings: Settings, routes: FastAPI | None = None) -> Interface:
-    """Return the API as an interface that answers every path no other interface answers. Use `routes` if they were made
-    before."""
+    """Return the API as an interface that answers every path no other one answers. `routes`: if made before."""
     routes = make_routes() if routes is None else routes
     provide(routes.state, waypost, settings)
     cache = ResponseCache(routes)

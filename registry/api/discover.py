@@ -17,7 +17,6 @@ from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
 from registry.core.model.listing import Filters, StaleCursor
 from registry.core.model.listing import Query as SearchQuery
 from registry.core.ranking.parsed_query import highlights as find_highlights
-from registry.core.ranking.spelling import Suggestions
 from registry.core.reading.plain_text import ELLIPSIS, plain
 from registry.core.search_filters import COUNTED, FILTERS
 from registry.edge.limiter import charge, of_discover
@@ -31,6 +30,9 @@ CURSOR_CHARS: Final = 500
 FRAGMENT_CHARS: Final = 240
 _CONTEXT_CHARS: Final = 60
 _READ_CHARS: Final = 2_000
+_UNTRUSTED_CAPABILITY: Final = (
+    "name", "description", "detail_url", "confirmation.message", "why.matched_terms", "highlights",
+)  # fmt: skip
 
 router = strict_router(QueryRoute, tags=["discovery"])
 
@@ -85,7 +87,11 @@ async def discover(
         content["facets"] = {"services": page.facets.services, "counts": counts}
     if page.suggestions is not None:
         used_filters = [row.name for row in FILTERS if row.name in request.query_params]
-        content["suggestions"] = _suggested(page.suggestions, used_filters)
+        content["suggestions"] = {
+            "known_words": page.suggestions.known,
+            "spelling": page.suggestions.spelling,
+            "without_filters": used_filters if page.suggestions.without_filters else [],
+        }
     # The Atom feed lacks these filters: a link to it from a filtered search would lead to other results.
     is_bare = len(request.query_params) == 1
     return json_response(request, content, headers=link_to_changes(base_url(request), q=text) if is_bare else None)
@@ -151,26 +157,11 @@ def _capability(
             "similarity": rounded(capability.similarity),
         },
         "injection_flags": capability.injection_flags,
-        "untrusted_text": [
-            "name",
-            "description",
-            "detail_url",
-            "confirmation.message",
-            "why.matched_terms",
-            "highlights",
-        ],
+        "untrusted_text": _UNTRUSTED_CAPABILITY,
     }
     if stems is not None:
         row["highlights"] = highlight(description, stems)
     return row
-
-
-def _suggested(suggestions: Suggestions, filter_names: list[str]) -> schemas.Suggested:
-    return {
-        "known_words": suggestions.known,
-        "spelling": suggestions.spelling,
-        "without_filters": filter_names if suggestions.without_filters else [],
-    }
 
 
 def highlight(text: str, stems: Collection[str]) -> list[schemas.TextSegment]:
@@ -182,20 +173,16 @@ def highlight(text: str, stems: Collection[str]) -> list[schemas.TextSegment]:
     if not spans:
         return []
     start = _fragment_start(text, spans[0][0])
-    end = (
-        len(text)
-        if len(text) - start <= FRAGMENT_CHARS
-        else _fragment_end(text, max(start + FRAGMENT_CHARS, spans[0][1]))
-    )
+    end = len(text)
+    if end - start > FRAGMENT_CHARS:
+        end = _fragment_end(text, max(start + FRAGMENT_CHARS, spans[0][1]))
     segments: list[schemas.TextSegment] = []
     position = start
     for match_start, match_end in spans:
         if match_end > end:
             break
-        segments += [
-            {"text": text[position:match_start], "match": False},
-            {"text": text[match_start:match_end], "match": True},
-        ]
+        segments.append({"text": text[position:match_start], "match": False})
+        segments.append({"text": text[match_start:match_end], "match": True})
         position = match_end
     segments.append({"text": text[position:end], "match": False})
     if start > 0:

@@ -50,6 +50,8 @@ _STREAM_TEXT: Final = (
     f"{HEARTBEAT_SECONDS:.0f} seconds, has a page without events. To resume, send the last `cursor`: as the parameter, "
     "or as `Last-Event-ID`, which wins. A cursor that expires meanwhile ends the stream with `event: problem`."
 )
+_REFUSALS: Final = (problems.INVALID_PARAMETER, problems.INVALID_CURSOR, problems.CURSOR_EXPIRED)
+_EXPIRED: Final = {"code": "cursor_expired", "dump": f"https://registry.example{DUMP}"}
 _SCHEMA: Final = "/openapi.json#/components/schemas/FeedPayload"
 
 _CLOUD_EVENT: Final = {
@@ -83,12 +85,7 @@ router = strict_router(tags=["changes"])
             }
         },
         **not_modified(),
-        **errors(
-            problems.INVALID_PARAMETER,
-            problems.INVALID_CURSOR,
-            problems.CURSOR_EXPIRED,
-            own={problems.CURSOR_EXPIRED.slug: {"code": "cursor_expired", "dump": f"https://registry.example{DUMP}"}},
-        ),
+        **errors(*_REFUSALS, own={problems.CURSOR_EXPIRED.slug: _EXPIRED}),
     },
     summary="What changed",
     description="All events in one order that never changes, each exactly once to a reader that sends back `cursor`. "
@@ -114,7 +111,7 @@ async def feed(
     response_class=StreamingResponse,
     responses={
         200: {"description": _STREAM_TEXT, "content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
-        **errors(problems.INVALID_PARAMETER, problems.INVALID_CURSOR, problems.CURSOR_EXPIRED),
+        **errors(*_REFUSALS),
     },
     summary="What changes, as Server-Sent Events",
     description=_STREAM_TEXT,
@@ -160,10 +157,10 @@ async def _page(request: Request, cursor: str | None, types: Types, limit: int) 
 
 
 async def _awaited(request: Request, page: EventPage, types: Types, limit: int, seconds: int) -> EventPage:
-    """Wait for the first events after an empty page, at most `seconds`; return an empty page after that. Raise
-    Problem."""
+    """Wait for the first events after an empty page, at most `seconds`; return the last page. Raise Problem."""
     actions, clock = registry_of(request).feed, asyncio.get_running_loop().time
-    _close_turn(request)
+    if turn := request.scope.get("waypost.turn"):
+        turn.close()  # the client may send other requests while this one waits
     deadline = clock() + seconds
     with long_poll(request.scope) as may_wait:
         while may_wait and not page.events and await actions.wait(page.place, deadline - clock()):
@@ -249,13 +246,8 @@ def event_row(event: FeedRow) -> schemas.FeedEvent:
         "type": event.kind,
         "entity": {"kind": cast(Any, event.kind.partition(".")[0]), "id": event.host},
         "occurred_at": timestamp(event.at),
-        "payload": _payload(event),
+        "payload": cast(schemas.FeedPayload, payload_of(event.kind, event.data)),
     }
-
-
-def _payload(event: FeedRow) -> schemas.FeedPayload:
-    payload: Any = payload_of(event.kind, event.data)
-    return payload  # type: ignore[no-any-return]  # the members are checked against the description by tests
 
 
 def _cloud_events(request: Request, page: EventPage, types: Types, limit: int) -> Response:
@@ -271,7 +263,7 @@ def _cloud_events(request: Request, page: EventPage, types: Types, limit: int) -
             "time": timestamp(event.at),
             "datacontenttype": "application/json",
             "dataschema": f"{base}{_SCHEMA}",
-            "data": _payload(event),
+            "data": cast(schemas.FeedPayload, payload_of(event.kind, event.data)),
         }
         for event in page.events
     ]
@@ -302,9 +294,3 @@ def _expired(request: Request) -> Problem:
         code="cursor_expired",
         dump=f"{base_url(request)}{DUMP}",
     )
-
-
-def _close_turn(request: Request) -> None:
-    """Release the turn of the request, so that the client may send others while this one waits."""
-    if turn := request.scope.get("waypost.turn"):
-        turn.close()

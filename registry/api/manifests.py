@@ -114,8 +114,7 @@ def _content(view: ServiceView, target: str, translation: Translation) -> Transl
 
 
 def grouped(losses: Iterable[Loss]) -> list[TranslationLoss]:
-    """Return one row for each kind of loss and document, most frequent first, with its first MAX_POINTERS JSON
-    pointers."""
+    """Return a row for each kind of loss and document, most frequent first, with its first MAX_POINTERS pointers."""
     pointers_by_kind: dict[tuple[str, str, str | None], list[str]] = {}
     for loss in losses:
         pointers_by_kind.setdefault((loss.what, loss.why, loss.document), []).append(loss.pointer)

@@ -68,7 +68,13 @@ class ResponseCache:
         self.served["hit"] += 1
         conditions = [value.decode("latin-1") for name, value in scope["headers"] if name == b"if-none-match"]
         is_unchanged = bool(conditions) and matches_etag(conditions, cached.etag)
-        await (_send_not_modified if is_unchanged else _send)(cached, send)
+        if is_unchanged:
+            headers = [header for header in cached.headers if header[0] not in (b"content-length", b"content-type")]
+            await send({"type": "http.response.start", "status": 304, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await send({"type": "http.response.start", "status": 200, "headers": cached.headers, ENCODED: cached.forms})
+            await send({"type": "http.response.body", "body": cached.body})
 
     def kept(self, scope: Scope, coding: str) -> Form | None:
         """Return the cached response to a GET request in this coding, or None."""
@@ -123,15 +129,3 @@ class ResponseCache:
         removed = self._responses.pop(query, None)
         if removed is not None:
             self._bytes -= len(removed.body) + len(query)
-
-
-async def _send(cached: _CachedResponse, send: Send) -> None:
-    await send({"type": "http.response.start", "status": 200, "headers": cached.headers, ENCODED: cached.forms})
-    await send({"type": "http.response.body", "body": cached.body})
-
-
-async def _send_not_modified(cached: _CachedResponse, send: Send) -> None:
-    body_fields = (b"content-length", b"content-type")
-    headers = [header for header in cached.headers if header[0] not in body_fields]
-    await send({"type": "http.response.start", "status": 304, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})

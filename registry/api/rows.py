@@ -44,6 +44,8 @@ def _shown(value: Any) -> Any:
 
 def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
     """Return the keys that every row about a service has."""
+    reasons, resembles = card.trust.get("reasons", ()), card.trust.get("resembles")
+    trusted = shown(card.trust_level, reasons, resembles, timestamps(card.trust_since))
     return {
         "name": card.name,
         "domain": card.host,
@@ -54,15 +56,7 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "pricing_type": _ADP_DEFAULTS["pricing_type"] if card.pricing_type == "unknown" else card.pricing_type,
         "verified": card.trust_level is TrustLevel.VERIFIED,
         "trust_level": card.trust_level,
-        "trust": cast(
-            schemas.TrustFacts,
-            shown(
-                card.trust_level,
-                card.trust.get("reasons", ()),
-                card.trust.get("resembles"),
-                timestamps(card.trust_since),
-            ),
-        ),
+        "trust": cast(schemas.TrustFacts, trusted),
         "category": card.category,
         "format": card.formats[0] if card.formats else None,
         "formats": card.formats,
@@ -104,8 +98,7 @@ def confirmation(model: dict[str, Any] | None) -> schemas.Confirmation | None:
 def freshness(
     last_visit_at: datetime | None, seen_at: datetime | None, state: State, now: datetime
 ) -> schemas.Freshness:
-    """Return how recent the data is. Never part of score or trust: an outage of this registry must not cost sites
-    points."""
+    """Return how recent the data is. Never part of score or trust: our outage must not cost sites points."""
     return {
         "state": state,
         "last_crawled_at": timestamp(last_visit_at),
@@ -115,10 +108,7 @@ def freshness(
 
 
 def auth(model: dict[str, Any], kind: str | None = None) -> schemas.Auth:
-    """Return the schemes, with both keys present; `model` is services.Auth as JSON without its defaults.
-
-    `kind` is the value that the filter `auth_type` compares (listing.AuthKind).
-    """
+    """Return the schemes of `model` (services.Auth as JSON without defaults); `kind`: as the filter `auth_type` has."""
     shown: schemas.Auth = {"schemes": model.get("schemes", []), "required": model.get("required")}
     if kind is not None:
         shown["type"] = kind
@@ -126,10 +116,7 @@ def auth(model: dict[str, Any], kind: str | None = None) -> schemas.Auth:
 
 
 def pricing(model: dict[str, Any], kind: str | None = None) -> schemas.Pricing:
-    """Return the pricing with its model present; `model` is services.Pricing as JSON without defaults.
-
-    `kind` is the value that the filter `pricing_type` compares (listing.PricingKind).
-    """
+    """Return `model` (services.Pricing as JSON) with its defaults; `kind`: as the filter `pricing_type` has it."""
     shown = cast(schemas.Pricing, {"model": "unknown", **model})
     if kind is not None:
         shown["type"] = kind

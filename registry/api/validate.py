@@ -30,16 +30,10 @@ from registry.edge.routing import strict_router
 ADP_PATH: Final = "/.well-known/agent"
 _BAD_JSON: Final[dict[str, Any]] = {
     "valid": False,
-    "errors": [
-        {
-            "path": "$",
-            "message": "A comma stands before a closing bracket. (line 3, column 27)",
-            "line": 3,
-            "column": 27,
-        }
-    ],
+    "errors": [{"path": "$", "message": "A comma stands before a closing bracket. (line 3, column 27)", "line": 3,
+                "column": 27}],
     "reason": "document.trailing_comma",
-}
+}  # fmt: skip
 
 _UNTRUSTED: Final = (
     "dialect", "errors.path", "errors.pointer", "errors.evidence", "notes.path", "notes.pointer", "notes.evidence",
@@ -132,8 +126,13 @@ def _validated(raw: bytes, path: str | None, expected: str | None) -> bytes:
     try:
         draft = check_draft(raw, path, expected)
     except Unreadable as error:
-        raise _unreadable(raw, error) from None
+        # the answer of ADP registries to bad JSON, with line and column of the fault
+        position, rule = refused_at(raw, error), error.rule
+        message = f"{rule.says} (line {position.line}, column {position.column})"
+        fault = {"path": "$", "message": message, "line": position.line, "column": position.column}
+        raise Problem(UNREADABLE_BODY, message, valid=False, errors=[fault], reason=rule.code) from None
     assessment, draft_report = draft.assessment, draft.report
+    lines = [{key: part for key, part in line.items() if key != "document"} for line in draft_report.score_lines()]
     content: Validated = {
         "valid": draft.valid,
         "errors": draft.errors,
@@ -145,7 +144,7 @@ def _validated(raw: bytes, path: str | None, expected: str | None) -> bytes:
         "score": draft_report.score.value if draft_report.score else None,
         "sections": draft_report.score.sections if draft_report.score else None,
         "findings": [cast(Located, finding.to_json()) for finding in draft_report.findings],
-        "score_lines": [cast(LocatedLine, _without_document(line)) for line in draft_report.score_lines()],
+        "score_lines": cast(list[LocatedLine], lines),
         "injection_flags": injection_flags(finding.rule.code for finding in draft_report.findings),
         "untrusted_text": _UNTRUSTED,
     }
@@ -153,26 +152,12 @@ def _validated(raw: bytes, path: str | None, expected: str | None) -> bytes:
 
 
 def check_draft(raw: bytes, path: str | None, expected: str | None = None) -> DraftReport:
-    """Read and assess a document as if the host it names served it at `path`, by default the path that its format
-    prescribes. Raise Unreadable. CPU-bound.
-    """
+    """Return a document as if its host served it, by default at its format's path. Raise Unreadable. CPU-bound."""
     read_json(raw)
     draft = judge_draft(raw, path, expected=expected)
     document = HeldDocument(draft.url, draft.url, draft.assessment, b"", datetime.now(UTC))
     draft_report = report(draft.host or UNKNOWN_HOST, [document], {draft.url: raw})
     return DraftReport(draft.host, draft.assessment, draft_report, expected)
-
-
-def _unreadable(raw: bytes, error: Unreadable) -> Problem:
-    """Return the answer of ADP registries to bad JSON, with line and column of the fault."""
-    position, rule_text = refused_at(raw, error), error.rule.says
-    message = f"{rule_text} (line {position.line}, column {position.column})"
-    fault = {"path": "$", "message": message, "line": position.line, "column": position.column}
-    return Problem(UNREADABLE_BODY, message, valid=False, errors=[fault], reason=error.rule.code)
-
-
-def _without_document(line: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in line.items() if key != "document"}
 
 
 def dotted(pointer: str) -> str:

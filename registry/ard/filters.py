@@ -53,8 +53,7 @@ def read_context(value: Any) -> Context:
 
 
 def resolve(key: str, context: Context) -> str | None:
-    """Return the path of a key in this registry's spelling, such as `type` or `metadata.waypost:category`; None for
-    unknown terms."""
+    """Return the path of a key in our spelling, such as `metadata.waypost:category`; None for unknown terms."""
     if key.startswith(NAMESPACE):
         return key.removeprefix(NAMESPACE) or None
     first, _, rest = (key, "", "") if key in context else key.partition(".")
@@ -158,8 +157,7 @@ _COUNTABLE: Final = ", ".join(name for name, term in TERMS.items() if term.facet
 
 
 def read_filter(value: Mapping[str, Any], context: Context) -> Filters | None:
-    """Return the filters of a query; all keys must hold, each by any of its values. None: no entry can match. Raise
-    Problem."""
+    """Return the filters: all keys must hold, each by any value. None: no entry can match. Raise Problem."""
     if len(value) > MAX_KEYS:
         raise invalid(f"query.filter: at most {MAX_KEYS} keys")
     return combined(term_of(key, context).constrain(_values(given)) for key, given in value.items())

@@ -44,8 +44,7 @@ class ToolCalls:
         }
 
     async def call(self, name: str, arguments: Json, caller: Caller) -> Result:
-        """Return the result of a tool. Raise UnknownTool, BadArguments, or Refused by the registry, each with a message
-        to show."""
+        """Return the result of a tool. Raise UnknownTool, BadArguments or ApiRefusal, each with a message to show."""
         call = self._calls.get(name)
         if call is None:
             raise UnknownTool(f"Unknown tool; there are {', '.join(self._calls)}.")

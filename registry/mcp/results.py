@@ -142,8 +142,7 @@ def checked(body: bytes, max_bytes: int) -> Result:
 
 
 def seen(body: bytes, document_url: str, max_bytes: int) -> Result | None:
-    """Return the result of the last visit to this URL, from `/api/services/{domain}`; None when nothing was found
-    there."""
+    """Return the result of the last visit to this URL, from `/api/services/{domain}`; None: nothing was found."""
     data: Json = orjson.loads(body)["data"]
     document = next((one for one in data["documents"] if one["url"] == document_url), None)
     if document is None:
@@ -401,8 +400,7 @@ def _service_facts(data: Json, url: str, description_bytes: int) -> Json:
 
 
 def _more(data: Json, detail: str) -> Iterator[tuple[str, Any]]:
-    """Yield the owner's note, then the members of full detail, most useful first. Members without a value are left
-    out."""
+    """Yield the owner's note, then the members of full detail that have a value, most useful first."""
     if data["owner_note"]:
         yield "owner_note", data["owner_note"]
     if detail != "full":

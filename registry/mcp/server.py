@@ -51,8 +51,7 @@ log = structlog.get_logger(__name__)
 
 
 def make_server(source: ApiSource, website: str, *, is_remote: bool) -> Server[Any]:
-    """Return the server over `source`; `website`: address of the registry. `is_remote`: the source may be another
-    version."""
+    """Return the server over `source`; `website`: address of the registry. `is_remote`: of another version, maybe."""
     answers = _Answers(ToolCalls(source), checked=is_remote)
     server: Server[Any] = Server(
         facts.NAME,

@@ -30,8 +30,7 @@ _BOOLEANS: Final = {"true": True, "1": True, "t": True, "false": False, "0": Fal
 
 
 def list_query(request: Request) -> McpServerQuery:
-    """Return the query. Raise Problem: 400 for an impossible cursor, time or combination, 422 for a value out of
-    bounds."""
+    """Return the query. Raise Problem: 400 for an impossible cursor, time or combination, 422 for one out of bounds."""
     since = _text(request, "updated_since")
     updated_since = _moment(since) if since else None
     wanted = include_deleted(request)

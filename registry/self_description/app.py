@@ -64,10 +64,7 @@ def _application(documents: SelfDocuments, api: ASGIApp) -> FastAPI:
     links = {"/": start_links(documents.base), API_CATALOG: f'<{documents.base}{API_CATALOG}>; rel="api-catalog"'}
 
     async def document(request: Request) -> Response:
-        """Return a document. Unknown query parameters are ignored, as for a file.
-
-        Clients of other specifications add some.
-        """
+        """Return a document. Query parameters are ignored, as for a file: some clients add some."""
         path = request.scope["path"]
         text, media_type = documents.by_path[path]
         headers = {"Link": links[path]} if path in links else {}

@@ -22,10 +22,7 @@ OWN_HOST: Final = "{own host}"
 
 @dataclass(frozen=True, slots=True)
 class CapabilityParameter:
-    """A parameter. `kind`: a JSON Schema type. `rules`: further keywords of its schema.
-
-    `example` is valid in every registry.
-    """
+    """`kind`: a JSON Schema type. `rules`: further keywords of its schema. `example` is valid in every registry."""
 
     name: str
     kind: str
@@ -38,10 +35,8 @@ class CapabilityParameter:
 
 @dataclass(frozen=True, slots=True)
 class OwnCapability:
-    """A capability. `path` and `method` name an operation of the OpenAPI document. `units`: the cost of a call.
-
-    `enveloped`: the request is not a flat list of parameters, so only the Web of Agents offers it.
-    """
+    """`path` and `method` name an operation of the OpenAPI document. `units`: the cost of a call. `enveloped`: the
+    request is not a flat list of parameters, so only the Web of Agents offers it."""
 
     name: str
     description: str
