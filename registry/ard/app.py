@@ -12,9 +12,8 @@ from fastapi import FastAPI, Query, Request, Response
 
 from registry.actions.queries.entries import ARTIFACTS, CountedValues
 from registry.ard import description
-from registry.ard.description import described, errors
+from registry.ard.description import described, errors, install, invalid, members, refused
 from registry.ard.entries import full_entry, result
-from registry.ard.errors import install, invalid, members, refused
 from registry.ard.filters import facet_of, read_context, read_filter, read_list_filter, read_order
 from registry.core.format_support.artifact_types import AI_REGISTRY, TYPE_OF
 from registry.core.model.listing import Filters, StaleCursor

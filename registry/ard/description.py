@@ -1,18 +1,55 @@
-"""The OpenAPI document of the ARD interface, with the shapes of ard-entry.schema.json and ard.openapi.yaml of v0.91."""
+"""The OpenAPI document of the ARD interface, with the shapes of ard-entry.schema.json and ard.openapi.yaml of v0.91.
 
+Errors (appendix B) are problem details that also carry `errorCode` and `message`.
+"""
+
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from registry.ard.errors import members
 from registry.core.format_support.artifact_types import AI_REGISTRY
 from registry.core.names.air import SYNTAX
 from registry.edge import problems
 from registry.edge.bodies import REFERENCE, schema_of
 from registry.edge.problems import Problem, ProblemType
+
+_CODES: Final = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RATE_LIMIT_EXCEEDED", 503: "UNAVAILABLE"}
+"""Status -> code. The specification has no 503; every other status below 500 is a wrong argument."""
+
+
+def members(problem: Problem) -> Mapping[str, str]:
+    """Return ARD's members of a problem."""
+    status = problem.kind.status
+    code = _CODES.get(status, "INVALID_ARGUMENT" if status < 500 else "INTERNAL_ERROR")
+    return {"errorCode": code, "message": problem.detail}
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of `app`, including the framework's, with problem details that have ARD's members."""
+    problems.install(app)
+    for kind in list(app.exception_handlers):
+        app.add_exception_handler(kind, _on_error)
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    problem = problems.as_problem(request, error) or problems.fault()
+    problem.members |= members(problem)
+    return problems.render(problem, problems.instance_of(request))
+
+
+def invalid(detail: str) -> Problem:
+    """Return the problem of a body with a wrong member. `detail` has no text of the client."""
+    return Problem(problems.INVALID_BODY, detail, errors=[detail])
+
+
+def refused(detail: str) -> Problem:
+    """Return the problem of a wrong parameter. `detail` has no text of the client."""
+    return Problem(problems.INVALID_PARAMETER, detail, errors=[detail])
+
 
 TITLE: Final = "waypost: ARD"
 VERSION: Final = "0.91.0"

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from pydantic.alias_generators import to_camel
 
 from registry.actions.queries.entries import EntryOrder, ListConditions
-from registry.ard.errors import invalid, refused
+from registry.ard.description import invalid, refused
 from registry.core.format_support.artifact_types import formats_of_type
 from registry.core.model.listing import Filters
 from registry.core.names.air import parse_air_urn, publisher_of, repaired

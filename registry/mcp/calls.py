@@ -9,8 +9,8 @@ import orjson
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.mcp import results
 from registry.mcp.argument_schemas import ArgumentsOf, BadArguments
-from registry.mcp.rendering import Json, Result
 from registry.mcp.result_schemas import DEFAULT_BYTES, DEFAULT_ROWS, MAX_ROWS
+from registry.mcp.results import Json, Result
 from registry.mcp.source import ApiRefusal, ApiSource, Caller, refusal
 from registry.mcp.tools import TOOLS
 

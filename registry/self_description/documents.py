@@ -6,7 +6,7 @@ URL replaces it at the end. All addresses are below the public URL, including it
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -54,38 +54,33 @@ _QUERIES: Final = (
 _METHODS: Final = frozenset({"GET", "POST"})
 
 
+@dataclass(eq=False)
 class SelfDocuments:
     """The documents by path: text and media type. `openapi` returns the description of the API.
 
     `ard`: the path of the ARD interface below the public URL. `mcp`: the MCP server. None is not advertised.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        version: str,
-        openapi: Callable[[], Mapping[str, Any]],
-        mcp: McpServer | None = None,
-        ard: str | None = None,
-    ) -> None:
-        self._settings = settings
-        self._version = version
-        self._openapi = openapi
-        self._mcp = mcp
-        self._ard = ard
-        public = urlsplit(settings.public_url.rstrip("/"))
+    settings: Settings
+    version: str
+    openapi: Callable[[], Mapping[str, Any]]
+    mcp: McpServer | None = None
+    ard: str | None = None
+
+    def __post_init__(self) -> None:
+        public = urlsplit(self.settings.public_url.rstrip("/"))
         self.base = f"{public.scheme}://{public.netloc}{public.path}"
         self._origin = f"{public.scheme}://{public.netloc}"
         self._host = public.hostname or ""
         self._written_base = f"https://{_STAND_IN}{public.path}"
-        self._example_host = _STAND_IN if can_be_listed(self._host, settings) else EXAMPLE_HOST
+        self._example_host = _STAND_IN if can_be_listed(self._host, self.settings) else EXAMPLE_HOST
 
     @property
     def paths(self) -> tuple[str, ...]:
         """Return the paths of all documents, without writing any."""
         details = (_detail_path(capability) for capability in CAPABILITIES)
         manifests = (FORMAT_BY_SLUG[slug].paths[0] for slug in WRITTEN)
-        cards = SERVER_CARDS if self._mcp else ()
+        cards = SERVER_CARDS if self.mcp else ()
         texts_at = ("/llms.txt", "/robots.txt", "/terms", "/")
         return (*manifests, *details, *CATALOGUES, API_CATALOG, OPENAPI, *cards, *texts_at)
 
@@ -93,7 +88,7 @@ class SelfDocuments:
     def by_path(self) -> Mapping[str, tuple[str, str]]:
         """Return text and media type of the document at each path."""
         service = own_service(
-            self._written_base, self._example_host, self._settings, self._version, self._openapi(), self._mcp
+            self._written_base, self._example_host, self.settings, self.version, self.openapi(), self.mcp
         )
         # AWP section 5.5 allows no template as address
         addresses = tuple(one for one in service.protocols if "{" not in (one.endpoint or ""))
@@ -109,13 +104,13 @@ class SelfDocuments:
         found |= dict.fromkeys(CATALOGUES, catalogue)
         found[API_CATALOG] = self._json(self._api_catalog()), _LINKSET
         found[OPENAPI] = self._json(self._description()), "application/json"
-        if self._mcp:
-            found |= dict.fromkeys(SERVER_CARDS, (self._json(self._server_card(self._mcp)), _CARD))
+        if self.mcp:
+            found |= dict.fromkeys(SERVER_CARDS, (self._json(self._server_card(self.mcp)), _CARD))
         for path, text, kind in (
-            ("/llms.txt", texts.llms_txt(self._written_base, self._mcp is not None, self._ard), "text/markdown"),
+            ("/llms.txt", texts.llms_txt(self._written_base, self.mcp is not None, self.ard), "text/markdown"),
             ("/robots.txt", texts.robots_txt(self._written_base + CATALOGUES[0]), "text/plain"),
-            ("/terms", texts.terms(self._written_base, self._settings), "text/plain"),
-            ("/", texts.front_page(self._written_base, self._mcp.path if self._mcp else None), "text/plain"),
+            ("/terms", texts.terms(self._written_base, self.settings), "text/plain"),
+            ("/", texts.front_page(self._written_base, self.mcp.path if self.mcp else None), "text/plain"),
         ):
             found[path] = self._placed(text), f"{kind}; charset=utf-8"
         return found
@@ -150,9 +145,9 @@ class SelfDocuments:
             }
             for name, rules in schema.get("properties", {}).items()
         ]
-        responses = self._openapi()["paths"][own.path][own.method.lower()]["responses"]
+        responses = self.openapi()["paths"][own.path][own.method.lower()]["responses"]
         status = next(status for status in ("201", "200", "202") if status in responses)
-        rate = limit_of(own, self._settings)
+        rate = limit_of(own, self.settings)
         return {
             "name": own.name,
             "description": own.description,
@@ -172,7 +167,7 @@ class SelfDocuments:
 
     def _description(self) -> dict[str, Any]:
         """Return the OpenAPI document with this registry's address, and with its host in the examples of paths."""
-        document = {**self._openapi(), "servers": [{"url": self._written_base}]}
+        document = {**self.openapi(), "servers": [{"url": self._written_base}]}
         paths = {
             path: {method: self._with_own_host(operation) for method, operation in operations.items()}
             for path, operations in document["paths"].items()
@@ -199,14 +194,14 @@ class SelfDocuments:
                 "type": kind,
                 "url": base + path,
                 "description": description,
-                "version": self._version,
+                "version": self.version,
                 "representativeQueries": list(_QUERIES),
             }
 
         entries = []
-        if self._ard is not None:
-            entries.append(entry("registry:search", NAME, "application/ai-registry+json", self._ard, DESCRIPTION))
-        if self._mcp is not None:
+        if self.ard is not None:
+            entries.append(entry("registry:search", NAME, "application/ai-registry+json", self.ard, DESCRIPTION))
+        if self.mcp is not None:
             entries.append(entry("mcp:registry", NAME, _CARD, SERVER_CARDS[0], f"{_SHORT} As an MCP server."))
         entries.append(entry("openapi:api", NAME, _OPENAPI_TYPE, OPENAPI, "The HTTP API: search, records, checks."))
         return {
@@ -236,7 +231,7 @@ class SelfDocuments:
             "name": f"{'.'.join(reversed(self._host.split('.')))}/registry",
             "title": NAME,
             "description": _SHORT,
-            "version": self._version,
+            "version": self.version,
             "websiteUrl": f"{base}/",
             "remotes": [
                 {
