@@ -1,7 +1,7 @@
 """`GET /api/services`: the list, one service, one capability, and the status of a host."""
 
 from datetime import datetime
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final
 
 import orjson
 from fastapi import Depends, Query, Request, Response
@@ -266,64 +266,50 @@ def _one_service(stored: StoredService, base: str, now: datetime, include_detail
     return orjson.dumps({"success": True, "data": _service(stored.view(), base, now, include_details)})
 
 
+_TEXTS: Final = ("version", "homepage", "icon_url", "repository", "license", "docs_url", "synthetic")
+_LISTS: Final = ("protocols", "languages", "packages", "groups", "tags", "examples")
+_OBJECTS: Final = ("policies", "claims", "identity", "native", "provenance")
+"""Members of the service, by what they are when it has none."""
+
+
 def _service(view: ServiceView, base: str, now: datetime, include_details: bool) -> schemas.ServiceData:
     record, host = view.record, view.record.host
     model = to_json(view.service)
     manifest = adp_manifest(host, view.service, lambda name: capability_url(base, host, name))
     _add_to_entries(manifest, host, view, include_details)
-    return {
-        "domain": host,
-        "confusable": is_confusable(record.host),
-        "well_known_url": record.well_known_url,
-        "verified": record.trust_level is TrustLevel.VERIFIED,
-        "trust_level": record.trust_level,
-        "trust": trust(record.listing, record.trust_since, model),
-        "crawl_failures": record.crawl_failures,
-        "last_crawled_at": timestamp(view.last_visit_at),
-        "created_at": timestamp(record.created_at),
-        "updated_at": timestamp(record.updated_at),
-        "manifest": cast(schemas.Manifest, manifest),
-        "format": record.formats[0] if record.formats else None,
-        "formats": record.formats,
-        "protocols": model.get("protocols", []),
-        "score": {  # as it was computed at the last visit; the rules of today may give another one
+    relations = model.get("relations", {})
+    state = state_of(record.trust_level, record.seen_at, now)
+    return project(
+        schemas.ServiceData,
+        record,
+        **{name: getattr(view.service, name) for name in _TEXTS},
+        **{name: model.get(name, []) for name in _LISTS},
+        **{name: model.get(name, {}) for name in _OBJECTS},
+        domain=host,
+        confusable=is_confusable(host),
+        verified=record.trust_level is TrustLevel.VERIFIED,
+        trust=trust(record.listing, record.trust_since, model),
+        last_crawled_at=timestamp(view.last_visit_at),
+        manifest=manifest,
+        format=record.formats[0] if record.formats else None,
+        score={  # as it was computed at the last visit; the rules of today may give another one
             "value": record.score,
             "rubric_version": record.rubric_version,
             "sections": view.breakdown.get("sections", {}),
             "lines": view.breakdown.get("lines", []),
         },
-        "auth": auth(model.get("auth", {}), record.auth_type),
-        "pricing": pricing(model.get("pricing", {}), record.pricing_type),
-        "policies": model.get("policies", {}),
-        "provider": model.get("provider"),
-        "version": view.service.version,
-        "homepage": view.service.homepage,
-        "icon_url": view.service.icon_url,
-        "repository": view.service.repository,
-        "license": view.service.license,
-        "languages": model.get("languages", []),
-        "packages": model.get("packages", []),
-        "docs_url": view.service.docs_url,
-        "workflows": model.get("relations", {}).get("workflows", []),
-        "relations": {key: value for key, value in model.get("relations", {}).items() if key != "workflows"},
-        "claims": model.get("claims", {}),
-        "identity": model.get("identity", {}),
-        "groups": model.get("groups", []),
-        "tags": model.get("tags", []),
-        "examples": model.get("examples", []),
-        "native": model.get("native", {}),
-        "synthetic": view.service.synthetic,
-        "provenance": model.get("provenance", {}),
-        "freshness": freshness(
-            view.last_visit_at, record.seen_at, state_of(record.trust_level, record.seen_at, now), now
-        ),
-        "documents": [project(schemas.DocumentSeen, document) for document in view.documents],
-        "ownership": project(OwnershipFacts, view.ownership),
-        "owner_note": view.setting.note if view.setting else "",
-        "canonical_host": view.setting.canonical if view.setting else None,
-        "injection_flags": record.injection_flags,
-        "untrusted_text": _UNTRUSTED,
-    }
+        auth=auth(model.get("auth", {}), record.auth_type),
+        pricing=pricing(model.get("pricing", {}), record.pricing_type),
+        provider=model.get("provider"),
+        workflows=relations.get("workflows", []),
+        relations={key: value for key, value in relations.items() if key != "workflows"},
+        freshness=freshness(view.last_visit_at, record.seen_at, state, now),
+        documents=[project(schemas.DocumentSeen, document) for document in view.documents],
+        ownership=project(OwnershipFacts, view.ownership),
+        owner_note=view.setting.note if view.setting else "",
+        canonical_host=view.setting.canonical if view.setting else None,
+        untrusted_text=_UNTRUSTED,
+    )
 
 
 def _dated(dates: CapabilityDates | None) -> dict[str, str | None]:

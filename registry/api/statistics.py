@@ -1,6 +1,6 @@
 """`GET /api/stats`: counts of listed services; `GET /api/stats/operation`: how this registry is doing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
 from fastapi import Request, Response
 
@@ -24,7 +24,7 @@ router = strict_router(tags=["about"])
 )
 async def statistics(request: Request) -> Response:
     counted = await registry_of(request).figures.statistics()
-    services = counted.services
+    services, last = counted.services, len(counted.services.scores) - 1
     data: schemas.StatisticsData = {
         "at": timestamp(counted.at),
         "services": sum(services.trust_levels.values()),
@@ -35,8 +35,18 @@ async def statistics(request: Request) -> Response:
         "auth_types": _most_first(services.auth_types),
         "pricing_types": _most_first(services.pricing_types),
         "categories": _most_first(services.categories),
-        "scores": list(_score_bins(services.scores)),
-        "document_bytes": list(_size_bins(counted.document_sizes)),
+        "scores": [  # bins of ten points; the last has eleven
+            {"least": 10 * index, "most": 100 if index == last else 10 * index + 9, "count": count}
+            for index, count in enumerate(services.scores)
+        ],
+        "document_bytes": [  # bins that double in size
+            {
+                "least": 0 if index == 0 else 2 ** (index + 8),
+                "most": None if index == SIZE_BINS - 1 else 2 ** (index + 9) - 1,
+                "count": count,
+            }
+            for index, count in enumerate(counted.document_sizes)
+        ],
     }
     return data_response(request, data)
 
@@ -68,17 +78,3 @@ async def operation(request: Request) -> Response:
 
 def _most_first(counts: Mapping[str, int]) -> schemas.Counts:
     return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
-
-
-def _score_bins(counts: Sequence[int]) -> Iterator[schemas.Bin]:
-    """Yield bins of ten points; the last has eleven."""
-    for index, count in enumerate(counts):
-        is_last = index == len(counts) - 1
-        yield {"least": 10 * index, "most": 100 if is_last else 10 * index + 9, "count": count}
-
-
-def _size_bins(counts: Sequence[int]) -> Iterator[schemas.Bin]:
-    """Yield bins that double in size."""
-    for index, count in enumerate(counts):
-        least = 0 if index == 0 else 2 ** (index + 8)
-        yield {"least": least, "most": None if index == SIZE_BINS - 1 else 2 ** (index + 9) - 1, "count": count}

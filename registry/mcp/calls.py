@@ -8,11 +8,10 @@ import orjson
 
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.mcp import results
-from registry.mcp.argument_schemas import ArgumentsOf, BadArguments
 from registry.mcp.result_schemas import DEFAULT_BYTES, DEFAULT_ROWS, MAX_ROWS
 from registry.mcp.results import Json, Result
 from registry.mcp.source import ApiRefusal, ApiSource, Caller, refusal
-from registry.mcp.tools import TOOLS
+from registry.mcp.tools import TOOLS, ArgumentsOf, BadArguments
 
 _TO_SUBMIT: Final = "If the host serves an agent manifest, submit_service has it visited."
 _HINTS: Final[Mapping[str, str]] = {

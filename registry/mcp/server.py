@@ -19,10 +19,10 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from registry.mcp import tools as facts
-from registry.mcp.argument_schemas import BadArguments
 from registry.mcp.calls import ToolCalls, UnknownTool
 from registry.mcp.result_schemas import MAX_BYTES
 from registry.mcp.source import ApiRefusal, ApiSource, Caller
+from registry.mcp.tools import BadArguments
 
 Context = ServerRequestContext[Any, Any]
 ListResult = TypeVar("ListResult")
