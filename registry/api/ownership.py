@@ -52,11 +52,6 @@ router = strict_router(tags=["owners"])
 ClaimPath = Annotated[str, Path(max_length=40, description="The id of the claim.", examples=["0123456789abcdef"])]
 
 
-def _too_many(refusal: TooMany) -> Problem:
-    headers = {"Retry-After": str(max(1, round(refusal.retry_after.total_seconds())))}
-    return Problem(RATE_LIMITED, str(refusal), headers=headers, limit="ownership")
-
-
 @router.post(
     "/api/claims",
     **describe_write(
@@ -70,17 +65,9 @@ def _too_many(refusal: TooMany) -> Problem:
 )  # fmt: skip
 async def claim(request: Request) -> Response:
     body = await read_as(request, schemas.ClaimSubmission)
-    name = bounded_name(body["domain"])
-    try:
-        claimed, token = await registry_of(request).claims.claim(
-            name, body["method"], body.get("scope", "host"), client=client_of(request)
-        )
-    except InvalidName as refusal:
-        raise Problem(INVALID_NAME, f"Not a host to claim: {refusal}.", code=refusal.code) from None
-    except BadClaim as refusal:
-        raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
-    except TooMany as refusal:
-        raise _too_many(refusal) from None
+    name, scope = bounded_name(body["domain"]), body.get("scope", "host")
+    with _refusals(needed="a host to claim"):
+        claimed, token = await registry_of(request).claims.claim(name, body["method"], scope, client=client_of(request))
     data = _data(claimed, base_url(request))
     data["claim_token"] = token.text
     return secret_response(data, status=201, headers={"Location": data["url"]})
@@ -94,10 +81,8 @@ async def claim(request: Request) -> Response:
 )
 async def status(request: Request, id: ClaimPath) -> Response:
     token = _token(request, id)
-    try:
+    with _refusals():
         claimed = await registry_of(request).claims.claim_status(token)
-    except NotTheClaimant:
-        raise unauthorized() from None
     return data_response(request, _data(claimed, base_url(request)), cache=NOT_STORED)
 
 
@@ -111,15 +96,8 @@ async def status(request: Request, id: ClaimPath) -> Response:
 async def check(request: Request, id: ClaimPath, wait: Wait = None) -> Response:
     token, waypost = _token(request, id), registry_of(request)
     seconds = waypost.settings.submit_wait if wait is None else wait
-    try:
-        with long_poll(request.scope) as may_wait:
-            claimed, owner = await waypost.claims.check_claim(token, seconds=seconds if may_wait else 0)
-    except NotTheClaimant:
-        raise unauthorized() from None
-    except BadClaim as refusal:
-        raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
-    except TooMany as refusal:
-        raise _too_many(refusal) from None
+    with _refusals(), long_poll(request.scope) as may_wait:
+        claimed, owner = await waypost.claims.check_claim(token, seconds=seconds if may_wait else 0)
     data = _data(claimed, base_url(request))
     if owner is not None:
         data["owner_token"] = owner.text
@@ -223,11 +201,8 @@ async def recheck(request: Request, domain: DomainPath) -> Response:
         raise Problem(UNKNOWN_SERVICE, "This host has not been submitted yet. Submit it with `POST /api/services`.")
     if result.retry_at is not None:
         seconds = max(1, round((result.retry_at - utc_now()).total_seconds()))
-        raise Problem(
-            RATE_LIMITED,
-            "The host asks crawlers to wait. Try again after `Retry-After`.",
-            headers={"Retry-After": str(seconds)},
-        )
+        detail = "The host asks crawlers to wait. Try again after `Retry-After`."
+        raise Problem(RATE_LIMITED, detail, headers={"Retry-After": str(seconds)})
     return owner.changed(True, "Queued; a visit takes up to a minute.")
 
 
@@ -277,9 +252,8 @@ async def canonical(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
     body = await read_as(request, schemas.CanonicalSubmission)
     name, agreed = body["canonical"], body.get("consent")
-    consent = (
-        None if agreed is None else _other_token(agreed, "`consent` must be the owner's token of the canonical host.")
-    )
+    needed = "`consent` must be the owner's token of the canonical host."
+    consent = None if agreed is None else _other_token(agreed, needed)
     with _refusals():
         target = None if name is None else host_syntax(name.strip())
     pinned = await owner.run(OwnershipActions.pin, target, consent)
@@ -378,16 +352,17 @@ def _other_token(text: str, needed: str) -> Token:
 
 
 @contextlib.contextmanager
-def _refusals() -> Iterator[None]:
-    """Raise the refusals of the actions as Problem."""
+def _refusals(needed: str = "a public host") -> Iterator[None]:
+    """Raise the refusals of the actions as Problem. `needed`: what an invalid name is not."""
     try:
         yield
-    except NotAnOwner:
+    except (NotAnOwner, NotTheClaimant):
         raise unauthorized() from None
     except OtherHost:
         raise Problem(FORBIDDEN, "This token belongs to another host.") from None
     except TooMany as refusal:
-        raise _too_many(refusal) from None
+        headers = {"Retry-After": str(max(1, round(refusal.retry_after.total_seconds())))}
+        raise Problem(RATE_LIMITED, str(refusal), headers=headers, limit="ownership") from None
     except ForeignReceiver as refusal:
         raise Problem(
             FORBIDDEN,
@@ -397,10 +372,10 @@ def _refusals() -> Iterator[None]:
         ) from None
     except ClosedReceiver as refusal:
         raise Problem(OPTED_OUT, f"Not possible: {refusal}.", code="closed_receiver") from None
-    except (BadSetting, BadReceiver, UnknownKind) as refusal:
+    except (BadClaim, BadSetting, BadReceiver, UnknownKind) as refusal:
         raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
     except InvalidName as refusal:
-        raise Problem(INVALID_NAME, f"Not a public host: {refusal}.", code=refusal.code) from None
+        raise Problem(INVALID_NAME, f"Not {needed}: {refusal}.", code=refusal.code) from None
 
 
 def _owned(found: OwnershipOverview, base: str) -> schemas.OwnedData:

@@ -9,13 +9,7 @@ from typing import Final
 
 from fastapi import Request, Response
 
-from registry.actions.frontier.recheck import (
-    AGAIN_AFTER,
-    MOST_OF_CLIENT,
-    MOST_OF_CLIENT_AND_DOMAIN,
-    MOST_OF_DOMAIN,
-    Recheck,
-)
+from registry.actions.frontier import recheck
 from registry.api.documents import describe_write
 from registry.api.health import check_of
 from registry.api.params import DomainPath, Wait, existing, host_in
@@ -31,11 +25,11 @@ from registry.edge.responses import data_response, status_url
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
-_SECONDS: Final = int(AGAIN_AFTER.total_seconds())
+_SECONDS: Final = int(recheck.AGAIN_AFTER.total_seconds())
 _BOUNDS: Final = (
-    f"Within a day, one client may ask for {MOST_OF_CLIENT} visits, {MOST_OF_CLIENT_AND_DOMAIN} of them to one "
-    f"domain, and all clients together for {MOST_OF_DOMAIN} visits to one domain; a host that was visited less than "
-    f"{_SECONDS} seconds ago is not visited again."
+    f"Within a day, one client may ask for {recheck.MOST_OF_CLIENT} visits, {recheck.MOST_OF_CLIENT_AND_DOMAIN} of "
+    f"them to one domain, and all clients together for {recheck.MOST_OF_DOMAIN} visits to one domain; a host that was "
+    f"visited less than {_SECONDS} seconds ago is not visited again."
 )
 _REFUSED: Final[Mapping[str, str]] = {
     "too_soon": f"It was visited less than {_SECONDS} seconds ago.",
@@ -127,7 +121,7 @@ async def check_health(request: Request, domain: DomainPath, wait: Wait = None) 
     return data_response(request, data, status=202, headers={"Location": data["status_url"]})
 
 
-async def _asked(request: Request, host: str, now: datetime, *, whole_plan: bool) -> Recheck:
+async def _asked(request: Request, host: str, now: datetime, *, whole_plan: bool) -> recheck.Recheck:
     """Queue the visit. Raise Problem when it is refused."""
     charge_submission(request)
     try:

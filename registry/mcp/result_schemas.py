@@ -5,6 +5,7 @@ Objects of this registry list their members and refuse others; objects that docu
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, get_args
 
 from registry.core.access.claims import OwnershipState
@@ -32,20 +33,13 @@ def closed(properties: Mapping[str, Schema], required: Sequence[str] | None = No
     }  # fmt: skip
 
 
-def text(description: str = "", **more: Any) -> Schema:
-    return {"type": "string", **_described(description), **more}
+def _value(kind: str, description: str = "", **more: Any) -> Schema:
+    return {"type": kind, **_described(description), **more}
 
 
-def whole(description: str = "", **more: Any) -> Schema:
-    return {"type": "integer", **_described(description), **more}
-
-
-def number(description: str = "") -> Schema:
-    return {"type": "number", **_described(description)}
-
-
-def flag(description: str = "") -> Schema:
-    return {"type": "boolean", **_described(description)}
+text, whole, number, flag = (partial(_value, kind) for kind in ("string", "integer", "number", "boolean"))
+anything = partial(_value, "object")
+"""The schema of an object whose members come from the documents of a site."""
 
 
 def or_null(kind: str, description: str = "") -> Schema:
@@ -55,11 +49,6 @@ def or_null(kind: str, description: str = "") -> Schema:
 
 def listed(items: Schema, description: str = "", **more: Any) -> Schema:
     return {"type": "array", "items": items, **_described(description), **more}
-
-
-def anything(description: str) -> Schema:
-    """Return the schema of an object whose members come from the documents of a site."""
-    return {"type": "object", "description": description}
 
 
 def _described(description: str) -> Schema:

@@ -169,16 +169,8 @@ _CAPABILITY_UNTRUSTED: Final = (
     "rate_limit", "pricing", "invocations", "record_url",
 )  # fmt: skip
 _CALL_ORDER: Final = (
-    "kind",
-    "example",
-    "curl",
-    "curl_omitted",
-    "open",
-    "credentials",
-    "arguments",
-    "missing",
-    "derived",
-)
+    "kind", "example", "curl", "curl_omitted", "open", "credentials", "arguments", "missing", "derived",
+)  # fmt: skip
 
 
 def capability(body: bytes, host: str, url: str, max_bytes: int) -> Result:
