@@ -1,8 +1,7 @@
 """All settings, with their defaults and descriptions. docs/settings.md is generated from here.
 
 They are read from environment variables with the prefix WAYPOST_; DATABASE_URL and the MEILI_ variables have no prefix.
-No other module reads settings from os.environ. The module is long because it contains the descriptions in the
-documentation.
+No other module reads settings from os.environ.
 """
 
 import os
@@ -30,326 +29,213 @@ def default_data_folder() -> Path:
     return Path(tempfile.gettempdir()) / f"waypost-{os.getuid()}"
 
 
+def _unprefixed(name: str) -> AliasChoices:
+    return AliasChoices(name.upper(), name)
+
+
 class Settings(BaseSettings):
-    """All settings. Unknown WAYPOST_ variables are ignored; wrong values are refused."""
+    """All settings. Unknown WAYPOST_ variables are ignored; wrong values are refused.
+
+    The text below each field is its description in docs/settings.md.
+    """
 
     model_config = SettingsConfigDict(env_prefix="WAYPOST_", frozen=True, extra="ignore", validate_default=True)
 
     # data, database and search
-    data: Path = Field(default_factory=default_data_folder, description="Folder of the embedded database and index.")
-    database_url: SecretStr | None = Field(
-        default=None,
-        validation_alias=AliasChoices("DATABASE_URL", "database_url"),
-        description="PostgreSQL to use (postgresql://user:password@host/name). Unset: an embedded server in `data`.",
-    )
-    opt_out_file: Path | None = Field(
-        default=None,
-        description="File to which each opt-out is appended before it takes effect. It is replayed at each start, so "
-        "that an older, restored backup brings no site back. Unset: `opt-outs.log` in `data`.",
-    )
-    embedding: Literal["table", "minilm"] = Field(
-        default="table",
-        description="Model of the sentence vectors. `table`: the static table that ships. `minilm` (needs the extra "
-        "`minilm`): the table and MiniLM together. All processes need the same value; after a change, run `waypost "
-        "reindex`.",
-    )
+    data: Path = Field(default_factory=default_data_folder)
+    """Folder of the embedded database and index."""
+    database_url: SecretStr | None = Field(default=None, validation_alias=_unprefixed("database_url"))
+    """PostgreSQL to use (postgresql://user:password@host/name). Unset: an embedded server in `data`."""
+    opt_out_file: Path | None = None
+    """File to which each opt-out is appended before it takes effect. It is replayed at each start, so that an older,
+    restored backup brings no site back. Unset: `opt-outs.log` in `data`."""
+    embedding: Literal["table", "minilm"] = "table"
+    """Model of the sentence vectors. `table`: the static table that ships. `minilm` (needs the extra `minilm`): the
+    table and MiniLM together. All processes need the same value; after a change, run `waypost reindex`."""
     meili_url: str | None = Field(
-        default=None,
-        pattern=r"^https?://[^\s?#]+$",
-        validation_alias=AliasChoices("MEILI_URL", "meili_url"),
-        description="Meilisearch server to search with; use the same name in all processes. Unset: an embedded "
-        "index in `data`.",
+        default=None, pattern=r"^https?://[^\s?#]+$", validation_alias=_unprefixed("meili_url")
     )
+    """Meilisearch server to search with; use the same name in all processes. Unset: an embedded index in `data`."""
     meili_index: str = Field(
-        default="services",
-        pattern=r"^[a-z][a-z0-9-]{0,62}$",
-        validation_alias=AliasChoices("MEILI_INDEX", "meili_index"),
-        description="Name of its index; two registries on one server need two.",
+        default="services", pattern=r"^[a-z][a-z0-9-]{0,62}$", validation_alias=_unprefixed("meili_index")
     )
-    meili_search_key: SecretStr | None = Field(
-        default=None,
-        validation_alias=AliasChoices("MEILI_SEARCH_KEY", "meili_search_key"),
-        description="Key that may search the index; sufficient for processes that only answer.",
-    )
-    meili_indexer_key: SecretStr | None = Field(
-        default=None,
-        validation_alias=AliasChoices("MEILI_INDEXER_KEY", "meili_indexer_key"),
-        description="Key that may write the index; for processes that feed it.",
-    )
-    meili_tasks_key: SecretStr | None = Field(
-        default=None,
-        validation_alias=AliasChoices("MEILI_TASKS_KEY", "meili_tasks_key"),
-        description="Key that may see all tasks and the version; for processes that feed the index.",
-    )
-    meili_keys: Path | None = Field(
-        default=None,
-        validation_alias=AliasChoices("MEILI_KEYS", "meili_keys"),
-        description="Folder that `waypost search-keys` wrote; a key set above overrides its file.",
-    )
-    meili_master_key: SecretStr | None = Field(
-        default=None,
-        validation_alias=AliasChoices("MEILI_MASTER_KEY", "meili_master_key"),
-        description="Master key of the Meilisearch server; read by `waypost search-keys` alone.",
-    )
-    public_url: str = Field(
-        default="http://127.0.0.1:8000",
-        pattern=r"^https?://[^\s?#]+$",
-        description="Where clients reach this API; used for the URLs in its answers.",
-    )
-
-    ard_peers: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        description="Base URLs of other registries that speak ARD, comma separated. A search that asks for referrals "
-        "gets their addresses; they are never called.",
-    )
+    """Name of its index; two registries on one server need two."""
+    meili_search_key: SecretStr | None = Field(default=None, validation_alias=_unprefixed("meili_search_key"))
+    """Key that may search the index; sufficient for processes that only answer."""
+    meili_indexer_key: SecretStr | None = Field(default=None, validation_alias=_unprefixed("meili_indexer_key"))
+    """Key that may write the index; for processes that feed it."""
+    meili_tasks_key: SecretStr | None = Field(default=None, validation_alias=_unprefixed("meili_tasks_key"))
+    """Key that may see all tasks and the version; for processes that feed the index."""
+    meili_keys: Path | None = Field(default=None, validation_alias=_unprefixed("meili_keys"))
+    """Folder that `waypost search-keys` wrote; a key set above overrides its file."""
+    meili_master_key: SecretStr | None = Field(default=None, validation_alias=_unprefixed("meili_master_key"))
+    """Master key of the Meilisearch server; read by `waypost search-keys` alone."""
+    public_url: str = Field(default="http://127.0.0.1:8000", pattern=r"^https?://[^\s?#]+$")
+    """Where clients reach this API; used for the URLs in its answers."""
+    ard_peers: Annotated[tuple[str, ...], NoDecode] = ()
+    """Base URLs of other registries that speak ARD, comma separated. A search that asks for referrals gets their
+    addresses; they are never called."""
 
     # identity of the crawler
-    contact_url: str | None = Field(
-        default=None,
-        pattern=r"^https?://[^\s()]+$",
-        description="Page that explains the crawler, opt-out and recheck; sent in the User-Agent. "
-        "Unset: `/bot` below `public_url`.",
-    )
-
+    contact_url: str | None = Field(default=None, pattern=r"^https?://[^\s()]+$")
+    """Page that explains the crawler, opt-out and recheck; sent in the User-Agent. Unset: `/bot` below `public_url`."""
     contact_email: str | None = Field(
-        default=None,
-        pattern=r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$",
-        description="Mail address of this registry's operators for questions about the crawler; sent in the User-Agent "
-        "and shown on `/bot`.",
+        default=None, pattern=r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"
     )
+    """Mail address of this registry's operators for questions about the crawler; sent in the User-Agent and shown on
+    `/bot`."""
 
     # politeness and reach of the crawler
-    request_delay: float = Field(
-        default=1.0, ge=0, le=60, description="Seconds between two requests to one registrable domain."
-    )
-    connect_to: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        description="HOST:PORT:ADDRESS:PORT entries, comma separated, as curl's --connect-to: names that are reached "
-        "at a given address and port and may be special-use names. For demos and tests.",
-    )
-    resolve: Literal["system", "table"] = Field(
-        default="system",
-        description="`system`: names resolve as on this machine. `table`: only names of `connect_to` resolve.",
-    )
-    refused_networks: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        description="Networks that the crawler never connects to, comma separated, in addition to all non-public ones: "
-        "for example your NAT64 prefix, or internal networks with public addresses.",
-    )
-    hosts_in_flight: int = Field(
-        default=1_000,
-        ge=1,
-        le=20_000,
-        description="Domains that one crawler process visits at once; each takes some 70 KB of memory and up to two "
-        "of the process's open files.",
-    )
-    lease_batch: int = Field(default=100, ge=1, le=1_000, description="Domains taken with one lease.")
-    lease_seconds: int = Field(
-        default=1_800,
-        ge=60,
-        le=86_400,
-        description="How long a lease holds before other workers may take its domains; longer than the worst visit.",
-    )
-    connect_timeout: float = Field(default=5.0, gt=0, le=60, description="Seconds for a TCP and TLS connection.")
-    request_timeout: float = Field(default=15.0, gt=0, le=120, description="Seconds for one whole request.")
-    host_deadline: float = Field(
-        default=120.0, gt=0, le=3_600, description="Seconds for the visit of one host, without pauses for politeness."
-    )
-    request_budget: int = Field(default=40, ge=1, le=200, description="Requests to one host in one visit.")
-    named_request_budget: int = Field(
-        default=60,
-        ge=1,
-        le=200,
-        description="The same for a host that was submitted or named (`waypost crawl HOST`, `waypost check HOST`): all "
-        "paths of all formats are requested.",
-    )
-    detail_budget: int = Field(default=25, ge=0, le=500, description="ADP capability details fetched in one visit.")
-    mcp_tools: Literal["off", "named", "all"] = Field(
-        default="named",
-        description="Which MCP servers are asked for their tools (`tools/list`), if a card names an endpoint that "
-        "needs no credentials. `named`: hosts that were named or submitted. `all`: every host with such a card.",
-    )
-    domain_daily_budget: int = Field(
-        default=120,
-        ge=1,
-        le=10_000,
-        description="Requests to one registrable domain in 24 hours, over all its hosts; little-known hosts may spend "
-        'only a part of them (docs/crawler.md, "Shares").',
-    )
-    block_connections: int = Field(
-        default=64,
-        ge=1,
-        le=10_000,
-        description="Connections that one crawler process has at once to one block of addresses (/24, IPv6 /48). "
-        "Networks of shared edges are left out.",
-    )
-    block_daily_budget: int = Field(
-        default=50_000,
-        ge=1,
-        description="Requests to one block of addresses (/24, IPv6 /48) in a day (UTC), over all processes. Networks "
-        "of shared edges are left out.",
-    )
+    request_delay: float = Field(default=1.0, ge=0, le=60)
+    """Seconds between two requests to one registrable domain."""
+    connect_to: Annotated[tuple[str, ...], NoDecode] = ()
+    """HOST:PORT:ADDRESS:PORT entries, comma separated, as curl's --connect-to: names that are reached at a given
+    address and port and may be special-use names. For demos and tests."""
+    resolve: Literal["system", "table"] = "system"
+    """`system`: names resolve as on this machine. `table`: only names of `connect_to` resolve."""
+    refused_networks: Annotated[tuple[str, ...], NoDecode] = ()
+    """Networks that the crawler never connects to, comma separated, in addition to all non-public ones: for example
+    your NAT64 prefix, or internal networks with public addresses."""
+    hosts_in_flight: int = Field(default=1_000, ge=1, le=20_000)
+    """Domains that one crawler process visits at once; each takes some 70 KB of memory and up to two of the process's
+    open files."""
+    lease_batch: int = Field(default=100, ge=1, le=1_000)
+    """Domains taken with one lease."""
+    lease_seconds: int = Field(default=1_800, ge=60, le=86_400)
+    """How long a lease holds before other workers may take its domains; longer than the worst visit."""
+    connect_timeout: float = Field(default=5.0, gt=0, le=60)
+    """Seconds for a TCP and TLS connection."""
+    request_timeout: float = Field(default=15.0, gt=0, le=120)
+    """Seconds for one whole request."""
+    host_deadline: float = Field(default=120.0, gt=0, le=3_600)
+    """Seconds for the visit of one host, without pauses for politeness."""
+    request_budget: int = Field(default=40, ge=1, le=200)
+    """Requests to one host in one visit."""
+    named_request_budget: int = Field(default=60, ge=1, le=200)
+    """The same for a host that was submitted or named (`waypost crawl HOST`, `waypost check HOST`): all paths of all
+    formats are requested."""
+    detail_budget: int = Field(default=25, ge=0, le=500)
+    """ADP capability details fetched in one visit."""
+    mcp_tools: Literal["off", "named", "all"] = "named"
+    """Which MCP servers are asked for their tools (`tools/list`), if a card names an endpoint that needs no
+    credentials. `named`: hosts that were named or submitted. `all`: every host with such a card."""
+    domain_daily_budget: int = Field(default=120, ge=1, le=10_000)
+    """Requests to one registrable domain in 24 hours, over all its hosts; little-known hosts may spend only a part of
+    them (docs/crawler.md, "Shares")."""
+    block_connections: int = Field(default=64, ge=1, le=10_000)
+    """Connections that one crawler process has at once to one block of addresses (/24, IPv6 /48). Networks of shared
+    edges are left out."""
+    block_daily_budget: int = Field(default=50_000, ge=1)
+    """Requests to one block of addresses (/24, IPv6 /48) in a day (UTC), over all processes. Networks of shared edges
+    are left out."""
 
     # the schedule
-    recrawl_interval: int = Field(
-        default=3_600,
-        ge=0,
-        description="Seconds between two runs of the job `recrawl` of `waypost schedule`; 0: not scheduled.",
-    )
-    rescore_interval: int = Field(
-        default=3_600, ge=0, description="Seconds between two runs of the job `rescore`; 0: not scheduled."
-    )
-    reindex_interval: int = Field(
-        default=604_800, ge=0, description="Seconds between two runs of the job `reindex`; 0: not scheduled."
-    )
-    prune_interval: int = Field(
-        default=86_400, ge=0, description="Seconds between two runs of the job `prune`; 0: not scheduled."
-    )
-    refresh_interval: int = Field(
-        default=604_800, ge=0, description="Seconds between two runs of the job `refresh`; 0: not scheduled."
-    )
-    export_interval: int = Field(
-        default=86_400, ge=0, description="Seconds between two runs of the job `export`, which dumps; 0: not scheduled."
-    )
+    recrawl_interval: int = Field(default=3_600, ge=0)
+    """Seconds between two runs of the job `recrawl` of `waypost schedule`; 0: not scheduled."""
+    rescore_interval: int = Field(default=3_600, ge=0)
+    """Seconds between two runs of the job `rescore`; 0: not scheduled."""
+    reindex_interval: int = Field(default=604_800, ge=0)
+    """Seconds between two runs of the job `reindex`; 0: not scheduled."""
+    prune_interval: int = Field(default=86_400, ge=0)
+    """Seconds between two runs of the job `prune`; 0: not scheduled."""
+    refresh_interval: int = Field(default=604_800, ge=0)
+    """Seconds between two runs of the job `refresh`; 0: not scheduled."""
+    export_interval: int = Field(default=86_400, ge=0)
+    """Seconds between two runs of the job `export`, which dumps; 0: not scheduled."""
     suffix_list_url: str = Field(
-        default="https://publicsuffix.org/list/public_suffix_list.dat",
-        pattern=r"^(https://[^\s]+)?$",
-        description="Where `refresh` asks for the Public Suffix List. Empty: the shipped list stays in force.",
+        default="https://publicsuffix.org/list/public_suffix_list.dat", pattern=r"^(https://[^\s]+)?$"
     )
+    """Where `refresh` asks for the Public Suffix List. Empty: the shipped list stays in force."""
     ipv4_registry_url: str = Field(
         default="https://www.iana.org/assignments/iana-ipv4-special-registry/iana-ipv4-special-registry-1.csv",
         pattern=r"^(https://[^\s]+)?$",
-        description="Where `refresh` asks for the IANA IPv4 special-purpose registry (CSV). Empty: nowhere.",
     )
+    """Where `refresh` asks for the IANA IPv4 special-purpose registry (CSV). Empty: nowhere."""
     ipv6_registry_url: str = Field(
         default="https://www.iana.org/assignments/iana-ipv6-special-registry/iana-ipv6-special-registry-1.csv",
         pattern=r"^(https://[^\s]+)?$",
-        description="Where `refresh` asks for the IANA IPv6 special-purpose registry (CSV). Empty: nowhere.",
     )
+    """Where `refresh` asks for the IANA IPv6 special-purpose registry (CSV). Empty: nowhere."""
 
     # retention (`prune`)
-    keep_visits_days: int = Field(default=90, ge=2, le=36_500, description="Days that visits stay in the ledger.")
-    keep_visits_per_host: int = Field(
-        default=20, ge=1, le=10_000, description="Latest visits of each host that stay in the ledger at any age."
-    )
-    keep_history_days: int = Field(
-        default=1_095, ge=1, le=36_500, description="Days that the history of a document stays."
-    )
-    keep_versions: int = Field(
-        default=10, ge=1, le=10_000, description="Latest versions of each document that stay in its history."
-    )
-    keep_bodies_days: int = Field(
-        default=90, ge=1, le=36_500, description="Days that the bytes of a replaced version stay."
-    )
-    keep_scores_days: int = Field(
-        default=365, ge=1, le=36_500, description="Days that earlier scores of a host stay. The last one always stays."
-    )
-    keep_changes_days: int = Field(
-        default=365, ge=1, le=36_500, description="Days that the feed of changes reaches back."
-    )
-    keep_candidates_days: int = Field(
-        default=90,
-        ge=1,
-        le=36_500,
-        description="Days until a host that a document named, and that was examined, may become a candidate again.",
-    )
-    keep_reports_days: int = Field(
-        default=365, ge=1, le=36_500, description="Days that a report stays after its decision. Open ones always stay."
-    )
-    keep_job_runs_days: int = Field(
-        default=90, ge=1, le=36_500, description="Days that runs of scheduled jobs stay. The last 20 of each stay."
-    )
+    keep_visits_days: int = Field(default=90, ge=2, le=36_500)
+    """Days that visits stay in the ledger."""
+    keep_visits_per_host: int = Field(default=20, ge=1, le=10_000)
+    """Latest visits of each host that stay in the ledger at any age."""
+    keep_history_days: int = Field(default=1_095, ge=1, le=36_500)
+    """Days that the history of a document stays."""
+    keep_versions: int = Field(default=10, ge=1, le=10_000)
+    """Latest versions of each document that stay in its history."""
+    keep_bodies_days: int = Field(default=90, ge=1, le=36_500)
+    """Days that the bytes of a replaced version stay."""
+    keep_scores_days: int = Field(default=365, ge=1, le=36_500)
+    """Days that earlier scores of a host stay. The last one always stays."""
+    keep_changes_days: int = Field(default=365, ge=1, le=36_500)
+    """Days that the feed of changes reaches back."""
+    keep_candidates_days: int = Field(default=90, ge=1, le=36_500)
+    """Days until a host that a document named, and that was examined, may become a candidate again."""
+    keep_reports_days: int = Field(default=365, ge=1, le=36_500)
+    """Days that a report stays after its decision. Open ones always stay."""
+    keep_job_runs_days: int = Field(default=90, ge=1, le=36_500)
+    """Days that runs of scheduled jobs stay. The last 20 of each stay."""
 
     # ownership
-    claim_recheck_hours: int = Field(
-        default=24, ge=1, le=720, description="Hours between two verifications of a proven ownership."
-    )
+    claim_recheck_hours: int = Field(default=24, ge=1, le=720)
+    """Hours between two verifications of a proven ownership."""
 
     # webhooks
-    webhook_disable_days: int = Field(
-        default=5, ge=1, le=90, description="Days of failed attempts after which a receiver of webhooks is disabled."
-    )
+    webhook_disable_days: int = Field(default=5, ge=1, le=90)
+    """Days of failed attempts after which a receiver of webhooks is disabled."""
 
     # the API
-    submit_wait: float = Field(default=8.0, ge=0, le=20, description="Seconds a submission waits for its crawl.")
-    read_rate: int = Field(
-        default=600,
-        ge=1,
-        description="Units of work that the requests of one client may cost in a minute. Most reads cost one; "
-        "expensive ones and documents cost more: see operations.md.",
-    )
-    submit_rate: int = Field(default=60, ge=1, description="Submissions one client may make in an hour.")
-    max_connections: int = Field(
-        default=2_000,
-        ge=16,
-        le=100_000,
-        description="Connections that one process of the API accepts. Fewer if the limit of open files is low.",
-    )
-    max_connections_per_client: int = Field(
-        default=100,
-        ge=1,
-        description="Connections of one client (an address, or an IPv6 /64); trusted proxies have no limit.",
-    )
-    compute_processes: int = Field(
-        default=2,
-        ge=1,
-        le=64,
-        description="Processes of `waypost serve` that work on large documents (validation, translation, large "
-        "services); each starts with the first job that needs it and takes some 130 MB. With two or more, one is "
-        "reserved for documents that clients send.",
-    )
-    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="Addresses or networks whose X-Forwarded-For is believed, comma separated."
-    )
+    submit_wait: float = Field(default=8.0, ge=0, le=20)
+    """Seconds a submission waits for its crawl."""
+    read_rate: int = Field(default=600, ge=1)
+    """Units of work that the requests of one client may cost in a minute. Most reads cost one; expensive ones and
+    documents cost more: see operations.md."""
+    submit_rate: int = Field(default=60, ge=1)
+    """Submissions one client may make in an hour."""
+    max_connections: int = Field(default=2_000, ge=16, le=100_000)
+    """Connections that one process of the API accepts. Fewer if the limit of open files is low."""
+    max_connections_per_client: int = Field(default=100, ge=1)
+    """Connections of one client (an address, or an IPv6 /64); trusted proxies have no limit."""
+    compute_processes: int = Field(default=2, ge=1, le=64)
+    """Processes of `waypost serve` that work on large documents (validation, translation, large services); each starts
+    with the first job that needs it and takes some 130 MB. With two or more, one is reserved for documents that
+    clients send."""
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
+    """Addresses or networks whose X-Forwarded-For is believed, comma separated."""
 
     # watching the API
-    serve_metrics: str | None = Field(
-        default=None,
-        pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$",
-        description="HOST:PORT at which `waypost serve` answers `/metrics` for Prometheus; keep it private. "
-        "`--metrics` overrides it. Unset: no metrics.",
-    )
-    traces: Literal["off", "otlp"] = Field(
-        default="off",
-        description="`otlp` (needs the extra `otel`): `waypost serve` sends a span for each request to an "
-        "OpenTelemetry collector over HTTP; the standard variables OTEL_* say where and how many.",
-    )
+    serve_metrics: str | None = Field(default=None, pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$")
+    """HOST:PORT at which `waypost serve` answers `/metrics` for Prometheus; keep it private. `--metrics` overrides it.
+    Unset: no metrics."""
+    traces: Literal["off", "otlp"] = "off"
+    """`otlp` (needs the extra `otel`): `waypost serve` sends a span for each request to an OpenTelemetry collector over
+    HTTP; the standard variables OTEL_* say where and how many."""
 
     # MCP
-    mcp_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        description="Further values of Host (name or name:port) under which `/mcp` answers, comma separated, as sent "
-        "by a reverse proxy. `public_url` and loopback always work.",
-    )
-    mcp_origins: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        description="Further origins (https://name) whose web pages may call `/mcp`, comma separated; `*`: all. "
-        "Programs other than browsers send no origin and always may.",
-    )
+    mcp_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """Further values of Host (name or name:port) under which `/mcp` answers, comma separated, as sent by a reverse
+    proxy. `public_url` and loopback always work."""
+    mcp_origins: Annotated[tuple[str, ...], NoDecode] = ()
+    """Further origins (https://name) whose web pages may call `/mcp`, comma separated; `*`: all. Programs other than
+    browsers send no origin and always may."""
 
     # dumps
-    dumps: Path | None = Field(
-        default=None, description="Folder of the dumps that `/dumps/` serves. Unset: `dumps` in `data`."
-    )
-    keep_dumps: int = Field(
-        default=2, ge=1, le=1_000, description="Newest dumps that stay; with 2, a reader can finish an older one."
-    )
-    dump_restricted: bool = Field(
-        default=True,
-        description="Whether dumps contain services whose sites forbid or restrict training; each record says so.",
-    )
-    dump_terms_url: str | None = Field(
-        default=None,
-        pattern=r"^https?://[^\s]+$",
-        description="Page with the terms of the dumps; linked from their manifest.",
-    )
+    dumps: Path | None = None
+    """Folder of the dumps that `/dumps/` serves. Unset: `dumps` in `data`."""
+    keep_dumps: int = Field(default=2, ge=1, le=1_000)
+    """Newest dumps that stay; with 2, a reader can finish an older one."""
+    dump_restricted: bool = True
+    """Whether dumps contain services whose sites forbid or restrict training; each record says so."""
+    dump_terms_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
+    """Page with the terms of the dumps; linked from their manifest."""
 
     # logging
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] | None = Field(
-        default=None,
-        description="Lowest level of log events that are written. Unset: INFO, but WARNING on a terminal, where the "
-        "log is text; elsewhere each event is a line of JSON.",
-    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] | None = None
+    """Lowest level of log events that are written. Unset: INFO, but WARNING on a terminal, where the log is text;
+    elsewhere each event is a line of JSON."""
 
     @property
     def contact(self) -> str:
@@ -371,7 +257,9 @@ class Settings(BaseSettings):
             value = getattr(self, name)
             if value is None or name == "meili_master_key":
                 continue
-            environment[variable(name)] = _as_text(value)
+            if isinstance(value, SecretStr):
+                value = value.get_secret_value()
+            environment[variable(name)] = ",".join(value) if isinstance(value, tuple) else str(value)
         return environment
 
     @field_validator(
@@ -426,9 +314,3 @@ def variable(name: str) -> str:
     if isinstance(alias, AliasChoices):
         return str(alias.choices[0])
     return f"{Settings.model_config['env_prefix']}{name.upper()}"
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, SecretStr):
-        return value.get_secret_value()
-    return ",".join(value) if isinstance(value, tuple) else str(value)

@@ -1,7 +1,9 @@
 """docs/settings.md: every setting with its variable, type, default and meaning."""
 
+import ast
 import inspect
-from typing import Any, Literal, get_args, get_origin
+from itertools import pairwise
+from typing import Any, Literal, cast, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -11,7 +13,8 @@ from registry.settings import Settings, variable
 
 def settings_page() -> str:
     """Return the page."""
-    rows = ((f"`{variable(name)}`", _type(field), _default(field), field.description or "")
+    said = meanings()
+    rows = ((f"`{variable(name)}`", _type(field), _default(field), said[name])
             for name, field in Settings.model_fields.items())  # fmt: skip
     return page(
         "Settings",
@@ -21,6 +24,17 @@ def settings_page() -> str:
         "Certificates of visited sites are verified with the system's store; `SSL_CERT_FILE` and `SSL_CERT_DIR` have "
         "their usual OpenSSL meaning.",
     )
+
+
+def meanings() -> dict[str, str]:
+    """Return the text below each field of Settings by the name of the field, on one line."""
+    body = cast(ast.ClassDef, ast.parse(inspect.getsource(Settings)).body[0]).body
+    return {
+        field.target.id: " ".join(str(text.value.value).split())
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+    }
 
 
 def _type(field: FieldInfo) -> str:

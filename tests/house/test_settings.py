@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic import ValidationError
 
+from docs.generate.settings import meanings
 from registry.settings import Settings, variable
 from tests.house.tree import modules
 
@@ -22,7 +23,7 @@ ENVIRONMENT = {
 
 
 def test_every_setting_has_a_description() -> None:
-    descriptions = {name: Settings.model_fields[name].description or "?" for name in FIELDS}
+    descriptions = {name: meanings().get(name) or "?" for name in FIELDS}
     assert [
         name
         for name, text in descriptions.items()
