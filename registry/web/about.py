@@ -1,28 +1,24 @@
 """Pages about this registry: the rubric, the formats, the errors, the crawler, and how to use the interfaces."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from registry.core.assessing.recognise import ROWS, Foreign
 from registry.core.format_support.format import ROLES
-from registry.core.formats import FORMATS
+from registry.core.formats import FORMAT_BY_SLUG, FORMATS
 from registry.edge import inside
 from registry.edge.problems import NOT_FOUND, Problem
 from registry.web.asking import ask
-from registry.web.rendering import pages_of
+from registry.web.rendering import respond
 
 HOUR: Final = "public, max-age=3600"
+_TITLE_CHARS: Final = 30
 
-_BY_SLUG: Final = {form.slug: form for form in FORMATS}
 
-
-@dataclass(frozen=True, slots=True)
-class AboutSection:
+class AboutSection(NamedTuple):
     """A part of the text about the crawler. `is_code`: lines to copy unchanged."""
 
     text: str
@@ -39,7 +35,7 @@ async def rubric(request: Request) -> Response:
     ]
     values = {"rubric_version": answer["version"], "sections": sections}
     values |= {key: answer[key] for key in ("method", "beside", "trust")}
-    return pages_of(request).respond(request, "rubric.html", values, cache=HOUR)
+    return respond(request, "rubric.html", values, cache=HOUR)
 
 
 async def formats(request: Request) -> Response:
@@ -47,27 +43,27 @@ async def formats(request: Request) -> Response:
     foreign = sorted({row.result.name for row in ROWS if isinstance(row.result, Foreign)})
     by_role = [(means, [form for form in FORMATS if form.role is role]) for role, means in ROLES.items()]
     values = {"by_role": by_role, "services": services, "foreign": foreign, "total": len(FORMATS)}
-    return pages_of(request).respond(request, "formats.html", values)
+    return respond(request, "formats.html", values)
 
 
 async def one_format(request: Request) -> Response:
-    form = _BY_SLUG.get(request.path_params["slug"])
+    form = FORMAT_BY_SLUG.get(request.path_params["slug"])
     if form is None:
         raise Problem(NOT_FOUND, "This registry reads no format of this name.")
     services = (await ask(request, "/api/stats"))["data"]["formats"].get(form.slug, 0)
     values = {"format": form, "role": ROLES[form.role], "services": services}
-    return pages_of(request).respond(request, "format.html", values)
+    return respond(request, "format.html", values)
 
 
 async def problems(request: Request) -> Response:
     kinds = (await ask(request, "/api/problems"))["data"]
     ordered = sorted(kinds, key=lambda kind: (kind["status"], kind["slug"]))
-    return pages_of(request).respond(request, "problems.html", {"kinds": ordered}, cache=HOUR)
+    return respond(request, "problems.html", {"kinds": ordered}, cache=HOUR)
 
 
 async def problem(request: Request) -> Response:
     answer = await ask(request, "/api/problems/{slug}", slug=request.path_params["slug"])
-    return pages_of(request).respond(request, "problem.html", {"kind": answer["data"]}, cache=HOUR)
+    return respond(request, "problem.html", {"kind": answer["data"]}, cache=HOUR)
 
 
 async def bot(request: Request) -> Response:
@@ -75,7 +71,7 @@ async def bot(request: Request) -> Response:
     answer = await inside.call(request.app.state.api, request.scope, "/bot")
     title, *sections = sectioned(bytes(answer.body).decode())
     values = {"title": title.text, "sections": sections}
-    return pages_of(request).respond(request, "bot.html", values, cache=HOUR)
+    return respond(request, "bot.html", values, cache=HOUR)
 
 
 def sectioned(text: str) -> Sequence[AboutSection]:
@@ -96,17 +92,4 @@ def sectioned(text: str) -> Sequence[AboutSection]:
 
 
 async def docs(request: Request) -> Response:
-    return pages_of(request).respond(request, "docs.html", {}, cache=HOUR)
-
-
-_TITLE_CHARS: Final = 30
-
-ROUTES: Final = (
-    Route("/rubric", rubric),
-    Route("/formats", formats),
-    Route("/formats/{slug}", one_format),
-    Route("/problems", problems),
-    Route("/problems/{slug}", problem),
-    Route("/bot", bot),
-    Route("/docs", docs),
-)
+    return respond(request, "docs.html", {}, cache=HOUR)

@@ -1,12 +1,12 @@
-"""The pages as an HTTP interface. To register a module of pages, give it `ROUTES` and add it to `_MODULES`."""
+"""The pages as an HTTP interface, with the table of their addresses."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from registry.core.model.listing import SearchUnavailable
@@ -16,72 +16,81 @@ from registry.edge.middleware import Rules
 from registry.edge.problems import Problem, as_problem, body, fault
 from registry.edge.requests import provide
 from registry.settings import Settings
-from registry.web import (
-    about,
-    assets,
-    badge,
-    changes,
-    check,
-    evidence,
-    figures,
-    home,
-    opt_out,
-    ownership,
-    search,
-    service,
-    signals,
-    sitemap,
-    submit,
-)
-from registry.web.rendering import Pages, error_pages
+from registry.web import about, changes, check, figures, ownership, public_forms, rendering, search, service
+from registry.web.rendering import about_host
 from registry.wiring import StoreUnavailable, Waypost
 
-_MODULES: Final = (
-    assets, home, about, changes, figures, search, service, badge, sitemap, check, submit, opt_out, evidence,
-    signals, ownership,
-)  # fmt: skip
+_POST: Final = ("POST",)
 
+_ROUTES: Final = (
+    Route("/static/{name}", rendering.asset),
+    Route("/", figures.home),
+    Route("/rubric", about.rubric),
+    Route("/formats", about.formats),
+    Route("/formats/{slug}", about.one_format),
+    Route("/problems", about.problems),
+    Route("/problems/{slug}", about.problem),
+    Route("/bot", about.bot),
+    Route("/docs", about.docs),
+    Route("/changes", changes.changes),
+    Route("/audit", changes.audit),
+    Route("/stats", figures.stats),
+    Route("/status", figures.status),
+    Route("/search", search.search),
+    Route("/sitemap.xml", search.sitemap),
+    Route("/sitemap/{number:int}.xml", search.sitemap_page),
+    about_host(service.SERVICE, service.service),
+    about_host("/s/{host}/c/{name:path}", service.capability),
+    about_host(service.EVIDENCE, service.evidence),
+    about_host(service.HISTORY, service.history),
+    about_host(service.CRAWL, service.crawl),
+    Route("/badge/{host}.svg", service.badge),
+    Route(check.PATH, check.form),
+    Route(check.PATH, check.check, methods=_POST),
+    Route(public_forms.SUBMIT, public_forms.submit_form),
+    Route(public_forms.SUBMIT, public_forms.submit, methods=_POST),
+    Route(public_forms.SUBMISSION, public_forms.submission),
+    Route(public_forms.OPT_OUT, public_forms.opt_out_form),
+    Route(public_forms.OPT_OUT, public_forms.opt_out, methods=_POST),
+    about_host(public_forms.OPT_OUT_STATE, public_forms.opt_out_state),
+    about_host(public_forms.RECHECK, public_forms.recheck_form),
+    Route(public_forms.RECHECK, public_forms.recheck, methods=_POST),
+    about_host("/s/{host}/report", public_forms.report_form),
+    Route("/s/{host}/report", public_forms.report, methods=_POST),
+    Route("/reports/{token}", public_forms.report_state),
+    about_host("/claim/{host}", ownership.explain),
+    Route("/claim/{host}", ownership.claim, methods=_POST),
+    Route("/claim/{host}/check", ownership.check, methods=_POST),
+    about_host("/owner/{host}", ownership.owner),
+    Route("/owner/{host}", ownership.decide, methods=_POST),
+)
 SHARED: Final = frozenset({"/", "/bot", "/docs"})
 """Paths that other interfaces answer too, for clients that do not prefer HTML."""
 
 _OPEN: Final = ("/badge/",)
-_SUBMISSIONS: Final = frozenset({submit.PATH, opt_out.PATH})
+_SUBMISSIONS: Final = frozenset({public_forms.SUBMIT, public_forms.OPT_OUT})
 
 
 def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: str) -> Interface:
     """Return the interface. `api` answers what the pages show; `start_links` is the `Link` field of the start page."""
-    routes = [route for module in _MODULES for route in module.ROUTES]
-    paths = frozenset(_plain(route.path) for route in routes)
-    pages = Pages(settings, paths)
-    error_page = error_pages(pages)
-    app = Starlette(routes=routes)
+    paths = frozenset(rendering.plain(route.path) for route in _ROUTES)
+    pages = rendering.Pages(settings, paths)
+
+    async def on_error(request: Request, error: Exception) -> Response:
+        """Answer every error with a page, regardless of `Accept`: the client asked for a page."""
+        problem = as_problem(request, error) or fault()
+        request.scope[LIMIT] = problem.members.get("limit")
+        return pages.error(request.scope, body(problem.kind, problem.detail, "", problem.members), problem.headers)
+
+    app = Starlette(routes=_ROUTES)
     provide(app.state, waypost, settings)
     app.state.pages, app.state.api, app.state.start_links = pages, api, start_links
-    _install(app, error_page)
-    roots = {"/" + path.split("/")[1] for path in paths} - SHARED
+    for kind in (Problem, HTTPException, StoreUnavailable, SearchUnavailable, Exception):
+        app.add_exception_handler(kind, on_error)
     return Interface(
         app,
-        Rules(open=_OPEN, submissions=_SUBMISSIONS, error_page=error_page),  # guard: forms-of-client
-        roots=tuple(sorted(roots)),
+        Rules(open=_OPEN, submissions=_SUBMISSIONS, error_page=pages.error),  # guard: forms-of-client
+        roots=tuple(sorted({"/" + path.split("/")[1] for path in paths} - SHARED)),
         pages=tuple(sorted(paths & SHARED)),
         name="web",
     )
-
-
-def _plain(path: str) -> str:
-    """Return a template of a path without the kinds of its values: `/c/{name:path}` -> `/c/{name}`."""
-    return path.replace(":path}", "}").replace(":int}", "}")
-
-
-def _install(app: Starlette, page: Any) -> None:
-    """Answer every error of `app` with a page, regardless of `Accept`: the client asked for a page."""
-
-    async def on_error(request: Request, error: Exception) -> Response:
-        problem = as_problem(request, error) or fault()
-        request.scope[LIMIT] = problem.members.get("limit")
-        content: Mapping[str, Any] = body(problem.kind, problem.detail, "", problem.members)
-        response: Response = page(request.scope, content, problem.headers)
-        return response
-
-    for kind in (Problem, HTTPException, StoreUnavailable, SearchUnavailable, Exception):
-        app.add_exception_handler(kind, on_error)

@@ -1,17 +1,30 @@
-"""Ask the API of this process for what pages show, so that page and API never differ."""
+"""Ask the API of this process: for what pages show, and to do what forms say. So pages and API never differ.
 
-from collections.abc import Mapping
+The registry has no cookies and no sessions: forms change only what any stranger may change. Forms on pages of other
+sites are refused before (`registry.edge.middleware`).
+"""
+
+import math
+import re
+from collections.abc import Collection, Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 import orjson
+from markupsafe import Markup, escape
 from starlette.requests import Request
 
-from registry.edge import inside
-from registry.edge.problems import PROBLEM_TYPES, UNAVAILABLE, Problem
+from registry.edge import inside, problems
+from registry.edge.problems import Problem
+from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
 from registry.edge.responses import path_segment
 
-_BY_SLUG = {kind.slug: kind for kind in PROBLEM_TYPES}
-_KEPT = (b"retry-after",)
+FORM = "application/x-www-form-urlencoded"
+MAX_FIELDS = 8
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f]")
+"""No HTML may hold them. JSON that does is refused, so nothing is lost."""
+
+_BY_SLUG = {kind.slug: kind for kind in problems.PROBLEM_TYPES}
 
 
 async def ask(request: Request, path: str, query: Mapping[str, str] | None = None, /, **values: str) -> Any:
@@ -19,23 +32,84 @@ async def ask(request: Request, path: str, query: Mapping[str, str] | None = Non
 
     Raise Problem when the API answers with an error. The request's own limits pay for it.
     """
-    answer = await inside.call(
-        request.app.state.api,
-        request.scope,
-        path.format_map(values),
-        query,
-        raw_path=path.format_map({name: path_segment(value) for name, value in values.items()}),
-    )
+    raw_path = path.format_map({name: path_segment(value) for name, value in values.items()})
+    api, filled = request.app.state.api, path.format_map(values)
+    answer = await inside.call(api, request.scope, filled, query, raw_path=raw_path)
     content = orjson.loads(bytes(answer.body))
     if answer.status >= 400:
-        raise as_problem(content, {name.decode(): answer.header(name) for name in _KEPT})
+        raise as_problem(content, answer.header(b"retry-after"))
     return content
 
 
-def as_problem(content: Mapping[str, Any], headers: Mapping[str, str | None]) -> Problem:
+async def pass_on(
+    request: Request,
+    path: str,
+    body: bytes,
+    query: Mapping[str, str] | None = None,
+    *,
+    method: str = "POST",
+    token: str | None = None,
+) -> tuple[int, Any, inside.InsideAnswer]:
+    """Return status and JSON of the API's answer, and the answer itself. `token`: the bearer token in the form.
+
+    Raise Problem for failures that no field can correct: a reached limit, or a registry that cannot answer.
+    """
+    api = request.app.state.api
+    headers = [] if token is None else [(b"authorization", b"Bearer " + token.encode("ascii", "replace"))]
+    answer = await inside.call(api, request.scope, path, query, method=method, body=body, headers=headers)
+    content = orjson.loads(bytes(answer.body))
+    if answer.status == 429 or answer.status >= 500:
+        raise as_problem(content, answer.header(b"retry-after"))
+    return answer.status, content, answer
+
+
+def as_problem(content: Mapping[str, Any], retry_after: str | None = None) -> Problem:
     """Return the error that a problem document describes, to be raised again."""
-    kind = _BY_SLUG.get(str(content.get("type", "")).rpartition("/")[2], UNAVAILABLE)
-    kept = {name: value for name, value in headers.items() if value is not None}
+    kind = _BY_SLUG.get(str(content.get("type", "")).rpartition("/")[2], problems.UNAVAILABLE)
+    headers = {} if retry_after is None else {"retry-after": retry_after}
     known = {"type", "title", "status", "detail", "instance", "success", "error"}
     members = {name: value for name, value in content.items() if name not in known}
-    return Problem(kind, str(content.get("detail", "")), headers=kept, **members)
+    return Problem(kind, str(content.get("detail", "")), headers=headers, **members)
+
+
+def number_of(request: Request, name: str, least: int, most: int) -> int:
+    """Return a whole number of the address within bounds; `least` when it is missing or not a number."""
+    text = request.query_params.get(name, "")
+    return min(max(int(text), least), most) if text.isascii() and text.isdigit() and len(text) < 6 else least
+
+
+async def sent(request: Request, names: Collection[str], max_bytes: float = math.inf) -> dict[str, str]:
+    """Return the fields of a form by name, with "" for missing ones of `names`. Raise Problem.
+
+    The server bounds every body; `max_bytes` is for forms that need less.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise Problem(problems.UNSUPPORTED_MEDIA_TYPE, f"A form has to be sent as {FORM}.")
+    raw = await request.body()
+    if len(raw) > max_bytes:  # guard: form-bytes
+        raise Problem(problems.BODY_TOO_LARGE, "This form is larger than the page accepts.")
+    fields = await computed(request, len(raw), MAX_INLINE_DOCUMENT, _parsed, raw)
+    if not fields.keys() <= set(names):
+        raise Problem(problems.BAD_REQUEST, "The form has a field that the page does not know.")
+    return dict.fromkeys(names, "") | fields
+
+
+def _parsed(raw: bytes) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
+    except ValueError:  # too many fields, or not UTF-8
+        raise Problem(problems.BAD_REQUEST, "The form cannot be read.") from None
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise Problem(problems.BAD_REQUEST, "The form gives a field twice.")
+    return {name: value.replace("\r\n", "\n") for name, value in fields.items()}  # browsers send CRLF for each line end
+
+
+def name_written(text: str) -> str:
+    """Return a name in the form that the API accepts: NUL cannot be in a body, and no name has it."""
+    return text.replace("\0", "\ufffd").strip()
+
+
+def as_written(text: str) -> Markup:
+    """Return the text for an editable field, without the marks for hidden characters, which would change it."""
+    return escape(_CONTROLS.sub("\ufffd", text))

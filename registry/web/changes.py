@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from registry.actions.feed import FeedRow, InvalidCursor
 from registry.core.changes.kinds import KINDS, LISTED, SAYS, Types, payload_of
@@ -13,7 +12,7 @@ from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
 from registry.edge.requests import registry_of
 from registry.edge.responses import REVALIDATE, timestamp
 from registry.web.asking import ask
-from registry.web.rendering import pages_of
+from registry.web.rendering import links_of, respond
 
 EVENTS: Final = 50
 _NAMED: Final = 8
@@ -36,7 +35,7 @@ async def changes(request: Request) -> Response:
         "kinds": SAYS,
         "is_first": cursor is None,
     }
-    return pages_of(request).respond(request, "changes.html", values)
+    return respond(request, "changes.html", values)
 
 
 def event_row(event: FeedRow) -> Mapping[str, Any]:
@@ -65,15 +64,11 @@ def event_row(event: FeedRow) -> Mapping[str, Any]:
 
 
 async def audit(request: Request) -> Response:
-    pages = pages_of(request)
     cursor = request.query_params.get("cursor")
     data = (await ask(request, "/api/audit", None if cursor is None else {"cursor": cursor}))["data"]
     values = {
         "decisions": data["decisions"],
         "is_first": cursor is None,
-        "next": data["cursor"] and pages.links.to("/audit", {"cursor": data["cursor"]}),
+        "next": data["cursor"] and links_of(request).to("/audit", {"cursor": data["cursor"]}),
     }
-    return pages.respond(request, "audit.html", values, cache=REVALIDATE)
-
-
-ROUTES: Final = (Route("/changes", changes), Route("/audit", audit))
+    return respond(request, "audit.html", values, cache=REVALIDATE)

@@ -1,7 +1,7 @@
 """The page that checks a document before any host serves it. Nothing is fetched and nothing is stored."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final
@@ -10,19 +10,18 @@ from urllib.parse import quote
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from registry.core.assessing.drafts import UNKNOWN_HOST, Draft, judge_draft
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.merge import HeldDocument
-from registry.core.model.services import Service, to_json
+from registry.core.model.services import to_json
 from registry.core.names.domains import parse_url
 from registry.core.reading.reader import read_json
 from registry.core.scoring.report import report
 from registry.core.scoring.sarif import BASE, SarifResult, sarif_log
 from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
-from registry.web.forms import as_written, pass_on, sent
-from registry.web.rendering import pages_of
+from registry.web.asking import as_written, pass_on, sent
+from registry.web.rendering import respond
 from registry.web.service import SECTIONS, weights
 from registry.wiring import utc_now
 
@@ -42,8 +41,9 @@ _NO_DOCUMENT: Final = "Paste a document."
 class Reading:
     """How a document is read. `host`: the host that it names. `path`: the assumed path.
 
-    `members`: the top-level members that were read. `at_own_path`: its format prescribes `path`. `capabilities`: name,
-    description and kinds of calls. `model`: the service in the common model, JSON-ready.
+    `members`: the top-level members that state the format or give a field of the service. `at_own_path`: its format
+    prescribes `path`. `capabilities`: name, description and kinds of calls. `model`: the service in the common model,
+    JSON-ready.
     """
 
     host: str | None
@@ -110,7 +110,7 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
         "shown_chars": SHOWN_CHARS,
         **known,
     }
-    return pages_of(request).respond(request, "check.html", values, status=status, cache="no-store")
+    return respond(request, "check.html", values, status=status, cache="no-store")
 
 
 def lines_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -143,13 +143,15 @@ def reading_of(raw: bytes, path: str | None) -> Reading:
     form_read = FORMAT_BY_SLUG.get(assessment.format or "")
     if form_read is None or service is None:
         return Reading(draft.host, served_at)
-    value = read_json(raw)
+    pointers = {origin.pointer.partition("/")[2].partition("/")[0] for origin in service.provenance.values()}
+    value: Any = read_json(raw)
+    members = (name for name in value if name in pointers or name in form_read.marks)
     return Reading(
         host=draft.host,
         path=served_at,
         title=form_read.title,
         spec=form_read.spec,
-        members=tuple(_used(value, form_read.marks, service))[:MAX_MEMBERS],
+        members=tuple(members)[:MAX_MEMBERS],
         at_own_path=served_at in form_read.paths,
         name=service.name,
         description=service.description,
@@ -162,12 +164,6 @@ def reading_of(raw: bytes, path: str | None) -> Reading:
     )
 
 
-def _used(value: Any, marks: Collection[str], service: Service) -> Iterator[str]:
-    """Yield the top-level members that state the format or give a field of the service."""
-    pointers = {origin.pointer.partition("/")[2].partition("/")[0] for origin in service.provenance.values()}
-    yield from (name for name in value if name in pointers or name in marks)
-
-
 def sarif_of(raw: bytes, path: str | None) -> bytes:
     """Return the findings as one SARIF log. CPU-bound.
 
@@ -176,10 +172,8 @@ def sarif_of(raw: bytes, path: str | None) -> bytes:
     draft = judge_draft(raw, path)
     held = HeldDocument(draft.url, draft.url, draft.assessment, b"", utc_now())
     found = report(draft.host or UNKNOWN_HOST, [held], {draft.url: raw})
-    artifact = {
-        "uri": quote(_path(draft).partition("?")[0].strip("/"), safe="/%") or "document.json",
-        "uriBaseId": BASE,
-    }
+    uri = quote(_path(draft).partition("?")[0].strip("/"), safe="/%") or "document.json"
+    artifact = {"uri": uri, "uriBaseId": BASE}
     results = [
         SarifResult(one, artifact, _without_placeholder(one.finding.evidence), is_file=True) for one in found.everything
     ]
@@ -208,6 +202,3 @@ def _file(content: bytes, name: str, media_type: str) -> Response:
     """Return a file that browsers save instead of showing."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return Response(content, 200, headers, media_type)
-
-
-ROUTES: Final = (Route(PATH, form), Route(PATH, check, methods=["POST"]))

@@ -1,4 +1,4 @@
-"""Pages with numbers: what is listed, and how the registry is doing. Charts are drawn here, as SVG."""
+"""The start page and the pages with numbers: what is listed, and how the registry is doing. Charts are SVG."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -7,13 +7,17 @@ from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from registry.edge import inside
 from registry.web.asking import ask
-from registry.web.rendering import pages_of
+from registry.web.rendering import respond
 
+QUESTIONS: Final = ("send a parcel", "book a table for two", "weather for the next days", "translate a text")
+"""Example questions; the sample web answers each."""
+
+NEWEST: Final = 6
 MAX_BARS: Final = 15
+_FORMATS: Final = 12
 _UNITS: Final = ("B", "KiB", "MiB")
 
 
@@ -24,6 +28,22 @@ class Bar:
     label: str
     count: int
     share: float
+
+
+async def home(request: Request) -> Response:
+    newest, counted = await asyncio.gather(
+        ask(request, "/api/services", {"limit": str(NEWEST)}), ask(request, "/api/stats")
+    )
+    formats = counted["data"]["formats"]
+    values = {
+        "questions": QUESTIONS,
+        "newest": newest["data"],
+        "services": counted["data"]["services"],
+        "seen": counted["data"]["seen_last_day"],
+        "format_count": len(formats),
+        "formats": list(formats.items())[:_FORMATS],
+    }
+    return respond(request, "home.html", values, headers={"Link": request.app.state.start_links})
 
 
 async def stats(request: Request) -> Response:
@@ -38,7 +58,7 @@ async def stats(request: Request) -> Response:
         "scores": bars({f"{one['least']} to {one['most']}": one["count"] for one in counted["scores"]}, ordered=True),
         "sizes": bars({size_label(one): one["count"] for one in counted["document_bytes"]}, ordered=True),
     }
-    return pages_of(request).respond(request, "stats.html", values)
+    return respond(request, "stats.html", values)
 
 
 async def status(request: Request) -> Response:
@@ -46,13 +66,14 @@ async def status(request: Request) -> Response:
         ask(request, "/api/stats/operation"), inside.call(request.app.state.api, request.scope, "/readyz")
     )
     state = operation["data"]
+    visited = state["visited_last_day"]
     values = {
         "state": state,
         "is_ready": ready.status == 200,
-        "visited": bars(state["visited_last_day"]),
-        "visited_total": sum(state["visited_last_day"].values()),
+        "visited": bars(visited),
+        "visited_total": sum(visited.values()),
     }
-    return pages_of(request).respond(request, "status.html", values)
+    return respond(request, "status.html", values)
 
 
 def bars(counts: Mapping[str, int], *, ordered: bool = False) -> Sequence[Bar]:
@@ -82,6 +103,3 @@ def _size(size: int) -> str:
         size //= 1024
         power += 1
     return f"{size} {_UNITS[power]}"
-
-
-ROUTES: Final = (Route("/stats", stats), Route("/status", status))

@@ -10,21 +10,16 @@ from typing import Any, Final, NamedTuple
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from registry.core.access.tokens import parse_token
 from registry.edge.problems import BAD_REQUEST, Problem
 from registry.edge.responses import REVALIDATE
-from registry.web.asking import as_problem, ask
-from registry.web.forms import as_written, pass_on, sent
-from registry.web.rendering import about_host, canonical_host, pages_of, with_secrets
+from registry.web.asking import as_problem, as_written, ask, pass_on, sent
+from registry.web.rendering import canonical_host, respond, with_secrets
 
 CHECK_SECONDS: Final = 10
 """How long a page waits for the answer of a worker."""
 
-_CLAIM: Final = "/claim/{host}"
-_CHECK: Final = "/claim/{host}/check"
-_OWNER: Final = "/owner/{host}"
 _MAX_BYTES: Final = 16_384
 _METHODS: Final = ("file", "dns")
 
@@ -54,42 +49,34 @@ ACTIONS: Final = (
 _BY_NAME: Final = {action.name: action for action in ACTIONS}
 
 
-@about_host(_CLAIM)
-async def explain(request: Request, host: str) -> Response:
-    """Return the page that explains proofs, with the form that begins one."""
-    return await _form(request, host)
-
-
 async def claim(request: Request) -> Response:
     """Make a claim, and show its value and its token once."""
-    host = canonical_host(request.path_params["host"])
+    host = canonical_host(request)
     fields = await sent(request, ("method", "scope"), _MAX_BYTES)
     wanted = {"domain": host, "method": fields["method"], "scope": fields["scope"] or "host"}
     status, content, _ = await pass_on(request, "/api/claims", orjson.dumps(wanted))
     if status >= 400:
-        return await _form(request, host, content["detail"])
+        return await explain(request, host, content["detail"])
     data = content["data"]
     return _state(request, host, data, data["claim_token"])
 
 
 async def check(request: Request) -> Response:
     """Have the proof looked up, and show the result; after a successful proof show the owner's token, once."""
-    host = canonical_host(request.path_params["host"])
+    host = canonical_host(request)
     fields = await sent(request, ("token",), _MAX_BYTES)
     token = parse_token(fields["token"].strip(), "claim")
     if token is None:
         raise Problem(BAD_REQUEST, "This is no claim token. It begins with wp_claim_.")
-    query = {"wait": str(CHECK_SECONDS)}
-    path = f"/api/claims/{token.id}/check"
+    path, query = f"/api/claims/{token.id}/check", {"wait": str(CHECK_SECONDS)}
     status, content, _ = await pass_on(request, path, b"", query, token=token.text)
     if status >= 400:
-        raise as_problem(content, {})
+        raise as_problem(content)
     if content["data"]["domain"] != host:
         raise Problem(BAD_REQUEST, "This token belongs to the claim of another host.")
     return _state(request, host, content["data"], token.text)
 
 
-@about_host(_OWNER)
 async def owner(request: Request, host: str) -> Response:
     """Return the page on which an owner decides, before a token is given."""
     return _owned(request, host, None, {})
@@ -97,7 +84,7 @@ async def owner(request: Request, host: str) -> Response:
 
 async def decide(request: Request) -> Response:
     """Do what the owner chose, and show the new state."""
-    host = canonical_host(request.path_params["host"])
+    host = canonical_host(request)
     fields = await sent(request, ("token", "action", "text"), _MAX_BYTES)
     token = fields["token"].strip()
     said: dict[str, Any] = {}
@@ -105,7 +92,9 @@ async def decide(request: Request) -> Response:
         action = _BY_NAME.get(fields["action"])
         if action is None:
             raise Problem(BAD_REQUEST, "An owner cannot choose that.")
-        body = _body(action, fields["text"].strip())
+        text = fields["text"].strip()
+        value = (text or None) if action.text == "canonical" else text
+        body = orjson.dumps({action.text: value}) if action.text else b""
         path = f"/api/owner/{host}{action.path}"
         status, content, _ = await pass_on(request, path, body, method=action.method, token=token)
         if status >= 400:
@@ -120,12 +109,6 @@ async def decide(request: Request) -> Response:
     return _owned(request, host, content["data"], {**said, "token": token})
 
 
-def _body(action: OwnerAction, text: str) -> bytes:
-    if not action.text:
-        return b""
-    return orjson.dumps({action.text: (text or None) if action.text == "canonical" else text})
-
-
 def _said(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an answer says to the owner. A webhook's secret is shown once, like a token."""
     if "secret" in data:
@@ -134,8 +117,11 @@ def _said(data: Mapping[str, Any]) -> dict[str, Any]:
     return {"says": data["says"], "owner_token": data.get("owner_token")}
 
 
-async def _form(request: Request, host: str, fault: str | None = None) -> Response:
-    """Return the form, with the current owner of the host. Hosts that were never visited can be claimed too."""
+async def explain(request: Request, host: str, fault: str | None = None) -> Response:
+    """Return the page that explains proofs, with the form that begins one.
+
+    It shows the current owner of the host. Hosts that were never visited can be claimed too.
+    """
     try:
         ownership = (await ask(request, "/api/services/{host}", host=host))["data"]["ownership"]
     except Problem as problem:
@@ -143,12 +129,12 @@ async def _form(request: Request, host: str, fault: str | None = None) -> Respon
             raise
         ownership = None
     values = {"host": host, "ownership": ownership, "methods": _METHODS, "fault": fault}
-    return pages_of(request).respond(request, "claim.html", values, status=400 if fault else 200, cache=REVALIDATE)
+    return respond(request, "claim.html", values, status=400 if fault else 200, cache=REVALIDATE)
 
 
 def _state(request: Request, host: str, data: Mapping[str, Any], token: str) -> Response:
     values = {"host": host, "claim": data, "token": token, "owner_token": data.get("owner_token")}
-    return with_secrets(pages_of(request).respond(request, "claimed.html", values))
+    return with_secrets(respond(request, "claimed.html", values))
 
 
 def _owned(request: Request, host: str, data: Mapping[str, Any] | None, told: Mapping[str, Any]) -> Response:
@@ -158,13 +144,4 @@ def _owned(request: Request, host: str, data: Mapping[str, Any] | None, told: Ma
         **{name: told.get(name) for name in names},
     }  # fmt: skip
     status = 400 if told.get("fault") else 200
-    return with_secrets(pages_of(request).respond(request, "owner.html", values, status=status))
-
-
-ROUTES: Final = (
-    Route(_CLAIM, explain),
-    Route(_CLAIM, claim, methods=["POST"]),
-    Route(_CHECK, check, methods=["POST"]),
-    Route(_OWNER, owner),
-    Route(_OWNER, decide, methods=["POST"]),
-)
+    return with_secrets(respond(request, "owner.html", values, status=status))

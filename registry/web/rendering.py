@@ -1,29 +1,61 @@
-"""Pages from templates, with the headers that all pages have, and the addresses of pages.
+"""Pages from templates, with the headers that all pages have, their style and script, and the addresses of pages.
 
 Hosts, names and queries in addresses are encoded here and nowhere else.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from functools import wraps
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Final, cast
+from importlib.resources import files
+from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 from starlette.types import Scope
 
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.edge.middleware import ErrorPage
-from registry.edge.problems import UNKNOWN_SERVICE, Problem
+from registry.edge.problems import NOT_FOUND, UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, NEVER_KEPT, encoded_response, path_segment
 from registry.settings import Settings
 from registry.web import text
-from registry.web.assets import ADDRESSES
 from registry.wiring import utc_now
+
+# --- the stylesheet, the script and the icon, at addresses that hold a hash of their content
+
+STATIC: Final = "/static"
+_TYPES: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+_FOREVER: Final = "public, max-age=31536000, immutable"
+_CONTENTS: Final = {
+    item.name: item.read_bytes()
+    for item in (files("registry.web") / "static").iterdir()
+    if item.name.rpartition(".")[2] in _TYPES
+}
+
+
+def _address(name: str, content: bytes) -> str:
+    stem, _, extension = name.rpartition(".")
+    return f"{STATIC}/{stem}.{hashlib.blake2b(content, digest_size=8).hexdigest()}.{extension}"
+
+
+ADDRESSES: Final = {name: _address(name, content) for name, content in _CONTENTS.items()}
+"""Name of a file -> its path. A changed file has another one, so browsers may keep each forever."""
+
+_BY_ADDRESS: Final = {address: name for name, address in ADDRESSES.items()}
+
+
+async def asset(request: Request) -> Response:
+    """Return a file. Raise Problem when this version has no file at the address."""
+    name = _BY_ADDRESS.get(request.scope["path"])
+    if name is None:
+        raise Problem(NOT_FOUND, "There is no such file.")
+    return Response(_CONTENTS[name], 200, {"Cache-Control": _FOREVER}, _TYPES[name.rpartition(".")[2]])
+
+
+# --- pages and the links between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,120 +122,6 @@ FOOT: Final = (
     ("/status", "Status"), ("/audit", "Audit log"), ("/terms", "Terms"),
 )  # fmt: skip
 
-
-@dataclass
-class Pages:
-    """Renders the pages of one registry. `known`: templates of the paths that have a page."""
-
-    settings: Settings
-    known: frozenset[str]
-    links: Links = field(init=False)
-
-    def __post_init__(self) -> None:
-        base = self.settings.public_url.rstrip("/")
-        self.links = Links(base, urlsplit(base).path.rstrip("/"), self.known)
-        self._environment = _environment()
-        self._environment.globals |= {
-            "links": self.links,
-            "version": version("waypost"),
-            "navigation": _existing(NAVIGATION, self.known),
-            "foot": _existing(FOOT, self.known | {"/terms", "/bot"}),
-            "plural": text.plural,
-            "outside": text.outside,
-        }
-
-    def render(self, template: str, values: Mapping[str, Any], *, now: datetime | None = None) -> bytes:
-        """Return a page. A name that is missing in `values` raises, so that nothing is left empty by mistake."""
-        shown = self._environment.get_template(template).render({"now": now or utc_now(), "path": "", **values})
-        return shown.encode()
-
-    def respond(
-        self,
-        request: Request,
-        template: str,
-        values: Mapping[str, Any],
-        *,
-        status: int = 200,
-        cache: str = CACHED,
-        headers: Mapping[str, str] | None = None,
-    ) -> Response:
-        """Return the response with a page, with an ETag if its status is 200."""
-        body = self.render(template, {"path": request.scope["path"], **values})
-        every = {**SECURITY, **(headers or {})}
-        if status == 200:
-            return encoded_response(cast(Any, request), body, cache=cache, headers=every, media_type=HTML)
-        return Response(body, status, {"Cache-Control": "no-store", **every}, HTML)
-
-
-def with_secrets(response: Response) -> Response:
-    """Mark the response `no-store`. It is not compressed, because its length could disclose the secrets."""
-    response.headers["Cache-Control"] = NEVER_KEPT
-    return response
-
-
-def pages_of(request: Request) -> Pages:
-    pages: Pages = request.app.state.pages
-    return pages
-
-
-def _existing(entries: Sequence[tuple[str, str]], known: frozenset[str]) -> list[tuple[str, str]]:
-    return [(path, title) for path, title in entries if path in known]
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("registry.web"),
-        autoescape=True,  # guard: pages-escaping
-        undefined=StrictUndefined,
-        finalize=text.visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
-    environment.filters |= {
-        "short": text.short, "number": text.number, "day": text.day, "relative": text.relative,
-        "duration": text.duration, "words": text.words, "kind": text.kind, "listed": text.listed,
-        "as_json": text.as_json, "as_line": text.as_line, "coded": text.coded,
-    }  # fmt: skip
-    return environment
-
-
-# --- pages about one host, with its name in their address
-
-Page = Callable[[Request, str], Awaitable[Response]]
-Endpoint = Callable[[Request], Awaitable[Response]]
-
-
-def canonical_host(text: str) -> str:
-    """Return the canonical host of a path segment. Raise Problem for an impossible host name."""
-    try:
-        return host_syntax(text)
-    except InvalidName:
-        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.") from None
-
-
-def about_host(path: str) -> Callable[[Page], Endpoint]:
-    """Return a decorator for a page at the template `path`, which has `{host}`: the page gets the canonical host.
-
-    Other spellings of a host redirect to the canonical address.
-    """
-
-    def decorate(page: Page) -> Endpoint:
-        @wraps(page)
-        async def endpoint(request: Request) -> Response:
-            named = request.path_params
-            host = canonical_host(named["host"])
-            if host != named["host"]:
-                return RedirectResponse(pages_of(request).links.to(path, **{**named, "host": host}), 308)
-            return await page(request, host)
-
-        return endpoint
-
-    return decorate
-
-
-# --- pages about errors: they never repeat input of the client
-
 TITLES: Final[Mapping[str, str]] = {
     "not-found": "There is no page at this address",
     "unknown-service": "No service is listed under this host",
@@ -219,18 +137,49 @@ TITLES: Final[Mapping[str, str]] = {
     "invalid-cursor": "This link to a page of results has expired",
     "invalid-parameter": "The address holds a value that cannot be used",
 }
-"""Slug of a problem type -> heading. Others have the title of their type."""
+"""Slug of a problem type -> heading of the page about an error. Others have the title of their type."""
 
 _AGAIN: Final = frozenset({429, 503})
 
 
-def error_pages(pages: Pages) -> ErrorPage:
-    """Return the function that makes the page about a problem document."""
+class Pages:
+    """Renders the pages of one registry. `known`: templates of the paths that have a page."""
 
-    def page(scope: Scope, content: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+    def __init__(self, settings: Settings, known: frozenset[str]) -> None:
+        base = settings.public_url.rstrip("/")
+        self.links = Links(base, urlsplit(base).path.rstrip("/"), known)
+        self._environment = Environment(
+            loader=PackageLoader("registry.web"),
+            autoescape=True,  # guard: pages-escaping
+            undefined=StrictUndefined,
+            finalize=text.visible,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.filters |= {
+            "short": text.short, "number": text.number, "day": text.day, "relative": text.relative,
+            "duration": text.duration, "words": text.words, "kind": text.kind, "listed": text.listed,
+            "as_json": text.as_json, "as_line": text.as_line, "coded": text.coded,
+        }  # fmt: skip
+        elsewhere = {"/terms", "/bot"}
+        self._environment.globals |= {
+            "links": self.links,
+            "version": version("waypost"),
+            "navigation": [(path, title) for path, title in NAVIGATION if path in known],
+            "foot": [(path, title) for path, title in FOOT if path in known | elsewhere],
+            "plural": text.plural,
+            "outside": text.outside,
+        }
+
+    def render(self, template: str, values: Mapping[str, Any]) -> bytes:
+        """Return a page. A name that is missing in `values` raises, so that nothing is left empty by mistake."""
+        return self._environment.get_template(template).render({"now": utc_now(), "path": "", **values}).encode()
+
+    def error(self, scope: Scope, content: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+        """Return the page about a problem document. It never repeats input of the client."""
         slug = str(content["type"]).rpartition("/")[2]
         values = {
-            "path": "",
             "slug": slug,
             "status": content["status"],
             "heading": TITLES.get(slug, content["title"]),
@@ -239,6 +188,68 @@ def error_pages(pages: Pages) -> ErrorPage:
             "instance": scope.get("waypost.request_id", ""),
         }
         kept = {"Cache-Control": "no-store", **SECURITY, **headers}
-        return Response(pages.render("error.html", values), content["status"], kept, HTML)
+        return Response(self.render("error.html", values), content["status"], kept, HTML)
 
-    return page
+
+def pages_of(request: Request) -> Pages:
+    pages: Pages = request.app.state.pages
+    return pages
+
+
+def links_of(request: Request) -> Links:
+    return pages_of(request).links
+
+
+def respond(
+    request: Request,
+    template: str,
+    values: Mapping[str, Any],
+    *,
+    status: int = 200,
+    cache: str = CACHED,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return the response with a page, with an ETag if its status is 200."""
+    body = pages_of(request).render(template, {"path": request.scope["path"], **values})
+    every = {**SECURITY, **(headers or {})}
+    if status == 200:
+        return encoded_response(request, body, cache=cache, headers=every, media_type=HTML)
+    return Response(body, status, {"Cache-Control": "no-store", **every}, HTML)
+
+
+def with_secrets(response: Response) -> Response:
+    """Mark the response `no-store`. It is not compressed, because its length could disclose the secrets."""
+    response.headers["Cache-Control"] = NEVER_KEPT
+    return response
+
+
+def plain(path: str) -> str:
+    """Return a template of a path without the kinds of its values: `/c/{name:path}` -> `/c/{name}`."""
+    return path.replace(":path}", "}").replace(":int}", "}")
+
+
+# --- pages about one host, with its name in their address
+
+
+def canonical_host(request: Request) -> str:
+    """Return the canonical host of the address. Raise Problem for an impossible host name."""
+    try:
+        return host_syntax(request.path_params["host"])
+    except InvalidName:
+        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.") from None
+
+
+def about_host(path: str, page: Callable[[Request, str], Awaitable[Response]]) -> Route:
+    """Return the route of a page at the template `path`, which has `{host}`: the page gets the canonical host.
+
+    Other spellings of a host redirect to the canonical address.
+    """
+
+    async def endpoint(request: Request) -> Response:
+        named = request.path_params
+        host = canonical_host(request)
+        if host != named["host"]:
+            return RedirectResponse(links_of(request).to(plain(path), **{**named, "host": host}), 308)
+        return await page(request, host)
+
+    return Route(path, endpoint)

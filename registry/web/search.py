@@ -1,19 +1,20 @@
-"""The page of search results, and the list of all services for an empty question."""
+"""The page of search results, the list of all services for an empty question, and the sitemap."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from registry.core.merging.trust import REASONS
 from registry.core.search_filters import FILTERS
 from registry.core.wording.text import QUERY_CHARS
-from registry.web.asking import ask
-from registry.web.rendering import Links, pages_of
+from registry.edge.problems import NOT_FOUND, Problem
+from registry.edge.responses import PAGE, encoded_response
+from registry.web.asking import ask, number_of
+from registry.web.rendering import Links, links_of, pages_of, respond
 from registry.web.text import words
 
 ROWS: Final = 20
@@ -41,6 +42,9 @@ _LABELS: Final[Mapping[tuple[str, str], str]] = {
     ("side_effects", "unknown"): "not said",
 }  # fmt: skip
 _WORDED: Final = frozenset({"auth_type", "pricing_type", "trust_level"})
+
+Counts = Mapping[str, Mapping[str, int]]
+"""Name of a filter -> its values with the number of services that have each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +82,11 @@ class SearchForm:
         filters = {
             name: value[:_MAX_CHARS] for name in HEADINGS if (value := ",".join(filter(None, sent.getlist(name))))
         }
-        page = sent.get("page", "1")
-        number = int(page) if page.isascii() and page.isdigit() and len(page) < 6 else 1
-        return cls(question, filters, sent.get("sort"), sent.get("cursor"), min(max(number, 1), _MAX_PAGE))
+        return cls(question, filters, sent.get("sort"), sent.get("cursor"), number_of(request, "page", 1, _MAX_PAGE))
 
     def link(self, links: Links, **changes: Any) -> str:
         """Return the link to the same search with changes; None removes. It starts at the first rows again."""
-        asked = {"q": self.question or None, **self.filters, "sort": self.sort, **changes}
-        return links.search(**asked)
+        return links.search(**{"q": self.question or None, **self.filters, "sort": self.sort, **changes})
 
     def without(self, name: str, value: str) -> str | None:
         """Return the filter's text without one of its values; None if it is then empty."""
@@ -101,66 +102,66 @@ async def search(request: Request) -> Response:
 
 
 async def _found(request: Request, asked: SearchForm) -> Response:
-    pages = pages_of(request)
-    query = {"q": asked.question, **asked.filters, **_given(sort=asked.sort, cursor=asked.cursor)}
+    given = {"q": asked.question, **asked.filters, "sort": asked.sort, "cursor": asked.cursor}
+    query = {name: value for name, value in given.items() if value is not None}
     shown = {"limit": str(ROWS), "highlights": "true", "facets": ",".join(GROUPS)}
     answer = await ask(request, "/api/discover", query | shown)
-    links = pages.links
-    suggestions = answer.get("suggestions")
+    links = links_of(request)
+    suggestions = answer.get("suggestions") or {}
+    spellings = [
+        (word, [(known, asked.link(links, q=asked.question.replace(word, known))) for known in similar[:5]])
+        for word, similar in suggestions.get("spelling", {}).items()
+        if similar
+    ]  # unknown words of the question, each with similar known words and the links that use them instead
+    relaxed = [(name, asked.link(links, **{name: None})) for name in suggestions.get("without_filters", ())]
     values = {
-        "asked": asked,
+        **_common(links, asked, answer, answer["facets"]["counts"], SORTS, asked.sort or "relevance"),
         "answer": answer,
-        "rows": answer["data"],
-        "total": answer["total"],
-        "groups": list(_groups(links, asked, answer["facets"]["counts"])),
-        "chips": list(_chips(links, asked)),
-        "sorts": [(title, asked.link(links, sort=name), name == (asked.sort or "relevance")) for name, title in SORTS],
-        "spellings": _spellings(links, asked, suggestions),
-        "without_filters": [
-            (name, asked.link(links, **{name: None})) for name in (suggestions or {}).get("without_filters", ())
-        ],
+        "spellings": spellings,
+        "without_filters": relaxed,
         "first": asked.link(links) if asked.cursor else None,
         "next": asked.link(links, cursor=answer["next_cursor"]) if answer["next_cursor"] else None,
         "json": links.to("/api/discover", query),
         "atom": links.to("/changes.atom", {"q": asked.question}),
-        "unverified": asked.link(links, include_unverified="true"),
-        "reasons": REASONS,
-    }  # fmt: skip
-    return pages.respond(request, "search.html", values)
+    }
+    return respond(request, "search.html", values)
 
 
 async def _listed(request: Request, asked: SearchForm) -> Response:
-    pages = pages_of(request)
     sort = asked.sort if asked.sort in dict(LIST_SORTS) else "newest"
-    filters = {name: value for name, value in asked.filters.items() if name != "unique"}
-    query = {**filters, "sort": sort}
-    offset = (asked.page - 1) * ROWS
-    answer = await ask(request, "/api/services", query | {"limit": str(ROWS), "offset": str(offset)})
-    links = pages.links
+    query = {name: value for name, value in asked.filters.items() if name != "unique"} | {"sort": sort}
+    page = {"limit": str(ROWS), "offset": str((asked.page - 1) * ROWS)}
+    answer = await ask(request, "/api/services", query | page)
+    links = links_of(request)
     counts = {"format": (await ask(request, "/api/stats"))["data"]["formats"]}
     values = {
-        "asked": asked,
-        "rows": answer["data"],
-        "total": answer["total"],
-        "groups": list(_groups(links, asked, counts)),
-        "chips": list(_chips(links, asked)),
-        "sorts": [(title, asked.link(links, sort=name), name == sort) for name, title in LIST_SORTS],
+        **_common(links, asked, answer, counts, LIST_SORTS, sort),
         "pages": answer["totalPages"],
         "before": asked.link(links, page=asked.page - 1) if asked.page > 1 else None,
         "next": asked.link(links, page=asked.page + 1) if answer["next_offset"] is not None else None,
         "json": links.to("/api/services", query),
         "atom": links.to("/changes.atom"),
+    }
+    return respond(request, "list.html", values)
+
+
+def _common(
+    links: Links, asked: SearchForm, answer: Any, counts: Counts, sorts: Sequence[tuple[str, str]], sort: str
+) -> dict[str, Any]:
+    """Return what both pages show."""
+    return {
+        "asked": asked,
+        "rows": answer["data"],
+        "total": answer["total"],
+        "groups": list(_groups(links, asked, counts)),
+        "chips": list(_chips(links, asked)),
+        "sorts": [(title, asked.link(links, sort=name), name == sort) for name, title in sorts],
         "unverified": asked.link(links, include_unverified="true"),
         "reasons": REASONS,
     }
-    return pages.respond(request, "list.html", values)
 
 
-def _given(**values: str | None) -> dict[str, str]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _groups(links: Links, asked: SearchForm, counts: Mapping[str, Mapping[str, int]]) -> Iterator[FacetGroup]:
+def _groups(links: Links, asked: SearchForm, counts: Counts) -> Iterator[FacetGroup]:
     """Yield the filters with their values among the found services, the most frequent first."""
     for name, title in GROUPS.items():
         found = counts.get(name, {})
@@ -189,15 +190,31 @@ def _chips(links: Links, asked: SearchForm) -> Iterator[tuple[str, str, str]]:
             yield title, _label(name, value), asked.link(links, **{name: asked.without(name, value)})
 
 
-def _spellings(links: Links, asked: SearchForm, suggestions: Mapping[str, Any] | None) -> list[tuple[str, list[Any]]]:
-    """Return unknown words of the question, each with similar known words and the links that use them instead."""
-    if suggestions is None:
-        return []
-    return [
-        (word, [(known, asked.link(links, q=asked.question.replace(word, known))) for known in similar[:5]])
-        for word, similar in suggestions["spelling"].items()
-        if similar
-    ]
+# --- the sitemap: an index, and pages of addresses of services (sitemaps.org protocol 0.9)
+
+SITEMAP_ROWS: Final = 100
+"""Services on one page of the sitemap: the most that one answer of the API lists."""
+
+SITEMAP_PAGES: Final = 1_000
+"""Pages of the sitemap: the API lists no more services than these hold."""
 
 
-ROUTES: Final = (Route("/search", search),)
+async def sitemap(request: Request) -> Response:
+    total = (await ask(request, "/api/services", {"limit": "0"}))["total"]
+    pages = min(max(1, -(-total // SITEMAP_ROWS)), SITEMAP_PAGES)
+    return _xml(request, "sitemap-index.xml", {"pages": pages})
+
+
+async def sitemap_page(request: Request) -> Response:
+    """Return one page of addresses. Raise Problem when the page does not exist."""
+    number = request.path_params["number"]
+    query = {"limit": str(SITEMAP_ROWS), "offset": str((number - 1) * SITEMAP_ROWS), "sort": "name"}
+    services = (await ask(request, "/api/services", query))["data"] if 1 <= number <= SITEMAP_PAGES else ()
+    if not services and number != 1:
+        raise Problem(NOT_FOUND, "There is no such page of the sitemap.")
+    return _xml(request, "sitemap.xml", {"services": services, "is_first": number == 1})
+
+
+def _xml(request: Request, template: str, values: dict[str, object]) -> Response:
+    body = pages_of(request).render(template, values)
+    return encoded_response(request, body, cache=PAGE, media_type="application/xml")

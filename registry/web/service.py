@@ -1,4 +1,4 @@
-"""The pages about one service and about one of its capabilities."""
+"""The pages about one service: itself and its badge, its capabilities, and what this registry saw of its host."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -6,12 +6,11 @@ from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from registry.edge.problems import NO_DETAIL, UNKNOWN_SERVICE, Problem
-from registry.edge.responses import REVALIDATE
-from registry.web.asking import ask
-from registry.web.rendering import about_host, pages_of
+from registry.edge.problems import INVALID_PARAMETER, NO_DETAIL, UNKNOWN_SERVICE, Problem
+from registry.edge.responses import CACHED, REVALIDATE, encoded_response
+from registry.web.asking import ask, number_of
+from registry.web.rendering import canonical_host, links_of, pages_of, respond
 
 CAPABILITIES: Final = 20
 """Capabilities on one page; those of the first page are shown with their calls where the service is small."""
@@ -20,11 +19,23 @@ IN_FULL: Final = 12
 """A service with more capabilities is shown without calls; the page of each capability has its call."""
 
 UPTIME_DAYS: Final = 90
-NOT_FOUND: Final = 404
-GONE: Final = 410
+DOCUMENTS: Final = 20
+VERSIONS: Final = 15
+OPERATIONS: Final = 40
+CURSOR_CHARS: Final = 300
+VISITS: Final = 5
+"""Visits on one page. Each can have some fifty answers."""
+MAX_VISITS: Final = 50
+"""Visits that the API shows."""
+
 _LINES: Final = 40
 _PROVENANCE: Final = 60
 _MAX_PAGE: Final = 10_000
+
+SERVICE: Final = "/s/{host}"
+CRAWL: Final = "/s/{host}/crawl"
+EVIDENCE: Final = "/s/{host}/evidence"
+HISTORY: Final = "/s/{host}/history"
 
 SECTIONS: Final = (
     ("conformance", "Conformance"), ("completeness", "Completeness"), ("safety", "Safety"),
@@ -32,10 +43,8 @@ SECTIONS: Final = (
 )  # fmt: skip
 
 
-@about_host("/s/{host}")
 async def service(request: Request, host: str) -> Response:
-    pages = pages_of(request)
-    page = page_number(request)
+    page = number_of(request, "page", 1, _MAX_PAGE)
     try:
         data, status, uptime = await asyncio.gather(
             _service(request, host), ask(request, "/api/services/{host}/status", host=host), _uptime(request, host)
@@ -44,54 +53,51 @@ async def service(request: Request, host: str) -> Response:
         if problem.kind is not UNKNOWN_SERVICE:
             raise
         return await _absent(request, host)
-    every = data["manifest"]["capabilities"]
-    shown = every[(page - 1) * CAPABILITIES : page * CAPABILITIES]
+    every, score_lines = data["manifest"]["capabilities"], data["score"]["lines"]
     page_count = max(1, -(-len(every) // CAPABILITIES))
-    lines = sorted((line for line in data["score"]["lines"] if line["points"]), key=lambda line: -line["points"])
-    notes = [line for line in data["score"]["lines"] if not line["points"]]
+    lines = sorted((line for line in score_lines if line["points"]), key=lambda line: -line["points"])
+    notes = [line for line in score_lines if not line["points"]]
+    links = links_of(request)
     values = {
         "host": host,
         "service": data,
         "host_status": status["data"],
         "uptime": uptime,
         "strip": strip(uptime["days"]) if uptime and uptime["checks"] else [],
-        "capabilities": shown,
+        "capabilities": every[(page - 1) * CAPABILITIES : page * CAPABILITIES],
         "capability_count": len(every),
         "page": page,
         "page_count": page_count,
-        "before": pages.links.to("/s/{host}", {"page": page - 1}, host=host) if 1 < page <= page_count else None,
-        "next": pages.links.to("/s/{host}", {"page": page + 1}, host=host) if page < page_count else None,
+        "before": links.to(SERVICE, {"page": page - 1}, host=host) if 1 < page <= page_count else None,
+        "next": links.to(SERVICE, {"page": page + 1}, host=host) if page < page_count else None,
         "sections": SECTIONS,
         "weights": await weights(request),
         "lines": lines[:_LINES],
         "notes": notes[:_LINES],
         "left_out": max(0, len(lines) - _LINES) + max(0, len(notes) - _LINES),
-        "conflicts": [line for line in data["score"]["lines"] if line["reason"].startswith("conflict.")],
+        "conflicts": [line for line in score_lines if line["reason"].startswith("conflict.")],
         "provenance": sorted(data["provenance"].items())[:_PROVENANCE],
         "claims": sorted(flattened(data["claims"])),
         "identity": sorted(flattened(data["identity"])),
         "policies": sorted(flattened(data["policies"])),
-        "mcp": mcp_configuration(data),
+        "mcp": _mcp_configuration(data),
     }
-    headers = {
-        "Link": f'<{pages.links.to("/api/services/{host}", host=host)}>; rel="alternate"; type="application/json"'
-    }
-    return pages.respond(request, "service.html", values, cache=REVALIDATE, headers=headers)
-
-
-def page_number(request: Request) -> int:
-    text = request.query_params.get("page", "1")
-    return min(max(int(text), 1), _MAX_PAGE) if text.isascii() and text.isdigit() and len(text) < 6 else 1
+    link = f'<{links.to("/api/services/{host}", host=host)}>; rel="alternate"; type="application/json"'
+    return respond(request, "service.html", values, cache=REVALIDATE, headers={"Link": link})
 
 
 async def _absent(request: Request, host: str) -> Response:
     """Return the page about a known host that is not listed. Raise Problem for an unknown host."""
-    if (await ask(request, "/api/opt-outs/{host}", host=host))["data"]["opted_out"]:
+    if await _is_opted_out(request, host):
         status = {"state": "opted_out"}  # nothing else about it is stored
     else:
         status = (await ask(request, "/api/services/{host}/status", host=host))["data"]
-    code = GONE if status["state"] == "opted_out" else NOT_FOUND
-    return pages_of(request).respond(request, "absent.html", {"host": host, "host_status": status}, status=code)
+    code = 410 if status["state"] == "opted_out" else 404
+    return respond(request, "absent.html", {"host": host, "host_status": status}, status=code)
+
+
+async def _is_opted_out(request: Request, host: str) -> bool:
+    return bool((await ask(request, "/api/opt-outs/{host}", host=host))["data"]["opted_out"])
 
 
 async def _service(request: Request, host: str) -> Any:
@@ -105,21 +111,17 @@ async def _service(request: Request, host: str) -> Any:
 async def _uptime(request: Request, host: str) -> Any:
     """Return the availability of the last days, or None without data."""
     try:
-        answer = await ask(request, "/api/services/{host}/uptime", {"days": str(UPTIME_DAYS)}, host=host)
+        return (await ask(request, "/api/services/{host}/uptime", {"days": str(UPTIME_DAYS)}, host=host))["data"]
     except Problem as problem:
         if problem.kind.status != 404:
             raise
         return None
-    return answer["data"]
 
 
 def strip(days: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, int]]:
     """Return each day, oldest first: the date, its worst state, and how many visits it had."""
-    return [(day["day"], _worst(day), day["checks"]) for day in days]
-
-
-def _worst(day: Mapping[str, Any]) -> str:
-    return next((state for state in ("down", "degraded", "up") if day[state]), "no visit")
+    worst = ("down", "degraded", "up")
+    return [(day["day"], next((state for state in worst if day[state]), "no visit"), day["checks"]) for day in days]
 
 
 async def weights(request: Request) -> Mapping[str, float]:
@@ -146,7 +148,7 @@ def flattened(value: Any, name: str = "", most: int = 60) -> list[tuple[str, str
     return found
 
 
-def mcp_configuration(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _mcp_configuration(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the entry for the configuration of an MCP client, or None if the service is not an MCP server."""
     for protocol in data["protocols"]:
         address = str(protocol.get("endpoint") or "")
@@ -154,6 +156,8 @@ def mcp_configuration(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
             return {"mcpServers": {data["domain"]: {"url": address}}}
     return None
 
+
+# --- a capability
 
 _WHY: Final = {
     "detail_not_fetched": "The site's document about this capability has not been read yet.",
@@ -163,10 +167,8 @@ _WHY: Final = {
 }
 
 
-@about_host("/s/{host}/c/{name}")
 async def capability(request: Request, host: str) -> Response:
     name = request.path_params["name"]
-    pages = pages_of(request)
     (record, reason), service = await asyncio.gather(
         _record(request, host, name), ask(request, "/api/services/{host}", host=host)
     )
@@ -178,7 +180,7 @@ async def capability(request: Request, host: str) -> Response:
         "reason": _WHY.get(reason or ""),
         "title": record.get("title") or record.get("name") or name,
     }
-    return pages.respond(request, "capability.html", values, cache=REVALIDATE)
+    return respond(request, "capability.html", values, cache=REVALIDATE)
 
 
 async def _record(request: Request, host: str, name: str) -> tuple[Mapping[str, Any], str | None]:
@@ -191,4 +193,97 @@ async def _record(request: Request, host: str, name: str) -> tuple[Mapping[str, 
         return problem.members, problem.members.get("reason")
 
 
-ROUTES: Final = (Route("/s/{host}", service), Route("/s/{host}/c/{name:path}", capability))
+# --- the badge: an SVG picture for a site's own pages, without script or foreign parts
+
+_COLOURS: Final = ((80, "#15692f"), (50, "#7a4d00"), (0, "#a81d1d"))
+_UNKNOWN: Final = "#57606a"
+_CHAR_WIDTH: Final = 6.6
+"""Pixels of a character of the badge's font, rounded up: wider letters are squeezed by `textLength`."""
+
+_PADDING: Final = 12
+
+
+async def badge(request: Request) -> Response:
+    """Return the badge. For a host that is not listed it says so, because an error would show as a broken picture."""
+    host = canonical_host(request)
+    try:
+        data = (await ask(request, "/api/services/{host}", host=host))["data"]
+    except Problem as problem:
+        if problem.kind is not UNKNOWN_SERVICE:
+            raise
+        value, colour = "not listed", _UNKNOWN
+    else:
+        score = data["score"]["value"]
+        value = f"{score} of 100, {data['trust_level']}"
+        colour = next(colour for least, colour in _COLOURS if score >= least)
+    left, right = (round(len(text) * _CHAR_WIDTH) + _PADDING for text in ("waypost", value))
+    sizes = {"left": left, "right": right, "width": left + right, "padding": _PADDING}
+    body = pages_of(request).render("badge.svg", {"label": "waypost", "value": value, "colour": colour, **sizes})
+    return encoded_response(request, body, cache=CACHED, media_type="image/svg+xml")
+
+
+# --- what this registry saw of a host: documents as fetched, their versions with differences, visits
+
+
+async def evidence(request: Request, host: str) -> Response:
+    data = (await ask(request, "/api/services/{host}/evidence", host=host))["data"]
+    last = max(1, -(-len(data["documents"]) // DOCUMENTS))
+    page = min(number_of(request, "page", 1, _MAX_PAGE), last)
+    links = links_of(request)
+    values = {
+        "host": host,
+        "documents": data["documents"][(page - 1) * DOCUMENTS : page * DOCUMENTS],
+        "total": data["total"],
+        "page": page,
+        "before": links.to(EVIDENCE, {"page": page - 1}, host=host) if page > 1 else None,
+        "next": links.to(EVIDENCE, {"page": page + 1}, host=host) if page < last else None,
+    }
+    return respond(request, "evidence.html", values, cache=REVALIDATE)
+
+
+async def history(request: Request, host: str) -> Response:
+    cursor = request.query_params.get("cursor")
+    if cursor is not None and len(cursor) > CURSOR_CHARS:
+        raise Problem(INVALID_PARAMETER, "This is no link of a page of the history.")
+    query = {"limit": str(VERSIONS)} | ({} if cursor is None else {"cursor": cursor})
+    answer = await ask(request, "/api/services/{host}/history", query, host=host)
+    decisions = (await ask(request, "/api/services/{host}/audit", host=host))["data"]
+    older = answer["next_cursor"]
+    values = {
+        "host": host,
+        "versions": answer["data"]["versions"],
+        "is_first": cursor is None,
+        "next": older and links_of(request).to(HISTORY, {"cursor": older}, host=host),
+        "most": OPERATIONS,
+        "decisions": decisions["decisions"],
+    }
+    return respond(request, "history.html", values, cache=REVALIDATE)
+
+
+async def crawl(request: Request, host: str) -> Response:
+    page = min(number_of(request, "page", 1, _MAX_PAGE), MAX_VISITS // VISITS)
+    asked = min(MAX_VISITS, page * VISITS + 1)  # one more shows whether there is a next page
+    ledger = await _ledger(request, host, asked)
+    visits = ledger["visits"]
+    links = links_of(request)
+    values = {
+        "host": host,
+        "ledger": ledger,
+        "visits": visits[(page - 1) * VISITS : page * VISITS],
+        "page": page,
+        "before": links.to(CRAWL, {"page": page - 1}, host=host) if page > 1 else None,
+        "next": links.to(CRAWL, {"page": page + 1}, host=host) if len(visits) > page * VISITS else None,
+    }
+    status = 410 if ledger["opted_out"] else 200
+    return respond(request, "crawl.html", values, status=status, cache=REVALIDATE)
+
+
+async def _ledger(request: Request, host: str, visits: int) -> Any:
+    """Return the ledger. Raise Problem for a host that is neither known nor opted out."""
+    try:
+        return (await ask(request, "/api/services/{host}/crawl", {"visits": str(visits)}, host=host))["data"]
+    except Problem as problem:
+        # when the whole domain opted out, its ledger is deleted too
+        if problem.kind is UNKNOWN_SERVICE and await _is_opted_out(request, host):
+            return {"opted_out": True, "visits": []}
+        raise

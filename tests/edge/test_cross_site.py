@@ -9,7 +9,7 @@ import pytest
 
 from registry.cli.interfaces import interfaces_of
 from registry.edge.interfaces import Interface
-from registry.web.forms import FORM
+from registry.web.asking import FORM
 from tests.api.sites import PIGEON
 from tests.support.api import PUBLIC_URL, Api
 from tests.web.sending import limited

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import httpx2
 
-from registry.web.forms import FORM
+from registry.web.asking import FORM
 from tests.support.api import Api, make_client
 
 ASKING = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}

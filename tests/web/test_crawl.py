@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.web.evidence import MAX_VISITS, VISITS
+from registry.web.service import MAX_VISITS, VISITS
 from tests.api.sites import FAILING, NOTHING, PIGEON
 from tests.support.api import Api
 from tests.web.sending import ASKING

@@ -4,8 +4,7 @@ import httpx2
 import pytest
 
 from registry.web.check import PATH as CHECK
-from registry.web.opt_out import PATH as OPT_OUT
-from registry.web.submit import PATH as SUBMIT
+from registry.web.public_forms import OPT_OUT, SUBMIT
 from tests.api.sites import PIGEON
 from tests.support.api import PUBLIC_URL, Api
 from tests.web.sending import ASKING, send, send_raw

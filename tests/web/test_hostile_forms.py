@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registry.edge.problems import Problem
+from registry.web.asking import _parsed, as_written
 from registry.web.check import path_of, reading_of, sarif_of
-from registry.web.forms import _parsed, as_written
 from registry.web.text import visible
 from tests.support.sarif import assert_sarif
 

@@ -4,7 +4,7 @@ import pytest
 
 from registry.actions.maintenance.opt_out import Declaration
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL
-from registry.web.opt_out import PATH
+from registry.web.public_forms import OPT_OUT as PATH
 from tests.api.sites import PIGEON
 from tests.api.test_opt_outs import settle_requests
 from tests.support.api import Api

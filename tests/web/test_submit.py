@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from registry.web.submit import PATH
+from registry.web.public_forms import SUBMIT as PATH
 from tests.api.sites import NEW, PIGEON, SITES
 from tests.support.api import Api
 from tests.support.builders import ADP, Page, adp_manifest, crawl
