@@ -2,7 +2,7 @@
 
 Packages are imported inside the commands, Rich and pydantic too, so that `--help` and wrong usage answer at once.
 Commands are listed in the order of this module, the most used first. The module is long because it declares the
-arguments of all commands except `seed`, `admin`, `webhooks`, `search-keys` and `verify-index`.
+arguments of all commands except `seed`, `admin` and `webhooks`.
 """
 
 import contextlib
@@ -15,32 +15,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from registry.cli import common
 from registry.cli.admin import admin
 from registry.cli.clean import print_json, print_traceback
 from registry.cli.common import (
-    DONE,
-    INTERRUPTED,
-    NO,
     USAGE,
     AsJson,
     ConnectTo,
     DataFolder,
-    demo_folder,
     exit_on_error,
     fail,
-    print_error,
+    on_registry,
     read_settings,
-    run_and_exit,
     run_async,
-    run_with_registry,
-    with_registry,
 )
-from registry.cli.indexing import search_keys, verify_index
 from registry.cli.seeding import seeds
 from registry.cli.webhooks import webhooks
 
 if TYPE_CHECKING:
     from registry.cli.check_result import CheckResult, Unread
+    from registry.wiring import Waypost
 
 HELP = """Waypost, the open discovery registry of the agent web.
 
@@ -80,10 +74,10 @@ def main() -> None:
     try:
         app()
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        sys.exit(common.INTERRUPTED)
     except Exception as error:
         print_traceback(error)
-        sys.exit(NO)
+        sys.exit(common.NO)
 
 
 @app.command()
@@ -103,28 +97,26 @@ def demo(
     from registry.cli.terminal import console, errors
 
     settings = read_settings()
-    folder = data or demo_folder(settings)
-    run_async(
-        run_demo(folder.absolute(), port, sites, serve=serve, console=errors if as_json else console, as_json=as_json)
-    )
+    folder, output = (data or common.demo_folder(settings)).absolute(), errors if as_json else console
+    run_async(run_demo(folder, port, sites, serve=serve, console=output, as_json=as_json))
     exit_process()
 
 
 @app.command()
-def search(
+@on_registry
+async def search(
+    waypost: "Waypost",
     query: Annotated[str, typer.Argument(help="What an agent needs, in plain words.")],
     limit: Annotated[int, typer.Option(min=1, max=50)] = 5,
     copies: Annotated[bool, typer.Option("--copies", help="Show services that offer the same one by one.")] = False,
-    data: DataFolder = None,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Search the registry. Exit code 1 when nothing was found."""
     from registry.cli.show import show_search
-    from registry.cli.terminal import console
     from registry.core.model.listing import Filters, Query
 
     asked = Query(query, limit=limit, filters=Filters(unique=not copies))
-    run_with_registry(lambda waypost: show_search(waypost, asked, console, as_json=as_json), data)
+    return await show_search(waypost, asked, as_json=as_json)
 
 
 @app.command()
@@ -151,46 +143,38 @@ def check(
     outcome is "error").
     """
     from registry.cli.check import CheckOptions, check_targets
-    from registry.cli.check_result import Unread
+    from registry.cli.check_result import Unread, sarif_log
+    from registry.core.formats import FORMAT_BY_SLUG
 
     if sarif and as_json:
         fail("--sarif and --json are mutually exclusive", USAGE)
     settings = read_settings(connect_to)
     results: list[CheckResult | Unread] = []
     with exit_on_error():
-        for result in check_targets(targets, CheckOptions(settings, at, _known_format(form)), _visiting_status):
+        if form is not None and form not in FORMAT_BY_SLUG:
+            fail(f"unknown format; known formats: {', '.join(FORMAT_BY_SLUG)}", USAGE)
+        for result in check_targets(targets, CheckOptions(settings, at, form), _visiting_status):
             results.append(result)
             if not sarif:
                 _show_checked(result, as_json=as_json)
         if sarif:
-            from registry.cli.sarif import sarif_log
-
             public_url = settings.public_url if "public_url" in settings.model_fields_set else None
             typer.echo(sarif_log(results, public_url=public_url))
     if any(isinstance(result, Unread) for result in results):
         raise typer.Exit(USAGE)
     passed = all(result.passed(strict=strict) for result in results if not isinstance(result, Unread))
-    raise typer.Exit(DONE if passed else NO)
-
-
-def _known_format(slug: str | None) -> str | None:
-    from registry.core.formats import FORMAT_BY_SLUG
-
-    if slug is not None and slug not in FORMAT_BY_SLUG:
-        fail(f"unknown format; known formats: {', '.join(FORMAT_BY_SLUG)}", USAGE)
-    return slug
+    raise typer.Exit(common.DONE if passed else common.NO)
 
 
 def _show_checked(result: "CheckResult | Unread", *, as_json: bool) -> None:
     from registry.cli.check_result import Unread, print_checked
-    from registry.cli.terminal import console
 
     if as_json:
         print_json(result.to_json())
     if isinstance(result, Unread):
-        print_error(f"{result.target}: {result.message}")
+        common.print_error(f"{result.target}: {result.message}")
     elif not as_json:
-        print_checked(console, result)
+        print_checked(result)
 
 
 @contextlib.contextmanager
@@ -229,18 +213,16 @@ def crawl(
         fail("name hosts to visit, or a list of them with --from, not both; see `waypost crawl --help`", USAGE)
     settings = read_settings(connect_to, data)
     from registry.cli.shutdown import exit_process
-    from registry.cli.terminal import console
 
     if source is None:
         from registry.cli.crawling import run_crawl
 
-        exit_process(run_async(run_crawl(settings, names or (), console=console, as_json=as_json)))
-    from crawler.seeds.opened import opened as opened_list
+        exit_process(run_async(run_crawl(settings, names or (), as_json=as_json)))
+    from crawler.seeds.opened import opened
     from registry.cli.crawling import run_from
 
-    with exit_on_error(), opened_list(source) as name_list:
-        work = run_from(settings, name_list, urls=urls, console=console, as_json=as_json, summary=summary)
-        code = run_async(work)
+    with exit_on_error(), opened(source) as name_list:
+        code = run_async(run_from(settings, name_list, urls=urls, as_json=as_json, summary=summary))
     exit_process(code)
 
 
@@ -291,21 +273,21 @@ def mcp(
 
 
 @app.command()
-def inspect(
+@on_registry
+async def inspect(
+    waypost: "Waypost",
     domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="A host, or a registrable domain.")],
     visits: Annotated[int, typer.Option(min=0, max=1_000, help="Number of visits to show, the latest first.")] = 5,
-    data: DataFolder = None,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Show when and how a host was visited, and what comes next.
 
     Prints the reasons why it is not listed, the requests and answers of each visit, and the reason for the next visit.
     Exit code 1 when the host is unknown.
     """
     from registry.cli.inspection import show_account
-    from registry.cli.terminal import console
 
-    run_with_registry(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json), data)
+    return await show_account(waypost, domain, visits, as_json=as_json)
 
 
 @app.command()
@@ -322,11 +304,10 @@ def changes(
 ) -> None:
     """Print what changed, from the oldest event that is kept."""
     from registry.cli.changes import show_changes, types_of
-    from registry.cli.terminal import console
 
     wanted = types_of(types)
-    run_with_registry(
-        lambda waypost: show_changes(waypost, wanted, cursor, console, follow=follow, as_json=as_json), data
+    common.run_with_registry(
+        lambda waypost: show_changes(waypost, wanted, cursor, follow=follow, as_json=as_json), data
     )
 
 
@@ -350,7 +331,6 @@ def translate(
     Exit code 1 when the format cannot describe the service without inventing facts.
     """
     from registry.cli.check import CheckOptions, is_file
-    from registry.cli.terminal import errors
     from registry.cli.translate import show, translate_file, translate_host
     from registry.core.translating import TARGETS
 
@@ -363,20 +343,20 @@ def translate(
     else:
         served_as = None
         translation = run_async(
-            with_registry(lambda waypost: translate_host(waypost, settings, target, to, version), data)
+            common.with_registry(lambda waypost: translate_host(waypost, settings, target, to, version), data)
         )
-    raise typer.Exit(show(translation, served_as, errors, as_json=as_json))
+    raise typer.Exit(show(translation, served_as, as_json=as_json))
 
 
 @app.command()
-def submit(
-    names: Annotated[list[str], typer.Argument(metavar="DOMAIN...")], data: DataFolder = None, as_json: AsJson = False
-) -> None:
+@on_registry
+async def submit(
+    waypost: "Waypost", names: Annotated[list[str], typer.Argument(metavar="DOMAIN...")], as_json: AsJson = False
+) -> int:
     """Queue hosts for a visit. Exit code 1 when a name is refused."""
     from registry.cli.show import show_submissions
-    from registry.cli.terminal import console
 
-    run_with_registry(lambda waypost: show_submissions(waypost, names, console, as_json=as_json), data)
+    return await show_submissions(waypost, names, as_json=as_json)
 
 
 @app.command()
@@ -418,7 +398,6 @@ def schedule(
     With --once, for cron and timers: exit code 1 when a job failed or is running in another process.
     """
     from registry.cli import scheduling
-    from registry.cli.terminal import console, errors
     from registry.wiring.schedule import JOB_BY_NAME
 
     if unknown := sorted(set(names or ()) - set(JOB_BY_NAME)):
@@ -426,16 +405,17 @@ def schedule(
     if (names and not once) or (once and show):
         fail("job names need --once; --once and --list are mutually exclusive", USAGE)
     if show:
-        run_async(scheduling.show_schedule(read_settings(data=data), console, as_json=as_json))
+        run_async(scheduling.show_schedule(read_settings(data=data), as_json=as_json))
     elif once:
-        output = errors if as_json else console
-        run_and_exit(scheduling.run_once(read_settings(data=data), names or (), output, as_json=as_json))
+        common.run_and_exit(scheduling.run_once(read_settings(data=data), names or (), as_json=as_json))
     else:
         run_async(scheduling.run_schedule(read_settings(data=data)))
 
 
 @app.command()
-def export(
+@on_registry
+async def export(
+    waypost: "Waypost",
     folder: Annotated[
         Path | None, typer.Argument(metavar="[DIR]", help="Where to write; by default where `serve` finds it.")
     ] = None,
@@ -445,23 +425,18 @@ def export(
     without_restricted: Annotated[
         bool, typer.Option("--without-restricted", help="Leave out services whose sites restrict training.")
     ] = False,
-    data: DataFolder = None,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Write a dump of everything public.
 
     Parts of compressed NDJSON and a manifest, as of one moment; earlier dumps stay until newer ones exist. Exit code 3
     when it cannot be written, for instance because the disk is full: then nothing has changed.
     """
     from registry.cli.copying import show_export
-    from registry.cli.terminal import console
 
     restricted = True if without_restricted else None
-    run_with_registry(
-        lambda waypost: show_export(
-            waypost, folder, console, with_documents=with_documents, without_restricted=restricted, as_json=as_json
-        ),
-        data,
+    return await show_export(
+        waypost, folder, with_documents=with_documents, without_restricted=restricted, as_json=as_json
     )
 
 
@@ -487,14 +462,13 @@ def mirror(
     sites. It can be killed at any moment and goes on where it was. `waypost serve` answers from the copy meanwhile.
     """
     from registry.cli.copying import run_mirror, show_mirror
-    from registry.cli.terminal import console
 
     if (url is None) != status:
         fail("name the registry to copy, or ask for --status", USAGE)
     settings = read_settings(connect_to, data)
     if url is None:
-        run_and_exit(show_mirror(settings, console, as_json=as_json))
-    run_and_exit(run_mirror(settings, url, once=once, source=source, reload_hours=reload_hours))
+        common.run_and_exit(show_mirror(settings, as_json=as_json))
+    common.run_and_exit(run_mirror(settings, url, once=once, source=source, reload_hours=reload_hours))
 
 
 @app.command()
@@ -512,14 +486,13 @@ def forget(
     named, submitted and visited again. An existing opt-out is kept.
     """
     from registry.cli.removal import confirm_forgetting, show_forgotten
-    from registry.cli.terminal import console
 
     settings = read_settings(data=data)
     registry = "the configured database" if settings.database_url else f"the registry in {settings.data}"
     with exit_on_error():
         confirm_forgetting(name, registry, opt_out=opt_out, is_confirmed=yes)
-    run_with_registry(
-        lambda waypost: show_forgotten(waypost, name, console, opt_out=opt_out, reason=reason, as_json=as_json), data
+    common.run_with_registry(
+        lambda waypost: show_forgotten(waypost, name, opt_out=opt_out, reason=reason, as_json=as_json), data
     )
 
 
@@ -538,36 +511,35 @@ def optout(
     it, or could not be read.
     """
     from registry.cli.removal import show_opt_out
-    from registry.cli.terminal import console
 
     settings = read_settings(connect_to, data)
-    run_with_registry(
-        lambda waypost: show_opt_out(waypost, settings, name, console, undo=undo, force=force, as_json=as_json), data
+    common.run_with_registry(
+        lambda waypost: show_opt_out(waypost, settings, name, undo=undo, force=force, as_json=as_json), data
     )
 
 
 @app.command()
-def reindex(data: DataFolder = None, as_json: AsJson = False) -> None:
+@on_registry
+async def reindex(waypost: "Waypost", as_json: AsJson = False) -> int:
     """Rebuild the search index.
 
     The new one is built beside the current one, which then is replaced.
     """
     from registry.cli.show import show_reindex
-    from registry.cli.terminal import console
 
-    run_async(with_registry(lambda waypost: show_reindex(waypost, console, as_json=as_json), data))
+    return await show_reindex(waypost, as_json=as_json)
 
 
 @app.command()
-def rescore(data: DataFolder = None, as_json: AsJson = False) -> None:
+@on_registry
+async def rescore(waypost: "Waypost", as_json: AsJson = False) -> int:
     """Score all stored documents with the current rubric.
 
     Makes no requests. Exit code 1 when a host fails.
     """
     from registry.cli.show import show_rescore
-    from registry.cli.terminal import console
 
-    run_with_registry(lambda waypost: show_rescore(waypost, console, as_json=as_json), data)
+    return await show_rescore(waypost, as_json=as_json)
 
 
 @app.command()
@@ -578,6 +550,40 @@ def migrate(data: DataFolder = None) -> None:
 
     revision = run_async(migrate_database(read_settings(data=data)))
     console.print(f"schema is at {revision}")
+
+
+@app.command()
+@on_registry
+async def verify_index(
+    waypost: "Waypost",
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Queue the differing services, so that the next drain repairs them.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Compare the search index with the database.
+
+    Every service is compared; exit code 1 when they differ.
+    """
+    from registry.cli.show import show_comparison
+
+    return await show_comparison(waypost, repair=repair, as_json=as_json)
+
+
+@app.command()
+def search_keys(
+    out: Annotated[Path, typer.Option(help="Folder for the keys; only the owner can read the files.")],
+) -> None:
+    """Create least-privilege API keys of a Meilisearch server.
+
+    Needs its master key; repeatable.
+    """
+    from registry.cli.terminal import console
+    from registry.wiring.searching import hand_out_search_keys
+
+    with exit_on_error():
+        for path in hand_out_search_keys(read_settings(), out):
+            console.print(str(path), soft_wrap=True)
 
 
 def _address(text: str | None, name: str = "--metrics") -> tuple[str, int] | None:
@@ -591,8 +597,6 @@ def _address(text: str | None, name: str = "--metrics") -> tuple[str, int] | Non
         fail(f"{name}: {error}", USAGE)
 
 
-app.command("verify-index")(verify_index)
-app.command("search-keys")(search_keys)
 app.add_typer(admin, name="admin")
 app.add_typer(webhooks, name="webhooks")
 app.add_typer(seeds, name="seed")

@@ -5,10 +5,11 @@ from typing import Final
 
 from rich.console import Console
 
-from registry.actions.feed import EventPage, ExpiredCursor, FeedRow, InvalidCursor, decode
+from registry.actions.feed import ExpiredCursor, FeedRow, InvalidCursor, decode
 from registry.api.feed import event_row
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO, USAGE, fail, print_error
+from registry.cli.terminal import console as stdout
 from registry.cli.terminal import escaped
 from registry.core.changes.kinds import ALL, Types, UnknownKind, payload_of
 from registry.wiring import Waypost
@@ -26,14 +27,18 @@ def types_of(text: str | None) -> Types:
 
 
 async def show_changes(
-    waypost: Waypost, types: Types, cursor: str | None, console: Console, *, follow: bool, as_json: bool
+    waypost: Waypost, types: Types, cursor: str | None, console: Console = stdout, *, follow: bool, as_json: bool
 ) -> int:
     """Print the events after a cursor; with `follow` also new events. Return the exit code."""
     try:
         place = decode(cursor, types) if cursor else None
         page = await waypost.feed.latest(types) if follow and not cursor else await waypost.feed.page(place, types)
         while True:
-            _print(page, console, as_json=as_json)
+            for event in page.events:
+                if as_json:
+                    print_json(event_row(event))
+                else:
+                    console.print(_line(event), soft_wrap=True)
             if not page.has_more and not follow:
                 break
             while not page.has_more and not await waypost.feed.wait(page.place, _WAIT_SECONDS):
@@ -48,14 +53,6 @@ async def show_changes(
     if not as_json:
         console.print(f"[dim]go on from here with --cursor {page.cursor}[/]", soft_wrap=True)
     return DONE
-
-
-def _print(page: EventPage, console: Console, *, as_json: bool) -> None:
-    for event in page.events:
-        if as_json:
-            print_json(event_row(event))
-        else:
-            console.print(_line(event), soft_wrap=True)
 
 
 def _line(event: FeedRow) -> str:

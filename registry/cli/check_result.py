@@ -1,16 +1,19 @@
-"""The result of a check, as JSON and as text."""
+"""The result of a check, as JSON, as text and as SARIF."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
-from rich.console import Console
 from rich.text import Text
 
-from registry.cli.clean import visible
+from registry.cli.clean import json_text, visible
 from registry.cli.show import trust_lines
+from registry.cli.terminal import console
 from registry.core.assessing.drafts import UNKNOWN_HOST
 from registry.core.merging.merge import HeldDocument
 from registry.core.merging.trust import explained
@@ -20,6 +23,7 @@ from registry.core.model.services import to_json
 from registry.core.names.domains import host_of, is_confusable
 from registry.core.reading.injection import injection_flags
 from registry.core.reading.positions import place
+from registry.core.scoring import sarif
 from registry.core.scoring.report import Report, ReportedFinding
 
 PathFrom = Literal["--at", "folder", "name"]
@@ -79,9 +83,8 @@ class CheckResult:
     @property
     def is_other_format(self) -> bool:
         """True when the document was recognised as another format than the expected one."""
-        formats = {
-            document.assessment.format for document in self.documents if document.assessment.outcome is Outcome.FOUND
-        }
+        assessments = (document.assessment for document in self.documents)
+        formats = {assessment.format for assessment in assessments if assessment.outcome is Outcome.FOUND}
         return self.expected is not None and bool(formats) and self.expected not in formats
 
     def passed(self, *, strict: bool = False) -> bool:
@@ -102,19 +105,18 @@ class CheckResult:
     def trust(self) -> dict[str, Any] | None:
         """Trust as a registry would list it; None without a service, or for an unknown host."""
         report = self.report
-        if report.trust is None or (self.served_as is not None and self.served_as.host is None):
+        if report.trust is None or self.is_hostless:
             return None
         return {"level": report.trust.level.value, **explained(*report.trust, report.resembles)}
 
-    def location_of(self, document: str | None) -> str:
-        """Return where a user finds the document: the file or the URL."""
-        return self.target if self.is_file or document is None else document
+    @property
+    def is_hostless(self) -> bool:
+        """True for a file when neither the command line nor the document names its host."""
+        return self.served_as is not None and self.served_as.host is None
 
     def without_placeholder(self, text: str) -> str:
         """Return a text of the report without the stand-in for the unknown host: URLs become paths."""
-        if self.served_as is None or self.served_as.host is not None:
-            return text
-        return text.replace(f"https://{UNKNOWN_HOST}", "").replace(UNKNOWN_HOST, "")
+        return text.replace(f"https://{UNKNOWN_HOST}", "").replace(UNKNOWN_HOST, "") if self.is_hostless else text
 
     def to_json(self) -> dict[str, Any]:
         report = self.report
@@ -133,20 +135,16 @@ class CheckResult:
             "score_lines": report.score_lines(),
             "injection_flags": injection_flags(finding.rule.code for finding in report.findings),
         }
-        is_hostless = self.served_as is not None and self.served_as.host is None
-        return _mapped(value, self.without_placeholder) if is_hostless else value
+        return _mapped(value, self.without_placeholder) if self.is_hostless else value
 
     def _document(self, document: HeldDocument) -> dict[str, Any]:
         assessment = document.assessment
         reported = {entry.finding: entry for entry in self.report.about(document.url)}
-        unreported = [finding for finding in assessment.findings if finding not in reported]  # not in the report
-        positions = (
-            place(self.sources[document.url], unreported) if document.url in self.sources else (None,) * len(unreported)
-        )
-        reported |= {
-            finding: ReportedFinding(finding, document.url, position)
-            for finding, position in zip(unreported, positions, strict=True)
-        }
+        unreported = [finding for finding in assessment.findings if finding not in reported]
+        source = self.sources.get(document.url)
+        positions = (None,) * len(unreported) if source is None else place(source, unreported)
+        for finding, position in zip(unreported, positions, strict=True):
+            reported[finding] = ReportedFinding(finding, document.url, position)
         return {
             "url": document.url,
             "outcome": assessment.outcome.value,
@@ -167,20 +165,10 @@ class Unread:
     def to_json(self) -> dict[str, Any]:
         """Return the same keys as a result. The outcome is "error", which no visit has."""
         return {
-            "target": encodable(self.target),
-            "confusable": False,
-            "outcome": "error",
-            "reason": encodable(self.message),
-            "reasons": [],
-            "score": None,
-            "trust": None,
-            "service": None,
-            "served_as": None,
-            "documents": [],
-            "findings": [],
-            "score_lines": [],
-            "injection_flags": [],
-        }
+            "target": encodable(self.target), "confusable": False, "outcome": "error",
+            "reason": encodable(self.message), "reasons": [], "score": None, "trust": None, "service": None,
+            "served_as": None, "documents": [], "findings": [], "score_lines": [], "injection_flags": [],
+        }  # fmt: skip
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:
@@ -197,7 +185,7 @@ def encodable(text: str) -> str:
     return os.fsencode(text).decode("utf-8", "replace")
 
 
-def print_checked(console: Console, checked: CheckResult) -> None:
+def print_checked(checked: CheckResult) -> None:
     """Print the result, then every finding as `file:line:column: severity: ...` with its remedy.
 
     Lines are not wrapped: editors and `grep` read them too.
@@ -235,7 +223,7 @@ def _format_text(document: HeldDocument) -> str:
 
 def _finding_text(checked: CheckResult, reported: ReportedFinding) -> Text:
     finding, rule = reported.finding, reported.rule
-    location = visible(checked.location_of(reported.document))
+    location = visible(checked.target if checked.is_file or reported.document is None else reported.document)
     if reported.position is not None:
         location += f":{reported.position.line}:{reported.position.column}"
     text = Text.assemble(f"{location}: ", (rule.severity.value, _COLOUR[rule.severity]), f": {rule.says}")
@@ -248,3 +236,27 @@ def _finding_text(checked: CheckResult, reported: ReportedFinding) -> Text:
 
 
 _COLOUR = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
+
+
+def sarif_log(checked: Sequence[CheckResult | Unread], *, public_url: str | None = None) -> str:
+    """Return one log with one run for all targets, as ASCII JSON. `public_url`: an API that serves the rubric."""
+    results = []
+    for result in checked:
+        if isinstance(result, CheckResult):
+            for reported in result.report.everything:
+                text, artifact = result.without_placeholder(reported.finding.evidence), _artifact(result, reported)
+                results.append(sarif.SarifResult(reported, artifact, text, is_file=result.is_file))
+    unread = [f"{encodable(target.target)}: {target.message}" for target in checked if isinstance(target, Unread)]
+    return json_text(sarif.sarif_log(results, version("waypost"), unread=unread, public_url=public_url))
+
+
+def _artifact(checked: CheckResult, reported: ReportedFinding) -> dict[str, str]:
+    """Return the location: a file's path relative to the current folder, or absolute outside it; a document's URL."""
+    if not checked.is_file:
+        return {"uri": reported.document or checked.documents[0].url}
+    if checked.target == "-":
+        return {"uri": "stdin", "uriBaseId": sarif.BASE}
+    path = Path(os.path.normpath(Path.cwd() / checked.target))
+    if path.is_relative_to(Path.cwd()):
+        return {"uri": quote(os.fsencode(path.relative_to(Path.cwd()))), "uriBaseId": sarif.BASE}
+    return {"uri": "file://" + quote(os.fsencode(path))}

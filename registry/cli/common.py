@@ -5,6 +5,8 @@ characters except line feeds and Rich's styles.
 """
 
 import contextlib
+import functools
+import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
@@ -51,18 +53,14 @@ def read_settings(connect_to: Sequence[str] | None = None, data: Path | None = N
     from registry.cli.logs import log_to_stderr
     from registry.settings import Settings
 
-    given: dict[str, Any] = {}
-    if connect_to:
-        given["connect_to"] = tuple(connect_to)
+    given: dict[str, Any] = {"connect_to": tuple(connect_to)} if connect_to else {}
     if data is not None:
         given["data"] = data.absolute()
     try:
         settings = Settings(**given)
     except ValidationError as error:
-        message = "; ".join(
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_input=False)
-        )
-        fail(message, USAGE)
+        faults = error.errors(include_input=False)
+        fail("; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults), USAGE)
     log_to_stderr(settings.log_level)
     return settings
 
@@ -87,6 +85,26 @@ def run_with_registry(
 ) -> NoReturn:
     """Run `work` with the open registry, and exit with the code that it returns."""
     run_and_exit(with_registry(work, data, connect_to))
+
+
+def on_registry(work: Callable[..., Awaitable[int]]) -> Callable[..., NoReturn]:
+    """Make a command of a coroutine function that takes the open registry and returns the exit code.
+
+    Its other parameters are those of the command, which also has `--data`. Typer reads them from the signature.
+    """
+
+    @functools.wraps(work)
+    def command(data: Path | None, **given: Any) -> NoReturn:
+        run_with_registry(lambda waypost: work(waypost, **given), data)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    _, *own = inspect.signature(work).parameters.values()
+    added = inspect.Parameter("data", keyword, default=None, annotation=DataFolder)
+    every = [*(parameter.replace(kind=keyword) for parameter in own), added]
+    every.sort(key=lambda parameter: parameter.name == "as_json")  # the last one in every help text
+    command.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+    return command
 
 
 def run_and_exit(work: Coroutine[Any, Any, int]) -> NoReturn:
@@ -129,14 +147,10 @@ def exit_on_error() -> Iterator[None]:
         code = _exit_code(error)
         if code is None:
             raise
-        fail(_message(error), code)
-
-
-def _message(error: Exception) -> str:
-    """Return the message; for an OSError the file and the error text, without the error number."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error)
+        message = str(error)
+        if isinstance(error, OSError) and error.strerror:  # without its number
+            message = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        fail(message, code)
 
 
 def _exit_code(error: Exception) -> int | None:
@@ -174,3 +188,10 @@ def fail(message: str, code: int) -> NoReturn:
 def print_error(message: str) -> None:
     """Print a message on standard error as plain text. It may contain text of the user or of a site."""
     typer.echo(f"{typer.style('waypost:', fg='red')} {visible(message)}", err=True)
+
+
+def print_line(text: str) -> None:
+    """Print a line of untrusted text on standard output; a terminal wraps it, not this program."""
+    from registry.cli.terminal import console, escaped
+
+    console.print(escaped(text), soft_wrap=True)

@@ -5,9 +5,6 @@ from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 
-import structlog
-from rich.console import Console
-
 from crawler.mirror import Mirror, MirrorOrigin
 from crawler.seeds.online import ReadError
 from registry.actions.dumps import BadDump, DumpError
@@ -15,19 +12,17 @@ from registry.actions.mirroring.apply import NotAMirror
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, INTERRUPTED, NO, UNAVAILABLE, USAGE, print_error
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
+from registry.cli.terminal import console
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
 
 FOLDER = "mirror"
 MAX_SHOWN = 20
 
-log = structlog.get_logger(__name__)
-
 
 async def show_export(
     waypost: Waypost,
     folder: Path | None,
-    console: Console,
     *,
     with_documents: bool,
     without_restricted: bool | None,
@@ -84,7 +79,7 @@ async def _result(working: "asyncio.Task[None]", *, stopped: int, is_stopped: bo
     return DONE
 
 
-async def show_mirror(settings: Settings, console: Console, *, as_json: bool) -> int:
+async def show_mirror(settings: Settings, *, as_json: bool) -> int:
     """Print how far the copy is, and the hosts whose records were refused. Return NO without a copy."""
     async with open_waypost(settings) as waypost:
         progress = await waypost.mirror.progress()

@@ -6,7 +6,7 @@ With `--from`, the list is loaded into the frontier first, and a report is print
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from rich.console import Console
@@ -23,20 +23,20 @@ from registry.cli.common import DONE, INTERRUPTED, NO
 from registry.cli.live import live_progress
 from registry.cli.show import show_visited
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
+from registry.cli.terminal import console as stdout
 from registry.cli.terminal import errors, escaped
 from registry.core.model.documents import Outcome
-from registry.core.names.domains import Host
 from registry.core.names.seeds import Refusal
 from registry.core.visiting.visits import Visit
 from registry.settings import Settings
-from registry.wiring import Waypost, open_waypost
+from registry.wiring import open_waypost
 from registry.wiring.upkeep import last_drain
 
 POLL_SECONDS = 1.0
 SHOWN: Final = 20
 
 
-async def run_crawl(settings: Settings, names: Sequence[str], *, console: Console, as_json: bool) -> int:
+async def run_crawl(settings: Settings, names: Sequence[str], *, console: Console = stdout, as_json: bool) -> int:
     """Visit the named hosts once, index and print the results. A running worker may visit some of them instead."""
     async with open_waypost(settings) as waypost:
         refused: list[Refusal] = []
@@ -48,15 +48,11 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
             async with exit_after_deadline(stop):
                 while not stop.is_set() and await waypost.frontier.waiting(hosts):
                     await waypost.crawl.recover()  # reclaims the leases of a killed crawl
-                    await crawl(
-                        waypost,
-                        settings,
-                        until_idle=True,
-                        only={host.domain for host in hosts},
-                        progress=progress,
-                        stop=stop,
-                    )
-                    hosts = await _with_alias_targets(waypost, hosts)
+                    only = {host.domain for host in hosts}
+                    await crawl(waypost, settings, until_idle=True, only=only, progress=progress, stop=stop)
+                    statuses = [await waypost.queries.status(host.host) for host in hosts]
+                    targets = {status.alias_of for status in statuses if status and status.alias_of}  # apex and `www.`
+                    hosts += waypost.frontier.hosts_of(sorted(targets - {host.host for host in hosts}))
                     if not stop.is_set() and await waypost.frontier.waiting(hosts):
                         await asyncio.sleep(POLL_SECONDS)
             interrupted = stop.is_set()
@@ -73,17 +69,8 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
     return 0 if listed and not refused else NO
 
 
-async def _with_alias_targets(waypost: Waypost, hosts: Sequence[Host]) -> list[Host]:
-    """Return the hosts, followed by the hosts they are aliases of (apex and `www.`)."""
-    statuses = [await waypost.queries.status(host.host) for host in hosts]
-    alias_targets = {status.alias_of for status in statuses if status and status.alias_of} - {
-        host.host for host in hosts
-    }
-    return [*hosts, *waypost.frontier.hosts_of(sorted(alias_targets))]
-
-
 async def run_from(
-    settings: Settings, source: OpenList, *, urls: bool, console: Console, as_json: bool, summary: bool
+    settings: Settings, source: OpenList, *, urls: bool, console: Console = stdout, as_json: bool, summary: bool
 ) -> int:
     """Queue the names, visit all due hosts (earlier ones too), report, and return the exit code. Memory is constant.
 
@@ -93,10 +80,13 @@ async def run_from(
 
     def on_recorded(visits: Sequence[Visit]) -> None:
         for visit in visits:
-            formats = sorted(set(_formats(visit)))
+            found = (answer.assessment for answer in visit.answers if answer.assessment.outcome is Outcome.FOUND)
+            formats = sorted({assessment.format for assessment in found if assessment.format is not None})
             format_counts.update(formats)
             if as_json and not summary:
-                print_json(_visit_json(visit, formats))
+                members = {"outcome": visit.outcome.value, "reason": visit.reason, "formats": formats}
+                visited_at = visit.finished_at.isoformat()
+                print_json({"host": visit.host, **members, "requests": visit.requests, "visited_at": visited_at})
 
     async with open_waypost(settings) as waypost:
         with seeding.progress_of(errors) as seed_progress:
@@ -123,23 +113,6 @@ async def run_from(
     return DONE if seeding.is_complete(report) and report.hosts + report.known else NO
 
 
-def _formats(visit: Visit) -> Iterator[str]:
-    for answer in visit.answers:
-        if answer.assessment.outcome is Outcome.FOUND and answer.assessment.format is not None:
-            yield answer.assessment.format
-
-
-def _visit_json(visit: Visit, formats: Sequence[str]) -> dict[str, Any]:
-    return {
-        "host": visit.host,
-        "outcome": visit.outcome.value,
-        "reason": visit.reason,
-        "formats": formats,
-        "requests": visit.requests,
-        "visited_at": visit.finished_at.isoformat(),
-    }
-
-
 def _summary(
     report: SeedReport, tally: CrawlCounts, format_counts: Counter[str], seconds: float, interrupted: bool
 ) -> dict[str, Any]:
@@ -161,13 +134,10 @@ def _print_summary(console: Console, tally: CrawlCounts, format_counts: Counter[
         f" {tally.hosts / seconds:.1f} hosts a second",
         highlight=False,
     )
-    if tally.hosts:
-        outcomes = Table("outcome", "hosts")
-        for outcome, count in tally.outcomes.most_common():
-            outcomes.add_row(outcome.value, str(count))
-        console.print(outcomes)
-    if format_counts:
-        formats = Table("format", "hosts")
-        for slug, count in format_counts.most_common(SHOWN):
-            formats.add_row(slug, str(count))
-        console.print(formats)
+    outcomes = [(outcome.value, count) for outcome, count in tally.outcomes.most_common()]
+    for title, counts in (("outcome", outcomes), ("format", format_counts.most_common(SHOWN))):
+        if counts:
+            table = Table(title, "hosts")
+            for name, count in counts:
+                table.add_row(name, str(count))
+            console.print(table)

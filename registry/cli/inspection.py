@@ -1,6 +1,6 @@
 """`waypost inspect`: print the crawl ledger of one domain, as tables or as JSON."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
@@ -9,18 +9,12 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from registry.actions.queries.inspect import (
-    Explanation,
-    HostRecord,
-    HostReport,
-    ServiceView,
-    UnprobedPaths,
-    VisitRecord,
-    why_next,
-)
+from registry.actions.queries import inspect
+from registry.actions.queries.inspect import HostReport, ServiceView, why_next
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO
 from registry.cli.show import trust_lines
+from registry.cli.terminal import console as stdout
 from registry.cli.terminal import escaped
 from registry.core.merging.trust import explained_listing
 from registry.core.names.domains import host_syntax
@@ -34,7 +28,7 @@ ANSWER_COLUMNS: Final = 28
 """Most columns of an answer on a narrower terminal: half of what 80 columns leave, so that most paths fit a line."""
 
 
-async def show_account(waypost: Waypost, name: str, visits: int, console: Console, *, as_json: bool) -> int:
+async def show_account(waypost: Waypost, name: str, visits: int, console: Console = stdout, *, as_json: bool) -> int:
     """Print the ledger of a host and return the exit code. Raise InvalidName."""
     host = host_syntax(name)
     account, now = await waypost.queries.explain(host, visits=visits), utc_now()
@@ -46,56 +40,54 @@ async def show_account(waypost: Waypost, name: str, visits: int, console: Consol
             console.print(f"{escaped(host)}: unknown host")
         return NO
     if as_json:
-        print_json(
-            {**_account_json(account, now), **_status_json(status), **(_service_json(service) if service else {})}
-        )
+        print_json(_account_json(account, status, service, now))
     else:
         _print_account(console, account, status, service, now)
     return DONE
 
 
-def _account_json(account: Explanation, now: datetime) -> dict[str, Any]:
-    return {
+def _account_json(
+    account: inspect.Explanation, status: HostReport | None, service: ServiceView | None, now: datetime
+) -> dict[str, Any]:
+    known = account.host
+    value = {
         "host": account.name,
-        "known": account.host is not None,
+        "known": known is not None,
         "opted_out": account.opted_out,
         "domain": asdict(account.domain),
         "requests_last_24h": account.spent,
-        **({"about": _host_json(account.host, now), "unasked": asdict(account.unasked)} if account.host else {}),
+        **({"about": _host_json(known, now), "unasked": asdict(account.unasked)} if known else {}),
         "visits": [_visit_json(visit) for visit in account.visits],
         "hosts": [_host_json(host, now) for host in account.hosts],
     }
+    if status is not None:
+        flags = list(status.injection_flags)
+        value |= {"state": status.state, "reasons": list(status.reasons), "injection_flags": flags}
+    if service is not None:
+        value["trust_level"] = service.record.trust_level.value
+        value["trust"] = explained_listing(service.record.listing, service.record.trust_since)
+        value["ownership"] = asdict(service.ownership)
+        value["canonical_host"] = service.setting.canonical if service.setting else None
+    return value
 
 
-def _host_json(host: HostRecord, now: datetime) -> dict[str, Any]:
+def _host_json(host: inspect.HostRecord, now: datetime) -> dict[str, Any]:
     """Return the host without the body of robots.txt, which is untrusted, and without internal pending state."""
     members = {key: value for key, value in asdict(host).items() if key not in ("robots_body", "pending")}
     return {**members, "next_visit_at": shown_time(host.next_visit_at, now), "next_visit_says": why_next(host)}
 
 
-def _visit_json(visit: VisitRecord) -> dict[str, Any]:
+def _visit_json(visit: inspect.VisitRecord) -> dict[str, Any]:
     """Return the visit with its requests and answers instead of their stored bytes."""
     return {key: value for key, value in asdict(visit).items() if key != "packed"} | {"answers": visit.vector}
 
 
-def _status_json(status: HostReport | None) -> dict[str, Any]:
-    if status is None:
-        return {}
-    flags = list(status.injection_flags)
-    return {"state": status.state, "reasons": list(status.reasons), "injection_flags": flags}
-
-
-def _service_json(service: ServiceView) -> dict[str, Any]:
-    return {
-        "trust_level": service.record.trust_level.value,
-        "trust": explained_listing(service.record.listing, service.record.trust_since),
-        "ownership": asdict(service.ownership),
-        "canonical_host": service.setting.canonical if service.setting else None,
-    }
-
-
 def _print_account(
-    console: Console, account: Explanation, status: HostReport | None, service: ServiceView | None, now: datetime
+    console: Console,
+    account: inspect.Explanation,
+    status: HostReport | None,
+    service: ServiceView | None,
+    now: datetime,
 ) -> None:
     domain = account.domain
     state = "being visited now" if domain.is_leased else f"{account.spent} requests in the last 24 h"
@@ -104,11 +96,12 @@ def _print_account(
     if account.opted_out:
         console.print("  the site opted out: it is not visited and not shown")
     if account.host is not None:
-        console.print(
-            _indented(
-                _facts_table([*_status_lines(status, service, now), *_host_lines(account.host, account.unasked, now)])
-            )
-        )
+        facts = _table(show_header=False)
+        facts.add_column(no_wrap=True)
+        facts.add_column(overflow="fold")
+        for name, text in (*_status_lines(status, service, now), *_host_lines(account.host, account.unasked, now)):
+            facts.add_row(f"{name}:", escaped(text))
+        console.print(_indented(facts))
     for visit in account.visits:
         console.print(f"\n{escaped(_visit_title(visit, now))}")
         console.print(_indented(_answers_table(visit, has_type=console.width >= WIDE)))
@@ -132,13 +125,13 @@ def _status_lines(status: HostReport | None, service: ServiceView | None, now: d
             yield "stands for it", service.setting.canonical
 
 
-def _host_lines(host: HostRecord, unasked: UnprobedPaths, now: datetime) -> Iterator[tuple[str, str]]:
+def _host_lines(host: inspect.HostRecord, unasked: inspect.UnprobedPaths, now: datetime) -> Iterator[tuple[str, str]]:
     named_by = f", by {host.referrer}" if host.referrer else ""
     yield "named", f"{host.source}, {_relative_time(host.created_at, now)}{named_by}"
     if host.outcome is not None:
         repeats = f", {host.streak} times in a row" if host.streak > 1 else ""
-        ending = f"{_outcome_text(host.outcome.value, host.reason)}{repeats}"
-        yield "last visit", f"{_relative_time(host.last_visit_at, now)}: {ending}"
+        ending = _outcome_text(host.outcome.value, host.reason)
+        yield "last visit", f"{_relative_time(host.last_visit_at, now)}: {ending}{repeats}"
     if host.alias_of:
         yield "answers for it", host.alias_of
     if host.robots_at:
@@ -148,7 +141,7 @@ def _host_lines(host: HostRecord, unasked: UnprobedPaths, now: datetime) -> Iter
         yield "not asked yet", _unasked_text(unasked, now)
 
 
-def _unasked_text(unasked: UnprobedPaths, now: datetime) -> str:
+def _unasked_text(unasked: inspect.UnprobedPaths, now: datetime) -> str:
     """Return the unrequested paths by the visit that will request them."""
     by_visit: dict[int, list[str]] = {}
     for unasked_path in unasked.paths:
@@ -166,29 +159,25 @@ def _indented(table: Table) -> Padding:
     return Padding(table, (0, 0, 0, 2))
 
 
-def _facts_table(facts: Iterable[tuple[str, str]]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in facts:
-        table.add_row(f"{name}:", escaped(text))
-    return table
+def _table(**options: Any) -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), **options)
 
 
-def _visit_title(visit: VisitRecord, now: datetime) -> str:
+def _visit_title(visit: inspect.VisitRecord, now: datetime) -> str:
     seconds = (visit.finished_at - visit.started_at).total_seconds()
     plan = "whole plan" if visit.whole_plan else "known documents"
     sent = "" if visit.sent in (None, visit.requests) else f", {visit.sent} sent,"
+    address = f" at {visit.address}" if visit.address else ""
     return (
         f"{visit.started_at:%Y-%m-%d %H:%M:%S} UTC ({_relative_time(visit.started_at, now)}): "
         f"{_outcome_text(visit.outcome.value, visit.reason)}; {plan}, "
-        f"{visit.requests} requests{sent} in {seconds:.1f} s" + (f" at {visit.address}" if visit.address else "")
+        f"{visit.requests} requests{sent} in {seconds:.1f} s{address}"
     )
 
 
-def _answers_table(visit: VisitRecord, *, has_type: bool) -> Table:
+def _answers_table(visit: inspect.VisitRecord, *, has_type: bool) -> Table:
     """Return the requests of a visit, one per row. The path is the last column and is folded, so 80 columns suffice."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = _table()
     table.add_column("answer", max_width=None if has_type else ANSWER_COLUMNS, overflow="fold")
     if has_type:
         table.add_column("type", overflow="fold")
@@ -216,8 +205,8 @@ def _cells(host: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     return answer, entry.get("type") or "", str(entry.get("size", "")), str(entry.get("ms", "")), path
 
 
-def _other_hosts_table(account: Explanation, now: datetime) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+def _other_hosts_table(account: inspect.Explanation, now: datetime) -> Table:
+    table = _table()
     for name in ("host", "named by", "last visit", "next visit"):
         table.add_column(name, overflow="fold")
     for host in account.hosts:

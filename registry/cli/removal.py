@@ -10,6 +10,7 @@ from rich.console import Console
 from registry.actions.maintenance.opt_out import Verdict, Wish
 from registry.cli.clean import print_json, visible
 from registry.cli.common import DONE, NO, USAGE, fail, print_error
+from registry.cli.terminal import console as stdout
 from registry.cli.terminal import escaped
 from registry.core.names.domains import host_syntax, registrable_domain
 from registry.settings import Settings
@@ -48,7 +49,7 @@ def confirm_forgetting(name: str, registry: str, *, opt_out: bool, is_confirmed:
 
 
 async def show_forgotten(
-    waypost: Waypost, name: str, console: Console, *, opt_out: bool, reason: str, as_json: bool
+    waypost: Waypost, name: str, console: Console = stdout, *, opt_out: bool, reason: str, as_json: bool
 ) -> int:
     """Delete what is stored about a host or domain, print what was deleted and return the exit code. Raise InvalidName.
 
@@ -69,33 +70,34 @@ async def show_forgotten(
     for table, count in forgotten.rows.items() if was_stored else ():
         if count:
             console.print(f"  {count} {table.replace('_', ' ')}")
-    future = "it will not be visited again" if forgotten.stays_out else "it can be named or submitted again"
-    console.print(f"  {future}")
+    console.print(f"  it {'will not be visited again' if forgotten.stays_out else 'can be named or submitted again'}")
     return code
 
 
 async def show_opt_out(
-    waypost: Waypost, settings: Settings, name: str, console: Console, *, undo: bool, force: bool, as_json: bool
+    waypost: Waypost,
+    settings: Settings,
+    name: str,
+    console: Console = stdout,
+    *,
+    undo: bool,
+    force: bool,
+    as_json: bool,
 ) -> int:
     """Check the site now and apply its opt-out or readmit it. Raise InvalidName and guards.BadSetup."""
     host = host_syntax(name)
-    verdict = (
-        await waypost.opt_outs.readmit(host)
-        if undo and force
-        else await _check_site(waypost, settings, name, undo=undo)
-    )
+    wish: Wish = "in" if undo else "out"
+    if undo and force:
+        verdict = await waypost.opt_outs.readmit(host)
+    else:
+        from crawler.opt_out import OptOutChecks, read_proof
+
+        request = await waypost.opt_outs.request_as_operator(name, wish)
+        async with OptOutChecks(settings) as checks:
+            verdict = await waypost.opt_outs.settle(request, await read_proof(checks, request.host, wish))
     await waypost.search.drain()
     if as_json:
-        print_json({"host": host, "wish": "in" if undo else "out", "verdict": verdict})
+        print_json({"host": host, "wish": wish, "verdict": verdict})
     else:
         console.print(f"{escaped(host)}: {_MESSAGES[verdict]}")
     return DONE if verdict in _SUCCESSES else NO
-
-
-async def _check_site(waypost: Waypost, settings: Settings, name: str, *, undo: bool) -> Verdict:
-    from crawler.opt_out import OptOutChecks, read_proof
-
-    wish: Wish = "in" if undo else "out"
-    request = await waypost.opt_outs.request_as_operator(name, wish)
-    async with OptOutChecks(settings) as checks:
-        return await waypost.opt_outs.settle(request, await read_proof(checks, request.host, wish))

@@ -7,18 +7,17 @@ from functools import partial
 from typing import Any
 
 import structlog
-from rich.console import Console
 from rich.table import Table
 
 from crawler.run import crawl, download
 from registry.cli.clean import members, print_json
 from registry.cli.common import DONE, INTERRUPTED, NO
 from registry.cli.shutdown import stop_on_signals
-from registry.cli.terminal import escaped
+from registry.cli.terminal import console, errors, escaped
 from registry.core.scheduling.jobs import RunOutcome
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
-from registry.wiring.schedule import JobStatus, JobTools, RunRecord, Schedule
+from registry.wiring.schedule import JobTools, RunRecord, Schedule
 from registry.wiring.upkeep import upkeep
 
 ROUNDS = 20
@@ -37,36 +36,42 @@ async def run_schedule(settings: Settings) -> None:
             log.info("schedule.stopped")
 
 
-async def run_once(settings: Settings, names: Sequence[str], console: Console, *, as_json: bool) -> int:
+async def run_once(settings: Settings, names: Sequence[str], *, as_json: bool) -> int:
     """Run the due or the named jobs. Return NO when a job failed, or when a named job runs in another process."""
+    output = errors if as_json else console
     async with open_waypost(settings) as waypost:
         with stop_on_signals() as stop:
             tools = _tools(waypost, settings, crawl_pass=partial(_crawl_pass, waypost, settings, stop))
             runs = await Schedule(tools).once(names or None, stop)
             was_stopped = stop.is_set()
     if runs is None:
-        console.print("another process runs the schedule and will run the due jobs")
+        output.print("another process runs the schedule and will run the due jobs")
         return DONE
     for run in runs:
-        _print_run(console, run, as_json=as_json)
+        if as_json:
+            print_json(_run_json(run))
+        else:
+            console.print(escaped(_run_text(run)))
     missing = sorted(set(names) - {run.job for run in runs})
     if was_stopped:
         return INTERRUPTED
     for name in missing:
-        console.print(f"{name}: already running in another process")
+        output.print(f"{name}: already running in another process")
     if not runs and not missing:
-        console.print("nothing is due")
+        output.print("nothing is due")
     return NO if missing or any(run.outcome is not RunOutcome.DONE for run in runs) else DONE
 
 
-async def show_schedule(settings: Settings, console: Console, *, as_json: bool) -> None:
+async def show_schedule(settings: Settings, *, as_json: bool) -> None:
     """Print every job with its interval, its last run and its next run."""
     async with open_waypost(settings) as waypost:
         lines = await Schedule(_tools(waypost, settings)).lines()
     now = datetime.now(UTC)
     if as_json:
         for line in lines:
-            print_json(_line_json(line))
+            last, interval = line.last and _run_json(line.last), round(line.interval.total_seconds())
+            job = {"job": line.job.name, "says": line.job.says, "interval_seconds": interval}
+            print_json({**job, "last": last, "next_at": line.next_at})
         return
     table = Table("job", "every", "last run", "ended", "next run", "what it does")
     for line in lines:
@@ -102,15 +107,12 @@ async def _crawl_pass(waypost: Waypost, settings: Settings, stop: asyncio.Event)
     return {"visited": visited, "requests": requests}
 
 
-def _print_run(console: Console, run: RunRecord, *, as_json: bool) -> None:
-    if as_json:
-        print_json(_run_json(run))
-        return
+def _run_text(run: RunRecord) -> str:
     figures = ", ".join(
         f"{name} {_figure_text(value)}" for name, value in run.figures.items() if value not in (0, [], {})
     )
     reason = f" ({run.error})" if run.error else ""
-    console.print(escaped(f"{run.job}: {run.outcome.value}{reason}{': ' if figures else ''}{figures}"))
+    return f"{run.job}: {run.outcome.value}{reason}{': ' if figures else ''}{figures}"
 
 
 def _figure_text(value: Any) -> str:
@@ -120,21 +122,8 @@ def _figure_text(value: Any) -> str:
 
 
 def _run_json(run: RunRecord) -> dict[str, Any]:
-    return {
-        **members(run, "job", "started_at", "finished_at", "error"),
-        "outcome": run.outcome.value,
-        "figures": dict(run.figures),
-    }
-
-
-def _line_json(line: JobStatus) -> dict[str, Any]:
-    return {
-        "job": line.job.name,
-        "says": line.job.says,
-        "interval_seconds": round(line.interval.total_seconds()),
-        "last": _run_json(line.last) if line.last else None,
-        "next_at": line.next_at,
-    }
+    facts = members(run, "job", "started_at", "finished_at", "error")
+    return {**facts, "outcome": run.outcome.value, "figures": dict(run.figures)}
 
 
 def _interval_text(interval: timedelta) -> str:

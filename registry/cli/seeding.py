@@ -21,16 +21,12 @@ from registry.cli.common import DONE, NO, AsJson, ConnectTo, DataFolder, exit_on
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from crawler.seeds.online import Reader
     from crawler.seeds.opened import OpenList
     from crawler.seeds.pages import Progress
     from registry.actions.frontier.frontier import SeedReport
-    from registry.core.names.seeds import Checkpoint, Refusal, Seed, Seeds
+    from registry.core.names.seeds import Refusal, Seed, Seeds
     from registry.settings import Settings
     from registry.wiring import Waypost
-
-    OnlineNames = Callable[[str, Reader], Seeds]
-    PagedNames = Callable[[str, Reader, str], AsyncIterator[Seed | Refusal | Checkpoint]]
 
 EXAMPLES = 3
 
@@ -54,8 +50,6 @@ Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Take only t
 RefusedTo = Annotated[
     Path | None, typer.Option("--refused", metavar="FILE", help="Write all refusals to this file, as JSON lines.")
 ]
-
-
 Restart = Annotated[bool, typer.Option("--restart", help="Start from the beginning, even after an interrupted run.")]
 
 
@@ -142,7 +136,7 @@ def sitemap(
     """
     from crawler.seeds.sitemap import SITEMAP, names
 
-    _read_once(SITEMAP.slug, url, names, read_settings(connect_to, data), SeedOptions(refused, data, as_json))
+    _read_online(SITEMAP.slug, url, names, read_settings(connect_to, data), SeedOptions(refused, data, as_json))
 
 
 @seeds.command()
@@ -175,7 +169,9 @@ def mcp_registry(
         if saved_as is not None:
             with opened(saved_as) as source:
                 _load(MCP_REGISTRY.slug, source, saved(source), output)
-    _read_pages(MCP_REGISTRY.slug, first_page(url or OFFICIAL), names, read_settings(connect_to, data), output, restart)
+    _read_online(
+        MCP_REGISTRY.slug, first_page(url or OFFICIAL), names, read_settings(connect_to, data), output, restart
+    )
 
 
 @seeds.command()
@@ -195,7 +191,7 @@ def ard_registry(
     from crawler.seeds.ard import ARD_REGISTRY, base_of, registry_names
 
     settings, output = read_settings(connect_to, data), SeedOptions(refused, data, as_json)
-    _read_pages(ARD_REGISTRY.slug, base_of(url), registry_names, settings, output, restart)
+    _read_online(ARD_REGISTRY.slug, base_of(url), registry_names, settings, output, restart)
 
 
 @seeds.command()
@@ -212,8 +208,8 @@ def ard_catalog(
     """
     from crawler.seeds.ard import ARD_CATALOG, catalogue_names
 
-    settings, output = read_settings(connect_to, data), SeedOptions(refused, data, as_json)
-    _read_once(ARD_CATALOG.slug, url, catalogue_names, settings, output)
+    output = SeedOptions(refused, data, as_json)
+    _read_online(ARD_CATALOG.slug, url, catalogue_names, read_settings(connect_to, data), output)
 
 
 @seeds.command()
@@ -232,7 +228,7 @@ def waypost(
     from crawler.seeds.waypost import WAYPOST, base_of, names
 
     settings, output = read_settings(connect_to, data), SeedOptions(refused, data, as_json)
-    _read_pages(WAYPOST.slug, base_of(url), names, settings, output, restart)
+    _read_online(WAYPOST.slug, base_of(url), names, settings, output, restart)
 
 
 @seeds.command()
@@ -257,8 +253,7 @@ def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = 
 
 
 def _load(slug: str, source: "OpenList", entries: "Iterator[Seed | Refusal]", output: SeedOptions) -> NoReturn:
-    """Seed from an open source, then exit. The source is opened first, so a bad file is reported before a database
-    starts."""
+    """Seed from a source, then exit. It is opened first, so a bad file is reported before a database starts."""
 
     @contextlib.asynccontextmanager
     async def read(_: "Waypost") -> "AsyncIterator[Seeds]":
@@ -270,43 +265,36 @@ def _load(slug: str, source: "OpenList", entries: "Iterator[Seed | Refusal]", ou
     run_and_exit(_seed(read_settings(data=output.data), slug, read, output))
 
 
-def _read_once(slug: str, url: str, names: "OnlineNames", settings: "Settings", output: SeedOptions) -> NoReturn:
-    """Seed from an online source that is read as a whole, then exit."""
-
-    @contextlib.asynccontextmanager
-    async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
-        from crawler.seeds.online import reading
-
-        async with reading(url, waypost, settings) as (reader, canonical):
-            yield names(canonical, reader)
-
-    run_and_exit(_seed(settings, slug, read, output))
-
-
-def _read_pages(
-    slug: str, url: str, names: "PagedNames", settings: "Settings", output: SeedOptions, restart: bool
+def _read_online(
+    slug: str,
+    url: str,
+    names: "Callable[..., Seeds]",
+    settings: "Settings",
+    output: SeedOptions,
+    restart: bool | None = None,
 ) -> NoReturn:
-    """Seed from the pages of an online source, from where an interrupted run ended, then exit.
+    """Seed from an online source, then exit. `names` takes the canonical URL and its reader.
 
-    `names` takes the canonical URL, its reader and the start position.
+    With a `restart` that is not None, a source of pages: `names` also takes the start position, which is where an
+    interrupted run ended unless `restart` is true.
     """
     from crawler.seeds.pages import Progress
 
-    progress = Progress(settings.data, slug, url)
-    if restart:
+    progress = None if restart is None else Progress(settings.data, slug, url)
+    if progress and restart:
         progress.forget()
-    start = progress.start()
+    start = progress.start() if progress else ""
 
     @contextlib.asynccontextmanager
     async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
         from crawler.seeds.online import reading
         from registry.cli.terminal import errors
 
-        if start:
+        if progress and start:
             what = "reading what is new" if progress.is_complete else "continuing the interrupted run"
             errors.print(f"{slug}: {what}; --restart starts from the beginning", highlight=False)
         async with reading(url, waypost, settings) as (reader, canonical):
-            yield names(canonical, reader, start)
+            yield names(canonical, reader, start) if progress else names(canonical, reader)
 
     run_and_exit(_seed(settings, slug, read, output, progress))
 
@@ -326,12 +314,9 @@ async def _seed(
     async with open_waypost(settings) as waypost:
         with _refusal_file(output.refused) as on_refusal, progress_of(errors) as progress:
             async with read(waypost) as entries:
+                keep = kept.keep if kept else lambda _: None
                 report = await waypost.frontier.seed(
-                    entries,
-                    source=slug,
-                    on_refusal=on_refusal,
-                    progress=progress,
-                    on_checkpoint=kept.keep if kept else lambda _: None,
+                    entries, source=slug, on_refusal=on_refusal, progress=progress, on_checkpoint=keep
                 )
     was_complete = kept is not None and kept.is_complete
     if kept and is_complete(report) and not was_complete:
@@ -381,14 +366,11 @@ def show(slug: str, report: "SeedReport", *, as_json: bool) -> None:
         examples = [refusal for refusal in report.refused if refusal.code == code][:EXAMPLES]
         console.print(f"  {count} {code}: {visible(examples[0].message)}", markup=False, soft_wrap=True)
         for refusal in examples:
-            console.print(f"    {visible(_example(refusal))}", markup=False, soft_wrap=True)
+            origin = f"line {refusal.line}" if refusal.line else refusal.referrer
+            place = f"  ({origin})" if origin else ""
+            console.print(f"    {visible(refusal.name[:100] + place)}", markup=False, soft_wrap=True)
     if "has_scheme" in report.refusals and slug in ("file", "csv"):
         console.print("  with --urls the hosts of URLs are taken")
-
-
-def _example(refusal: "Refusal") -> str:
-    origin = f"line {refusal.line}" if refusal.line else refusal.referrer or ""
-    return f"{refusal.name[:100]}  ({origin})" if origin else refusal.name[:100]
 
 
 @contextlib.contextmanager

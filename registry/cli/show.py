@@ -1,18 +1,18 @@
 """Run a query or job for a command and print its result as text or JSON, trust levels and their reasons included."""
 
-from collections import defaultdict
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from registry.actions.mirroring.apply import DecidedAtOrigin
-from registry.actions.queries.inspect import HostReport, ServiceView
+from registry.actions.queries.inspect import ServiceView
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO, demo_folder, print_error
+from registry.cli.terminal import console as stdout
 from registry.cli.terminal import escaped
 from registry.core.merging.trust import LEVELS, REASONS, explained_listing, shown
 from registry.core.model.listing import Query, TrustLevel
@@ -21,7 +21,11 @@ from registry.wiring import Waypost
 
 if TYPE_CHECKING:
     from registry.actions.queries.discover import SearchResult
-    from registry.demo.tour import TourReport
+
+
+DEMO_MARK = "demo.lock"
+"""A file that the demo creates in its data folder."""
+MAX_SHOWN = 20
 
 
 def level_line(level: TrustLevel) -> str:
@@ -42,10 +46,6 @@ def trust_lines(level: str, trust: Mapping[str, Any]) -> Iterator[str]:
     yield from reason_lines(trust["reasons"], trust["resembles"])
 
 
-DEMO_MARK = "demo.lock"
-"""A file that the demo creates in its data folder."""
-
-
 def print_found(console: Console, result: "SearchResult") -> None:
     """Print one result: host, score, capabilities and matched words. Markup in text from sites is escaped."""
     card = result.card
@@ -58,12 +58,10 @@ def print_found(console: Console, result: "SearchResult") -> None:
     for words in reason_lines(card.trust.get("reasons", ()), card.trust.get("resembles")):
         console.print(f"    [yellow]{escaped(words)}[/]")
     for capability in result.capabilities:
-        matched_terms = (
-            f" [dim](matched: {escaped(', '.join(capability.matched_terms))})[/]" if capability.matched_terms else ""
-        )
-        flagged = _flagged(capability.injection_flags)
-        text = f"[green]{escaped(capability.name)}[/] {escaped(capability.description)}{matched_terms}{flagged}"
-        console.print(f"    {text}")
+        terms = escaped(", ".join(capability.matched_terms))
+        matched = f" [dim](matched: {terms})[/]" if capability.matched_terms else ""
+        text = f"[green]{escaped(capability.name)}[/] {escaped(capability.description)}{matched}"
+        console.print(f"    {text}{_flagged(capability.injection_flags)}")
     if result.hit.alike_total:
         console.print(f"    [dim]the same at {result.hit.alike_total} other hosts: {', '.join(result.alike)}[/]")
 
@@ -72,7 +70,7 @@ def _flagged(flags: Sequence[str]) -> str:
     return f", [yellow]flagged: {' '.join(flags)}[/]" if flags else ""
 
 
-async def show_search(waypost: Waypost, query: Query, console: Console, *, as_json: bool) -> int:
+async def show_search(waypost: Waypost, query: Query, console: Console = stdout, *, as_json: bool) -> int:
     if not waypost.index_is_fed():
         await waypost.search.drain()  # no worker runs, so pending changes are indexed now
     page = await waypost.search.discover(query)
@@ -125,7 +123,7 @@ def _result_json(result: "SearchResult") -> dict[str, Any]:
     }
 
 
-async def show_submissions(waypost: Waypost, names: Sequence[str], console: Console, *, as_json: bool) -> int:
+async def show_submissions(waypost: Waypost, names: Sequence[str], console: Console = stdout, *, as_json: bool) -> int:
     refused = False
     for name in names:
         try:
@@ -135,83 +133,77 @@ async def show_submissions(waypost: Waypost, names: Sequence[str], console: Cons
         if as_json:
             print_json(answer)
         else:
-            console.print(
-                f"{escaped(name)}: {answer['state']}"
-                + (f" ({escaped(answer['reason'])})" if "reason" in answer else "")
-                + (", [yellow]can be taken for another name[/]" if answer.get("confusable") else "")
-            )
+            reason = f" ({escaped(answer['reason'])})" if "reason" in answer else ""
+            warning = ", [yellow]can be taken for another name[/]" if answer.get("confusable") else ""
+            console.print(f"{escaped(name)}: {answer['state']}{reason}{warning}")
     return NO if refused else DONE
 
 
-async def show_reindex(waypost: Waypost, console: Console, *, as_json: bool) -> None:
-    with _progress(console, quiet=as_json) as progress:
-        rebuilt = await waypost.search.reindex(_bar(progress, "indexing"))
+async def show_reindex(waypost: Waypost, *, as_json: bool) -> int:
+    with _bar("indexing", quiet=as_json) as update:
+        rebuilt = await waypost.search.reindex(update)
     if as_json:
         print_json(asdict(rebuilt))
     else:
-        console.print(f"{rebuilt.services} services indexed, generation {rebuilt.generation}")
+        stdout.print(f"{rebuilt.services} services indexed, generation {rebuilt.generation}")
+    return DONE
 
 
-async def show_rescore(waypost: Waypost, console: Console, *, as_json: bool) -> int:
-    with _progress(console, quiet=as_json) as progress:
-        rescored = await waypost.maintenance.rescore(_bar(progress, "scoring"))
+async def show_rescore(waypost: Waypost, *, as_json: bool) -> int:
+    with _bar("scoring", quiet=as_json) as update:
+        rescored = await waypost.maintenance.rescore(update)
     await waypost.search.drain()
     if as_json:
         print_json(asdict(rescored))
     else:
-        console.print(f"{rescored.hosts} hosts scored, {rescored.changed} changed, {len(rescored.failed)} failed")
+        stdout.print(f"{rescored.hosts} hosts scored, {rescored.changed} changed, {len(rescored.failed)} failed")
         for host in rescored.failed:
-            console.print(f"  {escaped(host)}: its documents could not be assessed; see the log")
+            stdout.print(f"  {escaped(host)}: its documents could not be assessed; see the log")
     return NO if rescored.failed else DONE
 
 
-def _progress(console: Console, *, quiet: bool) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=console, transient=True, disable=quiet,
-    )  # fmt: skip
+@contextlib.contextmanager
+def _bar(description: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on a terminal, and yield the callback that moves it."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=stdout, transient=True, disable=quiet) as progress:
+        task = progress.add_task(description, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
-def _bar(progress: Progress, description: str) -> Callable[[int, int], None]:
-    task = progress.add_task(description, total=None)
-    return lambda done, total: progress.update(task, completed=done, total=total)
+async def show_comparison(waypost: Waypost, *, repair: bool, as_json: bool) -> int:
+    """Compare the index with the database, print the differences and return the exit code."""
+    comparison = await waypost.search.verify_index(repair=repair)
+    code = NO if comparison.wrong else DONE
+    if as_json:
+        print_json({"equal": not comparison.wrong, **asdict(comparison)})
+        return code
+    stdout.print(f"{comparison.services} services in the database, {comparison.pending} of them not yet indexed")
+    for name in ("missing", "extra", "different"):
+        hosts: tuple[str, ...] = getattr(comparison, name)
+        if hosts:
+            suffix = f" and {len(hosts) - MAX_SHOWN} more" if len(hosts) > MAX_SHOWN else ""
+            stdout.print(f"{name}: {escaped(', '.join(hosts[:MAX_SHOWN]))}{suffix}")
+    if comparison.repaired:
+        stdout.print("queued: the next drain repairs the index (a running worker, or serve)")
+    elif not comparison.wrong:
+        stdout.print("the index matches the database")
+    return code
 
 
-def print_report(console: Console, report: "TourReport") -> None:
-    """Print the demo's summary: outcomes, formats, and the example questions with their answers."""
-    outcomes = Table("outcome", "hosts", "for example", title="What became of the hosts", title_justify="left")
-    by_outcome: dict[str, list[str]] = defaultdict(list)
-    for host, status in report.hosts.items():
-        by_outcome[status.outcome.value if status.outcome else "not visited"].append(host)
-    for outcome, hosts in sorted(by_outcome.items(), key=lambda item: -len(item[1])):
-        outcomes.add_row(outcome, str(len(hosts)), ", ".join(hosts[:3]))
-    formats = Table("format", "services", title="What they speak", title_justify="left")
-    for form, count in sorted(report.overview.formats.items(), key=lambda item: (-item[1], item[0])):
-        formats.add_row(form, str(count))
-    console.print(outcomes)
-    console.print(formats)
-    for question, page in report.answers.items():
-        console.print(f"\n[bold]“{question}”[/]")
-        for result in page.hits:
-            print_found(console, result)
-            for line in report.lost.get(result.card.host, ()):
-                console.print(f"    [dim]{escaped(line)}[/]")
-        if not page.hits:
-            console.print("  nothing found")
-    console.print(f"\n[dim]{escaped(level_line(TrustLevel.VERIFIED))}[/]")
-
-
-async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console, *, as_json: bool) -> int:
+async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console = stdout, *, as_json: bool) -> int:
     """Print the result for each host. Return the number of listed hosts."""
     listed = 0
     for host in hosts:
         status, view = await waypost.queries.status(host), await waypost.queries.service(host)
         listed += view is not None
-        answer = {"host": host, **(asdict(status) if status else {}), **(_service(view) if view else {})}
         if as_json:
-            print_json(answer)
+            print_json({"host": host, **(asdict(status) if status else {}), **(_service(view) if view else {})})
             continue
-        console.print(f"[bold]{escaped(host)}[/]: {escaped(_outcome_text(status))}")
+        outcome = "not visited"
+        if status is not None and status.outcome is not None:
+            outcome = "; ".join(status.reasons) or status.outcome.value
+        console.print(f"[bold]{escaped(host)}[/]: {escaped(outcome)}")
         if view:
             record = view.record
             console.print(
@@ -222,12 +214,6 @@ async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console,
             for words in trust_lines(record.trust_level, explained_listing(record.listing, record.trust_since)):
                 console.print(f"  {escaped(words)}", highlight=False)
     return listed
-
-
-def _outcome_text(status: HostReport | None) -> str:
-    if status is None or status.outcome is None:
-        return "not visited"
-    return "; ".join(status.reasons) or status.outcome.value
 
 
 def _service(view: ServiceView) -> dict[str, Any]:

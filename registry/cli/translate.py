@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.text import Text
 
 from registry.cli.check import CheckOptions, check_file
 from registry.cli.check_result import ServedAs, encodable
 from registry.cli.clean import json_text, print_json, visible
 from registry.cli.common import DONE, NO
+from registry.cli.terminal import errors
 from registry.core.assessing.drafts import UNKNOWN_HOST
 from registry.core.names.domains import host_of, host_syntax
 from registry.core.translating import Loss, SourceDocument, Translation, Untranslatable, translate
@@ -78,45 +78,36 @@ def translate_file(
     return replace(translation, losses=losses), checked.served_as
 
 
-def show(
-    translation: Translation | Untranslatable, served_as: ServedAs | None, errors: Console, *, as_json: bool
-) -> int:
+def show(translation: Translation | Untranslatable, served_as: ServedAs | None, *, as_json: bool) -> int:
     """Print the document to standard output; the assumed place of a file and the losses go to standard error.
 
     Return the exit code.
     """
-    assumed = served_as.to_json() if served_as else None
     if served_as is not None:
-        errors.print(Text(visible(f"assumed: {served_as.in_words()}")), soft_wrap=True)
+        _print(f"assumed: {served_as.in_words()}")
+    document: Any = None
+    reasons: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    compared_with = None
     if isinstance(translation, Untranslatable):
-        if as_json:
-            print_json(
-                {
-                    "document": None,
-                    "reasons": translation.reasons,
-                    "losses": [],
-                    "compared_with": None,
-                    "served_as": assumed,
-                }
-            )
-        for reason in translation.reasons:
-            errors.print(Text(visible(f"not translated: {reason}")), soft_wrap=True)
-        return NO
-    if as_json:
-        print_json(
-            {
-                "document": translation.document,
-                "reasons": [],
-                "losses": [_loss_json(loss) for loss in translation.losses],
-                "compared_with": translation.compared_with,
-                "served_as": assumed,
-            }
-        )
+        reasons = translation.reasons
     else:
-        print_json(translation.document, indent=2)
-        for line in loss_lines(translation.losses):
-            errors.print(Text(visible(f"lost: {line}")), soft_wrap=True)
-    return DONE
+        document, losses, compared_with = translation.document, translation.losses, translation.compared_with
+    if as_json:
+        lost = [_loss_json(loss) for loss in losses]
+        shown = {"document": document, "reasons": reasons, "losses": lost, "compared_with": compared_with}
+        print_json({**shown, "served_as": served_as.to_json() if served_as else None})
+    elif not reasons:
+        print_json(document, indent=2)
+        for line in loss_lines(losses):
+            _print(f"lost: {line}")
+    for reason in reasons:
+        _print(f"not translated: {reason}")
+    return NO if reasons else DONE
+
+
+def _print(text: str) -> None:
+    errors.print(Text(visible(text)), soft_wrap=True)
 
 
 def loss_lines(losses: Iterable[Loss]) -> list[str]:
@@ -125,7 +116,7 @@ def loss_lines(losses: Iterable[Loss]) -> list[str]:
     for loss in losses:
         pointers_by_kind.setdefault((loss.what, loss.why), []).append(_place(loss))
     return [
-        f"{part}: {reason} ({pointers[0]}" + (f" and {len(pointers) - 1} more)" if len(pointers) > 1 else ")")
+        f"{part}: {reason} ({pointers[0]}{f' and {len(pointers) - 1} more' if len(pointers) > 1 else ''})"
         for (part, reason), pointers in pointers_by_kind.items()
     ]
 

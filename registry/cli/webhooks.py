@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from registry.cli import common
 from registry.cli.clean import members, print_json
-from registry.cli.common import DONE, NO, USAGE, AsJson, ConnectTo, DataFolder, fail, print_error, run_with_registry
+from registry.cli.common import DONE, NO, AsJson, ConnectTo, DataFolder, on_registry, print_error, print_line
 
 if TYPE_CHECKING:
     from registry.actions.webhooks import Outgoing, WebhookRecord
@@ -52,31 +53,23 @@ def add(
     try:
         wanted = ALL if types is None else Types.of(types.split(","))
     except UnknownKind as error:
-        fail(f"--types: {error}", USAGE)
+        common.fail(f"--types: {error}", common.USAGE)
 
     async def work(waypost: "Waypost") -> int:
         webhook = await waypost.webhooks.add(url, wanted, domains or ())
         _show_secret(webhook, as_json=as_json)
         return DONE
 
-    run_with_registry(work, data, connect_to)
+    common.run_with_registry(work, data, connect_to)
 
 
 @webhooks.command("list")
-def show(data: DataFolder = None, as_json: AsJson = False) -> None:
+@on_registry
+async def show(waypost: "Waypost", as_json: AsJson = False) -> int:
     """Show all receivers and how they are doing."""
-
-    async def work(waypost: "Waypost") -> int:
-        found = await waypost.webhooks.all()
-        if as_json:
-            for webhook in found:
-                print_json(_summary(webhook))
-            return DONE
-        for webhook in found:
-            _show_summary(webhook, as_json=False)
-        return DONE
-
-    run_with_registry(work, data)
+    for webhook in await waypost.webhooks.all():
+        _show_summary(webhook, as_json=as_json)
+    return DONE
 
 
 @webhooks.command()
@@ -109,89 +102,6 @@ def redeliver(
     _send(lambda waypost: waypost.webhooks.again(webhook, message), data, connect_to, as_json=as_json)
 
 
-@webhooks.command()
-def deliveries(
-    webhook: Id,
-    limit: Annotated[int, typer.Option(min=1, max=100)] = 20,
-    data: DataFolder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show the latest attempts to deliver.
-
-    The last 100 are kept.
-    """
-
-    async def work(waypost: "Waypost") -> int:
-        attempts = await waypost.webhooks.deliveries(webhook, limit=limit)
-        if as_json:
-            for attempt in attempts:
-                print_json({"message": attempt.message_id, **members(attempt, "purpose", "at", *_RESULT)})
-            return DONE if attempts else NO
-        from registry.cli.terminal import console, escaped
-
-        for attempt in attempts:
-            status = attempt.status if attempt.status is not None else "no answer"
-            parts = (
-                attempt.message_id,
-                attempt.purpose,
-                status,
-                f"{attempt.duration_ms} ms",
-                attempt.reason or "delivered",
-            )
-            console.print(escaped("  ".join([_time_text(attempt.at), *map(str, parts)])), soft_wrap=True)
-        return DONE if attempts else NO
-
-    run_with_registry(work, data)
-
-
-@webhooks.command()
-def rotate(
-    webhook: Id,
-    overlap: Annotated[
-        int, typer.Option(min=0, max=720, metavar="HOURS", help="How long messages are signed with both secrets.")
-    ] = 24,
-    data: DataFolder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make a new secret and show it once."""
-
-    async def work(waypost: "Waypost") -> int:
-        rotated = await waypost.webhooks.rotate(webhook, timedelta(hours=overlap))
-        if rotated is None:
-            return _unknown()
-        _show_secret(rotated, as_json=as_json)
-        return DONE
-
-    run_with_registry(work, data)
-
-
-@webhooks.command()
-def enable(webhook: Id, data: DataFolder = None, as_json: AsJson = False) -> None:
-    """Enable a receiver that was disabled or is failing.
-
-    It gets a challenge first, and then the changes that it missed.
-    """
-
-    async def work(waypost: "Waypost") -> int:
-        enabled = await waypost.webhooks.enable(webhook)
-        if enabled is None:
-            return _unknown()
-        _show_summary(enabled, as_json=as_json)
-        return DONE
-
-    run_with_registry(work, data)
-
-
-@webhooks.command()
-def remove(webhook: Id, data: DataFolder = None) -> None:
-    """Delete a receiver, its secret and its deliveries."""
-
-    async def work(waypost: "Waypost") -> int:
-        return DONE if await waypost.webhooks.remove(webhook) else _unknown()
-
-    run_with_registry(work, data)
-
-
 def _send(
     choose: "Callable[[Waypost], Awaitable[Outgoing | None]]",
     data: Path | None,
@@ -208,18 +118,77 @@ def _send(
         outgoing = await choose(waypost)
         if outgoing is None:
             return _unknown()
+        message = outgoing.message
         async with WebhookSender(waypost.settings) as sender:
             attempt, _ = await deliver(waypost, sender, outgoing)
         if as_json:
-            message = outgoing.message
             print_json({"message": message.id, "purpose": message.purpose, **members(attempt, *_RESULT)})
         else:
             status = f", status {attempt.status}" if attempt.status is not None else ""
-            result = attempt.reason or "delivered"
-            console.print(f"{outgoing.message.id}: {escaped(result)}{status}, {attempt.duration_ms} ms")
+            result = escaped(attempt.reason or "delivered")
+            console.print(f"{message.id}: {result}{status}, {attempt.duration_ms} ms")
         return NO if attempt.reason else DONE
 
-    run_with_registry(work, data, connect_to)
+    common.run_with_registry(work, data, connect_to)
+
+
+@webhooks.command()
+@on_registry
+async def deliveries(
+    waypost: "Waypost", webhook: Id, limit: Annotated[int, typer.Option(min=1, max=100)] = 20, as_json: AsJson = False
+) -> int:
+    """Show the latest attempts to deliver.
+
+    The last 100 are kept.
+    """
+    attempts = await waypost.webhooks.deliveries(webhook, limit=limit)
+    for attempt in attempts:
+        if as_json:
+            print_json({"message": attempt.message_id, **members(attempt, "purpose", "at", *_RESULT)})
+            continue
+        status = attempt.status if attempt.status is not None else "no answer"
+        result = f"{attempt.duration_ms} ms  {attempt.reason or 'delivered'}"
+        print_line(f"{_time_text(attempt.at)}  {attempt.message_id}  {attempt.purpose}  {status}  {result}")
+    return DONE if attempts else NO
+
+
+@webhooks.command()
+@on_registry
+async def rotate(
+    waypost: "Waypost",
+    webhook: Id,
+    overlap: Annotated[
+        int, typer.Option(min=0, max=720, metavar="HOURS", help="How long messages are signed with both secrets.")
+    ] = 24,
+    as_json: AsJson = False,
+) -> int:
+    """Make a new secret and show it once."""
+    rotated = await waypost.webhooks.rotate(webhook, timedelta(hours=overlap))
+    if rotated is None:
+        return _unknown()
+    _show_secret(rotated, as_json=as_json)
+    return DONE
+
+
+@webhooks.command()
+@on_registry
+async def enable(waypost: "Waypost", webhook: Id, as_json: AsJson = False) -> int:
+    """Enable a receiver that was disabled or is failing.
+
+    It gets a challenge first, and then the changes that it missed.
+    """
+    enabled = await waypost.webhooks.enable(webhook)
+    if enabled is None:
+        return _unknown()
+    _show_summary(enabled, as_json=as_json)
+    return DONE
+
+
+@webhooks.command()
+@on_registry
+async def remove(waypost: "Waypost", webhook: Id) -> int:
+    """Delete a receiver, its secret and its deliveries."""
+    return DONE if await waypost.webhooks.remove(webhook) else _unknown()
 
 
 def _unknown() -> int:
@@ -228,28 +197,24 @@ def _unknown() -> int:
 
 
 def _show_secret(webhook: "WebhookRecord", *, as_json: bool) -> None:
-    from registry.cli.terminal import console
-
     if as_json:
         print_json(_summary(webhook) | {"secret": webhook.secret})
-        return
-    _show_summary(webhook, as_json=False)
-    console.print(f"  secret, shown this once: {webhook.secret}", soft_wrap=True)
+    else:
+        _show_summary(webhook, as_json=False)
+        print_line(f"  secret, shown this once: {webhook.secret}")
 
 
 def _show_summary(webhook: "WebhookRecord", *, as_json: bool) -> None:
-    from registry.cli.terminal import console, escaped
-
     if as_json:
         print_json(_summary(webhook))
         return
     wanted = [f"types {', '.join(webhook.types)}"] if webhook.types else []
     wanted += [f"domains {', '.join(webhook.hosts)}"] if webhook.hosts else []
-    told = [f"  {webhook.disabled_reason}"] if webhook.disabled_reason else []
+    print_line(f"{webhook.id}: {'; '.join([webhook.state, *wanted, webhook.url])}")
     if webhook.failures and webhook.disabled_at is None:
-        told = [f"  {webhook.failures} attempts failed, the next one is at {_time_text(webhook.due_at)}"]
-    parts = "; ".join([webhook.state, *wanted, webhook.url])
-    console.print(escaped(f"{webhook.id}: {parts}"), *map(escaped, told), sep="\n", soft_wrap=True)
+        print_line(f"  {webhook.failures} attempts failed, the next one is at {_time_text(webhook.due_at)}")
+    elif webhook.disabled_reason:
+        print_line(f"  {webhook.disabled_reason}")
 
 
 def _summary(webhook: "WebhookRecord") -> dict[str, Any]:
