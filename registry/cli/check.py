@@ -91,27 +91,24 @@ def check_file(target: str, options: CheckOptions) -> CheckResult:
     given_host, path, path_from = place_of(target, options.at)
     if len(raw) > MAX_FILE:
         raw, too_large = b"", Finding(reading_rules.TOO_LARGE, "", f"more than {MAX_FILE} bytes")
-        host, url, assessment = (
-            None,
-            f"https://{UNKNOWN_HOST}{path}",
-            Assessment(Outcome.TOO_LARGE, "body", findings=(too_large,)),
-        )
+        host, url = None, f"https://{UNKNOWN_HOST}{path}"
+        assessment = Assessment(Outcome.TOO_LARGE, "body", findings=(too_large,))
     else:
         draft = judge_draft(raw, path, expected=options.expected, host=given_host)
         host, url, assessment = draft.host, draft.url, draft.assessment
     document = HeldDocument(url, url, assessment, b"", datetime.now(UTC))
-    file_report = report(host or UNKNOWN_HOST, [document], {url: raw})
+    found, sources = report(host or UNKNOWN_HOST, [document], {url: raw}), {url: raw}
     served_as = ServedAs(host, "--at" if given_host else "document" if host else None, path, path_from)
-    return CheckResult(
-        target, assessment.outcome, assessment.reason, (document,), file_report, {url: raw}, served_as, options.expected
-    )
+    outcome, reason = assessment.outcome, assessment.reason
+    return CheckResult(target, outcome, reason, (document,), found, sources, served_as, options.expected)
 
 
 def place_of(target: str, at: str | None) -> tuple[str | None, str, PathFrom | None]:
     """Return the host (None if unknown) and the path at which a file will be served, and what determines the path.
 
-    `at` determines it; else a folder `.well-known` above the file (RFC 8615: it is at the root of a host); else the
-    name of the file. Raise BadTarget when `at` is neither a path nor an https URL.
+    `at` determines it; else a folder `.well-known` above the file (RFC 8615: it is at the root of a host); else its
+    name: the path at which formats serve a file of this name, or the name at the root. Raise BadTarget when `at` is
+    neither a path nor an https URL.
     """
     if at is not None and "://" in at:
         url = parse_https(at)
@@ -127,13 +124,8 @@ def place_of(target: str, at: str | None) -> tuple[str | None, str, PathFrom | N
     if WELL_KNOWN in parts[:-1]:
         start = len(parts) - 1 - parts[::-1].index(WELL_KNOWN)
         return None, "/" + "/".join(quote(os.fsencode(part)) for part in parts[start:]), "folder"
-    return None, usual_path(parts[-1]), "name"
-
-
-def usual_path(name: str) -> str:
-    """Return the path at which formats serve a file of this name; for other names, a path at the root."""
-    paths = (path for form in FORMATS for path in form.paths if PurePosixPath(path).name == name)
-    return next(paths, f"/{quote(os.fsencode(name))}")
+    usual = (path for form in FORMATS for path in form.paths if PurePosixPath(path).name == parts[-1])
+    return None, next(usual, f"/{quote(os.fsencode(parts[-1]))}"), "name"
 
 
 def check_online(target: str, options: CheckOptions) -> CheckResult:
@@ -168,6 +160,5 @@ def _from_answers(
     relevant = tuple(item for item in documents if item.assessment.outcome not in _NOT_SHOWN) or tuple(documents[:1])
     outcome, reason = visit_outcome or (documents[0].assessment.outcome, documents[0].assessment.reason)
     sources = {answer.fetched.final_url: answer.fetched.body for answer in answers if answer.fetched.body}
-    return CheckResult(
-        target, outcome, reason, relevant, report(host, documents, sources), sources, None, options.expected
-    )
+    found = report(host, documents, sources)
+    return CheckResult(target, outcome, reason, relevant, found, sources, None, options.expected)

@@ -56,11 +56,9 @@ class View:
         table.add_row(f"{counts.hosts} hosts", f"{hosts:.1f} a second")
         table.add_row(f"{counts.requests} requests", f"{requests:.0f} a second, {decimal(counts.received)} received")
         yield table
-        outcomes_text = ", ".join(
-            f"{outcome.value} {count}" for outcome, count in counts.outcomes.most_common(OUTCOMES_SHOWN)
-        )
-        if outcomes_text:
-            yield Text(outcomes_text, style="dim")
+        shown = counts.outcomes.most_common(OUTCOMES_SHOWN)
+        if shown:
+            yield Text(", ".join(f"{outcome.value} {count}" for outcome, count in shown), style="dim")
 
 
 @contextlib.contextmanager
@@ -92,11 +90,5 @@ def periodic_log() -> OnProgress:
 def log_counts(counts: CrawlCounts) -> None:
     """Log the figures of a crawl as one event."""
     outcomes = {outcome.value: count for outcome, count in counts.outcomes.most_common()}
-    log.info(
-        "worker.crawled",
-        hosts=counts.hosts,
-        requests=counts.requests,
-        received=counts.received,
-        in_flight=counts.in_flight,
-        outcomes=outcomes,
-    )
+    figures = {"hosts": counts.hosts, "requests": counts.requests, "received": counts.received}
+    log.info("worker.crawled", **figures, in_flight=counts.in_flight, outcomes=outcomes)

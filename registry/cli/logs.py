@@ -36,7 +36,7 @@ def log_to_stderr(level: str | None) -> None:
         logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, _StandardError())),
     )
     handler = logging.StreamHandler(_StandardError())
-    handler.setFormatter(_RedactingTextFormatter() if is_terminal else _RedactingJsonFormatter())
+    handler.setFormatter(_RedactingFormatter(as_text=is_terminal))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
@@ -64,18 +64,17 @@ def _as_text(level: str, event: str, members: dict[str, Any]) -> str:
     return visible((f"{time} " if time else "") + f"{level}: {event}{figures}")
 
 
-class _RedactingJsonFormatter(logging.Formatter):
-    """Format a record of the standard library's logging as JSON, see `_members`."""
+class _RedactingFormatter(logging.Formatter):
+    """Format a record of the standard library's logging as JSON or as text, see `_members`."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        return json.dumps(_members(record))
-
-
-class _RedactingTextFormatter(logging.Formatter):
-    """Format a record of the standard library's logging as text, see `_members`."""
+    def __init__(self, *, as_text: bool) -> None:
+        super().__init__()
+        self._as_text = as_text
 
     def format(self, record: logging.LogRecord) -> str:
         members = _members(record)
+        if not self._as_text:
+            return json.dumps(members)
         level, logger = members.pop("level"), members.pop("logger")
         time = self.formatTime(record, "%H:%M:%S")
         return _as_text(level, members.pop("event", logger), {"timestamp": time, **members})

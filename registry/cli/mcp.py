@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from registry.cli.common import BadTarget
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
-from registry.mcp.source import ApiRefusal, ApiSource
+from registry.mcp.source import ApiRefusal, ApiSource, OwnApi, RemoteApi, checked_url
 from registry.mcp.stdio import LazySource, serve
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ async def run_mcp(settings: "Settings", url: str | None) -> None:
     if url is None:
         source = LazySource(settings.public_url.rstrip("/"), lambda: _local(settings))
     else:
-        from registry.mcp.source import checked_url
-
         try:
             source = LazySource(checked_url(url), lambda: _remote(url))
         except ValueError as error:
@@ -42,7 +40,6 @@ async def _local(settings: "Settings") -> AsyncIterator[ApiSource]:
     """Open the registry of the settings. Raise Refused when it is not ready."""
     await asyncio.to_thread(import_module, "registry.api.app")  # takes a second; other messages are answered meanwhile
     from registry.api import app
-    from registry.mcp.source import OwnApi
     from registry.wiring import NOT_READY, BadDatabaseUrl, open_waypost
 
     async with contextlib.AsyncExitStack() as stack:
@@ -57,8 +54,6 @@ async def _local(settings: "Settings") -> AsyncIterator[ApiSource]:
 
 @contextlib.asynccontextmanager
 async def _remote(url: str) -> AsyncIterator[ApiSource]:
-    from registry.mcp.source import RemoteApi
-
     source = RemoteApi(url)
     try:
         yield source

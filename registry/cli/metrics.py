@@ -16,7 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from crawler.stats import CrawlCounts, CrawlTotals
+from crawler.stats import CrawlTotals
 from registry.actions.queries.inspect import QueueState
 from registry.tasks import running_beside
 from registry.wiring import NOT_READY, Waypost
@@ -67,31 +67,24 @@ class WorkerMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         counts, queue = self.totals.counts, self.queue
-        yield _labelled_metric(
-            "waypost_hosts", "Hosts visited and recorded, by outcome.", "outcome", _outcomes(counts), counter=True
-        )
+        outcomes = {outcome.value: count for outcome, count in counts.outcomes.items()}
+        text = "Hosts visited and recorded, by outcome."
+        yield _labelled_metric("waypost_hosts", text, "outcome", outcomes, counter=True)
         yield CounterMetricFamily("waypost_requests", "Requests made for recorded visits.", counts.requests)
         yield CounterMetricFamily("waypost_received_bytes", "Bytes of bodies received, decoded.", counts.received)
         domains_by_end = {"recorded": counts.recorded, "released": counts.released, "crashed": counts.crashed}
-        yield _labelled_metric(
-            "waypost_domains", "Domains of finished leases, by how they ended.", "end", domains_by_end, counter=True
-        )
+        text = "Domains of finished leases, by how they ended."
+        yield _labelled_metric("waypost_domains", text, "end", domains_by_end, counter=True)
         yield GaugeMetricFamily("waypost_domains_in_flight", "Domains leased by this process.", counts.in_flight)
         yield GaugeMetricFamily("waypost_database_up", "Whether the last query of the queue worked.", queue is not None)
         if queue is not None:
-            yield _labelled_metric(
-                "waypost_frontier_domains", "Domains by state, of all processes.", "state", queue.domains
-            )
+            text = "Domains by state, of all processes."
+            yield _labelled_metric("waypost_frontier_domains", text, "state", queue.domains)
             age = queue.age.total_seconds()
             yield GaugeMetricFamily("waypost_queue_age_seconds", "How long the longest due domain has waited.", age)
-            yield GaugeMetricFamily(
-                "waypost_candidates", "Hosts that documents name, not yet taken in.", queue.candidates
-            )
+            text = "Hosts that documents name, not yet taken in."
+            yield GaugeMetricFamily("waypost_candidates", text, queue.candidates)
             yield GaugeMetricFamily("waypost_index_lag", "Services whose index entry is out of date.", queue.index_lag)
-
-
-def _outcomes(counts: CrawlCounts) -> dict[str, int]:
-    return {outcome.value: count for outcome, count in counts.outcomes.items()}
 
 
 def _labelled_metric(
@@ -113,15 +106,15 @@ async def served(waypost: Waypost, listen: tuple[str, int] | None) -> AsyncItera
     if listen is None:
         yield metrics
         return
-    async with listening(listen, metrics), running_beside(look_regularly(lambda: _look(waypost, metrics))):
+
+    async def look() -> None:
+        try:
+            metrics.queue = await waypost.search.queue()
+        except NOT_READY:
+            metrics.queue = None
+
+    async with listening(listen, metrics), running_beside(look_regularly(look)):
         yield metrics
-
-
-async def _look(waypost: Waypost, metrics: WorkerMetrics) -> None:
-    try:
-        metrics.queue = await waypost.search.queue()
-    except NOT_READY:
-        metrics.queue = None
 
 
 async def look_regularly(look: Callable[[], Awaitable[None]]) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import structlog
 import uvicorn
@@ -16,11 +16,11 @@ from registry.cli.interfaces import interfaces_of
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
 from registry.cli.terminal import errors
 from registry.edge.connections import IDLE_SECONDS, ConnectionLimits, ConnectionTable, limited_protocol, sweeping
-from registry.edge.interfaces import Interface, compose, running
+from registry.edge.interfaces import compose, running
 from registry.edge.limiter import ClientIdentifier
 from registry.edge.metrics import RequestMetrics
 from registry.settings import Settings
-from registry.wiring import Waypost, child_environment, open_waypost, tracing
+from registry.wiring import Waypost, open_waypost, tracing
 from registry.wiring.embedded_database import raise_open_files
 from registry.wiring.workers import Worker
 
@@ -105,9 +105,9 @@ async def serve_api(
     `metrics`: host and port for Prometheus. Raise OSError when that port is taken.
     """
     await waypost.open_search()
+    settings = waypost.settings
     async with contextlib.AsyncExitStack() as stack:
-        interfaces = interfaces_of(waypost, waypost.settings)
-        connections = connection_table(waypost.settings)
+        interfaces, connections = interfaces_of(waypost, settings), connection_table(settings)
         requests = None
         if metrics is not None:
             from registry.cli.serving_metrics import ServingMetrics, served
@@ -116,30 +116,31 @@ async def serve_api(
             figures = ServingMetrics(waypost, connections, interfaces, requests)
             await stack.enter_async_context(served(metrics, waypost, figures))
         spans = None
-        if (tracer := stack.enter_context(tracing(waypost.settings))) is not None:
+        if (tracer := stack.enter_context(tracing(settings))) is not None:
             from registry.edge.tracing import RequestSpans
 
             waypost.trace(tracer)
             spans = RequestSpans(tracer)
 
-        def stop_waiting() -> None:
-            at_stop()
-            waypost.feed.end_waiting()  # or streams and long polls would hold up the shutdown for GRACE
+        server = _server(compose(interfaces, settings, metrics=requests, spans=spans), connections)
+        with stop_on_signals() as stop, settled():
+            async with exit_after_deadline(stop), sweeping(connections), running(interfaces):
+                serving = asyncio.create_task(server.serve(sockets=[listening]))
+                stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
+                await asyncio.wait({serving, stopping, listens}, return_when=asyncio.FIRST_COMPLETED)
+                url = url_of(listening)
+                console.print(f"\nthe API answers at {url} until Ctrl-C, for example")
+                console.print(f"  curl '{url}/api/discover?q=send+an+email'", soft_wrap=True)
+                await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                at_stop()
+                waypost.feed.end_waiting()  # or streams and long polls would hold up the shutdown for GRACE
+                server.should_exit = True
+                stopping.cancel()
+                listens.cancel()
+                await serving
 
-        await _serve(
-            compose(interfaces, waypost.settings, metrics=requests, spans=spans),
-            interfaces, connections, listening, console, stop_waiting,
-        )  # fmt: skip
 
-
-async def _serve(
-    app: ASGIApp,
-    interfaces: Sequence[Interface],
-    connections: ConnectionTable,
-    listening: socket.socket,
-    console: Console,
-    at_stop: Callable[[], None],
-) -> None:
+def _server(app: ASGIApp, connections: ConnectionTable) -> "_Server":
     config = uvicorn.Config(
         app,
         http=limited_protocol(connections),
@@ -152,21 +153,7 @@ async def _serve(
         lifespan="off",  # the application has none, and a second Ctrl-C would end it with a traceback
         timeout_graceful_shutdown=2 * GRACE,
     )
-    server = _Server(config)
-    with stop_on_signals() as stop, settled():
-        async with exit_after_deadline(stop), sweeping(connections), running(interfaces):
-            serving = asyncio.create_task(server.serve(sockets=[listening]))
-            stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
-            await asyncio.wait({serving, stopping, listens}, return_when=asyncio.FIRST_COMPLETED)
-            url = url_of(listening)
-            console.print(f"\nthe API answers at {url} until Ctrl-C, for example")
-            console.print(f"  curl '{url}/api/discover?q=send+an+email'", soft_wrap=True)
-            await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            at_stop()
-            server.should_exit = True
-            stopping.cancel()
-            listens.cancel()
-            await serving
+    return _Server(config)
 
 
 def connection_table(settings: Settings) -> ConnectionTable:
@@ -202,5 +189,5 @@ async def run_serve(
                 await serve_api(waypost, listening, errors, metrics=metrics)
                 return
             mode_options = () if settings.database_url is None else ("--drain-only",)
-            with Worker(child_environment(settings), *mode_options, *metrics_options) as worker:
+            with Worker(settings.as_environment(), *mode_options, *metrics_options) as worker:
                 await serve_api(waypost, listening, errors, at_stop=worker.request_stop, metrics=metrics)

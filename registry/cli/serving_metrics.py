@@ -57,7 +57,11 @@ class ServingMetrics(Collector):
         yield _times(self._requests)
         for figures in self._sources:
             for figure in figures():
-                yield _family(figure)
+                make = CounterMetricFamily if figure.is_total else GaugeMetricFamily
+                family = make(figure.name, figure.text, labels=figure.labels)
+                for labels, value in sorted(figure.values.items()):
+                    family.add_metric(labels, value)
+                yield family
 
     def _registry(self) -> Iterator[Figure]:
         state = self.state
@@ -112,15 +116,6 @@ def _compute(waypost: Waypost) -> Iterator[Figure]:
     yield labelled("waypost_compute_jobs_ended", text, "end", pool.ended, is_total=True)
 
 
-def _family(figure: Figure) -> Metric:
-    family = (CounterMetricFamily if figure.is_total else GaugeMetricFamily)(
-        figure.name, figure.text, labels=figure.labels
-    )
-    for labels, value in sorted(figure.values.items()):
-        family.add_metric(labels, value)
-    return family
-
-
 @contextlib.asynccontextmanager
 async def served(listen: tuple[str, int], waypost: Waypost, metrics: ServingMetrics) -> AsyncIterator[None]:
     """Serve the metrics at `http://HOST:PORT/metrics` while the block runs. Raise OSError when the port is taken."""
@@ -132,16 +127,11 @@ async def served(listen: tuple[str, int], waypost: Waypost, metrics: ServingMetr
             if next(looks) % SERVICES_EVERY == 0 or not services:
                 health = await waypost.queries.health()
                 services = {"healthy": health.healthy, "degraded": health.degraded, "down": health.down}
-            lag, feed_lag = await waypost.search.index_lag(), await _feed_lag(waypost)
-            metrics.state = _State(True, lag, feed_lag, services)
+            index_lag, since = await waypost.search.index_lag(), (await waypost.feed.state()).unsequenced_since
+            feed_lag = 0.0 if since is None else max(0.0, (utc_now() - since).total_seconds())
+            metrics.state = _State(True, index_lag, feed_lag, services)
         except NOT_READY:
             metrics.state = _State(services=services)
 
     async with listening(listen, metrics), running_beside(look_regularly(look)):
         yield
-
-
-async def _feed_lag(waypost: Waypost) -> float:
-    """Return seconds, 0 when every committed event has its place."""
-    since = (await waypost.feed.state()).unsequenced_since
-    return 0.0 if since is None else max(0.0, (utc_now() - since).total_seconds())

@@ -5,7 +5,7 @@ import contextlib
 import structlog
 
 from crawler.run import crawl
-from crawler.stats import CrawlCounts, CrawlTotals, OnProgress
+from crawler.stats import CrawlCounts
 from registry.cli.live import log_counts, periodic_log
 from registry.cli.metrics import served
 from registry.cli.shutdown import Parent, exit_after_deadline, stop_on_signals
@@ -29,18 +29,12 @@ async def run_worker(
                     if drain_only:
                         await stop.wait()
                     else:
-                        progress = _progress_callback(worker_metrics.totals)
-                        log_counts(await crawl(waypost, settings, until_idle=False, progress=progress, stop=stop))
+                        update_totals, log_progress = worker_metrics.totals.new_crawl(), periodic_log()
+
+                        def report(counts: CrawlCounts) -> None:
+                            update_totals(counts)
+                            log_progress(counts)
+
+                        log_counts(await crawl(waypost, settings, until_idle=False, progress=report, stop=stop))
                 await last_drain(waypost)
     log.info("worker.stopped")
-
-
-def _progress_callback(totals: CrawlTotals) -> OnProgress:
-    """Return the progress callback of a crawl, which updates the metrics and logs periodically."""
-    update_totals, log_progress = totals.new_crawl(), periodic_log()
-
-    def report(counts: CrawlCounts) -> None:
-        update_totals(counts)
-        log_progress(counts)
-
-    return report

@@ -71,13 +71,8 @@ def serve(sites: Mapping[str, Site], folder: Path) -> Iterator[SampleServer]:
         config.load()
         config.ssl = _context(sites, authority, untrusted_authority)
         with _running(uvicorn.Server(config), listening):
-            yield SampleServer(
-                tuple(
-                    f"{site.host}:443:127.0.0.1:{refusing_port if site.file.state == 'dead' else port}"
-                    for site in sites.values()
-                ),
-                ca_file,
-            )
+            ports = {site.host: refusing_port if site.file.state == "dead" else port for site in sites.values()}
+            yield SampleServer(tuple(f"{host}:443:127.0.0.1:{number}" for host, number in ports.items()), ca_file)
 
 
 @contextlib.contextmanager
@@ -99,10 +94,8 @@ def _running(server: uvicorn.Server, listening: socket.socket) -> Iterator[None]
 def _context(sites: Mapping[str, Site], authority: trustme.CA, untrusted_authority: trustme.CA) -> ssl.SSLContext:
     """Return a context that selects the certificate of a host's group by server name (SNI)."""
     trusted = [site.host for site in sites.values() if site.file.state != "untrusted"]
-    groups = [
-        (authority, trusted[start : start + NAMES_PER_CERTIFICATE])
-        for start in range(0, len(trusted), NAMES_PER_CERTIFICATE)
-    ]
+    starts = range(0, len(trusted), NAMES_PER_CERTIFICATE)
+    groups = [(authority, trusted[start : start + NAMES_PER_CERTIFICATE]) for start in starts]
     groups += [(untrusted_authority, [site.host]) for site in sites.values() if site.file.state == "untrusted"]
     by_name: dict[str, ssl.SSLContext] = {}
     for issuer, names in groups:

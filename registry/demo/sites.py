@@ -84,9 +84,10 @@ class Site:
         source = self._source(behaviour.path or path)
         if source is None:
             status = behaviour.status or 404
-            return Reply(status, {"Content-Type": "text/plain", **extra}, _status_line(status), behaviour.delay)
+            return Reply(status, {"Content-Type": "text/plain", **extra}, f"{status}\n".encode(), behaviour.delay)
         body = source.read_bytes()
-        headers = {"Content-Type": media_type(behaviour.path or path, source), "ETag": _etag(body)}
+        etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
+        headers = {"Content-Type": media_type(behaviour.path or path, source), "ETag": etag}
         return Reply(behaviour.status or 200, headers | extra, body, behaviour.delay)
 
     def _source(self, path: str) -> Path | None:
@@ -143,11 +144,3 @@ def _site_file(path: Path) -> SiteFile:
         raise BadSite(f"{path}: {faults}") from error
     except ValueError as error:
         raise BadSite(f"{path}: {error}") from error
-
-
-def _etag(body: bytes) -> str:
-    return f'"{hashlib.sha256(body).hexdigest()[:16]}"'
-
-
-def _status_line(status: int) -> bytes:
-    return f"{status}\n".encode()

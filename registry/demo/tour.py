@@ -22,7 +22,7 @@ from registry.demo import DemoError
 from registry.demo.server import serve
 from registry.demo.sites import SAMPLE_WEB, Site, load_sites
 from registry.settings import Settings
-from registry.wiring import StoreUnavailable, Waypost, child_environment, open_waypost
+from registry.wiring import StoreUnavailable, Waypost, open_waypost
 from registry.wiring.workers import Worker
 
 if TYPE_CHECKING:
@@ -88,9 +88,10 @@ async def crawled(
         async with open_waypost(settings) as waypost:
             console.print(f"embedded PostgreSQL is up, schema current ([dim]{settings.data}[/])")
             await _queue_sites(waypost, sites)
-            environment = child_environment(settings, SSL_CERT_FILE=str(served.ca_file))
-            with Worker(environment, log_file=settings.data / "worker.log") as worker:
-                await _watch(waypost, sites, console, settings.data / "worker.log")
+            environment = settings.as_environment() | {"SSL_CERT_FILE": str(served.ca_file)}
+            log_file = settings.data / "worker.log"
+            with Worker(environment, log_file=log_file) as worker:
+                await _watch(waypost, sites, console, log_file)
                 yield waypost, await _report(waypost, sites), worker
 
 
@@ -108,32 +109,24 @@ def _exclusive(data: Path) -> Iterator[None]:
 async def _queue_sites(waypost: Waypost, sites: Mapping[str, Site]) -> None:
     report = await waypost.frontier.seed(sites, source="demo")
     if report.refused:
-        refusal = report.refused[0]
-        raise DemoError(
-            f"{len(report.refused)} folder names are no host names, the first: {refusal.name}: {refusal.message}"
-        )
+        count, first = len(report.refused), report.refused[0]
+        raise DemoError(f"{count} folder names are no host names, the first: {first.name}: {first.message}")
     await waypost.frontier.make_due(sites)
 
 
 async def _watch(waypost: Waypost, sites: Mapping[str, Site], console: Console, log_file: Path) -> None:
     """Wait until every host has been visited and the index matches the database. Raise DemoFailed on a stall."""
     hosts = waypost.frontier.hosts_of(sites)
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
+    text = TextColumn("{task.description}")
+    columns = (SpinnerColumn(), text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("crawling", total=len(sites))
         quiet_seconds, previous = 0.0, (-1, -1)
         while any(remaining := await _remaining(waypost, hosts, previous)):
             waiting = remaining[0]
             progress.update(bar, completed=len(sites) - waiting, description="crawling" if waiting else "indexing")
-            quiet_seconds, previous = (
-                (quiet_seconds + _POLL_SECONDS, previous) if remaining == previous else (0.0, remaining)
-            )
+            quiet_seconds = quiet_seconds + _POLL_SECONDS if remaining == previous else 0.0
+            previous = remaining
             if quiet_seconds > _STALLED_SECONDS:
                 raise DemoError(f"nothing happened for {_STALLED_SECONDS:.0f} s; the worker's log is {log_file}")
             await asyncio.sleep(_POLL_SECONDS)
@@ -149,13 +142,10 @@ async def _remaining(waypost: Waypost, hosts: Sequence[Host], previous: tuple[in
 
 async def _report(waypost: Waypost, sites: Mapping[str, Site]) -> TourReport:
     answers = {question: await waypost.search.discover(Query(question, limit=2)) for question in QUESTIONS}
-    listed_hosts = {hit.card.host for page in answers.values() for hit in page.hits}
-    deductions = {host: await _largest_deductions(waypost, host) for host in sorted(listed_hosts)}
+    deductions = {}
+    for host in sorted({hit.card.host for page in answers.values() for hit in page.hits}):
+        view = await waypost.queries.service(host)
+        lines = view.breakdown["lines"] if view else []
+        deductions[host] = tuple(f"-{line['points']:g} {line['says']}" for line in lines[:2] if line["points"])
     hosts = {host: status for host in sites if (status := await waypost.queries.status(host)) is not None}
     return TourReport(hosts, await waypost.queries.overview(), answers, deductions)
-
-
-async def _largest_deductions(waypost: Waypost, host: str) -> tuple[str, ...]:
-    view = await waypost.queries.service(host)
-    lines = view.breakdown["lines"] if view else []
-    return tuple(f"-{line['points']:g} {line['says']}" for line in lines[:2] if line["points"])

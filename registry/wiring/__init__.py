@@ -73,30 +73,7 @@ NOT_READY = (EmbeddedUnavailable, OptOutFileUnreadable, OutdatedSchema, StoreUna
 
 
 class Waypost:
-    """The use cases of the registry, grouped by purpose and bound to one database and one search engine.
-
-    frontier      hosts to visit: seed, submit, request again, make due
-    recorded      waits until a visit is recorded
-    crawl         lease domains to a crawler, record the results
-    opt_outs      requests not to be visited, and their effects
-    access        operators: API keys, holds, the audit log
-    claims        claims of ownership, and their proofs
-    ownership     settings of owners
-    feed          the change feed: pages of events, their places, its state
-    webhooks      subscriptions to the change feed, and messages to their receivers
-    queries       services, hosts and visits from the database
-    evidence      documents of hosts, their history and earlier states
-    entries       services as entries of catalogues
-    mcp_servers   records of the MCP registry's API
-    figures       counts over the whole registry, some kept for a minute
-    search        discover services; feed, rebuild and verify the index
-    maintenance   rescore, prune, refresh reference data, move hosts to another domain
-    dumps         write dumps, find them, records of single hosts
-    mirror        records of the origin, if this registry is a mirror
-    reports       reports of clients about hosts, and the answers
-    jobs          locks and the log of the recurring jobs
-    compute       work on large documents, in other processes
-    """
+    """The use cases of the registry, grouped by purpose and bound to one database and one search engine."""
 
     def __init__(
         self,
@@ -110,37 +87,42 @@ class Waypost:
         """Bind the use cases. `open_search` is called once, when `search` is first used."""
         exempt: Collection[str] = frozenset(entry.split(":")[0].lower() for entry in settings.connect_to)
         self.settings = settings
+        # hosts to visit: seed, submit, request again, make due
         self.frontier = FrontierActions(store, clock, exempt)
-        self.recorded = listener
+        self.recorded = listener  # waits until a visit is recorded
+        # lease domains to a crawler, record the results
         self.crawl = CrawlActions(store, clock, timedelta(seconds=settings.lease_seconds))
-        self.opt_outs = OptOutActions(store, clock, exempt)
-        self.access = AccessActions(store, clock)
+        self.opt_outs = OptOutActions(store, clock, exempt)  # requests not to be visited, and their effects
+        self.access = AccessActions(store, clock)  # operators: API keys, holds, the audit log
+        # claims of ownership, and their proofs
         self.claims = ClaimActions(store, clock, timedelta(hours=settings.claim_recheck_hours), exempt)
-        self.ownership = OwnershipActions(store, clock, exempt)
-        self.feed = FeedActions(store)
+        self.ownership = OwnershipActions(store, clock, exempt)  # settings of owners
+        self.feed = FeedActions(store)  # the change feed: pages of events, their places, its state
+        # subscriptions to the change feed, and messages to their receivers
         disable_after = timedelta(days=settings.webhook_disable_days)
         self.webhooks = WebhookActions(store, clock, settings.public_url, disable_after, exempt)
-        self.queries = QueryActions(store, clock)
-        self.evidence = EvidenceQueries(store, clock)
-        self.entries = EntryQueries(store)
-        self.mcp_servers = McpServerQueries(store)
-        self.figures = FigureActions(
-            store, clock, lambda: self.search.backend.target, partial(_job_intervals, settings)
-        )
+        self.queries = QueryActions(store, clock)  # services, hosts and visits from the database
+        self.evidence = EvidenceQueries(store, clock)  # documents of hosts, their history and earlier states
+        self.entries = EntryQueries(store)  # services as entries of catalogues
+        self.mcp_servers = McpServerQueries(store)  # records of the MCP registry's API
+        # counts over the whole registry, some kept for a minute
+        intervals = partial(_job_intervals, settings)
+        self.figures = FigureActions(store, clock, lambda: self.search.backend.target, intervals)
+        # rescore, prune, refresh reference data, move hosts to another domain
         self.maintenance = MaintenanceActions(store, clock, reference.adopt)
-        self.jobs = JobActions(store, clock)
-        self.dumps = DumpActions(store, clock, settings)
-        self.mirror = MirrorActions(store, clock, exempt)
-        self.reports = ReportActions(store, clock)
-        self.compute = ComputePool(settings.compute_processes)
+        self.jobs = JobActions(store, clock)  # locks and the log of the recurring jobs
+        self.dumps = DumpActions(store, clock, settings)  # write dumps, find them, records of single hosts
+        self.mirror = MirrorActions(store, clock, exempt)  # records of the origin, if this registry is a mirror
+        self.reports = ReportActions(store, clock)  # reports of clients about hosts, and the answers
+        self.compute = ComputePool(settings.compute_processes)  # work on large documents, in other processes
         self._store = store
         self._open_search = open_search
 
     @cached_property
     def search(self) -> "SearchActions":
-        """Return the use cases that need the search engine. The first use opens it, so a crawler never pays for it.
+        """Return the use cases that need the search engine: discover services; feed, rebuild and verify the index.
 
-        Raise one of NOT_READY.
+        The first use opens it, so a crawler never pays for it. Raise one of NOT_READY.
         """
         return self._open_search()
 
@@ -235,8 +217,3 @@ async def _replay_own_file(store: Store) -> None:
         if replayed.opted_out or replayed.readmitted:
             counts = len(replayed.opted_out), len(replayed.readmitted)
             _log.warning("the database was older than the opt-outs: %d applied, %d ended", *counts)
-
-
-def child_environment(settings: Settings, **extra: str) -> Mapping[str, str]:
-    """Return environment variables that pass these settings to another process, with further variables `extra`."""
-    return settings.as_environment() | extra

@@ -200,7 +200,7 @@ class Schedule:
         """Lead, or stand by for the leader, until stopped. Wait while the database is unavailable."""
         while not stop.is_set():
             try:
-                await _run_until_stopped(stop, self._lead())
+                await _run_until(stop.wait(), self._lead())
             except NOT_READY as error:
                 log.warning("schedule.database_unavailable", error=type(error).__name__)
             with contextlib.suppress(TimeoutError):
@@ -213,19 +213,16 @@ class Schedule:
         them. Raise one of NOT_READY.
         """
         runs: list[RunRecord] = []
-        led_elsewhere = await _run_until_stopped(
-            stop, self._run_named(names, runs) if names is not None else self._run_due_once(runs)
-        )
+        led_elsewhere = await _run_until(stop.wait(), self._run_once(names, runs))
         return None if led_elsewhere else runs
 
-    async def _run_named(self, names: Sequence[str], runs: list[RunRecord]) -> bool:
-        for name in names:
-            if (run := await self._run(self._jobs[name], forced=True)) is not None:
-                runs.append(run)
-        return False
-
-    async def _run_due_once(self, runs: list[RunRecord]) -> bool:
-        """Run due jobs unless another process leads; return whether it does."""
+    async def _run_once(self, names: Sequence[str] | None, runs: list[RunRecord]) -> bool:
+        """Run the named jobs, or due jobs unless another process leads; return whether it does."""
+        if names is not None:
+            for name in names:
+                if (run := await self._run(self._jobs[name], forced=True)) is not None:
+                    runs.append(run)
+            return False
         async with self._waypost.jobs.hold(LEAD) as hold:
             for job in self._jobs.values() if hold is not None else ():
                 if await self._is_due(job) and (run := await self._run(job)) is not None:
@@ -268,9 +265,8 @@ class Schedule:
     async def _job_status(self, job: Job) -> JobStatus:
         runs = await self._waypost.jobs.last_runs(job.name)
         interval = timedelta(seconds=job.interval(self._tools.settings))
-        return JobStatus(
-            job, interval, runs[0] if runs else None, next_run(interval, [run.run for run in runs], utc_now())
-        )
+        next_at = next_run(interval, [run.run for run in runs], utc_now())
+        return JobStatus(job, interval, runs[0] if runs else None, next_at)
 
     async def _is_due(self, job: Job) -> bool:
         due = (await self._job_status(job)).next_at
@@ -295,41 +291,34 @@ class Schedule:
                 with contextlib.suppress(*NOT_READY):  # otherwise the next run records it as lost
                     await self._waypost.jobs.end(ended)
                 log_event = log.info if ended.outcome in (RunOutcome.DONE, RunOutcome.STOPPED) else log.warning
-                log_event(
-                    "job.ended", job=job.name, outcome=ended.outcome.value, error=ended.error, figures=ended.figures
-                )
+                facts = {"outcome": ended.outcome.value, "error": ended.error, "figures": ended.figures}
+                log_event("job.ended", job=job.name, **facts)
             return ended
 
     async def _work(self, job: Job, run: RunRecord, hold: HeldLock) -> RunRecord:
         """Do the job; return its finished run. An exception fails only this run, not other jobs or the schedule."""
-        working = asyncio.ensure_future(job.run(self._tools))
-        lost = asyncio.create_task(hold.until_lost())
         try:
-            await asyncio.wait({working, lost}, return_when=asyncio.FIRST_COMPLETED)
-            if not working.done():
+            figures = await _run_until(hold.until_lost(), job.run(self._tools))
+            if figures is None:
                 return replace(run, outcome=RunOutcome.LOST)
-            return replace(run, outcome=RunOutcome.DONE, figures=dict(working.result()))
+            return replace(run, outcome=RunOutcome.DONE, figures=dict(figures))
         except IncompleteJob as error:
             return replace(run, outcome=RunOutcome.FAILED, error=str(error), figures=error.figures)
         except Exception as error:
             log.error("job.failed", job=job.name, error=type(error).__name__, exc_info=not isinstance(error, NOT_READY))
             return replace(run, outcome=RunOutcome.FAILED, error=type(error).__name__)
-        finally:
-            for task in (working, lost):
-                task.cancel()
-            await asyncio.gather(working, lost, return_exceptions=True)
 
 
-async def _run_until_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, _T]) -> _T | None:
-    """Return the result of the work; None if `stop` was set first, which cancels the work."""
-    working, stopping = asyncio.ensure_future(work), asyncio.create_task(stop.wait())
+async def _run_until(end: Coroutine[Any, Any, object], work: Awaitable[_T]) -> _T | None:
+    """Return the result of the work; None if `end` came first, which cancels the work."""
+    working, ending = asyncio.ensure_future(work), asyncio.create_task(end)
     try:
-        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({working, ending}, return_when=asyncio.FIRST_COMPLETED)
         return working.result() if working.done() else None
     finally:
-        for task in (working, stopping):
+        for task in (working, ending):
             task.cancel()
-        await asyncio.gather(working, stopping, return_exceptions=True)
+        await asyncio.gather(working, ending, return_exceptions=True)
 
 
 def _is_over(name: str, task: asyncio.Task[RunRecord | None]) -> bool:
