@@ -21,12 +21,7 @@ MAX_SHOWN = 20
 
 
 async def show_export(
-    waypost: Waypost,
-    folder: Path | None,
-    *,
-    with_documents: bool,
-    without_restricted: bool | None,
-    as_json: bool,
+    waypost: Waypost, folder: Path | None, *, with_documents: bool, without_restricted: bool | None, as_json: bool
 ) -> int:
     """Write a dump and print its figures. Return UNAVAILABLE when it cannot be written."""
     try:

@@ -60,18 +60,16 @@ class ComputePool:
 
     @property
     def running(self) -> int:
-        """Return how many jobs are running."""
         return self._turns.taken
 
     @property
     def waiting(self) -> int:
-        """Return how many jobs wait for a process."""
         return self._turns.waits
 
     @property
     def pids(self) -> list[int]:
         """Return the ids of the running processes."""
-        return [process.pid for process in (*self._running, *self._idle) if process.lives]
+        return [process.child.pid for process in (*self._running, *self._idle) if process.lives]
 
     async def run(
         self,
@@ -175,16 +173,11 @@ class _Process:
 
     @classmethod
     async def start(cls) -> Self:
-        command = (sys.executable, "-c", _PROGRAM)
         pipe = asyncio.subprocess.PIPE
-        child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+        child = await asyncio.create_subprocess_exec(sys.executable, "-c", _PROGRAM, stdin=pipe, stdout=pipe)
         if child.stdin is None or child.stdout is None:
             raise OSError("a pipe is missing")
         return cls(child, child.stdin, child.stdout)
-
-    @property
-    def pid(self) -> int:
-        return self.child.pid
 
     @property
     def lives(self) -> bool:

@@ -36,10 +36,7 @@ def index_is_fed(settings: Settings) -> bool:
     return settings.meili_url is not None or has_writer(settings.data / INDEX_FOLDER)
 
 
-EMBEDDERS: Final[Mapping[str, Callable[[], Embedder]]] = {
-    "table": default_embedder,
-    "minilm": table_and_minilm,
-}
+EMBEDDERS: Final[Mapping[str, Callable[[], Embedder]]] = {"table": default_embedder, "minilm": table_and_minilm}
 """The values of `Settings.embedding`; each function loads its model once per process."""
 
 

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 import structlog
@@ -24,7 +23,7 @@ _HEALTHY_SECONDS = 30.0
 
 
 class Worker:
-    """Keeps one worker process alive until `stop`. Restarts a dead worker, with a growing delay.
+    """Keeps one worker process alive while a block runs. Restarts a dead worker, with a growing delay.
 
     The child holds the read end of a pipe as its standard input: when this process ends or is killed, the pipe closes
     and the child stops.
@@ -43,10 +42,12 @@ class Worker:
         self._watcher.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
+    def __exit__(self, *_: object) -> None:
+        """Ask the child to finish, wait, and kill it STOP_SECONDS after the first request. Return when it has ended."""
+        self.request_stop()
+        if self._child is not None:
+            self._end(self._child)
+        self._watcher.join(STOP_SECONDS)
 
     @property
     def pid(self) -> int | None:
@@ -61,13 +62,6 @@ class Worker:
             self._stopping.set()
         if self._child is not None:
             _close(self._child)
-
-    def stop(self) -> None:
-        """Ask the child to finish, wait, and kill it STOP_SECONDS after the first request. Return when it has ended."""
-        self.request_stop()
-        if self._child is not None:
-            self._end(self._child)
-        self._watcher.join(STOP_SECONDS)
 
     def _watch(self) -> None:
         failures = 0
