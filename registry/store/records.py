@@ -1,5 +1,6 @@
 """Rows as plain records of core types, for the actions, and listings to JSON and back; free of SQLAlchemy."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -7,6 +8,7 @@ from typing import Any, Final
 import orjson
 from pydantic import TypeAdapter
 
+from registry.core.changes.versions import capability_fingerprint
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.listing import Listing, TrustLevel
 from registry.core.scheduling.policy import DueReason
@@ -170,6 +172,18 @@ class CapabilityRecord:
     detail: dict[str, Any] | None = None
     fingerprint: str | None = None  # versions.capability_fingerprint of `data`; None: to be computed
     example: dict[str, Any] | None = None  # calling.arguments.Arguments as JSON
+
+
+def capability_records(
+    stored: Iterable[Mapping[str, Any]], examples: Iterable[dict[str, Any] | None]
+) -> tuple[CapabilityRecord, ...]:
+    """Return the capabilities, which are `stored` as JSON, with the arguments of their example calls."""
+    made = []
+    for value, example in zip(stored, examples, strict=True):
+        data = {key: item for key, item in value.items() if key != "detail"}
+        digest = capability_fingerprint(data)
+        made.append(CapabilityRecord(value["name"], data, value.get("detail"), digest, example))
+    return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from registry.cli import app
+from registry.cli.check_result import sarif_log
 from registry.cli.common import DONE, NO, USAGE
-from registry.cli.sarif import sarif_log
 from registry.core.formats.adp import rules as adp_rules
 from registry.core.model.findings import Severity
 from registry.core.scoring.rubric import RUBRIC

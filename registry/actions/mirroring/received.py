@@ -12,7 +12,6 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from registry.actions.dumps import OptOutState
-from registry.actions.recording.present import capability_records
 from registry.core.calling.call import examples_of
 from registry.core.format_support.public_addresses import public_merged
 from registry.core.formats.adp.manifest_view import adp_base_url
@@ -212,7 +211,7 @@ def _service(domain: str, host: str, shape: _Service) -> ReceivedRecord:
     service, _ = public_merged(from_json({**shape.model, "capabilities": stated}), host)  # guard: record-addresses
     model = to_json(service)
     examples = examples_of(service)  # guard: mirror-examples
-    capabilities = capability_records(model.pop("capabilities", ()), examples)
+    capabilities = records.capability_records(model.pop("capabilities", ()), examples)
     record = records.ServiceRecord.of_listing(
         listing,
         base_url=adp_base_url(host, service),

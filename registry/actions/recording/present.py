@@ -15,7 +15,7 @@ from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.calling.call import examples_of
 from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords, server_records
 from registry.core.changes.kinds import State, state_of
-from registry.core.changes.versions import Version, capability_fingerprint, changed, listed
+from registry.core.changes.versions import Version, changed, listed
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.listing import make_listing
@@ -79,7 +79,7 @@ def present(
         return Presentation(None, (), findings, None)
     graded = score(service, merged.findings)
     model = to_json(service)
-    capabilities = capability_records(model.pop("capabilities", ()), examples_of(service))
+    capabilities = records.capability_records(model.pop("capabilities", ()), examples_of(service))
     spoken = spoken_of(host, service, merged.findings)
     trust = trust_of(
         host, service, merged.findings, is_failing=standing.is_failing, known=standing.known, spoken=spoken
@@ -111,18 +111,6 @@ def present(
     grade = records.ScoreRecord(domain, host, now, graded.value, VERSION, graded.to_json())
     servers = NO_SERVERS if standing.is_hidden else server_records(host, service)
     return Presentation(record, capabilities, findings, grade, servers)
-
-
-def capability_records(
-    stored: Iterable[Mapping[str, Any]], examples: Iterable[dict[str, Any] | None]
-) -> tuple[records.CapabilityRecord, ...]:
-    """Return the capabilities, which are `stored` as JSON, with the arguments of their example calls."""
-    made = []
-    for value, example in zip(stored, examples, strict=True):
-        data = {key: item for key, item in value.items() if key != "detail"}
-        digest = capability_fingerprint(data)
-        made.append(records.CapabilityRecord(value["name"], data, value.get("detail"), digest, example))
-    return tuple(made)
 
 
 def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes], bytes]) -> list[HeldDocument]:
