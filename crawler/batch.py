@@ -8,13 +8,13 @@ from typing import Final
 
 import structlog
 
-from crawler import claims, opt_out, webhooks
+from crawler import checks, webhooks
 from registry.wiring.embedded_database import raise_open_files
 
 PER_HOST: Final = 2
 """Connections of one domain in flight: to the current host, and to one it redirected from or visited before."""
 
-SPARE: Final = 256 + (opt_out.MAX_AT_ONCE + claims.MAX_AT_ONCE + webhooks.MAX_AT_ONCE) * PER_HOST
+SPARE: Final = 256 + (checks.MAX_OPT_OUTS + checks.MAX_CLAIMS + webhooks.MAX_AT_ONCE) * PER_HOST
 """File descriptors for the database, the resolvers, the index, open files, and a worker's checks of opt-outs and claims
 and its webhooks."""
 

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import structlog
@@ -66,9 +65,7 @@ class FloodMonitor:
             self._thread.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         self._stop.set()
         if self._thread.is_alive():
             await asyncio.to_thread(self._thread.join)

@@ -20,7 +20,7 @@ import structlog
 from aiodns import error as dns
 
 from registry.core.names.addresses import refusal
-from registry.core.names.domains import InvalidName, host_syntax
+from registry.core.names.domains import host_syntax
 
 HTTPS_PORT: Final = 443
 """The only port the crawler connects to (docs/safety.md, "Threats and where they end")."""
@@ -96,11 +96,12 @@ class ConnectTo:
         """
         entries: dict[str, tuple[str, int]] = {}
         for text in texts:
-            host, target = _parsed_entry(text)
-            if entries.setdefault(host, target) != target:
-                raise BadConnectTo(
-                    f"connect-to {text!r}: {host} is already sent to {entries[host][0]}:{entries[host][1]}"
-                )
+            try:
+                host, target = _parsed_entry(text)
+                if entries.setdefault(host, target) != target:
+                    raise ValueError(f"{host} is already sent to {entries[host][0]}:{entries[host][1]}")
+            except ValueError as error:
+                raise BadConnectTo(f"connect-to {text!r}: {error}") from None
         return cls(MappingProxyType(entries))
 
     def pin(self, host: str) -> Pin | None:
@@ -110,33 +111,23 @@ class ConnectTo:
 
 
 def _parsed_entry(text: str) -> tuple[str, tuple[str, int]]:
+    """Return a host, and the address and port at which it is dialled. Raise ValueError, such as InvalidName."""
     match = _ENTRY.fullmatch(text.strip())
     if match is None:
-        raise BadConnectTo(f"connect-to {text!r}: HOST:PORT:ADDRESS:PORT is expected (IPv6 addresses in brackets)")
-    try:
-        host = host_syntax(match["host"])
-    except InvalidName as error:
-        raise BadConnectTo(f"connect-to {text!r}: {error}") from None
-    if match["port"] != str(HTTPS_PORT):  # guard: table-port
-        raise BadConnectTo(
-            f"connect-to {text!r}: only port {HTTPS_PORT} is ever asked for, so the first port must be that"
-        )
-    return host, (_parsed_address(text, match["address"]), _parsed_port(text, match["target"]))
-
-
-def _parsed_address(text: str, address: str) -> str:
-    bare = address.removeprefix("[").removesuffix("]")
+        raise ValueError("HOST:PORT:ADDRESS:PORT is expected (IPv6 addresses in brackets)")
+    host = host_syntax(match["host"])
+    asked_port, address, port = match.group("port", "address", "target")
+    if asked_port != str(HTTPS_PORT):  # guard: table-port
+        raise ValueError(f"only port {HTTPS_PORT} is ever asked for, so the first port must be that")
     family = socket.AF_INET6 if address.startswith("[") else socket.AF_INET
+    bare = address.removeprefix("[").removesuffix("]")
     try:
-        return socket.inet_ntop(family, socket.inet_pton(family, bare))
+        address = socket.inet_ntop(family, socket.inet_pton(family, bare))
     except OSError:
-        raise BadConnectTo(f"connect-to {text!r}: {bare!r} is not an IP address") from None  # guard: table-addresses
-
-
-def _parsed_port(text: str, port: str) -> int:
+        raise ValueError(f"{bare!r} is not an IP address") from None  # guard: table-addresses
     if not re.fullmatch(r"[1-9][0-9]{0,4}", port) or int(port) > 65_535:
-        raise BadConnectTo(f"connect-to {text!r}: {port!r} is not a port")
-    return int(port)
+        raise ValueError(f"{port!r} is not a port")
+    return host, (address, int(port))
 
 
 _REASONS: Final = {
@@ -161,7 +152,7 @@ class Resolver(aiodns.DNSResolver):
     """
 
     def __init__(self, timeout: float = 5.0, **options: Any) -> None:
-        """Start without look-ups. `options`: of c-ares, in place of the defaults."""
+        """`options`: of c-ares, in place of the defaults."""
         # NOSEARCH: `example.org` must never become `example.org.cluster.local` by a search domain of resolv.conf.
         flags = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOSEARCH  # guard: no-search-domains
         super().__init__(**{"timeout": timeout / 2, "tries": 2, "flags": flags} | options)
@@ -206,16 +197,14 @@ class AddressGuard:
     """The only way to get from a host name to an address that may be dialled."""
 
     def __init__(self, connect_to: ConnectTo, resolver: Resolver | None, refused: Iterable[str] = ()) -> None:
-        """Prepare. Without `resolver`, only names of the table resolve. `refused`: further networks to refuse."""
+        """Without `resolver`, only names of the table resolve. `refused`: further networks to refuse."""
         self.connect_to = connect_to
         self._refused = tuple(ip_network(network, strict=False) for network in refused)
         self._resolver = resolver
-        if connect_to.entries:
-            log.warning(
-                "connect_to.in_force",
-                says="the address policy does not apply to these",
-                names=_entries_text(connect_to),
-            )
+        if entries := list(connect_to.entries.items()):
+            names = ", ".join(f"{host} -> {address}:{port}" for host, (address, port) in entries[:5])
+            names += f" and {len(entries) - 5} more" if len(entries) > 5 else ""
+            log.warning("connect_to.in_force", says="the address policy does not apply to these", names=names)
 
     async def pin(self, host: str) -> Pin:
         """Return the pin of a canonical host (empty for IP literals). Raise ResolutionError or RefusedAddress."""
@@ -260,9 +249,3 @@ def pick(host: str, addresses: Iterable[str], refused_networks: Collection[IPv4N
     second = next((other for other in others if (":" in other) != (":" in first)), others[0] if others else None)
     instead = second and Pin(host, second, HTTPS_PORT, limiter_key=second)
     return Pin(host, first, HTTPS_PORT, limiter_key=first, instead=instead or None)
-
-
-def _entries_text(table: ConnectTo, limit: int = 5) -> str:
-    shown = [f"{host} -> {address}:{port}" for host, (address, port) in list(table.entries.items())[:limit]]
-    remaining = len(table.entries) - len(shown)
-    return ", ".join(shown) + (f" and {remaining} more" if remaining else "")

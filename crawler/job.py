@@ -100,10 +100,7 @@ async def _seed_names(waypost: Waypost, names: Sequence[str]) -> Collection[str]
 def _log_through_scrapy() -> None:
     """Send log events to the standard library's logging, so that LOG_LEVEL, LOG_FILE and `--nolog` apply to them."""
     structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.processors.KeyValueRenderer(key_order=["event"]),
-        ],
+        processors=[structlog.stdlib.filter_by_level, structlog.processors.KeyValueRenderer(key_order=["event"])],
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG),
         logger_factory=structlog.stdlib.LoggerFactory(),
     )

@@ -10,8 +10,7 @@ from uuid import UUID
 import structlog
 
 from crawler.batch import as_batch_job
-from crawler.claims import checking_claims
-from crawler.opt_out import checking_opt_outs
+from crawler.checks import running_checks
 from crawler.politeness import sync_block_budgets
 from crawler.visit import Visitor
 from crawler.webhooks import delivering_webhooks
@@ -86,8 +85,8 @@ class LeaseHolder:
     def __init__(
         self, waypost: Waypost, settings: Settings, in_flight: InFlight, stop: asyncio.Event, *, is_worker: bool
     ) -> None:
-        """Start without a session. `stop` ends the crawl, and is set when it ends. `is_worker`: wait while the database
-        is away, and check opt-out requests."""
+        """`stop` ends the crawl, and is set when it ends. `is_worker`: wait while the database is away, check opt-outs
+        and claims, deliver webhooks."""
         self.visitor: Visitor | None = None
         self.session_id = 0
         self._waypost = waypost
@@ -120,7 +119,13 @@ class LeaseHolder:
 
     def stop_when(self, is_closing: Callable[[], bool]) -> None:
         """Start polling whether the spider is closing."""
-        self._watching = asyncio.create_task(self._watch(is_closing))
+
+        async def watch() -> None:
+            while not is_closing():  # noqa: ASYNC110  (there is no event for it)
+                await asyncio.sleep(POLL_SECONDS)
+            self._stop.set()
+
+        self._watching = asyncio.create_task(watch())
 
     async def close(self) -> None:
         """End the session, once nothing is in flight."""
@@ -130,19 +135,13 @@ class LeaseHolder:
         tasks = [task for task in (self._watching, self._task) if task is not None]
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _watch(self, is_closing: Callable[[], bool]) -> None:
-        while not is_closing():  # noqa: ASYNC110  (there is no event for it)
-            await asyncio.sleep(POLL_SECONDS)
-        self._stop.set()
-
     async def _run_sessions(self) -> None:
         while not self._stop.is_set():
             async with (
                 as_batch_job(),
                 Visitor(self._settings) as visitor,
                 sync_block_budgets(visitor.block_budgets, self._waypost.crawl.spend),
-                checking_opt_outs(self._waypost, self._settings) if self._is_worker else contextlib.nullcontext(),
-                checking_claims(self._waypost, self._settings) if self._is_worker else contextlib.nullcontext(),
+                running_checks(self._waypost, self._settings) if self._is_worker else contextlib.nullcontext(),
                 delivering_webhooks(self._waypost, self._settings) if self._is_worker else contextlib.nullcontext(),
                 self._session() as session,
             ):
@@ -186,7 +185,8 @@ class LeaseHolder:
                 await asyncio.wait({lost, emptied}, timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
             if lost.done():
                 log.warning("hold.lost")
-            visitor.cancel_running()
+            for visit in visitor.running.values():
+                visit.cancel()
         finally:
             tasks = [task for task in (ending, lost, stopped, emptied) if task is not None]
             for task in tasks:
@@ -204,5 +204,5 @@ class LeaseHolder:
                 log.warning("lost_leases.failed", error=type(error).__name__)
                 continue
             for domain in lost:
-                if self._in_flight.get(domain) in tokens:  # not leased after the query
-                    visitor.cancel_visit(domain)  # guard: lost-lease-ends-visit
+                if self._in_flight.get(domain) in tokens and domain in visitor.running:  # not leased after the query
+                    visitor.running.pop(domain).cancel()  # guard: lost-lease-ends-visit

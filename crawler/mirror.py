@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 import orjson
@@ -23,32 +22,14 @@ import structlog
 
 from crawler.politeness import NoBudgets, RequestPacer
 from crawler.resources import CrawlResources
-from crawler.seeds.online import ReadError, readable
+from crawler.seeds.online import ReadError, accepted, json_post, readable
 from crawler.session import FetchSession, InterruptedVisit
-from registry.actions.dumps import (
-    ANSWER_BYTES,
-    LINE_BYTES,
-    MANIFEST,
-    MANIFEST_BYTES,
-    BadDump,
-    DumpFileManifest,
-    Part,
-    lines,
-    read_manifest,
-    verify,
-)
+from registry.actions import dumps
+from registry.actions.dumps import BadDump, DumpFileManifest, Part
 from registry.actions.mirroring.apply import MirrorRecord, StaleProgress, Statement
-from registry.core.model.documents import FetchResult, Outcome, Post, Probe, Purpose
+from registry.core.model.documents import FetchResult, Post, Probe, Purpose
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.core.reading.foreign_lists import (
-    ENVELOPE_BYTES,
-    RECORD_VALUES,
-    ForeignList,
-    count_values,
-    cut_list,
-    read_entry,
-    reason_of,
-)
+from registry.core.reading import foreign_lists
 from registry.core.reading.reader import Unreadable
 from registry.core.visiting.shares import DomainBudget
 from registry.settings import Settings
@@ -58,13 +39,13 @@ if TYPE_CHECKING:
 
 LINES_AT_ONCE: Final = 100
 BYTES_AT_ONCE: Final = 4 * 1024 * 1024
-VALUES_AT_ONCE: Final = RECORD_VALUES
+VALUES_AT_ONCE: Final = foreign_lists.RECORD_VALUES
 """Records that are parsed at once and that one transaction applies; the last of them may exceed the bounds."""
 
 EVENTS_AT_ONCE: Final = 200
 HOSTS_AT_ONCE: Final = 50
 FEED_BYTES: Final = 8 * 1024 * 1024
-RECORDS_BYTES: Final = ANSWER_BYTES + LINE_BYTES + ENVELOPE_BYTES
+RECORDS_BYTES: Final = dumps.ANSWER_BYTES + dumps.LINE_BYTES + foreign_lists.ENVELOPE_BYTES
 """Bytes of an answer: an origin ends one after ANSWER_BYTES, with a record that is at most a line of a dump."""
 
 AGAIN_SECONDS: Final = (1.0, 300.0)
@@ -85,7 +66,6 @@ REQUEST_SECONDS: Final = 90.0
 
 WAIT_SECONDS: Final = 20
 _CONNECTION: Final = timedelta(minutes=10)
-_LONGEST_PAUSE: Final = 3_600.0
 
 log = structlog.get_logger(__name__)
 
@@ -98,7 +78,7 @@ class MirrorOrigin(CrawlResources):
     """
 
     def __init__(self, url: str, settings: Settings, stop: asyncio.Event | None = None) -> None:
-        """Open nothing yet. `url`: of the registry. Raise BadSource if it must not be read, and guards.BadSetup."""
+        """`url`: of the registry. Raise BadSource if it must not be read, and guards.BadSetup."""
         limits = {
             "request_timeout": REQUEST_SECONDS,
             "host_deadline": _CONNECTION.total_seconds(),
@@ -111,61 +91,48 @@ class MirrorOrigin(CrawlResources):
         self._session: FetchSession | None = None
         self._renew_at = datetime.now(UTC)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         await self._stack.aclose()
-        await super().__aexit__(kind, error, trace)
+        await super().__aexit__(*failure)
 
     async def listed(
-        self, path: str, member: str, *, question: bytes | None = None, cap: int, max_entries: int
-    ) -> ForeignList:
-        """Return the answer to a GET, or to a POST of `question`, cut into the entries of its list. Raise ReadError."""
-        post = None
-        if question is not None:
-            post = Post("", question, (("Content-Type", "application/json"),))
-        probe = Probe(self.url + path, Purpose.POINTER, "S5", "application/json", cap, post=post)
-        body = (await self._answer(probe)).body
+        self, path: str, member: str, *, post: Post | None = None, cap: int, max_entries: int
+    ) -> foreign_lists.ForeignList:
+        """Return the answer to a GET or a `post`, cut into the entries of its list. Raise ReadError."""
+        body = (await self._answer(path, "application/json", cap, post=post)).body
         try:
-            return await asyncio.to_thread(cut_list, body, member, max_entries=max_entries)
+            return await asyncio.to_thread(foreign_lists.cut_list, body, member, max_entries=max_entries)
         except Unreadable as refusal:
-            raise ReadError(f"the answer cannot be read: {reason_of(refusal)}") from None
+            raise ReadError(f"the answer cannot be read: {foreign_lists.reason_of(refusal)}") from None
 
     async def file(self, path: str, *, cap: int) -> bytes:
         """Return the body of a GET. Raise ReadError."""
-        return (await self._answer(Probe(self.url + path, Purpose.POINTER, "S5", "*/*", cap))).body
+        return (await self._answer(path, "*/*", cap)).body
 
     async def span(self, path: str, start: int, end: int, etag: str) -> bytes:
         """Return the bytes from `start` up to, not including, `end` of a file with this ETag. Raise ReadError."""
-        probe = Probe(self.url + path, Purpose.POINTER, "S5", "*/*", end - start, span=(start, end - 1, etag))
-        fetched = await self._answer(probe, 206)
+        fetched = await self._answer(path, "*/*", end - start, 206, span=(start, end - 1, etag))
         stated = fetched.headers.get("content-range", "")
         if not stated.startswith(f"bytes {start}-{end - 1}/") or len(fetched.body) != end - start:
             raise ReadError("the answer is not the range that was asked for", 206)
         return fetched.body
 
-    async def _answer(self, probe: Probe, status: int = 200) -> FetchResult:
+    async def _answer(self, path: str, accept: str, cap: int, status: int = 200, **options: Any) -> FetchResult:
+        probe = Probe(self.url + path, Purpose.POINTER, "S5", accept, cap, **options)
         try:
             fetched = await (await self._connected()).fetch(probe)
         except InterruptedVisit:
             raise asyncio.CancelledError from None
         if fetched.failure is not None:
             await self._disconnect()
-            reason = " ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason)))
-            raise ReadError(reason, is_too_large=fetched.failure is Outcome.TOO_LARGE)
-        if fetched.status != status:
-            raise ReadError(
-                f"the answer was {fetched.status}", fetched.status, _seconds(fetched.headers.get("retry-after"))
-            )
-        return fetched
+        return accepted(fetched, status)
 
     async def _connected(self) -> FetchSession:
         now = datetime.now(UTC)
         if self._session is None or now >= self._renew_at:
             await self._disconnect()
             self._renew_at = now + _CONNECTION / 2
-            pacer = RequestPacer(0, DomainBudget(1_000_000))
-            session = FetchSession(self, pacer, now + 3 * _CONNECTION, ())
+            session = FetchSession(self, RequestPacer(0, DomainBudget(1_000_000)), now + 3 * _CONNECTION, ())
             self._session = await self._stack.enter_async_context(session)
         return self._session
 
@@ -258,10 +225,14 @@ class Mirror:
     async def _manifest(self, *, use_source: bool) -> DumpFileManifest:
         """Return the newest manifest. Raise ReadError and BadDump."""
         if use_source and self.source is not None:
-            raw = await asyncio.to_thread(_read_file, self.source / MANIFEST)
+            path = self.source / dumps.MANIFEST
+            try:
+                raw = await asyncio.to_thread(path.read_bytes)
+            except OSError as error:
+                raise ReadError(f"{path}: {error.strerror}") from None
         else:
-            raw = await self.origin.file(f"/dumps/{MANIFEST}", cap=MANIFEST_BYTES)
-        manifest = read_manifest(raw)
+            raw = await self.origin.file(f"/dumps/{dumps.MANIFEST}", cap=dumps.MANIFEST_BYTES)
+        manifest = dumps.read_manifest(raw)
         if sum(part.bytes for part in manifest.parts) > MAX_BYTES:
             raise BadDump("the dump is larger than a mirror loads")
         return manifest
@@ -270,7 +241,7 @@ class Mirror:
         """Load the rest of a dump, then continue with the feed. Give up a dump that the origin has dropped."""
         if progress.manifest is None:
             progress = await self.waypost.mirror.start_dump(await self._manifest(use_source=True))
-        manifest = read_manifest(orjson.dumps(progress.manifest))
+        manifest = dumps.read_manifest(orjson.dumps(progress.manifest))
         if manifest.snapshot == self._bad_snapshot:
             newest = await self._manifest(use_source=False)
             if newest.snapshot != manifest.snapshot:
@@ -296,7 +267,7 @@ class Mirror:
         self, progress: MirrorRecord, manifest: DumpFileManifest, number: int, path: Path
     ) -> MirrorRecord:
         part = manifest.parts[number]
-        reading = islice(lines(path, part), progress.line, None)
+        reading = islice(dumps.lines(path, part), progress.line, None)
         done = progress.line
         is_over = False
         while not is_over:
@@ -304,11 +275,7 @@ class Mirror:
             done += len(batch)
             statements, nameless = await self.waypost.mirror.statements(batch, manifest.sequence)
             progress, applied = await self.waypost.mirror.load(
-                progress,
-                statements,
-                part=number + is_over,
-                line=0 if is_over else done,
-                nameless=nameless,
+                progress, statements, part=number + is_over, line=0 if is_over else done, nameless=nameless
             )
             _log_refused(applied.refused)
             if nameless:
@@ -319,14 +286,14 @@ class Mirror:
     async def _fetched(self, part: Part) -> AsyncIterator[Path]:
         """Yield the verified file of a part; delete it afterwards if it was downloaded. Raise ReadError and BadDump."""
         if self.source is not None and (path := self.source / part.name).is_file():
-            await asyncio.to_thread(verify, path, part)
+            await asyncio.to_thread(dumps.verify, path, part)
             yield path
             return
         await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True)
         path = self.folder / part.name
         await self._download(part, path)
         try:
-            await asyncio.to_thread(verify, path, part)
+            await asyncio.to_thread(dumps.verify, path, part)
         except BadDump:
             await asyncio.to_thread(path.unlink)  # none of it can be trusted, so begin again
             raise
@@ -335,7 +302,7 @@ class Mirror:
 
     async def _download(self, part: Part, path: Path) -> None:
         """Append the missing bytes to the file, range by range."""
-        size = await asyncio.to_thread(_size, path)
+        size = (await asyncio.to_thread(path.stat)).st_size if await asyncio.to_thread(path.exists) else 0
         if size > part.bytes:
             await asyncio.to_thread(path.unlink)
             size = 0
@@ -354,13 +321,10 @@ class Mirror:
             question["cursor"] = progress.cursor
         if progress.behind_s == 0 and not self._once:
             question["wait"] = WAIT_SECONDS
+        path, max_entries = f"/api/feed?{urlencode(question)}", 10 * EVENTS_AT_ONCE
         try:
-            page = await asyncio.to_thread(
-                _page,
-                await self.origin.listed(
-                    f"/api/feed?{urlencode(question)}", "events", cap=FEED_BYTES, max_entries=10 * EVENTS_AT_ONCE
-                ),
-            )
+            listed = await self.origin.listed(path, "events", cap=FEED_BYTES, max_entries=max_entries)
+            page = await asyncio.to_thread(_page, listed)
         except ReadError as error:
             if error.is_too_large and self._events_at_once > 1:
                 self._events_at_once //= 2
@@ -369,7 +333,8 @@ class Mirror:
                 raise ExpiredFeed from None
             raise
         self._events_at_once = min(2 * self._events_at_once, EVENTS_AT_ONCE)
-        behind = page.behind(datetime.now(UTC))
+        # the maximum age of the first event after this page
+        behind = datetime.now(UTC) - page.latest if page.has_more and page.latest is not None else timedelta()
         waiting, size = page.hosts, HOSTS_AT_ONCE
         while waiting:
             asked, waiting = waiting[:size], waiting[size:]
@@ -394,16 +359,11 @@ class Mirror:
 
     async def _records(self, hosts: Sequence[str]) -> "_Answer":
         """Request the records of some hosts. Raise ReadError."""
-        listed = await self.origin.listed(
-            "/api/records",
-            "records",
-            question=orjson.dumps({"hosts": hosts}),
-            cap=RECORDS_BYTES,
-            max_entries=2 * HOSTS_AT_ONCE,
-        )
-        answer = listed.envelope
-        sequence = answer.get("sequence") if isinstance(answer, dict) else None
-        left = answer.get("left") if isinstance(answer, dict) else None
+        post, max_entries = json_post(orjson.dumps({"hosts": hosts})), 2 * HOSTS_AT_ONCE
+        path = "/api/records"
+        listed = await self.origin.listed(path, "records", post=post, cap=RECORDS_BYTES, max_entries=max_entries)
+        answer = listed.envelope if isinstance(listed.envelope, dict) else {}
+        sequence, left = answer.get("sequence"), answer.get("left")
         if type(sequence) is not int or sequence < 0 or not listed.is_list:
             raise ReadError("the answer holds no records")
         missing = [host for host in hosts if isinstance(left, list) and host in left]
@@ -417,37 +377,25 @@ class Mirror:
         done, is_over = 0, False
         while not is_over:
             batch, is_over = await asyncio.to_thread(_next_batch, answer.entries)
-            statements = [
-                statement
-                for statement in (await self.waypost.mirror.statements(batch, answer.sequence, answer.hosts[done:]))[0]
-                if statement.host in answer.hosts
-            ]
+            found, _ = await self.waypost.mirror.statements(batch, answer.sequence, answer.hosts[done:])
+            statements = [statement for statement in found if statement.host in answer.hosts]
             done += len(batch)
             told.update(statement.host for statement in statements)
             if is_over:
-                statements += [
-                    Statement(host, answer.sequence, refused=answer.refused)
-                    for host in answer.hosts
-                    if host not in told
-                ]
+                untold = (host for host in answer.hosts if host not in told)
+                statements += [Statement(host, answer.sequence, refused=answer.refused) for host in untold]
             progress, applied = await self.waypost.mirror.follow(
                 progress, statements, cursor=progress.cursor, behind=behind
             )
             _log_refused(applied.refused)
             log.info(
-                "mirror.applied",
-                put=applied.put,
-                removed=applied.removed,
-                left_out=applied.left_out,
-                refused=len(applied.refused),
-                behind_seconds=progress.behind_s,
-                sequence=progress.sequence,
-            )
+                "mirror.applied", put=applied.put, removed=applied.removed, left_out=applied.left_out,
+                refused=len(applied.refused), behind_seconds=progress.behind_s, sequence=progress.sequence,
+            )  # fmt: skip
         return progress
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(NamedTuple):
     """The records of `hosts` at a position of the feed. `left`: did not fit. `refused`: why a host has no record."""
 
     sequence: int
@@ -457,8 +405,7 @@ class _Answer:
     refused: str = "no_record"
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class _Page(NamedTuple):
     """A page of the feed: the hosts of its events in order, the time of the last one, and the unreadable events."""
 
     cursor: str
@@ -467,12 +414,8 @@ class _Page:
     latest: datetime | None
     refused: int
 
-    def behind(self, now: datetime) -> timedelta:
-        """Return the maximum age of the first event after this page."""
-        return now - self.latest if self.has_more and self.latest is not None else timedelta()
 
-
-def _page(listed: ForeignList) -> _Page:
+def _page(listed: foreign_lists.ForeignList) -> _Page:
     """Return the page. Skip events that name no host, and unknown kinds. Raise ReadError."""
     page = listed.envelope
     cursor = page.get("cursor") if isinstance(page, dict) else None
@@ -483,7 +426,7 @@ def _page(listed: ForeignList) -> _Page:
     refused = 0
     for raw in listed:
         try:
-            event: Any = read_entry(raw)
+            event: Any = foreign_lists.read_entry(raw)
         except Unreadable:
             refused += 1
             continue
@@ -504,7 +447,7 @@ def _next_batch(reading: Iterator[bytes]) -> tuple[list[bytes], bool]:
     for line in reading:
         batch.append(line)
         size += len(line)
-        values += count_values(line)
+        values += foreign_lists.count_values(line)
         if len(batch) == LINES_AT_ONCE or size > BYTES_AT_ONCE or values > VALUES_AT_ONCE:  # guard: mirror-batches
             return batch, False
     return batch, True
@@ -515,28 +458,6 @@ def _log_refused(refused: Mapping[str, str]) -> None:
         log.warning("mirror.refused", host=host, reason=reason)
 
 
-def _read_file(path: Path) -> bytes:
-    """Return the bytes of a file. Raise ReadError."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ReadError(f"{path}: {error.strerror}") from None
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
 def _append(path: Path, data: bytes) -> None:
     with path.open("ab") as file:
         file.write(data)
-
-
-def _seconds(field: str | None) -> float | None:
-    """Return a Retry-After in seconds (RFC 9110 section 10.2.3), at most an hour; None for a date or nonsense."""
-    return (
-        min(float(field), _LONGEST_PAUSE) if field and field.isascii() and field.isdigit() and len(field) < 10 else None
-    )

@@ -10,14 +10,7 @@ import errno
 import re
 from typing import Final, NamedTuple
 
-from pyreqwest.exceptions import (
-    BuilderError,
-    ConnectTimeoutError,
-    DecodeError,
-    DetailedPyreqwestError,
-    RequestError,
-    RequestTimeoutError,
-)
+from pyreqwest.exceptions import BuilderError, ConnectTimeoutError, DecodeError, RequestError, RequestTimeoutError
 
 from crawler.guards import RefusedAddress, ResolutionError
 from crawler.response_body import UnusableAnswer
@@ -85,21 +78,23 @@ def failure_of(error: Exception) -> FetchFailure:
         return FetchFailure(Outcome.REFUSED_ADDRESS, error.reason)
     if isinstance(error, BuilderError) or not isinstance(error, RequestError):
         raise error
-    return _transport_failure(error)
+    causes = error.details.get("causes") or ()
+    return _transport_failure(error, "\n".join([error.message, *(cause["message"] for cause in causes)]))
 
 
-def _transport_failure(error: RequestError) -> FetchFailure:
-    messages = _messages(error)
-    connecting = "client error (Connect)" in messages
+def _transport_failure(error: RequestError, messages: str) -> FetchFailure:
+    connecting, os_error = "client error (Connect)" in messages, _OS_ERROR.search(messages)
     if "invalid peer certificate" in messages:
         reason = next((reason for phrase, reason in _CERTIFICATE if phrase in messages), "certificate_invalid")
         return FetchFailure(Outcome.TLS_ERROR, reason)
     if isinstance(error, RequestTimeoutError):
         is_connect_timeout = isinstance(error, ConnectTimeoutError) and connecting
         return FetchFailure(Outcome.UNREACHABLE, "connect_timeout" if is_connect_timeout else "request_timeout")
+    if connecting and os_error:
+        return FetchFailure(Outcome.UNREACHABLE, _SYSTEM.get(int(os_error[1]), "network_error"))
     if connecting:
-        return _connect_failure(messages)
-    if _OS_ERROR.search(messages):
+        return FetchFailure(Outcome.TLS_ERROR, "tls_closed" if "handshake eof" in messages else "tls_protocol")
+    if os_error:
         return FetchFailure(Outcome.UNREACHABLE, "reset")
     if "message head is too large" in messages:
         return FetchFailure(Outcome.TOO_LARGE, "headers")
@@ -110,18 +105,6 @@ def _transport_failure(error: RequestError) -> FetchFailure:
     if isinstance(error, DecodeError) or "error reading a body" in messages:
         return FetchFailure(Outcome.UNREACHABLE, "protocol_error")
     return FetchFailure(Outcome.UNREACHABLE, "network_error")
-
-
-def _connect_failure(messages: str) -> FetchFailure:
-    """Return the failure of a connection attempt: of TCP by the operating system's error number, else of TLS."""
-    if os_error := _OS_ERROR.search(messages):
-        return FetchFailure(Outcome.UNREACHABLE, _SYSTEM.get(int(os_error[1]), "network_error"))
-    return FetchFailure(Outcome.TLS_ERROR, "tls_closed" if "handshake eof" in messages else "tls_protocol")
-
-
-def _messages(error: DetailedPyreqwestError) -> str:
-    causes = error.details.get("causes") or ()
-    return "\n".join([error.message, *(cause["message"] for cause in causes)])
 
 
 NO_CONNECTION: Final = frozenset(

@@ -15,7 +15,7 @@ import math
 import time
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -57,8 +57,7 @@ SHARED_NETWORKS: Final = (
             "2400:cb00::/32", "2405:8100::/32", "2405:b500::/32", "2606:4700::/32", "2803:f800::/32",
             "2a06:98c0::/29", "2c0f:f248::/32",
         ),
-        "https://www.cloudflare.com/ips/",
-        "2025-05",
+        "https://www.cloudflare.com/ips/", "2025-05",
     ),
     SharedNetwork(
         "Fastly",
@@ -69,26 +68,16 @@ SHARED_NETWORKS: Final = (
             "172.111.64.0/18", "185.31.16.0/22", "199.27.72.0/21", "199.232.0.0/16",
             "2a04:4e40::/32", "2a04:4e42::/32",
         ),
-        "https://api.fastly.com/public-ip-list",
-        "2025-05",
+        "https://api.fastly.com/public-ip-list", "2025-05",
     ),
     SharedNetwork(
-        "GitHub Pages",
-        ("185.199.108.0/22", "2606:50c0:8000::/46"),
-        "https://docs.github.com/en/pages/configuring-a-custom-domain-for-your-github-pages-site",
-        "2025-05",
+        "GitHub Pages", ("185.199.108.0/22", "2606:50c0:8000::/46"),
+        "https://docs.github.com/en/pages/configuring-a-custom-domain-for-your-github-pages-site", "2025-05",
     ),
+    SharedNetwork("Vercel", ("76.76.21.0/24", "216.198.79.0/24"), "https://vercel.com/docs/domains", "2025-05"),
     SharedNetwork(
-        "Vercel",
-        ("76.76.21.0/24", "216.198.79.0/24"),
-        "https://vercel.com/docs/domains",
-        "2025-05",
-    ),
-    SharedNetwork(
-        "Shopify",
-        ("23.227.38.0/24", "2620:127:f00f::/48"),
-        "https://help.shopify.com/en/manual/domains/add-a-domain/connecting-domains",
-        "2025-05",
+        "Shopify", ("23.227.38.0/24", "2620:127:f00f::/48"),
+        "https://help.shopify.com/en/manual/domains/add-a-domain/connecting-domains", "2025-05",
     ),
 )  # fmt: skip
 """CDNs and hosting platforms. Short on purpose: a missing network is only crawled more slowly. Checked before each
@@ -151,7 +140,7 @@ def block_of(key: str) -> str | None:
 
 
 @dataclass(slots=True)
-class _Limit:
+class Limit:
     """The semaphore of one address or block. `users`: number of its holders and waiters."""
 
     key: str
@@ -163,10 +152,10 @@ class ConnectionLimiter:
     """Limits concurrent connections per address and per block. Limits without users are deleted."""
 
     def __init__(self, per_block: int) -> None:
-        """Start without limits. `per_block`: concurrent connections to all addresses of one block."""
+        """`per_block`: concurrent connections to all addresses of one block."""
         self._per_block = per_block
         self.waiting = 0  # for any address or block
-        self.limits: dict[str, _Limit] = {}  # by address or block
+        self.limits: dict[str, Limit] = {}  # by address or block
 
     def is_crowded(self, key: str, queue_factor: float) -> bool:
         """Return whether the address or its block has at least `queue_factor` times its allowed users."""
@@ -179,11 +168,12 @@ class ConnectionLimiter:
         limit = self.limits.get(key)
         return 0 if limit is None else limit.users
 
-    async def acquire(self, key: str) -> "tuple[_Limit, ...]":
+    async def acquire(self, key: str) -> tuple[Limit, ...]:
         """Wait for a slot at the address and one in its block. Return both limits, for `release`.
 
         The address is acquired before its block: a task that waits for an address must not occupy the block, and
-        with one order for all no cycle of waiting tasks can form. Slots are granted first come, first served.
+        with one order for all no cycle of waiting tasks can form. Slots are granted first come, first served. A task
+        must not hold two slots, or two tasks may deadlock.
         """
         address = await self._acquire(key, max_connections(key))  # guard: address-connections
         block = block_of(key)
@@ -195,13 +185,13 @@ class ConnectionLimiter:
             self.release((address,))
             raise
 
-    def release(self, limits: "Iterable[_Limit]") -> None:
-        for limit in limits:
+    def release(self, limits: Sequence[Limit]) -> None:
+        for limit in reversed(limits):
             limit.semaphore.release()
             self._drop_user(limit)
 
-    async def _acquire(self, key: str, size: int) -> _Limit:
-        limit = self.limits.get(key) or self.limits.setdefault(key, _Limit(key, asyncio.Semaphore(size)))
+    async def _acquire(self, key: str, size: int) -> Limit:
+        limit = self.limits.get(key) or self.limits.setdefault(key, Limit(key, asyncio.Semaphore(size)))
         limit.users += 1
         self.waiting += 1
         try:
@@ -213,30 +203,10 @@ class ConnectionLimiter:
             self.waiting -= 1
         return limit
 
-    def _drop_user(self, limit: _Limit) -> None:
+    def _drop_user(self, limit: Limit) -> None:
         limit.users -= 1
         if not limit.users:
             del self.limits[limit.key]
-
-
-class ConnectionSlot:
-    """One use of a connection slot, as a context. A task must not hold two, or two tasks may deadlock.
-
-    Not a generator, because each concurrent visit has one, and a generator takes 2 KB.
-    """
-
-    __slots__ = ("_key", "_limiter", "_limits")
-
-    def __init__(self, limiter: ConnectionLimiter, key: str) -> None:
-        self._limiter, self._key = limiter, key
-        self._limits: tuple[_Limit, ...] = ()
-
-    async def __aenter__(self) -> None:
-        self._limits = await self._limiter.acquire(self._key)
-
-    async def __aexit__(self, *failure: object) -> None:
-        limits, self._limits = self._limits, ()
-        self._limiter.release(reversed(limits))
 
 
 class BlockBudgets:
@@ -255,7 +225,9 @@ class BlockBudgets:
     def is_spent(self, key: str) -> bool:
         """Return whether the daily budget of the address's block is spent."""
         block = block_of(key)
-        return block is not None and self._total(block) >= self._daily  # guard: block-daily-budget
+        if block is None:
+            return False
+        return self._totals.get(block, 0) + self._unsynced.get(block, 0) >= self._daily  # guard: block-daily-budget
 
     def record_request(self, key: str) -> None:
         """Count one request to an address, successful or not."""
@@ -266,17 +238,11 @@ class BlockBudgets:
         """Write the new requests and read today's totals. If `spend` raises, the next sync repeats the requests."""
         unsynced, self._unsynced = self._unsynced, Counter()
         spent = [block for block, number in self._totals.items() if number >= self._daily]
-        if not unsynced and not spent:
-            self._totals = {}
-            return
         try:
-            self._totals = await spend(unsynced, spent)
+            self._totals = await spend(unsynced, spent) if unsynced or spent else {}
         except BaseException:
             self._unsynced.update(unsynced)
             raise
-
-    def _total(self, block: str) -> int:
-        return self._totals.get(block, 0) + self._unsynced.get(block, 0)
 
 
 class NoBudgets(BlockBudgets):
@@ -372,7 +338,7 @@ class Deferrals:
     """The next free time at each busy address, as far as this process knows."""
 
     def __init__(self, visit_seconds: float) -> None:
-        """Start with no deferrals. `visit_seconds`: approximate time that a visit occupies its address."""
+        """`visit_seconds`: approximate time that a visit occupies its address."""
         self._visit_seconds = visit_seconds
         self._free_at: dict[str, float] = {}
 
@@ -406,11 +372,10 @@ class TimerWheel:
         loop, now = asyncio.get_running_loop(), time.monotonic()
         pause = loop.create_future()
         tick = math.ceil((now + seconds) / TICK)
-        pauses = self._pauses.get(tick)
-        if pauses is None:
-            pauses = self._pauses[tick] = []
+        if tick not in self._pauses:
+            self._pauses[tick] = []
             loop.call_later(tick * TICK - now, self._expire, tick)
-        pauses.append(pause)
+        self._pauses[tick].append(pause)
         return pause
 
     async def wake_all_on(self, stop: asyncio.Event) -> None:

@@ -3,21 +3,11 @@
 import asyncio
 from contextlib import AsyncExitStack
 from importlib.metadata import version
-from types import TracebackType
 from typing import Any, Final, Self
 
+from crawler import politeness
 from crawler.flood_monitor import FloodMonitor
 from crawler.guards import AddressGuard, ConnectTo, Resolver
-from crawler.politeness import (
-    QUEUE_FACTOR,
-    AddressBusy,
-    BlockBudgets,
-    ConnectionLimiter,
-    ConnectionSlot,
-    Deferrals,
-    TimerWheel,
-    max_connections,
-)
 from crawler.response_body import BodyMemoryBudget
 from crawler.transport import ClientPool
 from registry.core.visiting.robots import PRODUCT
@@ -41,7 +31,7 @@ class CrawlResources:
     """The shared resources. An async context manager, bound to the event loop that enters it."""
 
     def __init__(self, settings: Settings, stop: asyncio.Event | None = None) -> None:
-        """Prepare the resources. `stop`: once set, visits end before their next request. Raise guards.BadConnectTo."""
+        """`stop`: once set, visits end before their next request. Raise guards.BadConnectTo."""
         self.settings = settings
         self.stop = stop or asyncio.Event()
         self.guard = AddressGuard(
@@ -50,16 +40,14 @@ class CrawlResources:
             settings.refused_networks,
         )
         self.clients = ClientPool(
-            user_agent=user_agent(settings),
-            connect_timeout=settings.connect_timeout,
-            pause=settings.request_delay,
+            user_agent=user_agent(settings), connect_timeout=settings.connect_timeout, pause=settings.request_delay
         )
-        self.limiter = ConnectionLimiter(settings.block_connections)
-        self.block_budgets = BlockBudgets(settings.block_daily_budget)
+        self.limiter = politeness.ConnectionLimiter(settings.block_connections)
+        self.block_budgets = politeness.BlockBudgets(settings.block_daily_budget)
         visit_seconds = TYPICAL_REQUESTS * (settings.request_delay + TYPICAL_ANSWER_SECONDS)
-        self.deferrals = Deferrals(visit_seconds)
-        self._longest_queue = max(QUEUE_FACTOR, settings.lease_seconds / 2 / visit_seconds)
-        self.timers = TimerWheel()
+        self.deferrals = politeness.Deferrals(visit_seconds)
+        self._longest_queue = max(politeness.QUEUE_FACTOR, settings.lease_seconds / 2 / visit_seconds)
+        self.timers = politeness.TimerWheel()
         self.body_memory = BodyMemoryBudget(settings.hosts_in_flight)
         self.flood_monitor = FloodMonitor(self.clients, self.body_memory)
         self.running: dict[str, asyncio.Task[Any]] = {}  # the visits, by domain
@@ -72,21 +60,9 @@ class CrawlResources:
         self._exit_stack.callback(asyncio.create_task(self.timers.wake_all_on(self.stop)).cancel)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         await self._exit_stack.aclose()
         await self.guard.close()
-
-    def cancel_running(self) -> None:
-        """Cancel the visits that are still running; used after `stop` is set."""
-        for task in self.running.values():
-            task.cancel()
-
-    def cancel_visit(self, domain: str) -> None:
-        """Cancel the visit of a domain if it is running; used when its lease is lost."""
-        if (task := self.running.pop(domain, None)) is not None:
-            task.cancel()
 
     def is_crowded(self, key: str) -> bool:
         """Return whether no more visits may wait for an address.
@@ -95,12 +71,10 @@ class CrawlResources:
         a lease.
         """
         many_wait = self.limiter.waiting >= self.settings.hosts_in_flight // 2
-        return self.limiter.is_crowded(key, QUEUE_FACTOR if many_wait else self._longest_queue)
+        return self.limiter.is_crowded(key, politeness.QUEUE_FACTOR if many_wait else self._longest_queue)
 
-    async def acquire_slot(self, key: str) -> ConnectionSlot:
-        """Wait for a connection slot at an address; the caller exits it. Raise AddressBusy if the queue is too long."""
+    async def acquire_slot(self, key: str) -> tuple[politeness.Limit, ...]:
+        """Wait for a slot at an address; the caller releases it by the limiter. Raise AddressBusy if it is crowded."""
         if self.is_crowded(key):  # guard: crowded-address
-            raise AddressBusy(self.deferrals.defer(key, max_connections(key)))
-        slot = ConnectionSlot(self.limiter, key)
-        await slot.__aenter__()
-        return slot
+            raise politeness.AddressBusy(self.deferrals.defer(key, politeness.max_connections(key)))
+        return await self.limiter.acquire(key)

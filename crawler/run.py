@@ -55,9 +55,7 @@ async def crawl(
 
     Raise guards.BadSetup; with `until_idle` also the errors of the database.
     """
-    from scrapy.crawler import (
-        AsyncCrawlerRunner,
-    )  # half a second to import; a check of one host does without
+    from scrapy.crawler import AsyncCrawlerRunner  # half a second to import; a check of one host does without
 
     from crawler.job import CrawlJob
     from crawler.spider import WaypostSpider

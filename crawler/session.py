@@ -5,31 +5,18 @@ deadlock.
 """
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Self, TypeAlias
 
 from pyreqwest.client import Client
 
+from crawler import outcomes
 from crawler.guards import Pin
-from crawler.outcomes import (
-    BLOCK_BUDGET,
-    CLOSED_BY_MONITOR,
-    CLOSED_WHILE_IDLE,
-    CUT_SHORT,
-    FLOOD,
-    HOST_DEADLINE,
-    NO_CONNECTION,
-    OPTED_OUT,
-    TWO_LOCATIONS,
-    FetchFailure,
-    failure_of,
-    request_headers,
-)
-from crawler.politeness import ConnectionSlot, RequestPacer
+from crawler.outcomes import FetchFailure, failure_of, request_headers
+from crawler.politeness import Limit, RequestPacer
 from crawler.resources import CrawlResources
 from crawler.response_body import BodyMemoryReservation
 from crawler.transport import READ_AHEAD, RawAnswer, SharedClient, ask
@@ -45,17 +32,14 @@ RECORD_MARGIN: Final = timedelta(seconds=30)
 SAME_METHOD: Final = frozenset({307, 308})
 """Redirects after which a POST stays a POST (RFC 9110 section 15.4)."""
 
-_NO_LATEST: Final[tuple[str, Pin | FetchFailure]] = ("no URL begins like this", HOST_DEADLINE)
+_NO_LATEST: Final[tuple[str, Pin | FetchFailure]] = ("no URL begins like this", outcomes.HOST_DEADLINE)
+
+RedirectPolicy: TypeAlias = Callable[[Probe, str, str | None, tuple[str, ...]], Follow | Stop]
+"""Decides on one redirect of a probe, from a URL to a location after the hops so far, as the plan of a host does."""
 
 
 class InterruptedVisit(Exception):
     """The visit ends early, because the crawler stops or the lease expires. The host is not at fault."""
-
-
-class RedirectPolicy(Protocol):
-    """Decides on one redirect, as the plan of a host does."""
-
-    def __call__(self, probe: Probe, from_url: str, location: str | None, hops: tuple[str, ...]) -> Follow | Stop: ...
 
 
 class FetchSession:
@@ -69,7 +53,7 @@ class FetchSession:
     def __init__(
         self, resources: CrawlResources, pacer: RequestPacer, until: datetime, opted_out: Collection[str]
     ) -> None:
-        """Start without connections. `until`: end of the lease. `opted_out`: hosts whose address is never resolved."""
+        """`until`: end of the lease. `opted_out`: hosts whose address is never resolved."""
         self._resources = resources
         self._pacer = pacer
         self._opted_out = opted_out
@@ -80,7 +64,7 @@ class FetchSession:
         self._clients: dict[str, Client] = {}
         self._shared_clients: list[SharedClient] = []
         self._reached: set[str] = set()  # hosts that answered a request on their open connection
-        self._slot: ConnectionSlot | None = None
+        self._slot: tuple[Limit, ...] = ()
         self._slot_key: str | None = None
         self._read_ahead = READ_AHEAD
         self._spent_seconds = 0.0  # of requests so far, including connecting, without pauses, slots and look-ups
@@ -91,14 +75,12 @@ class FetchSession:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         self.memory.keep(0)
         async with AsyncExitStack() as stack:
             for shared in self._shared_clients:
                 stack.push_async_callback(self._resources.clients.release, shared)
-            await self._release_slot()
+            self._release_slot()
 
     async def fetch(self, probe: Probe, redirects: RedirectPolicy | None = None) -> FetchResult:
         """Return the answer to one probe after its redirects, or its failure. Raise InterruptedVisit or AddressBusy.
@@ -150,7 +132,7 @@ class FetchSession:
         host = host_of(url) or ""
         if host not in self._pins:
             # guard: opt-out-before-look-up
-            self._pins[host] = OPTED_OUT if is_covered(host, self._opted_out) else await self._resolve(host)
+            self._pins[host] = outcomes.OPTED_OUT if is_covered(host, self._opted_out) else await self._resolve(host)
         self._latest = f"https://{host}/", self._pins[host]
         return self._pins[host]
 
@@ -171,8 +153,8 @@ class FetchSession:
         It can help if the server had closed the idle connection, a truncated body hid the status, or no connection
         could be made and the host has another address.
         """
-        cut_short = self._read_ahead and first_failure.reason in CUT_SHORT
-        if cut_short or (pin.host in self._reached and first_failure.reason in CLOSED_WHILE_IDLE):
+        cut_short = self._read_ahead and first_failure.reason in outcomes.CUT_SHORT
+        if cut_short or (pin.host in self._reached and first_failure.reason in outcomes.CLOSED_WHILE_IDLE):
             if cut_short:
                 # Without reading ahead the status is kept; the server may close such a connection carelessly.
                 self._read_ahead, self.last = 0, False
@@ -181,12 +163,12 @@ class FetchSession:
             if not isinstance(answer, FetchFailure):
                 self._reached.add(pin.host)
             return answer, pin
-        if pin.host in self._reached or pin.instead is None or first_failure.reason not in NO_CONNECTION:
+        if pin.host in self._reached or pin.instead is None or first_failure.reason not in outcomes.NO_CONNECTION:
             return first_failure, pin
         self._clients.pop(pin.host, None)
         answer = await self._send(probe, pin.instead, url, max(0.0, self._request_timeout - spent_seconds))
         self._latest = _NO_LATEST
-        if isinstance(answer, FetchFailure) and answer.reason in NO_CONNECTION:
+        if isinstance(answer, FetchFailure) and answer.reason in outcomes.NO_CONNECTION:
             self._clients.pop(pin.host, None)
             self._pins[pin.host] = replace(pin, instead=None)
             return first_failure, pin
@@ -199,14 +181,16 @@ class FetchSession:
         resources = self._resources
         if pin.limiter_key != self._slot_key:
             if resources.block_budgets.is_spent(pin.limiter_key):  # guard: block-budget-check
-                return BLOCK_BUDGET
-            await self._change_slot(pin.limiter_key)  # guard: connection-slot
+                return outcomes.BLOCK_BUDGET
+            self._release_slot()
+            self._slot = await resources.acquire_slot(pin.limiter_key)  # guard: connection-slot
+            self._slot_key = pin.limiter_key
         began = time.monotonic()
         if self._pacer.next_at > began or began >= self._ends_at or resources.stop.is_set():
             await self._pause()
             began = time.monotonic()
         if self.host_seconds <= 0:  # guard: host-deadline
-            return HOST_DEADLINE
+            return outcomes.HOST_DEADLINE
         client = self._clients.get(pin.host)
         if client is None:
             shared = await resources.clients.acquire(pin)
@@ -214,24 +198,18 @@ class FetchSession:
             client = self._clients[pin.host] = shared.client
             began = time.monotonic()
         try:
+            seconds = min(seconds, self.host_seconds)
+            ahead = 0 if probe.post else self._read_ahead  # a stream may pause after its reply
             return await ask(
-                client,
-                pin,
-                url,
-                request_headers(probe),
-                cap=probe.cap,
-                keep_head=keeps_head(probe),
-                seconds=min(seconds, self.host_seconds),
-                memory=self.memory,
-                ahead=0 if probe.post else self._read_ahead,  # a stream may pause after its reply
-                last=self.last,
-                post=probe.post,
-            )
+                client, pin, url, request_headers(probe), cap=probe.cap, keep_head=keeps_head(probe), seconds=seconds,
+                memory=self.memory, ahead=ahead, last=self.last, post=probe.post,
+            )  # fmt: skip
         except Exception as error:
             self.memory.keep(self.memory.kept)
             failure = failure_of(error)
-            was_flood = failure.reason in CLOSED_BY_MONITOR and resources.flood_monitor.shut_down_since(pin, began)
-            return FLOOD if was_flood else failure
+            may_be_flood = failure.reason in outcomes.CLOSED_BY_MONITOR
+            was_flood = may_be_flood and resources.flood_monitor.shut_down_since(pin, began)
+            return outcomes.FLOOD if was_flood else failure
         finally:
             ended = time.monotonic()
             self.host_seconds -= ended - began
@@ -249,15 +227,9 @@ class FetchSession:
         if self._resources.stop.is_set():
             raise InterruptedVisit
 
-    async def _change_slot(self, key: str) -> None:
-        await self._release_slot()
-        self._slot = await self._resources.acquire_slot(key)
-        self._slot_key = key
-
-    async def _release_slot(self) -> None:
-        slot, self._slot, self._slot_key = self._slot, None, None
-        if slot is not None:
-            await slot.__aexit__(None, None, None)
+    def _release_slot(self) -> None:
+        slot, self._slot, self._slot_key = self._slot, (), None
+        self._resources.limiter.release(slot)
 
 
 def _step(
@@ -269,7 +241,7 @@ def _step(
     if probe.post is not None and answer.status not in SAME_METHOD:  # guard: post-redirect-method
         return FetchFailure(Outcome.SERVER_ERROR, "redirect_post")
     if "location" in answer.repeated:  # guard: one-location
-        return TWO_LOCATIONS
+        return outcomes.TWO_LOCATIONS
     location = answer.headers.get("location")
     decision = redirects(probe, url, location, hops) if redirects else redirect(url, location, hops, probe.purpose)
     return decision if isinstance(decision, Follow) else FetchFailure(decision.outcome, decision.reason)

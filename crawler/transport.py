@@ -10,8 +10,8 @@ import asyncio
 import atexit
 import contextlib
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, cast
 
@@ -83,22 +83,16 @@ class SharedClient:
     users: int
 
 
-@dataclass(slots=True)
-class _PendingPin:
-    pin: Pin
-    ready: asyncio.Future[SharedClient] = field(repr=False)
-
-
 class ClientPool:
     """Clients with pinned addresses. Pins requested at about the same time share one; unused ones are closed."""
 
     def __init__(self, *, user_agent: str, connect_timeout: float, pause: float) -> None:
-        """Start without clients. `pause`: seconds between two requests to a host."""
+        """`pause`: seconds between two requests to a host."""
         self._user_agent = user_agent
         self._connect_timeout = timedelta(seconds=connect_timeout)
         self._gather_seconds = min(max(pause / 4, GATHER_SECONDS[0]), GATHER_SECONDS[1])
         self._keep_idle = timedelta(seconds=pause + IDLE_SECONDS)
-        self._pending: list[_PendingPin] = []
+        self._pending: list[tuple[Pin, asyncio.Future[SharedClient]]] = []
         self.in_use: dict[int, SharedClient] = {}
 
     async def check(self) -> None:
@@ -124,15 +118,15 @@ class ClientPool:
     async def acquire(self, pin: Pin) -> SharedClient:
         """Return a client that dials `pin.host` only at the pinned address; the caller releases it with `release`."""
         loop = asyncio.get_running_loop()
-        pending = _PendingPin(pin, loop.create_future())
+        ready: asyncio.Future[SharedClient] = loop.create_future()
         if not self._pending:
             loop.call_later(self._gather_seconds, self._build_clients)
-        self._pending.append(pending)
+        self._pending.append((pin, ready))
         try:
-            shared = await pending.ready
+            shared = await ready
         except asyncio.CancelledError:
-            if pending.ready.done() and not pending.ready.cancelled() and not pending.ready.exception():
-                await self.release(pending.ready.result())
+            if ready.done() and not ready.cancelled() and not ready.exception():
+                await self.release(ready.result())
             raise
         if shared.pins.get(pin.host) != pin:
             await self.release(shared)
@@ -140,31 +134,26 @@ class ClientPool:
         return shared
 
     def _build_clients(self) -> None:
-        gathered, self._pending = self._pending, []
+        gathered, self._pending = [pending for pending in self._pending if not pending[1].cancelled()], []
         while gathered:
             pins: dict[str, Pin] = {}
-            compatible: list[_PendingPin] = []
-            conflicting: list[_PendingPin] = []
-            for pending in gathered:  # two visits may pin one name to two addresses, which needs two clients
-                if pending.ready.cancelled():
-                    continue
-                fits = pins.setdefault(pending.pin.host, pending.pin) == pending.pin  # guard: pin-per-visit
-                (compatible if fits else conflicting).append(pending)
-            self._assign_client(compatible, pins)
+            waiting: list[asyncio.Future[SharedClient]] = []
+            conflicting = []
+            for pin, ready in gathered:  # two visits may pin one name to two addresses, which needs two clients
+                if pins.setdefault(pin.host, pin) == pin:  # guard: pin-per-visit
+                    waiting.append(ready)
+                else:
+                    conflicting.append((pin, ready))
             gathered = conflicting
-
-    def _assign_client(self, gathered: Sequence[_PendingPin], pins: Mapping[str, Pin]) -> None:
-        if not gathered:
-            return
-        try:
-            shared = SharedClient(self._client(pins.values()), pins, len(gathered))
-        except Exception as error:
-            for pending in gathered:
-                pending.ready.set_exception(error)
-            return
-        self.in_use[id(shared)] = shared
-        for pending in gathered:
-            pending.ready.set_result(shared)
+            try:
+                shared = SharedClient(self._client(pins.values()), pins, len(waiting))
+            except Exception as error:
+                for ready in waiting:
+                    ready.set_exception(error)
+                continue
+            self.in_use[id(shared)] = shared
+            for ready in waiting:
+                ready.set_result(shared)
 
     async def release(self, shared: SharedClient) -> None:
         shared.users -= 1
@@ -195,35 +184,21 @@ class ClientPool:
 
 
 async def ask(
-    client: Client,
-    pin: Pin,
-    url: str,
-    headers: Mapping[str, str],
-    *,
-    cap: int,
-    keep_head: bool,
-    seconds: float,
-    memory: BodyMemoryReservation,
-    ahead: int,
-    last: bool = False,
-    post: Post | None = None,
+    client: Client, pin: Pin, url: str, headers: Mapping[str, str], *, cap: int, keep_head: bool, seconds: float,
+    memory: BodyMemoryReservation, ahead: int, last: bool = False, post: Post | None = None,
     needed: Collection[int] = DOCUMENT,
-) -> RawAnswer:
+) -> RawAnswer:  # fmt: skip
     """GET `url`, which must be on `pin.host`, or `post` to it, within `seconds` and `cap` decoded bytes of body.
 
-    `needed`: statuses whose whole body is needed.
+    `needed`: statuses whose whole body is needed. `ahead`: bytes of the body that are read before the head is returned,
+    which saves a thread switch for each small page. If the body breaks off within them, the status is lost too; with 0
+    it is kept. `last`: the connection is closed after the answer (RFC 9112 section 9.6). `memory` is the reservation
+    that the body counts against; when it is exhausted, raise UnusableAnswer("no_room").
 
-    `ahead`: bytes of the body that are read before the head is returned, which saves a thread switch for each small
-    page. If the body breaks off within them, the status is lost too; with 0 it is kept.
-
-    `last`: the connection is closed after the answer (RFC 9112 section 9.6). `memory` is the reservation that the body
-    counts against; when it is exhausted, raise UnusableAnswer("no_room").
-
-    An event stream that answers a `post` is read as far as the reply, since its server may never end it.
-
-    A body over the cap is cut and marked `truncated` with `keep_head`, else it is UnusableAnswer("body"). Of answers
-    that are not documents only a short beginning is kept, even if the rest breaks off: their status suffices.
-    Raise pyreqwest's exceptions and UnusableAnswer.
+    An event stream that answers a `post` is read as far as the reply, since its server may never end it. A body over
+    the cap is cut and marked `truncated` with `keep_head`, else it is UnusableAnswer("body"). Of answers that are not
+    documents only a short beginning is kept, even if the rest breaks off: their status suffices. Raise pyreqwest's
+    exceptions and UnusableAnswer.
     """
     # The transport enforces the deadline: an asyncio timeout costs 10 us, as much as the rest of this function.
     if not url.startswith(f"https://{pin.host}/"):  # guard: pinned-host
@@ -250,7 +225,14 @@ async def ask(
 
 def _fields(headers: HeaderMap) -> tuple[dict[str, str], list[str]]:
     """Return all fields as text, and the names of repeated ones. Raise UnusableAnswer("headers") above HEADER_CAP."""
-    texts = _texts(headers)
+    texts: dict[str, str | list[str]] = {}
+    try:
+        texts = headers.dict_multi_value()
+    except ValueError:  # a non-ASCII value, which this transport cannot read: leave its field out
+        for name in dict.fromkeys(headers.keys()):
+            with contextlib.suppress(ValueError):
+                values = headers.getall(name)
+                texts[name] = values[0] if len(values) == 1 else values
     repeated: list[str] = []
     if list in map(type, texts.values()):
         repeated = [name for name, values in texts.items() if isinstance(values, list)]
@@ -262,29 +244,14 @@ def _fields(headers: HeaderMap) -> tuple[dict[str, str], list[str]]:
     return fields, repeated
 
 
-def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
-    """Return the fields, except those with a non-ASCII value, which this transport cannot read."""
-    with contextlib.suppress(ValueError):
-        return headers.dict_multi_value()
-    texts: dict[str, str | list[str]] = {}
-    for name in dict.fromkeys(headers.keys()):
-        with contextlib.suppress(ValueError):
-            values = headers.getall(name)
-            texts[name] = values[0] if len(values) == 1 else values
-    return texts
-
-
 async def _read(
-    reader: ResponseBodyReader,
-    fields: Mapping[str, str],
-    body: Body,
-    is_needed: bool,
-    keep_head: bool,
+    reader: ResponseBodyReader, fields: Mapping[str, str], body: Body, is_needed: bool, keep_head: bool,
     watch: ReplyWatch | None = None,
-) -> tuple[bytes, bool]:
+) -> tuple[bytes, bool]:  # fmt: skip
     """Return the body and whether it is truncated. Stop at Content-Length, which saves a quarter of all reads."""
     received = chunk_count = 0
-    length = _length(fields.get("content-length"))
+    stated = fields.get("content-length", "")  # one plain number, else unknown; the parser refused contradictory ones
+    length = int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 16 else None
     try:
         if coding := fields.get("content-encoding"):
             body.decode(coding_of(coding))
@@ -307,8 +274,3 @@ async def _read(
     if body.full and is_needed and not keep_head:  # guard: body-cap
         raise UnusableAnswer("body")
     return body.head, body.full
-
-
-def _length(field: str | None) -> int | None:
-    """Return the value of a Content-Length that is one plain number; the HTTP parser has refused contradictory ones."""
-    return int(field) if field and field.isascii() and field.isdigit() and len(field) < 16 else None

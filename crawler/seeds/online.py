@@ -29,6 +29,7 @@ READ_SECONDS: Final = 60.0
 
 ALL_SECONDS: Final = 3_600.0
 LEASE: Final = timedelta(days=1)
+_LONGEST_PAUSE: Final = 3_600.0
 
 
 class ReadError(Exception):
@@ -44,6 +45,26 @@ class ReadError(Exception):
         self.is_too_large = is_too_large
 
 
+def json_post(body: bytes) -> Post:
+    return Post("", body, (("Content-Type", "application/json"),))
+
+
+def accepted(fetched: FetchResult, status: int = 200) -> FetchResult:
+    """Return the answer, which has this status. Raise ReadError."""
+    if fetched.failure is not None:
+        reason = " ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason)))
+        raise ReadError(reason, is_too_large=fetched.failure is Outcome.TOO_LARGE)
+    if fetched.status != status:
+        seconds = retry_seconds(fetched.headers.get("retry-after", ""))
+        raise ReadError(f"the answer was {fetched.status}", fetched.status, seconds)
+    return fetched
+
+
+def retry_seconds(field: str) -> float | None:
+    """Return a Retry-After in seconds (RFC 9110 section 10.2.3), at most an hour; None for a date or nonsense."""
+    return min(float(field), _LONGEST_PAUSE) if field.isascii() and field.isdigit() and len(field) < 10 else None
+
+
 class Reader:
     """Reads documents of one registrable domain, one after another. `received` counts the bytes of their bodies."""
 
@@ -53,7 +74,6 @@ class Reader:
         self._session = session
         self._pacer = pacer
         self._robots: dict[str, Robots] = {}
-        self._redirect_target: str | None = None
 
     async def read(self, url: str, *, accept: str, cap: int) -> tuple[str, bytes]:
         """Return the final URL of a 200 answer after redirects, and its body of at most `cap` bytes. Raise ReadError.
@@ -64,38 +84,31 @@ class Reader:
 
     async def post(self, url: str, body: bytes, *, accept: str, cap: int) -> bytes:
         """Return the body of the 200 answer to a JSON question, like `read`; for registries whose search is a POST."""
-        post = Post("", body, (("Content-Type", "application/json"),))
-        _, answer = await self._answer(Probe(url, Purpose.POINTER, "S5", accept, cap, post=post))
-        return answer
+        probe = Probe(url, Purpose.POINTER, "S5", accept, cap, post=json_post(body))
+        return (await self._answer(probe))[1]
 
     async def _answer(self, probe: Probe) -> tuple[str, bytes]:
+        """Fetch, and follow redirects here, not in the session: robots.txt of their hosts must be checked first."""
         url = probe.url
         previous_urls: tuple[str, ...] = ()
-        while True:
-            await self._obey_robots(url)
-            fetched = await self._fetch(probe._replace(url=url), previous_urls)
-            if self._redirect_target is None:
-                break
-            previous_urls, url = (*previous_urls, url), self._redirect_target
-        if fetched.failure is not None:
-            raise ReadError(" ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason))))
-        self.received += len(fetched.body)
-        if fetched.status != 200:
-            raise ReadError(f"the answer was {fetched.status}", fetched.status)
-        return url, fetched.body
-
-    async def _fetch(self, probe: Probe, previous_urls: tuple[str, ...]) -> FetchResult:
-        """Fetch without following redirects: store the target, because robots.txt of its host must be checked first."""
-        self._redirect_target = None
+        target: str | None = None
 
         def decide(probe: Probe, from_url: str, location: str | None, hops: tuple[str, ...]) -> Follow | Stop:
+            nonlocal target
             decision = redirect(from_url, location, previous_urls, probe.purpose)
-            if isinstance(decision, Follow):
-                self._redirect_target = decision.url
-                return Stop(Outcome.SKIPPED, "moved")
-            return decision
+            if isinstance(decision, Stop):
+                return decision
+            target = decision.url
+            return Stop(Outcome.SKIPPED, "moved")
 
-        return await self._session.fetch(probe, decide)
+        while True:
+            await self._obey_robots(url)
+            fetched = await self._session.fetch(probe._replace(url=url), decide)
+            if target is None:
+                break
+            previous_urls, url, target = (*previous_urls, url), target, None
+        self.received += len(fetched.body)
+        return url, accepted(fetched).body
 
     async def _obey_robots(self, url: str) -> None:
         host = host_of(url) or ""

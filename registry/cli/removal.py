@@ -90,7 +90,7 @@ async def show_opt_out(
     if undo and force:
         verdict = await waypost.opt_outs.readmit(host)
     else:
-        from crawler.opt_out import OptOutChecks, read_proof
+        from crawler.checks import OptOutChecks, read_proof
 
         request = await waypost.opt_outs.request_as_operator(name, wish)
         async with OptOutChecks(settings) as checks:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ from crawler import session, transport
 from crawler.guards import Pin
 from crawler.handler import LeasedDomain
 from crawler.handler import visit as visit_leased
+from crawler.politeness import ConnectionLimiter
 from crawler.stats import CrawlCounts
 from crawler.transport import RawAnswer
 from crawler.visit import Visitor
@@ -51,6 +52,16 @@ def settings(*connect_to: str, **overrides: Any) -> Settings:
         **NETWORK_LIMITS,
     }
     return Settings(connect_to=connect_to, **(defaults | overrides))
+
+
+@asynccontextmanager
+async def connection_slot(limiter: ConnectionLimiter, key: str) -> AsyncIterator[None]:
+    """Hold a slot of the limiter, as a visit does, while the block runs."""
+    limits = await limiter.acquire(key)
+    try:
+        yield
+    finally:
+        limiter.release(limits)
 
 
 def trust(monkeypatch: pytest.MonkeyPatch, folder: Path, served: Sites) -> None:

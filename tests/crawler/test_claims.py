@@ -8,10 +8,8 @@ from typing import TypeAlias
 
 import pytest
 
-from crawler import opt_out
-from crawler.claims import checking_claims, read_claim
+from crawler.checks import OptOutChecks, read_claim, running_checks
 from crawler.guards import AddressGuard, ResolutionError
-from crawler.opt_out import OptOutChecks
 from registry.actions.ownership.claiming import ClaimCheck
 from registry.actions.ownership.owning import NotAnOwner
 from registry.core.access.claims import FILE_PATH, MAX_FAILURES, PATIENCE, challenge
@@ -47,7 +45,7 @@ Asking: TypeAlias = Callable[..., Awaitable[tuple[str, list[str]]]]
 @pytest.fixture
 def answer_of(web: Web, monkeypatch: pytest.MonkeyPatch) -> Asking:
     """Return a function that returns the answer of a check, and the paths that it requested."""
-    monkeypatch.setattr(opt_out, "CHECK_SECONDS", HANG_SECONDS)
+    monkeypatch.setattr("crawler.checks.CHECK_SECONDS", HANG_SECONDS)
     published = {FILE_PATH: Reply(VALUE, type="text/plain")}
     bounce = {FILE_PATH: moved(f"https://{HOST}/users/claim")}
 
@@ -114,14 +112,14 @@ async def test_a_check_ends_though_the_name_server_does_not_answer(monkeypatch: 
 async def test_a_worker_verifies_an_ownership_every_day_until_three_failures_end_it(
     web: Web, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
 ) -> None:
-    monkeypatch.setattr(opt_out, "CHECK_SECONDS", HANG_SECONDS)
-    monkeypatch.setattr(opt_out, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr("crawler.checks.CHECK_SECONDS", HANG_SECONDS)
+    monkeypatch.setattr("crawler.checks.POLL_SECONDS", 0.02)
     await crawl(store, {HOST: adp_site(HOST)})
     site: dict[str, Answer] = {}
     async with (
         web({HOST: site}, database_url=database_url, data=tmp_path) as (served, config),
         open_waypost(config) as waypost,
-        checking_claims(waypost, config),
+        running_checks(waypost, config),
     ):
 
         async def is_checked() -> bool:

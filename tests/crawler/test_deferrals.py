@@ -13,11 +13,11 @@ import pytest
 from crawler import politeness
 from crawler.guards import Pin
 from crawler.handler import DeferredVisit
-from crawler.politeness import MAX_DELAY, MIN_DELAY, PER_ADDRESS, QUEUE_FACTOR, ConnectionSlot, Deferrals
+from crawler.politeness import MAX_DELAY, MIN_DELAY, PER_ADDRESS, QUEUE_FACTOR, Deferrals
 from crawler.visit import Visitor
 from registry.core.visiting.visits import FinishedDomain
 from registry.settings import Settings
-from tests.crawler.support import Visiting, visit_all
+from tests.crawler.support import Visiting, connection_slot, visit_all
 from tests.support.hang import HANG_SECONDS
 from tests.support.sites import Exchange, Reply
 
@@ -109,7 +109,7 @@ async def test_no_visit_waits_longer_than_its_lease_lasts() -> None:
     async with AsyncExitStack() as stack:
 
         def start_task() -> asyncio.Task[None]:
-            return asyncio.create_task(stack.enter_async_context(ConnectionSlot(visitor.limiter, SHARED)))
+            return asyncio.create_task(stack.enter_async_context(connection_slot(visitor.limiter, SHARED)))
 
         tasks = [start_task() for _ in range(11)]
         await asyncio.sleep(0)

@@ -14,7 +14,7 @@ import pytest
 
 from crawler import mirror as mirroring
 from crawler.mirror import Mirror, MirrorOrigin
-from crawler.seeds.online import ReadError
+from crawler.seeds.online import ReadError, retry_seconds
 from crawler.seeds.source import BadSource
 from registry.settings import Settings
 from registry.store.dump_files import BadDump, DumpFileManifest, DumpWriter, read_manifest
@@ -382,7 +382,7 @@ def test_records_are_parsed_a_few_at_a_time() -> None:
 async def test_an_answer_that_is_too_large_is_not_read_to_its_end(
     copy_once: Copying, fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mirroring, "MANIFEST_BYTES", 1_000)
+    monkeypatch.setattr(mirroring.dumps, "MANIFEST_BYTES", 1_000)
     fake.dump()
     fake.broken["/dumps/manifest.json"] = lambda _: Reply(b" " * 1_000_000)
     with pytest.raises(ReadError, match="too large"):
@@ -431,5 +431,5 @@ def test_only_https_of_a_public_name_is_mirrored(tmp_path: Path, url: str) -> No
 
 
 def test_a_long_wait_is_bounded() -> None:
-    assert mirroring._seconds("99999999") == 3_600
-    assert [mirroring._seconds(text) for text in (None, "", "x", "-1", "٣")] == [None] * 5
+    assert retry_seconds("99999999") == 3_600
+    assert [retry_seconds(text) for text in ("", "x", "-1", "٣")] == [None] * 4

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from crawler import opt_out
+from crawler.checks import OptOutChecks, read_proof
 from crawler.guards import AddressGuard, Pin, ResolutionError
-from crawler.opt_out import OptOutChecks, read_proof
 from registry.actions.maintenance.opt_out import Proof
 from tests.crawler.support import Web, silent, silent_txt
 from tests.support.hang import HANG_SECONDS
@@ -42,7 +41,7 @@ Checking: TypeAlias = Callable[..., AbstractAsyncContextManager[tuple[Sites, Opt
 @pytest.fixture
 def checking(web: Web, monkeypatch: pytest.MonkeyPatch) -> Checking:
     """Return a context that yields sites and what checks them, which waits as long as a busy machine needs."""
-    monkeypatch.setattr(opt_out, "CHECK_SECONDS", HANG_SECONDS)
+    monkeypatch.setattr("crawler.checks.CHECK_SECONDS", HANG_SECONDS)
 
     @asynccontextmanager
     async def check(

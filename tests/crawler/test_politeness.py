@@ -14,7 +14,6 @@ from crawler.politeness import (
     SHARED_NETWORKS,
     BlockBudgets,
     ConnectionLimiter,
-    ConnectionSlot,
     RequestPacer,
     TimerWheel,
     block_of,
@@ -22,6 +21,7 @@ from crawler.politeness import (
     sync_block_budgets,
 )  # fmt: skip
 from registry.core.visiting.shares import DomainBudget, Standing
+from tests.crawler.support import connection_slot
 from tests.support.hang import HANG_SECONDS
 
 
@@ -46,7 +46,7 @@ async def _most_at_once(limiter: ConnectionLimiter, addresses: Collection[str], 
 
     async def hold_slot(address: str) -> None:
         nonlocal peak, current
-        async with ConnectionSlot(limiter, address):
+        async with connection_slot(limiter, address):
             current += address.startswith(prefix)
             peak = max(peak, current)
             await asyncio.sleep(0.01)
@@ -81,7 +81,7 @@ async def test_a_crowded_address_does_not_block_its_neighbours() -> None:
     limiter, order = ConnectionLimiter(per_block=3), list[str]()
 
     async def hold_slot(address: str, seconds: float) -> None:
-        async with ConnectionSlot(limiter, address):
+        async with connection_slot(limiter, address):
             await asyncio.sleep(seconds)
             order.append(address)
 
@@ -100,7 +100,7 @@ async def test_the_limiter_serves_thousands_of_visits_without_a_deadlock() -> No
     async def visit() -> None:
         nonlocal finished_visits
         for _ in range(3):
-            async with ConnectionSlot(limiter, f"8.8.{rng.randrange(6)}.{rng.randrange(9)}"):
+            async with connection_slot(limiter, f"8.8.{rng.randrange(6)}.{rng.randrange(9)}"):
                 await asyncio.sleep(0)
         finished_visits += 1
 
@@ -118,8 +118,8 @@ async def test_a_cancelled_waiter_leaves_nothing_behind() -> None:
     limiter = ConnectionLimiter(per_block=64)
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(PER_ADDRESS):
-            await stack.enter_async_context(ConnectionSlot(limiter, "8.8.8.8"))
-        waiting = asyncio.create_task(ConnectionSlot(limiter, "8.8.8.8").__aenter__())
+            await stack.enter_async_context(connection_slot(limiter, "8.8.8.8"))
+        waiting = asyncio.create_task(limiter.acquire("8.8.8.8"))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)

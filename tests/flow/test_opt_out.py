@@ -13,8 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
-from crawler import opt_out
-from crawler.opt_out import OptOutChecks, check_continuously
+from crawler.checks import OptOutChecks, check_opt_outs
 from crawler.run import crawl
 from crawler.stats import CrawlCounts, OnProgress
 from registry.cli.removal import show_forgotten, show_opt_out
@@ -43,7 +42,7 @@ OPTED_OUT: dict[str, Answer] = {FILE: Reply("opt-out", type="text/plain")}
 @pytest.fixture(autouse=True)
 def patient_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a check take as long as a busy machine needs, and a silent site take all of the test."""
-    monkeypatch.setattr(opt_out, "CHECK_SECONDS", HANG_SECONDS)
+    monkeypatch.setattr("crawler.checks.CHECK_SECONDS", HANG_SECONDS)
     monkeypatch.setattr("registry.actions.maintenance.opt_out.CLAIM_FOR", timedelta(seconds=2 * HANG_SECONDS))
 
 
@@ -193,7 +192,7 @@ async def test_two_workers_share_the_checks(monkeypatch: pytest.MonkeyPatch, tmp
         for client in range(5):
             await ask(waypost, config, f"198.51.100.{client}", *names[client::5])
         async with OptOutChecks(config) as checks, OptOutChecks(config) as others:
-            workers = [asyncio.create_task(check_continuously(waypost, each)) for each in (checks, others)]
+            workers = [asyncio.create_task(check_opt_outs(waypost, each)) for each in (checks, others)]
             for name in names:
                 await until_out(waypost, name)
             for worker in workers:
@@ -204,16 +203,16 @@ async def test_two_workers_share_the_checks(monkeypatch: pytest.MonkeyPatch, tmp
 
 WORKER = """
 import asyncio
-from crawler import opt_out
+from crawler import checks as checking
 from registry.settings import Settings
 from registry.wiring import open_waypost
 
 async def work():
     settings = Settings()
-    async with open_waypost(settings) as waypost, opt_out.OptOutChecks(settings) as checks:
-        await opt_out.check_continuously(waypost, checks)
+    async with open_waypost(settings) as waypost, checking.OptOutChecks(settings) as checks:
+        await checking.check_opt_outs(waypost, checks)
 
-opt_out.CHECK_SECONDS = 3600
+checking.CHECK_SECONDS = 3600
 asyncio.run(work())
 """
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from unittest import mock
 
-from crawler import opt_out
-from crawler.claims import checking_claims
+from crawler.checks import running_checks
 from crawler.webhooks import delivering_webhooks
 from registry.core.access.claims import FILE_PATH
 from registry.core.access.tokens import Token
@@ -61,8 +60,8 @@ async def run(folder: Path, database: str) -> dict[str, Any]:
                 checked = [await answer(waypost, token) for token in tokens.values()]
                 return None not in [*checked, *[await reason(waypost, webhook) for webhook in webhooks.values()]]
 
-            with mock.patch.object(opt_out, "CHECK_SECONDS", 60.0):
-                async with checking_claims(waypost, settings), delivering_webhooks(waypost, settings):
+            with mock.patch("crawler.checks.CHECK_SECONDS", 60.0):
+                async with running_checks(waypost, settings), delivering_webhooks(waypost, settings):
                     await until_true(is_over)
             answers = {label: await answer(waypost, token) for label, token in tokens.items()}
             reasons = {label: await reason(waypost, webhook) for label, webhook in webhooks.items()}

@@ -104,7 +104,7 @@ GUARDS: Final = (
     Guard(
         "table-addresses",
         "the table has addresses only",
-        Edit("raise .* from None", 'return ""'),
+        Edit("raise .* from None", "pass"),
         (f"{_CRAWLER}test_guards.py::test_a_malformed_entry_is_refused",),
     ),
     Guard(
@@ -128,7 +128,7 @@ GUARDS: Final = (
     Guard(
         "pin-per-visit",
         "each visit has the address that it judged",
-        Edit(r"= (\w+\.setdefault\([^)]*\)) == [\w.]+", r"= bool(\1)"),
+        Edit(r"(\w+\.setdefault\([^)]*\)) == \w+", r"\1"),
         (f"{_VISIT}test_a_client_is_shared_only_for_the_same_pin",),
     ),
     Guard(

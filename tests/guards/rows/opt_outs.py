@@ -131,7 +131,7 @@ GUARDS: Final = (
     Guard(
         "opt-out-slots",
         "opt-out checks do not wait for their neighbours' connections",
-        Edit(r"return ConnectionSlot\(self\.limiter, key\)", "return await super().acquire_slot(key)"),
+        Edit(r"return \(\)", "return await super().acquire_slot(key)"),
         (f"{_CHECK}test_silent_neighbours_at_its_address_do_not_delay_a_site",),
     ),
     Guard(

@@ -94,7 +94,7 @@ GUARDS: Final = (
     Guard(
         "block-daily-budget",
         "requests a day to a block",
-        Edit(r"[\w.]+\(\w+\) >= [\w.]+", "False"),
+        Edit(r"return [^#]*", "return False  "),
         (f"{_PLACES}test_a_spent_block_budget_holds_for_every_process",),
     ),
     Guard(
@@ -130,7 +130,7 @@ GUARDS: Final = (
     Guard(
         "opt-out-before-look-up",
         "opted-out hosts are not looked up",
-        Edit(r"\w+ if [^#]* else "),
+        Edit(r"[\w.]+ if [^#]* else "),
         (f"{_CRAWLER}test_closed_hosts.py",),
     ),
     Guard(

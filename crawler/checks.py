@@ -1,12 +1,14 @@
-"""Checks on request whether a site opts out, many sites at once: by the well-known file, a TXT record, or robots.txt.
+"""Checks on request, many sites at once: whether a site opts out, and whether it publishes the value of a claim.
 
-A check takes one request and one DNS query, or two requests to end an opt-out, so ordinary visits do not include it.
-The file is read even if robots.txt disallows it, because a site publishes it for this crawler. A file counts only if
-the host itself serves it: otherwise one host of a platform could delete all others. A CNAME of the TXT record's name is
-set by the domain owner.
+A site opts out by the well-known file, a TXT record, or robots.txt. That check takes one request and one DNS query, or
+two requests to end an opt-out, so ordinary visits do not include it. The file is read even if robots.txt disallows it,
+because a site publishes it for this crawler. A claim of ownership is checked on its claimant's request, and a proven
+one on a schedule, by one request or one DNS query. A file counts only if the host itself (for a claim also its `www.`)
+serves it: otherwise one host of a platform could delete or claim all others. A CNAME of the TXT record's name is set by
+the domain owner.
 
 Checks and visits share no limits, so that neither can delay the other: checks need no lease, have separate connections,
-and do not count against budgets. They are bounded by their deadline, MAX_AT_ONCE, and the limits of
+and do not count against budgets. They are bounded by their deadline, MAX_OPT_OUTS, MAX_CLAIMS, and the limits of
 `registry.actions.maintenance.opt_out` on requests.
 """
 
@@ -19,10 +21,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import structlog
 
 from crawler.guards import ResolutionError
-from crawler.politeness import ConnectionSlot, NoBudgets, RequestPacer
+from crawler.politeness import Limit, NoBudgets, RequestPacer
 from crawler.resources import CrawlResources
 from crawler.session import FetchSession
 from registry.actions.maintenance.opt_out import Declaration, OptOutRequestRecord, Proof
+from registry.actions.ownership.claiming import ClaimCheck
+from registry.core.access.claims import Answer, is_published, lines_of, place
 from registry.core.model.documents import FetchResult, Probe, Purpose
 from registry.core.names.authority import is_own_answer
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, file_opts_out, record_opts_out
@@ -39,7 +43,8 @@ if TYPE_CHECKING:
 POLL_SECONDS: Final = 1.0
 """Seconds between two claims of pending requests."""
 
-MAX_AT_ONCE: Final = 64
+MAX_OPT_OUTS: Final = 64
+MAX_CLAIMS: Final = 16
 """Checks of one worker at once."""
 
 CHECK_SECONDS: Final = 6.0
@@ -58,10 +63,10 @@ log = structlog.get_logger(__name__)
 
 
 class OptOutChecks(CrawlResources):
-    """The resources of the opt-out checks of one process, separate from those of its visits."""
+    """The resources of the checks of one process, separate from those of its visits."""
 
     def __init__(self, settings: Settings) -> None:
-        """Prepare the resources. Raise guards.BadConnectTo for an invalid table."""
+        """Raise guards.BadConnectTo for an invalid table."""
         self.seconds = CHECK_SECONDS
         limits = {
             "request_timeout": self.seconds,
@@ -70,11 +75,11 @@ class OptOutChecks(CrawlResources):
         }
         super().__init__(settings.model_copy(update=limits))
         self.block_budgets = NoBudgets()  # guard: opt-out-budgets
-        self.body_memory.left = MAX_AT_ONCE * ROBOTS_CAP
+        self.body_memory.left = MAX_OPT_OUTS * ROBOTS_CAP
 
-    async def acquire_slot(self, key: str) -> ConnectionSlot:
-        """Return a slot without waiting: at a shared address, silent neighbours would make an honest site wait."""
-        return ConnectionSlot(self.limiter, key)  # guard: opt-out-slots
+    async def acquire_slot(self, key: str) -> tuple[Limit, ...]:
+        """Limit nothing: at a shared address, silent neighbours would make an honest site wait."""
+        return ()  # guard: opt-out-slots
 
     def session(self) -> FetchSession:
         """Return a session without pauses: its one or two requests use one connection."""
@@ -106,7 +111,7 @@ async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
                 if is_conclusive(answer):
                     rules = await asyncio.to_thread(Robots.from_answer, answer.status, answer.body)
                     opts_out[robots] = is_own(answer) and rules.opted_out
-            answer = await session.fetch(Probe(file.evidence, Purpose.POINTER, "S0", "text/plain, */*;q=0.1", _CAP))
+            answer = await session.fetch(_text_probe(file.evidence))
             if is_conclusive(answer):
                 opts_out[file] = is_own(answer) and answer.status == 200 and file_opts_out(answer.body)
 
@@ -125,15 +130,40 @@ async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
     )
 
 
+async def read_claim(checks: OptOutChecks, check: ClaimCheck) -> Answer:
+    """Return whether the host publishes the value; "unanswered" if the answer is not definite."""
+    try:
+        async with asyncio.timeout(checks.seconds):  # guard: claim-deadline
+            if check.method == "dns":
+                texts = await checks.guard.txt_records(place(check.host, "dns"))
+                return "published" if is_published(check.value, texts) else "missing"
+            if not check.may_fetch:
+                return "unanswered"
+            async with checks.session() as session:
+                answer = await session.fetch(_text_probe(place(check.host, "file")))
+    except (TimeoutError, ResolutionError):
+        return "unanswered"
+    if not is_conclusive(answer):
+        return "unanswered"
+    if not is_own_answer(check.host, (*answer.hops, answer.final_url)):  # guard: claim-redirect
+        return "missing"
+    return "published" if answer.status == 200 and is_published(check.value, lines_of(answer.body)) else "missing"
+
+
 @contextlib.asynccontextmanager
-async def checking_opt_outs(waypost: "Waypost", settings: Settings) -> AsyncIterator[None]:
-    """Check pending opt-out requests while the block runs. Raise guards.BadSetup."""
-    async with OptOutChecks(settings) as checks, running_beside(check_continuously(waypost, checks)):
+async def running_checks(waypost: "Waypost", settings: Settings) -> AsyncIterator[None]:
+    """Check pending opt-out requests and claims while the block runs. Raise guards.BadSetup."""
+    async with (
+        OptOutChecks(settings) as opt_out_checks,
+        running_beside(check_opt_outs(waypost, opt_out_checks)),
+        OptOutChecks(settings) as claim_checks,
+        running_beside(check_claims(waypost, claim_checks)),
+    ):
         yield
 
 
-async def check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
-    """Claim and check requests, up to MAX_AT_ONCE at once, until cancelled."""
+async def check_opt_outs(waypost: "Waypost", checks: OptOutChecks) -> None:
+    """Claim and check requests, up to MAX_OPT_OUTS at once, until cancelled."""
     settling = asyncio.Semaphore(_SETTLED_AT_ONCE)
 
     async def check(request: OptOutRequestRecord) -> None:
@@ -150,10 +180,29 @@ async def check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
         except Exception as error:
             log.warning("optout.failed", error=type(error).__name__)
 
-    await run_checks(waypost.opt_outs.claim, check, MAX_AT_ONCE, failed="optout.failed")
+    await _run_checks(waypost.opt_outs.claim, check, MAX_OPT_OUTS, failed="optout.failed")
 
 
-async def run_checks(
+async def check_claims(waypost: "Waypost", checks: OptOutChecks) -> None:
+    """Take and check claims, up to MAX_CLAIMS at once, until cancelled."""
+
+    async def check(due: ClaimCheck) -> None:
+        answer: Answer
+        try:
+            answer = await read_claim(checks, due)
+        except Exception as error:  # a bug: without an answer the claim would be checked again and again
+            log.error("claim.crashed", host=due.host, error=type(error).__name__)
+            answer = "unanswered"
+        try:
+            await waypost.claims.settle(due.claim, answer)
+            log.info("claim.checked", host=due.host, method=due.method, answer=answer)
+        except Exception as error:
+            log.warning("claim.failed", error=type(error).__name__)
+
+    await _run_checks(waypost.claims.take, check, MAX_CLAIMS, failed="claim.failed")
+
+
+async def _run_checks(
     take: Callable[[int], Awaitable[Sequence[_T]]],
     check: Callable[[_T], Coroutine[Any, Any, None]],
     at_once: int,
@@ -178,6 +227,10 @@ async def run_checks(
                 running.add(task)
                 task.add_done_callback(running.discard)
             await asyncio.sleep(POLL_SECONDS)
+
+
+def _text_probe(url: str) -> Probe:
+    return Probe(url, Purpose.POINTER, "S0", "text/plain, */*;q=0.1", _CAP)
 
 
 def is_conclusive(fetched: FetchResult) -> bool:
