@@ -23,6 +23,7 @@ import structlog
 from crawler.politeness import NoBudgets, RequestPacer
 from crawler.resources import CrawlResources
 from crawler.seeds.online import ReadError, accepted, json_post, readable
+from crawler.seeds.pages import member
 from crawler.session import FetchSession, InterruptedVisit
 from registry.actions import dumps
 from registry.actions.dumps import BadDump, DumpFileManifest, Part
@@ -418,8 +419,8 @@ class _Page(NamedTuple):
 def _page(listed: foreign_lists.ForeignList) -> _Page:
     """Return the page. Skip events that name no host, and unknown kinds. Raise ReadError."""
     page = listed.envelope
-    cursor = page.get("cursor") if isinstance(page, dict) else None
-    if not isinstance(page, dict) or not listed.is_list or not isinstance(cursor, str) or len(cursor) > CURSOR_CHARS:
+    cursor = member(page, "cursor", str)
+    if cursor is None or not listed.is_list or len(cursor) > CURSOR_CHARS:
         raise ReadError("the answer is no page of a feed")
     hosts: dict[str, None] = {}
     latest: datetime | None = None
@@ -430,14 +431,12 @@ def _page(listed: foreign_lists.ForeignList) -> _Page:
         except Unreadable:
             refused += 1
             continue
-        entity = event.get("entity") if isinstance(event, dict) else None
-        name = entity.get("id") if isinstance(entity, dict) else None
-        if isinstance(name, str):
+        if (name := member(member(event, "entity", dict), "id", str)) is not None:
             with contextlib.suppress(InvalidName):
                 hosts[host_syntax(name)] = None
         with contextlib.suppress(ValueError, TypeError, KeyError, OverflowError):
             latest = datetime.fromisoformat(event["occurred_at"]).astimezone(UTC)
-    return _Page(cursor, page.get("has_more") is True, list(hosts), latest, refused)
+    return _Page(cursor, member(page, "has_more", bool) is True, list(hosts), latest, refused)
 
 
 def _next_batch(reading: Iterator[bytes]) -> tuple[list[bytes], bool]:

@@ -6,10 +6,11 @@ one, because every transaction costs a commit.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from uuid import UUID
 
 import structlog
@@ -37,6 +38,7 @@ AFTER_CRASH: Final = timedelta(hours=1)
 """A domain whose visit was ended by a bug is due again after this time."""
 
 OnRecorded: TypeAlias = Callable[[Sequence[Visit]], None]
+_T = TypeVar("_T")
 
 log = structlog.get_logger(__name__)
 
@@ -70,7 +72,7 @@ class Recorder:
     def __init__(
         self, waypost: Waypost, in_flight: InFlight, stats: CrawlStats, on_recorded: OnRecorded | None = None
     ) -> None:
-        """Start with an empty batch. `on_recorded` is called with the visits of every committed batch."""
+        """`on_recorded` is called with the visits of every committed batch."""
         self._waypost = waypost
         self._in_flight = in_flight
         self._stats = stats
@@ -114,7 +116,12 @@ class Recorder:
                 failed = await self._write([domain for domain, _ in batch])
             finally:
                 for domain, written in batch:
-                    _finish_future(domain, written, failed)
+                    if written.done():  # the waiting task was cancelled
+                        continue
+                    if isinstance(domain, VisitedDomain) and domain.domain in failed:
+                        written.set_exception(RecordingError(failed[domain.domain]))
+                    else:
+                        written.set_result(None)
                 self._in_flight.remove(domain.domain for domain, _ in batch)
 
     async def _write(self, batch: Sequence[VisitedDomain | UnfinishedDomain]) -> dict[str, str]:
@@ -124,9 +131,8 @@ class Recorder:
         groups: dict[tuple[UUID, timedelta | None, bool], list[str]] = defaultdict(list)
         for domain in batch:
             if isinstance(domain, UnfinishedDomain):
-                groups[domain.token, AFTER_CRASH if domain.crashed else domain.later, domain.crashed].append(
-                    domain.domain
-                )
+                later = AFTER_CRASH if domain.crashed else domain.later
+                groups[domain.token, later, domain.crashed].append(domain.domain)
         for (token, later, crashed), domains in groups.items():
             await self._release(token, domains, later, pauses, crashed=crashed)
         return failed
@@ -136,8 +142,9 @@ class Recorder:
         failed: dict[str, str] = {}
         parts = Bisection(batch)
         for part in parts:
+            finished = [(visited.token, visited.finished) for visited in part]
             try:
-                recorded = await self._record_all(part, pauses)
+                recorded = await self._retry(partial(self._waypost.crawl.record_all, finished), pauses)
             except NOT_READY as error:
                 # They cannot be released either: the leases expire, and the domains are visited again.
                 log.error("record.database_unavailable", domains=len(part), error=type(error).__name__)
@@ -146,16 +153,19 @@ class Recorder:
             except Exception as error:
                 # The store normally sets a failing domain aside; this handles errors of that as well.
                 if not parts.split(part):
-                    failed |= await self._release_failed(part[0], error, pauses)
+                    visited = part[0]
+                    log.error("record.failed", domain=visited.domain, **describe(error))
+                    await self._release(visited.token, [visited.domain], AFTER_CRASH, pauses, crashed=True)
+                    failed[visited.domain] = type(error).__name__
             else:
                 failed |= self._count_recorded(part, recorded)
         return failed
 
-    async def _record_all(self, batch: Sequence[VisitedDomain], pauses: Iterator[float]) -> "RecordCounts":
-        """Record a batch, with retries while there are pauses left, then raise NOT_READY."""
+    async def _retry(self, write: Callable[[], Awaitable[_T]], pauses: Iterator[float]) -> _T:
+        """Write, with retries while there are pauses left, then raise NOT_READY."""
         while True:
             try:
-                return await self._waypost.crawl.record_all([(visited.token, visited.finished) for visited in batch])
+                return await write()
             except NOT_READY:
                 if (pause := next(pauses, None)) is None:
                     raise
@@ -172,36 +182,12 @@ class Recorder:
             self._on_recorded(visits)
         return failed
 
-    async def _release_failed(
-        self, visited: VisitedDomain, error: Exception, pauses: Iterator[float]
-    ) -> dict[str, str]:
-        log.error("record.failed", domain=visited.domain, **describe(error))
-        await self._release(visited.token, [visited.domain], AFTER_CRASH, pauses, crashed=True)
-        return {visited.domain: type(error).__name__}
-
     async def _release(
         self, token: UUID, domains: Sequence[str], later: timedelta | None, pauses: Iterator[float], *, crashed: bool
     ) -> None:
-        while True:
-            try:
-                await self._waypost.crawl.release(token, domains, later=later)
-            except Exception as error:
-                pause = next(pauses, None) if isinstance(error, NOT_READY) else None
-                if pause is not None:
-                    await asyncio.sleep(pause)
-                    continue
-                # The lease expires by itself; until then no other crawler can lease these domains.
-                log.error("release.failed", domains=len(domains), error=type(error).__name__)
-            break
+        try:
+            await self._retry(partial(self._waypost.crawl.release, token, domains, later=later), pauses)
+        except Exception as error:
+            # The lease expires by itself; until then no other crawler can lease these domains.
+            log.error("release.failed", domains=len(domains), error=type(error).__name__)
         self._stats.count({CRASHED if crashed else RELEASED: len(domains)})
-
-
-def _finish_future(
-    domain: VisitedDomain | UnfinishedDomain, written: "asyncio.Future[None]", failed: dict[str, str]
-) -> None:
-    if written.done():  # the waiting task was cancelled
-        return
-    if isinstance(domain, VisitedDomain) and domain.domain in failed:
-        written.set_exception(RecordingError(failed[domain.domain]))
-    else:
-        written.set_result(None)

@@ -44,7 +44,7 @@ class BodyMemoryBudget:
     """The bytes left for large bodies. Each visit has a reservation of it."""
 
     def __init__(self, max_visits: int) -> None:
-        """Start with an unused budget. `max_visits`: maximum number of concurrent visits."""
+        """`max_visits`: maximum number of concurrent visits."""
         self.left = max(MIN_BUDGET, max_visits * BUDGET_PER_VISIT)
         self.largest = LARGEST_BODY
 
@@ -82,17 +82,6 @@ class BodyMemoryReservation:
         self._budget.left -= self._reserved
 
 
-def coding_of(field: str) -> str:
-    """Return "identity" or "gzip", the codings that were offered. Raise UnusableAnswer("encoding") for others."""
-    codings = [coding for part in field.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
-    if not codings:
-        return "identity"
-    if codings in (["gzip"], ["x-gzip"]):
-        return "gzip"
-    # guard: unknown-encoding
-    raise UnusableAnswer("encoding", codings[0] if len(codings) == 1 and _TOKEN.fullmatch(codings[0]) else "other")
-
-
 class Body:
     """Collects a body in chunks and keeps at most `cap` decoded bytes; `full` is set if there are more.
 
@@ -113,41 +102,40 @@ class Body:
     def head(self) -> bytes:
         return b"".join(self._parts)[: self._cap]
 
-    def decode(self, coding: str) -> None:
-        if coding == "gzip":
+    def decode(self, field: str) -> None:
+        """Unpack the body as its Content-Encoding says. Raise UnusableAnswer("encoding"): only gzip was offered."""
+        codings = [coding for part in field.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
+        if codings in (["gzip"], ["x-gzip"]):
             self._gzip = zlib.decompressobj(wbits=31)
+        elif codings:  # guard: unknown-encoding
+            is_plain = len(codings) == 1 and _TOKEN.fullmatch(codings[0])
+            raise UnusableAnswer("encoding", codings[0] if is_plain else "other")
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes. Raise UnusableAnswer for invalid gzip, or if there is no memory for them."""
         if self.full:
             return
-        if self._gzip is None:
-            self._keep(chunk)
-        else:
-            self._has_input = self._has_input or bool(chunk)
-            self._unpack(self._gzip, chunk)
-
-    def finish(self) -> None:
-        """Raise UnusableAnswer for a truncated gzip stream. An empty body needs no gzip frame (204, 304)."""
-        if self._gzip is not None and self._has_input and not self.full and not self._gzip.eof:
-            raise UnusableAnswer("gzip_truncated")  # guard: gzip-complete
-
-    def _unpack(self, gzip: "zlib._Decompress", chunk: bytes) -> None:
-        if gzip.eof and chunk:
-            raise UnusableAnswer("gzip_trailing_data")
-        try:
-            self._keep(gzip.decompress(chunk, self._cap + 1 - self._size))  # guard: gzip-cap
-        except zlib.error:
-            raise UnusableAnswer("gzip_corrupt") from None
-        if gzip.unused_data:  # guard: gzip-one-member
-            raise UnusableAnswer("gzip_trailing_data")
-
-    def _keep(self, data: bytes) -> None:
+        data = chunk
+        if self._gzip is not None and chunk:
+            self._has_input = True
+            if self._gzip.eof:
+                raise UnusableAnswer("gzip_trailing_data")
+            try:
+                data = self._gzip.decompress(chunk, self._cap + 1 - self._size)  # guard: gzip-cap
+            except zlib.error:
+                raise UnusableAnswer("gzip_corrupt") from None
         self._parts.append(data)
         self._size += len(data)
         self.full = self._size > self._cap
         if self._size > FREE_PER_VISIT:
             self._memory.grow_to(self._size)
+        if self._gzip is not None and self._gzip.unused_data:  # guard: gzip-one-member
+            raise UnusableAnswer("gzip_trailing_data")
+
+    def finish(self) -> None:
+        """Raise UnusableAnswer for a truncated gzip stream. An empty body needs no gzip frame (204, 304)."""
+        if self._gzip is not None and self._has_input and not self.full and not self._gzip.eof:
+            raise UnusableAnswer("gzip_truncated")  # guard: gzip-complete
 
 
 class ReplyWatch:

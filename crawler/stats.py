@@ -92,16 +92,11 @@ class CrawlStats:
 def counts_of(stats: "StatsCollector") -> CrawlCounts:
     """Return the figures of a crawl from its statistics."""
     values = stats.get_stats()
+    outcomes = Counter({outcome: values[key] for outcome in Outcome if (key := OUTCOME + outcome.value) in values})
     return CrawlCounts(
-        leased=values.get(LEASED, 0),
-        recorded=values.get(RECORDED, 0),
-        released=values.get(RELEASED, 0),
-        crashed=values.get(CRASHED, 0),
-        hosts=values.get(HOSTS, 0),
-        requests=values.get(REQUESTS, 0),
-        received=values.get(RECEIVED, 0),
-        outcomes=Counter({outcome: values[key] for outcome in Outcome if (key := OUTCOME + outcome.value) in values}),
-    )
+        values.get(LEASED, 0), values.get(RECORDED, 0), values.get(RELEASED, 0), values.get(CRASHED, 0),
+        values.get(HOSTS, 0), values.get(REQUESTS, 0), values.get(RECEIVED, 0), outcomes,
+    )  # fmt: skip
 
 
 class CrawlTotals:

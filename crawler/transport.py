@@ -21,7 +21,7 @@ from pyreqwest.http import HeaderMap
 from pyreqwest.response import ResponseBodyReader
 
 from crawler.guards import BadSetup, Pin
-from crawler.response_body import Body, BodyMemoryReservation, ReplyWatch, UnusableAnswer, coding_of
+from crawler.response_body import Body, BodyMemoryReservation, ReplyWatch, UnusableAnswer
 from registry.core.model.documents import Post
 
 HEADER_CAP: Final = 64 * 1024
@@ -254,7 +254,7 @@ async def _read(
     length = int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 16 else None
     try:
         if coding := fields.get("content-encoding"):
-            body.decode(coding_of(coding))
+            body.decode(coding)
         while received != length and (chunk := await reader.read_chunk()) is not None:
             received += len(chunk)
             chunk_count += 1

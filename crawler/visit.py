@@ -58,17 +58,12 @@ class Visitor(CrawlResources):
         pacer.standing, sent_before = job.standing, pacer.sent
         left = pacer.budget.requests_left(job.standing)
         request_budget = self.settings.named_request_budget if job.named else self.settings.request_budget
+        tools = self.settings.mcp_tools
         plan = HostPlan(
-            job,
-            now=started,
-            nonce=secrets.token_hex(16),
-            exempt=self.guard.connect_to.entries,
-            lists_tools=self.settings.mcp_tools == "all"
-            or (self.settings.mcp_tools == "named" and (job.named or job.lists_tools)),
-            budget=min(request_budget, left),
-            detail_budget=self.settings.detail_budget,
-            total_budget=left,
-        )
+            job, now=started, nonce=secrets.token_hex(16), exempt=self.guard.connect_to.entries,
+            lists_tools=tools == "all" or (tools == "named" and (job.named or job.lists_tools)),
+            budget=min(request_budget, left), detail_budget=self.settings.detail_budget, total_budget=left,
+        )  # fmt: skip
         robots = None
         async with self.session(until, pacer, job.closed) as session:
             while (probe := plan.next()) is not None:

@@ -50,7 +50,7 @@ class WebhookSender(CrawlResources):
     """The resources of one process for its sends, separate from those of its visits."""
 
     def __init__(self, settings: Settings) -> None:
-        """Prepare the resources. Raise guards.BadConnectTo for an invalid table."""
+        """Raise guards.BadConnectTo for an invalid table."""
         super().__init__(settings.model_copy(update={"request_delay": 0}))
         self.seconds = settings.request_timeout
         self._memory = BodyMemoryBudget(MAX_AT_ONCE)
@@ -86,23 +86,14 @@ class WebhookSender(CrawlResources):
             return await self._ask(outgoing, pin.instead)
 
     async def _ask(self, outgoing: Outgoing, pin: Pin) -> RawAnswer:
-        body = outgoing.message.body
+        body, memory = outgoing.message.body, BodyMemoryReservation(self._memory)
         signed = signed_headers(outgoing.secrets, outgoing.message.id, body, datetime.now(UTC))
+        headers = {"Content-Type": "application/json", "Accept": "application/json, */*;q=0.1", **signed}
         async with self.clients.pinned(pin) as client:
             return await ask(
-                client,
-                pin,
-                outgoing.url,
-                {"Content-Type": "application/json", "Accept": "application/json, */*;q=0.1", **signed},
-                cap=ANSWER_CAP,
-                keep_head=True,
-                seconds=self.seconds,
-                memory=BodyMemoryReservation(self._memory),
-                ahead=0,
-                last=True,
-                post=Post("", body.encode(), (), None),
-                needed=(),
-            )
+                client, pin, outgoing.url, headers, cap=ANSWER_CAP, keep_head=True, seconds=self.seconds,
+                memory=memory, ahead=0, last=True, post=Post("", body.encode(), ()), needed=(),
+            )  # fmt: skip
 
 
 @contextlib.asynccontextmanager
@@ -111,7 +102,18 @@ async def delivering_webhooks(waypost: "Waypost", settings: Settings) -> AsyncIt
 
     The next process sends interrupted messages again, with the same id.
     """
-    async with WebhookSender(settings) as sender, running_beside(_deliver_continuously(waypost, sender)):
+
+    async def deliver_continuously() -> None:
+        while True:
+            try:
+                async with waypost.jobs.hold(DELIVER, patient=True) as hold:
+                    if hold is not None:
+                        await _lead(waypost, sender, hold)
+            except Exception as error:  # the database is away
+                log.warning("webhooks.failed", error=type(error).__name__)
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async with WebhookSender(settings) as sender, running_beside(deliver_continuously()):
         yield
 
 
@@ -131,19 +133,15 @@ async def deliver(waypost: "Waypost", sender: WebhookSender, outgoing: Outgoing)
     return attempt, verdict
 
 
-async def _deliver_continuously(waypost: "Waypost", sender: WebhookSender) -> None:
-    while True:
-        try:
-            async with waypost.jobs.hold(DELIVER, patient=True) as hold:
-                if hold is not None:
-                    await _lead(waypost, sender, hold)
-        except Exception as error:  # the database is away
-            log.warning("webhooks.failed", error=type(error).__name__)
-        await asyncio.sleep(AGAIN_SECONDS)
-
-
 async def _lead(waypost: "Waypost", sender: WebhookSender, hold: "HeldLock") -> None:
     """Send due messages until the lock is lost: then another process may send them."""
+
+    async def deliver_logged(outgoing: Outgoing) -> None:
+        try:
+            await deliver(waypost, sender, outgoing)
+        except Exception as error:  # the database is away: the message stays due
+            log.warning("webhook.not_recorded", webhook=outgoing.webhook, error=type(error).__name__)
+
     lost = asyncio.create_task(hold.until_lost())
     running: dict[str, asyncio.Task[None]] = {}
     try:
@@ -151,19 +149,12 @@ async def _lead(waypost: "Waypost", sender: WebhookSender, hold: "HeldLock") -> 
             running = {webhook: task for webhook, task in running.items() if not task.done()}
             if room := MAX_AT_ONCE - len(running):  # guard: webhooks-at-once
                 for outgoing in await waypost.webhooks.due(room, running):  # guard: webhook-one-at-a-time
-                    running[outgoing.webhook] = asyncio.create_task(_deliver_logged(waypost, sender, outgoing))
+                    running[outgoing.webhook] = asyncio.create_task(deliver_logged(outgoing))
             await asyncio.wait({lost}, timeout=POLL_SECONDS)
     finally:
         for task in (lost, *running.values()):
             task.cancel()
         await asyncio.gather(lost, *running.values(), return_exceptions=True)
-
-
-async def _deliver_logged(waypost: "Waypost", sender: WebhookSender, outgoing: Outgoing) -> None:
-    try:
-        await deliver(waypost, sender, outgoing)
-    except Exception as error:  # the database is away: the message stays due
-        log.warning("webhook.not_recorded", webhook=outgoing.webhook, error=type(error).__name__)
 
 
 def _elapsed_ms(began: float) -> int:

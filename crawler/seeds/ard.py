@@ -13,7 +13,7 @@ import orjson
 
 from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS
 from crawler.seeds.online import Reader, ReadError
-from crawler.seeds.pages import PAGE_CAP, Page, cut_page, paged, readable_entries
+from crawler.seeds.pages import PAGE_CAP, Page, cut_page, member, paged, readable_entries
 from crawler.seeds.source import BROKEN_OFF, SeedSource
 from registry.core.format_support.artifact_types import AI_CATALOG, canonical_type
 from registry.core.names.air import publisher_of, repaired
@@ -93,8 +93,6 @@ async def catalogue_names(url: str, reader: Reader) -> AsyncIterator[Seed | Refu
         for entry in _flatten(entries, MAX_DEPTH):
             for name in _hosts_in_entry(entry):
                 yield name
-            if isinstance(entry, Refusal):
-                continue
             child = _inner_catalogue(entry, target, reader.domain)
             if child is None or child in seen:
                 continue
@@ -117,7 +115,7 @@ async def _list_page(base: str, token: str, reader: Reader) -> Page:
             raise
         return Page([], f"{_PUBLISHERS}:")  # the list is optional
     value, entries = _listed(body, "items", base)
-    following = _token(value)
+    following = member(value, "pageToken", str)
     return Page(_hosts(entries), f"{_LIST}:{following}" if following else "")
 
 
@@ -132,13 +130,11 @@ async def _publishers(base: str, reader: Reader) -> Page:
         if error.status not in _NOT_COUNTED:
             raise
         value = None
-    facets = value.get("facets") if isinstance(value, dict) else None
-    facet = facets.get("publisher") if isinstance(facets, dict) else None
-    buckets = facet.get("buckets") if isinstance(facet, dict) else None
-    if not isinstance(facet, dict) or not isinstance(buckets, list):
+    facet = member(member(value, "facets", dict), "publisher", dict)
+    buckets = member(facet, "buckets", list)
+    if facet is None or buckets is None:
         return Page([], f"{_SEARCH}:0:")
-    found = [bucket.get("value") for bucket in buckets if isinstance(bucket, dict)]
-    names = [Seed(name, base) for name in found if isinstance(name, str)]
+    names = [Seed(name, base) for bucket in buckets if (name := member(bucket, "value", str)) is not None]
     return Page(names, f"{_SEARCH}:0:" if facet.get("otherCount") else "")
 
 
@@ -148,15 +144,12 @@ async def _found_page(base: str, rest: str, reader: Reader) -> Page:
     number, _, page_number = where.partition(".")
     if not (number.isascii() and number.isdigit() and int(number) < len(QUESTIONS)):
         return Page([])
-    question: dict[str, Any] = {
-        "query": {"text": QUESTIONS[int(number)]},
-        "federation": "none",
-        "pageSize": PAGE_SIZE,
-        **({"pageToken": token} if token else {}),
-    }
+    question: dict[str, Any] = {"query": {"text": QUESTIONS[int(number)]}, "federation": "none", "pageSize": PAGE_SIZE}
+    if token:
+        question["pageToken"] = token
     body = await reader.post(f"{base}/search", orjson.dumps(question), accept=_ACCEPT, cap=PAGE_CAP)
     value, entries = _listed(body, "results", base)
-    names, following = _hosts(entries), _token(value)
+    names, following = _hosts(entries), member(value, "pageToken", str)
     page = int(page_number) + 1 if page_number.isascii() and page_number.isdigit() else 1
     if following and page < PAGES_OF_QUESTION:
         return Page(names, f"{_SEARCH}:{number}.{page}:{following}")
@@ -172,18 +165,12 @@ def _listed(body: bytes, key: str, referrer: str) -> tuple[Any, Iterator[Any]]:
     return listed.envelope, readable_entries(listed, referrer)
 
 
-def _token(value: Any) -> str:
-    token = value.get("pageToken") if isinstance(value, dict) else None
-    return token if isinstance(token, str) else ""
-
-
 def _flatten(entries: Iterable[Any], depth: int) -> Iterator[Any]:
     """Yield entries, and the entries of catalogues that they contain."""
     for entry in entries:
         yield entry
-        data = entry.get("data") if isinstance(entry, dict) else None
-        inner = data.get("entries") if isinstance(data, dict) else None
-        if isinstance(inner, list) and depth > 0:
+        inner = member(member(entry, "data", dict), "entries", list)
+        if inner is not None and depth > 0:
             yield from _flatten(inner, depth - 1)
 
 
@@ -199,11 +186,10 @@ def _hosts_in_entry(entry: Any) -> Iterator[Seed | Refusal]:
     if not isinstance(entry, dict):
         yield Refusal(str(entry)[:_MAX_NAME], "no_entry", "this member of the list is no entry")
         return
-    identifier, url = entry.get("identifier"), entry.get("url")
-    urn = repaired(identifier[:MAX_URL_CHARS]) if isinstance(identifier, str) else ""
+    identifier, url = member(entry, "identifier", str), member(entry, "url", str)
+    urn = "" if identifier is None else repaired(identifier[:MAX_URL_CHARS])
     referrer = urn[:_MAX_NAME] or None
-    found = [host_of(url)] if isinstance(url, str) else []
-    found += [publisher_of(urn)] if urn.startswith("urn:air:") else []
+    found = (None if url is None else host_of(url), publisher_of(urn) if urn.startswith("urn:air:") else None)
     hosts = dict.fromkeys(host for host in found if host)
     if not hosts:
         yield Refusal(referrer or "", NO_HOST, NO_HOST_SAYS, referrer)
@@ -213,9 +199,9 @@ def _hosts_in_entry(entry: Any) -> Iterator[Seed | Refusal]:
 
 def _inner_catalogue(entry: Any, catalogue: str, domain: str) -> str | None:
     """Return the address of a catalogue of the same site listed in an entry, or None."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("url"), str):
+    if (text := member(entry, "url", str)) is None:
         return None
     kind = entry.get("type", entry.get("mediaType"))
-    url = parse_https(entry["url"], catalogue)
+    url = parse_https(text, catalogue)
     is_catalogue = isinstance(kind, str) and canonical_type(kind) == AI_CATALOG
     return url if is_catalogue and url and registrable_domain(host_of(url) or "") == domain else None

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS
 from crawler.seeds.online import Reader, ReadError
 from crawler.seeds.opened import OpenList
-from crawler.seeds.pages import PAGE_CAP, Page, Since, cut_page, paged, readable_entries
+from crawler.seeds.pages import PAGE_CAP, Page, Since, cut_page, member, paged, readable_entries
 from crawler.seeds.source import BadSource, SeedSource
 from registry.core.names.domains import MAX_URL_CHARS, host_of
 from registry.core.names.seeds import Checkpoint, Refusal, Seed
@@ -37,10 +37,7 @@ _MAX_NAME = 200
 
 
 def first_page(url: str) -> str:
-    """Return the URL of the first page of a registry's list.
-
-    `url`: the registry's base URL. If it ends in `/servers`, or has a query, it is the list itself.
-    """
+    """Return the URL of the first page of a registry's list. A `url` ending in `/servers`, or with a query, is one."""
     if "?" in url:
         return url
     url = url.rstrip("/")
@@ -114,8 +111,8 @@ def _servers(entry: bytes) -> Iterable[bytes]:
 
 
 def _next(value: Any) -> str:
-    metadata = value.get("metadata") if isinstance(value, dict) else None
-    cursor = metadata.get("nextCursor", metadata.get("next_cursor")) if isinstance(metadata, dict) else None
+    metadata = member(value, "metadata", dict) or {}
+    cursor = metadata.get("nextCursor", metadata.get("next_cursor"))
     return cursor if isinstance(cursor, str) else ""
 
 
@@ -130,40 +127,26 @@ def _hosts_in_server(entry: Any) -> Iterator[Seed | Refusal]:
     if isinstance(entry, Refusal):
         yield entry
         return
-    wrapped = entry.get("server") if isinstance(entry, dict) else None
-    server = wrapped if isinstance(wrapped, dict) else entry
+    wrapped = member(entry, "server", dict)
+    server = entry if wrapped is None else wrapped
     if not isinstance(server, dict):
         yield Refusal(str(entry)[:_MAX_NAME], "no_server", "this entry of the list is no server")
         return
-    name = server.get("name")
-    referrer = name[:_MAX_NAME] if isinstance(name, str) else None
-    if _is_deleted(entry, server):
+    name = member(server, "name", str)
+    referrer = None if name is None else name[:_MAX_NAME]
+    marks = (member(entry, "_meta", dict) or {}).values()  # beside the server, in v0 inside it
+    if "deleted" in [member(one, "status", str) for one in (*marks, server)]:
         yield Refusal(referrer or "", "deleted", "the registry says that this server was deleted", referrer)
         return
+    urls = [member(remote, "url", str) for remote in member(server, "remotes", list) or ()]
+    site = server.get("websiteUrl", server.get("website_url"))
     hosts: dict[str, None] = {}
-    for url in _urls(server):
-        host = host_of(url)
-        if host is None:
+    for url in (*urls, site):
+        if not isinstance(url, str):
+            continue
+        if (host := host_of(url)) is None:
             yield Refusal(url[:MAX_URL_CHARS], NO_HOST, NO_HOST_SAYS, referrer)
         else:
             hosts[host] = None
     for host in hosts:
         yield Seed(host, referrer)
-
-
-def _urls(server: dict[str, Any]) -> Iterator[str]:
-    remotes = server.get("remotes")
-    for remote in remotes if isinstance(remotes, list) else ():
-        if isinstance(remote, dict) and isinstance(url := remote.get("url"), str):
-            yield url
-    if isinstance(site := server.get("websiteUrl", server.get("website_url")), str):
-        yield site
-
-
-def _is_deleted(entry: dict[str, Any], server: dict[str, Any]) -> bool:
-    """Return whether the registry marks the server as deleted: in `_meta` beside the server, in v0 inside it."""
-    meta = entry.get("_meta")
-    statuses = (
-        [member.get("status") for member in meta.values() if isinstance(member, dict)] if isinstance(meta, dict) else []
-    )
-    return "deleted" in (*statuses, server.get("status"))

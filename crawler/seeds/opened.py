@@ -108,11 +108,12 @@ class OpenList:
             if not block:
                 return
             size += len(block)
-            if self._stream is not self._raw.reader and _is_bomb(size, self._raw.count):
+            limit = min(MAX_UNPACKED, max(RATIO_FROM, MAX_RATIO * max(self._raw.count, 1)))
+            if self._stream is not self._raw.reader and size > limit:
                 yield self._broken(f"it unpacks to more than {size >> 20} MB, which no list of names does")
                 return
             if is_first:
-                block = _without_mark(block)
+                block = next((block.removeprefix(mark) for mark, _ in _MARKS if block.startswith(mark)), block)
                 is_first = False
             yield block
 
@@ -217,14 +218,6 @@ class _DirectoryReader(io.BufferedReader):
         if size is not None and size > _MAX_DIRECTORY:
             raise ValueError("an archive of too many files")
         return super().read(_MAX_DIRECTORY if size is None or size < 0 else size)  # no size: its last record
-
-
-def _is_bomb(unpacked: int, packed: int) -> bool:
-    return unpacked > MAX_UNPACKED or (unpacked > RATIO_FROM and unpacked > MAX_RATIO * max(packed, 1))
-
-
-def _without_mark(block: bytes) -> bytes:
-    return next((block.removeprefix(mark) for mark, _ in _MARKS if block.startswith(mark)), block)
 
 
 def _error_text(error: Exception) -> str:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import jiter
 
@@ -27,6 +27,8 @@ from registry.core.reading.reader import Unreadable
 FOLDER: Final = "seeds"
 """Folder of kept places below the data folder."""
 
+_T = TypeVar("_T")
+
 _SHOWN: Final = 200
 _EXPIRED: Final = frozenset({400, 404, 410, 422})
 """Statuses with which registries refuse a cursor that they no longer know."""
@@ -36,7 +38,6 @@ _SAVED_CAP: Final = 64 * 1024
 PAGE_CAP: Final = 8 * 1024 * 1024
 MAX_ENTRIES: Final = 10_000
 """Maximum bytes and entries of one page; a hundred entries are requested."""
-
 
 OVERLAP: Final = timedelta(hours=1)
 """The run after a complete one requests changes from this long before its beginning: clocks differ, and registries date
@@ -95,6 +96,12 @@ def cut_page(body: bytes, member: str) -> ForeignList:
         return cut_list(body, member, max_entries=MAX_ENTRIES)
     except Unreadable as refusal:
         raise ReadError(f"this cannot be read: {reason_of(refusal)}") from None
+
+
+def member(value: Any, name: str, kind: type[_T]) -> _T | None:
+    """Return a member of an object; None if it is missing or of another type, or if the value is no object."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, kind) else None
 
 
 def readable_entries(entries: Iterable[bytes], referrer: str | None) -> "Iterator[Json | Refusal]":
@@ -181,7 +188,7 @@ class Progress:
     """
 
     def __init__(self, data: Path, source: str, url: str) -> None:
-        """Read the kept place. `data`: the data folder. Nothing is written before the first checkpoint."""
+        """`data`: the data folder. Nothing is written before the first checkpoint."""
         self._of = {"source": source, "url": url}
         name = hashlib.sha256(f"{source}\0{url}".encode()).hexdigest()[:32]
         self._path = data / FOLDER / f"{name}.json"

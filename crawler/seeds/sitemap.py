@@ -132,17 +132,15 @@ def _read_text(first: bytes, blocks: Iterator[bytes], url: str, sitemap: Sitemap
         *lines, rest = (rest[:_BLOCK] + block).split(b"\n")
         for line in lines:
             number += 1
-            if text := line.decode("utf-8", "surrogateescape").strip():
-                _add_line(text, number, url, sitemap)
-
-
-def _add_line(text: str, number: int, url: str, sitemap: Sitemap) -> None:
-    _require_room(sitemap)
-    entry = seed(text, url, number, urls=True)
-    if isinstance(entry, Refusal):
-        sitemap.refused.append(entry)
-    else:
-        sitemap.hosts[entry.name] = None
+            text = line.decode("utf-8", "surrogateescape").strip()
+            if not text:
+                continue
+            _require_room(sitemap)
+            entry = seed(text, url, number, urls=True)
+            if isinstance(entry, Refusal):
+                sitemap.refused.append(entry)
+            else:
+                sitemap.hosts[entry.name] = None
 
 
 def _require_room(sitemap: Sitemap) -> None:
@@ -193,7 +191,14 @@ class _Reading:
     def _end_element(self, _: str) -> None:
         self._count_element()
         if self._text is not None:
-            self._add_location("".join(self._text).strip(), self._path[-2])
+            _require_room(self._sitemap)
+            text = "".join(self._text).strip()
+            if self._path[-2] == "sitemap":
+                self._sitemap.sitemaps.append(text[:MAX_URL])
+            elif host := host_of(text[:MAX_URL]):
+                self._sitemap.hosts[host] = None
+            else:
+                self._sitemap.refused.append(Refusal(text[:_SHOWN], NO_HOST, NO_HOST_SAYS, self._url))
         self._text = None
         self._path.pop()
 
@@ -205,12 +210,3 @@ class _Reading:
         self._elements += 1
         if self._elements > 2 * MAX_ELEMENTS:
             raise _Invalid(f"it has more than {MAX_ELEMENTS} elements")
-
-    def _add_location(self, text: str, parent: str) -> None:
-        _require_room(self._sitemap)
-        if parent == "sitemap":
-            self._sitemap.sitemaps.append(text[:MAX_URL])
-        elif host := host_of(text[:MAX_URL]):
-            self._sitemap.hosts[host] = None
-        else:
-            self._sitemap.refused.append(Refusal(text[:_SHOWN], NO_HOST, NO_HOST_SAYS, self._url))

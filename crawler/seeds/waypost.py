@@ -5,10 +5,10 @@ A later run reads until the services that were listed when the last complete run
 
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from crawler.seeds.online import Reader, ReadError
-from crawler.seeds.pages import PAGE_CAP, Page, Since, cut_page, paged, readable_entries
+from crawler.seeds.pages import PAGE_CAP, Page, Since, cut_page, member, paged, readable_entries
 from crawler.seeds.source import SeedSource
 from registry.core.names.seeds import Checkpoint, Refusal, Seed
 
@@ -39,42 +39,34 @@ def names(
         offset = int(since.cursor) if since.cursor.isascii() and since.cursor.isdigit() else 0
         page_url = f"{base}{ROUTE}?sort=newest&limit={PAGE_SIZE}&offset={offset}"
         _, body = await reader.read(page_url, accept="application/json", cap=PAGE_CAP)
-        rows = _rows(body, referrer)
-        new = [row for row in rows if not (since.moment and _created(row) and _created(row) < since.moment)]
-        entries = [_entry(row, referrer) for row in new]
-        is_last = len(rows) < PAGE_SIZE or len(new) < len(rows)
+        entries, row_count = _entries(body, since.moment, referrer)
+        is_last = row_count < PAGE_SIZE or len(entries) < row_count
         return Page(entries, "" if is_last else since.at(str(offset + PAGE_SIZE - OVERLAP)), since.later())
 
     return paged(url, reader, read_page, start)
 
 
-def _rows(body: bytes, referrer: str) -> list[dict[str, Any] | Refusal]:
-    """Return the two needed members of each row. Raise ReadError."""
+def _entries(body: bytes, moment: str, referrer: str) -> tuple[list[Seed | Refusal], int]:
+    """Return what the rows name, without services first listed before the moment, and the number of all rows.
+
+    Raise ReadError.
+    """
     listed = cut_page(body, "data")
     if not listed.is_list or not isinstance(listed.envelope, dict):
         raise ReadError("this is no list of services")
-    return [
-        {name: row.get(name) for name in ("domain", "created_at")}
-        if isinstance(row, dict)
-        else row
-        if isinstance(row, Refusal)
-        else _no_service(row, referrer)
-        for row in readable_entries(listed, referrer)
-    ]
-
-
-def _no_service(row: Any, referrer: str) -> Refusal:
-    return Refusal(str(row)[:_MAX_NAME], "no_service", "this row of the list is no service", referrer)
-
-
-def _created(row: Any) -> str:
-    """Return when a service was first listed: ISO 8601 in UTC, which sorts as text."""
-    created = row.get("created_at") if isinstance(row, dict) else None
-    return created if isinstance(created, str) else ""
-
-
-def _entry(row: dict[str, Any] | Refusal, referrer: str) -> Seed | Refusal:
-    if isinstance(row, Refusal):
-        return row
-    host = row["domain"]
-    return Seed(host, referrer) if isinstance(host, str) else _no_service(row, referrer)
+    entries: list[Seed | Refusal] = []
+    row_count = 0
+    for row in readable_entries(listed, referrer):
+        row_count += 1
+        created = member(row, "created_at", str)
+        if moment and created and created < moment:  # ISO 8601 in UTC, which sorts as text
+            continue
+        if isinstance(row, Refusal):
+            entries.append(row)
+        elif (host := member(row, "domain", str)) is not None:
+            entries.append(Seed(host, referrer))
+        else:
+            shown = {name: row.get(name) for name in ("domain", "created_at")} if isinstance(row, dict) else row
+            message = "this row of the list is no service"
+            entries.append(Refusal(str(shown)[:_MAX_NAME], "no_service", message, referrer))
+    return entries, row_count

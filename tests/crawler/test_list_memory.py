@@ -130,7 +130,7 @@ READERS: dict[str, tuple[str, Callable[[bytes], None]]] = {
     "records": ("records", read_records),
     "manifest": ("parts", lambda body: void(read_manifest(body[: 4 * 1024 * 1024]))),
     "part": ("records", read_part),
-    "waypost": ("data", lambda body: void(waypost._rows(body[: pages.PAGE_CAP], ""))),
+    "waypost": ("data", lambda body: void(waypost._entries(body[: pages.PAGE_CAP], "", ""))),
     "ard": ("items", read_seeds("items", lambda entry: list(ard._hosts_in_entry(entry)))),
     "mcp-registry": ("servers", read_seeds("servers", lambda entry: list(mcp_registry._hosts_in_server(entry)))),
     "file": ("servers", read_file),
