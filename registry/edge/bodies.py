@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from registry.core.model.documents import Json
 from registry.edge.problems import INVALID_BODY, Problem, broken_rule
-from registry.edge.routing import read_body
+from registry.edge.routing import parse_body
 
 REFERENCE: Final = "#/components/schemas/{model}"
 _MAX_NAMED: Final = 20
@@ -24,7 +24,7 @@ class ClosedBody(TypedDict):
 
 async def read_as(request: Request, shape: type[Shape], *, list_errors: bool = False) -> Shape:
     """Return the body of a request, which has the shape: a TypedDict or a pydantic model. Raise Problem."""
-    return checked(await read_body(request), shape, list_errors=list_errors)
+    return checked(parse_body(await request.body()), shape, list_errors=list_errors)
 
 
 def checked(value: Json, shape: type[Shape], *, list_errors: bool = False) -> Shape:

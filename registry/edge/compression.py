@@ -123,7 +123,15 @@ async def _encoded(start: Message, body: bytes, coding: str) -> Form:
     compress = _CODINGS[coding]
     # guard: compression-apart
     encoded = compress(body) if len(body) <= MAX_INLINE_BYTES else await asyncio.to_thread(compress, body)
-    return (_replaced(headers, coding, len(encoded)), encoded) if len(encoded) < len(body) else (headers, body)
+    if len(encoded) >= len(body):
+        return headers, body
+    weakened = (
+        (name, b"W/" + value if name == b"etag" and not value.startswith(b"W/") else value)
+        for name, value in headers
+        if name != b"content-length"
+    )
+    coded = ((b"content-length", str(len(encoded)).encode()), (b"content-encoding", coding.encode()))
+    return [*weakened, *coded], encoded
 
 
 def coding_for(accepted: bytes) -> str:
@@ -163,13 +171,3 @@ def _is_text(content_type: bytes) -> bool:
     if kind in _STREAM_TYPES:
         return False
     return kind in _WHOLE_TYPES or kind.startswith("text/") or kind.endswith(("+json", "+xml", "+yaml"))
-
-
-def _replaced(headers: Headers, coding: str, length: int) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a compressed body of this length."""
-    weakened = (
-        (name, b"W/" + value if name == b"etag" and not value.startswith(b"W/") else value)
-        for name, value in headers
-        if name != b"content-length"
-    )
-    return [*weakened, (b"content-length", str(length).encode()), (b"content-encoding", coding.encode())]

@@ -25,16 +25,8 @@ import orjson
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from registry.edge import problems
 from registry.edge.limiter import ClientIdentifier
-from registry.edge.problems import (
-    BAD_REQUEST,
-    HEAD_TOO_LARGE,
-    MEDIA_TYPE,
-    REQUEST_TIMEOUT,
-    TOO_MANY_CONNECTIONS,
-    ProblemType,
-    body,
-)
 from registry.tasks import running_beside
 
 HEAD_SECONDS: Final = 10.0
@@ -253,15 +245,19 @@ class LimitedProtocol(HttpToolsProtocol):
             self.transport.abort()
             return
         seconds = HEAD_SECONDS if part == "head" else BODY_SECONDS
-        self._refuse(REQUEST_TIMEOUT, f"The {part} of the request was not complete after {seconds:.0f} seconds.")
+        self._refuse(
+            problems.REQUEST_TIMEOUT, f"The {part} of the request was not complete after {seconds:.0f} seconds."
+        )
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
         super().connection_made(transport)
-        if self.table.admit(self):
-            _limit_resending(transport)
-            self._begin_head()
-        else:
-            self._refuse(TOO_MANY_CONNECTIONS, "This client, or this server, has too many connections.")
+        if not self.table.admit(self):
+            self._refuse(problems.TOO_MANY_CONNECTIONS, "This client, or this server, has too many connections.")
+            return
+        connected, option = transport.get_extra_info("socket"), getattr(socket, "TCP_USER_TIMEOUT", None)
+        if option is not None and connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
+            connected.setsockopt(socket.IPPROTO_TCP, option, 1_000 * LOST_SECONDS)  # guard: lost-clients
+        self._begin_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.table.remove(self)
@@ -277,11 +273,11 @@ class LimitedProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._receiving == "head" and self._head_bytes > HEAD_BYTES:  # guard: head-bytes
             self.table.limited["head_too_large"] += 1
-            self._refuse(HEAD_TOO_LARGE, f"The head of a request may have at most {HEAD_BYTES} bytes.")
+            self._refuse(problems.HEAD_TOO_LARGE, f"The head of a request may have at most {HEAD_BYTES} bytes.")
 
     def send_400_response(self, msg: str) -> None:
         self.table.limited["invalid"] += 1
-        self._refuse(BAD_REQUEST, msg)
+        self._refuse(problems.BAD_REQUEST, msg)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -318,12 +314,12 @@ class LimitedProtocol(HttpToolsProtocol):
         self._receiving, self._head_bytes = "head", 0
         self._read_deadline = self.table.deadline(HEAD_SECONDS)  # guard: head-deadline
 
-    def _refuse(self, kind: ProblemType, detail: str) -> None:
+    def _refuse(self, kind: problems.ProblemType, detail: str) -> None:
         """Send a problem without the request middleware, and close the connection."""
-        content = orjson.dumps(body(kind, detail, uuid4().urn))
+        content = orjson.dumps(problems.body(kind, detail, uuid4().urn))
         lines = (
             f"HTTP/1.1 {kind.status} {HTTPStatus(kind.status).phrase}",
-            f"Content-Type: {MEDIA_TYPE}",
+            f"Content-Type: {problems.MEDIA_TYPE}",
             f"Content-Length: {len(content)}",
             "Cache-Control: no-store",
             "Access-Control-Allow-Origin: *",  # the path may be unknown yet, and the text is the same on all paths
@@ -369,14 +365,6 @@ def long_poll(scope: MutableMapping[str, Any], held: Held = "long_poll") -> Iter
         return
     with connection.table.hold(connection, held, scope.get("waypost.client")) as may_wait:
         yield may_wait
-
-
-def _limit_resending(transport: asyncio.Transport) -> None:
-    connected = transport.get_extra_info("socket")
-    if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
-        option = getattr(socket, "TCP_USER_TIMEOUT", None)
-        if option is not None:
-            connected.setsockopt(socket.IPPROTO_TCP, option, 1_000 * LOST_SECONDS)  # guard: lost-clients
 
 
 def _subtract(counts: Counter[str], key: str) -> None:

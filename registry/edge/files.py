@@ -7,7 +7,7 @@ on as GET, it would read the whole file.
 import asyncio
 import re
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
@@ -22,13 +22,6 @@ _CHUNK: Final = 256 * 1024
 _ONE_RANGE: Final = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))", re.IGNORECASE)
 
 
-class _Range(NamedTuple):
-    """Bytes from `start` up to, not including, `end`."""
-
-    start: int
-    end: int
-
-
 def file_response(request: Request, path: Path, *, size: int, etag: str, media_type: str) -> Response:
     """Return the file of `size` bytes, or the requested range: 200, 206 or 304. `etag` is quoted.
 
@@ -40,18 +33,18 @@ def file_response(request: Request, path: Path, *, size: int, etag: str, media_t
     if conditions and matches_etag(conditions, etag):
         return Response(None, 304, headers)
     wanted = _wanted(request, size, etag)
-    sent = wanted or _Range(0, size)
+    sent = wanted or range(size)
     is_head: bool = request.scope.get("waypost.head", False)
     if not is_head:
-        charge(request, of_file(sent.end - sent.start))
-    headers |= {"Content-Type": media_type, "Content-Length": str(sent.end - sent.start)}
+        charge(request, of_file(len(sent)))
+    headers |= {"Content-Type": media_type, "Content-Length": str(len(sent))}
     if wanted is not None:
-        headers["Content-Range"] = f"bytes {wanted.start}-{wanted.end - 1}/{size}"
+        headers["Content-Range"] = f"bytes {wanted.start}-{wanted.stop - 1}/{size}"
     return _FileRange(path, sent, 200 if wanted is None else 206, headers, is_head=is_head)
 
 
-def _wanted(request: Request, size: int, etag: str) -> _Range | None:
-    """Return the requested range; None for the whole file. Raise Problem when the range is outside the file."""
+def _wanted(request: Request, size: int, etag: str) -> range | None:
+    """Return the requested bytes; None for the whole file. Raise Problem when the range is outside the file."""
     matched = _ONE_RANGE.fullmatch(request.headers.get("range", "").strip())
     if matched is None or request.headers.get("if-range", etag) != etag:
         return None
@@ -63,16 +56,15 @@ def _wanted(request: Request, size: int, etag: str) -> _Range | None:
         if last and int(last) < int(first):
             return None  # invalid, so ignored (section 14.1.1)
     if start >= end:
-        raise Problem(
-            RANGE_NOT_SATISFIABLE, f"The file has {size} bytes.", headers={"Content-Range": f"bytes */{size}"}
-        )
-    return _Range(start, end)
+        headers = {"Content-Range": f"bytes */{size}"}
+        raise Problem(RANGE_NOT_SATISFIABLE, f"The file has {size} bytes.", headers=headers)
+    return range(start, end)
 
 
 class _FileRange(Response):
     """Sends a part of a file in chunks; at most one is in memory."""
 
-    def __init__(self, path: Path, sent: _Range, status: int, headers: dict[str, str], *, is_head: bool) -> None:
+    def __init__(self, path: Path, sent: range, status: int, headers: dict[str, str], *, is_head: bool) -> None:
         super().__init__(None, status, headers)
         self._path, self._sent, self._is_head = path, sent, is_head
 
@@ -80,7 +72,7 @@ class _FileRange(Response):
         file = await asyncio.to_thread(self._path.open, "rb")
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            left = 0 if self._is_head else self._sent.end - self._sent.start
+            left = 0 if self._is_head else len(self._sent)
             await asyncio.to_thread(file.seek, self._sent.start)
             while left:
                 chunk = await asyncio.to_thread(file.read, min(_CHUNK, left))

@@ -36,58 +36,34 @@ class InsideAnswer:
 
 
 async def call(
-    app: ASGIApp,
-    outer: Mapping[str, Any],
-    path: str,
-    query: Mapping[str, str] | None = None,
-    *,
-    raw_path: str | None = None,
-    method: str = "GET",
-    body: bytes | None = None,
-    headers: Fields = (),
+    app: ASGIApp, outer: Mapping[str, Any], path: str, query: Mapping[str, str] | None = None, *,
+    raw_path: str | None = None, method: str = "GET", body: bytes | None = None, headers: Fields = (),
     rest: Receive | None = None,
-) -> InsideAnswer:
+) -> InsideAnswer:  # fmt: skip
     """Return the answer of `app` to a request for the decoded `path`.
 
     `outer`: the scope of the request that caused this one, or the known part of it. `raw_path`: the encoded path, where
     it differs from the usual encoding. `body` is JSON. `rest`: what to receive after the body, to learn that the client
     of the outer request has gone.
     """
-    answer = InsideAnswer()
-    scope = _scope(outer, path, raw_path or quote(path), query or {}, method, body, headers)
-    await app(scope, _received(body or b"", rest), answer.take)
-    return answer
-
-
-def _scope(
-    outer: Mapping[str, Any],
-    path: str,
-    raw_path: str,
-    query: Mapping[str, str],
-    method: str,
-    body: bytes | None,
-    headers: Fields,
-) -> Scope:
+    answer, is_sent = InsideAnswer(), False
     own = [_HOST, *headers]
     if body is not None:
         own += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    return {
+    scope: Scope = {
         "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "scheme": "http",
-        "method": method, "path": path, "raw_path": raw_path.encode(), "root_path": "",
-        "query_string": urlencode(query).encode(), "headers": own, "client": None, "server": None,
+        "method": method, "path": path, "raw_path": (raw_path or quote(path)).encode(), "root_path": "",
+        "query_string": urlencode(query or {}).encode(), "headers": own, "client": None, "server": None,
         "extensions": outer.get("extensions", {}),
         **{key: value for key, value in outer.items() if key.startswith("waypost.")},
     }  # fmt: skip
-
-
-def _received(body: bytes, rest: Receive | None) -> Receive:
-    is_sent = False
 
     async def receive() -> Message:
         nonlocal is_sent
         if is_sent and rest is not None:
             return await rest()
         is_sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return {"type": "http.request", "body": body or b"", "more_body": False}
 
-    return receive
+    await app(scope, receive, answer.take)
+    return answer

@@ -6,7 +6,6 @@ Interfaces do not know each other: each is an ASGI application with its paths. W
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,7 +20,6 @@ from registry.settings import Settings
 
 if TYPE_CHECKING:
     from registry.edge.tracing import RequestSpans
-
 
 _PROBLEM: Final = MEDIA_TYPE.encode()
 _KEPT: Final = (b"retry-after", b"allow", b"connection", b"www-authenticate")
@@ -43,7 +41,7 @@ class Interface:
     roots: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
-    running: Callable[[], AbstractAsyncContextManager[object]] = contextlib.nullcontext
+    running: Callable[[], contextlib.AbstractAsyncContextManager[object]] = contextlib.nullcontext
     name: str = ""
     figures: Callable[[], Iterable[Figure]] = tuple
 
@@ -53,12 +51,9 @@ class Interface:
 
 
 def compose(
-    interfaces: Sequence[Interface],
-    settings: Settings,
-    *,
-    metrics: RequestMetrics | None = None,
+    interfaces: Sequence[Interface], settings: Settings, *, metrics: RequestMetrics | None = None,
     spans: "RequestSpans | None" = None,
-) -> ASGIApp:
+) -> ASGIApp:  # fmt: skip
     """Return one application of all interfaces behind the middleware. Raise ValueError when two answer the same path.
 
     `metrics` counts the requests, `spans` traces them. Run it without the server's own proxy handling: X-Forwarded-For
@@ -66,22 +61,13 @@ def compose(
     """
     rules = Rules.of_all(interface.rules for interface in interfaces)
     # Outside the framework, because its own middleware layers cost more than a cached response.
-    return RequestMiddleware(
-        _Dispatcher(interfaces, rules),
-        rules,
-        public_url=settings.public_url,
-        read_rate=settings.read_rate,
-        submit_rate=settings.submit_rate,
-        trusted_proxies=settings.trusted_proxies,
-        metrics=metrics,
-        spans=spans,
-    )
+    return RequestMiddleware(_Dispatcher(interfaces, rules), rules, settings, metrics, spans)
 
 
 @contextlib.asynccontextmanager
 async def running(interfaces: Iterable[Interface]) -> AsyncIterator[None]:
     """Keep the contexts of all interfaces entered while the block runs."""
-    async with AsyncExitStack() as stack:
+    async with contextlib.AsyncExitStack() as stack:
         for interface in interfaces:
             await stack.enter_async_context(interface.running())
         yield
@@ -151,9 +137,8 @@ def _with_error_pages(send: Send, scope: Scope, page: ErrorPage) -> Send:
         elif start is not None:
             body.extend(message.get("body", b""))
             if not message.get("more_body"):
-                kept = {
-                    name.decode("latin-1"): value.decode("latin-1") for name, value in start["headers"] if name in _KEPT
-                }
+                fields = (field for field in start["headers"] if field[0] in _KEPT)
+                kept = {name.decode("latin-1"): value.decode("latin-1") for name, value in fields}
                 await page(scope, orjson.loads(bytes(body)), kept)(scope, _nothing, varying(send))
             return
         await send(message)

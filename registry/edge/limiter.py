@@ -180,12 +180,6 @@ class Spending:
         if units:
             self.take(self.work, min(units, max(1, self.work.limit // 2)))
 
-    def charge_done(self, units: int) -> None:
-        """Take units for work that is done, at most the remaining ones."""
-        if units:
-            allowance = self.work.take(self.client, units, or_rest=True)
-            self.met[allowance.name] = allowance
-
     def take_submission(self) -> None:
         """Count a submission that an operation makes. Raise Problem when none remains."""
         self.take(self.submissions)
@@ -206,10 +200,7 @@ class Spending:
     @property
     def refused_by(self) -> str | None:
         """Name of the limit that refused this request."""
-        for allowance in self.met.values():
-            if allowance.refused:
-                return allowance.name
-        return None
+        return next((allowance.name for allowance in self.met.values() if allowance.refused), None)
 
     def fields(self) -> list[tuple[bytes, bytes]]:
         """Return the response headers that name the limits of this request."""
@@ -230,8 +221,10 @@ def charge_submission(request: Request) -> None:
 
 def charge_stored(request: Request, size: int) -> None:
     """Take units for `size` bytes that were read from the database, at most the client's remaining ones."""
-    if spending := _spending(request):
-        spending.charge_done(of_bytes(size))  # guard: stored-bytes
+    spending, units = _spending(request), of_bytes(size)
+    if spending and units:  # guard: stored-bytes
+        allowance = spending.work.take(spending.client, units, or_rest=True)
+        spending.met[allowance.name] = allowance
 
 
 def _spending(request: Request) -> Spending | None:

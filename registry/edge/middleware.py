@@ -11,7 +11,7 @@ import random
 import re
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -24,22 +24,15 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registry.core.reading.reader import MAX_BYTES
+from registry.edge import problems
 from registry.edge.compression import Compressing, Form, coding_for
 from registry.edge.compression import Headers as HeaderFields
 from registry.edge.limiter import ClientIdentifier, RateLimiter, Spending, of_bytes
 from registry.edge.limiter import fields as limit_fields
 from registry.edge.metrics import LIMIT, RequestMetrics
-from registry.edge.problems import (
-    BODY_TOO_LARGE,
-    FOREIGN_ORIGIN,
-    UNSUPPORTED_MEDIA_TYPE,
-    Problem,
-    body,
-    fault,
-    render,
-    too_many_at_once,
-)
+from registry.edge.problems import Problem
 from registry.edge.responses import prefers_html
+from registry.settings import Settings
 from registry.wiring.turns import QueueFull, Turn, Turns
 
 if TYPE_CHECKING:
@@ -55,10 +48,7 @@ _CORS_ALLOWED = {  # browsers need them in preflights only; registries of ADP se
     "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, Idempotency-Key, If-None-Match, "
     "Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id",
 }
-_SECURITY = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
+_SECURITY = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 _POLICY = (
     b"content-security-policy",
     b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -133,8 +123,9 @@ class Rules:
             if scope["path"].startswith(beginning):
                 problem.members |= members(problem)
         if self.error_page is not None and not scope["waypost.open"] and prefers_html(scope):
-            return self.error_page(scope, body(problem.kind, problem.detail, "", problem.members), problem.headers)
-        return render(problem, f"urn:uuid:{scope['waypost.request_id']}")
+            document = problems.body(problem.kind, problem.detail, "", problem.members)
+            return self.error_page(scope, document, problem.headers)
+        return problems.render(problem, f"urn:uuid:{scope['waypost.request_id']}")
 
 
 class RequestMiddleware:
@@ -144,21 +135,17 @@ class RequestMiddleware:
         self,
         app: ASGIApp,
         rules: Rules,
-        *,
-        public_url: str,
-        read_rate: int,
-        submit_rate: int,
-        trusted_proxies: Iterable[str],
-        metrics: RequestMetrics | None = None,
-        spans: "RequestSpans | None" = None,
+        settings: Settings,
+        metrics: RequestMetrics | None,
+        spans: "RequestSpans | None",
     ) -> None:
         self._app = app
         self._rules = rules
-        self._public_url = public_url
-        self._work = RateLimiter("work", read_rate, 60, time.monotonic)
-        self._submissions = RateLimiter("submissions", submit_rate, 3_600, time.monotonic)
+        self._public_url = settings.public_url
+        self._work = RateLimiter("work", settings.read_rate, 60, time.monotonic)
+        self._submissions = RateLimiter("submissions", settings.submit_rate, 3_600, time.monotonic)
         self._reads = Turns(_AT_ONCE, AT_ONCE_EACH, _WAITING, _WAITING_EACH)
-        self._clients = ClientIdentifier(trusted_proxies)
+        self._clients = ClientIdentifier(settings.trusted_proxies)
         self._metrics = metrics
         self._spans = spans
 
@@ -171,33 +158,39 @@ class RequestMiddleware:
             await send({"type": "http.response.body", "body": kept[1]})
             return
         headers = Headers(scope=scope)
-        request_id = _request_id(headers.get("x-request-id"))
         path: str = scope["path"]
         if path.startswith("//"):
             path = "/" + path.lstrip("/")
         method: str = scope["method"]
         is_open = path.startswith(self._rules.open)
+        request_id = _request_id(headers.get("x-request-id"))
         scope = {**scope, "path": path, "waypost.request_id": request_id, "waypost.open": is_open}
         if method == "HEAD":
             scope["method"], scope["waypost.head"] = "GET", True
-        sender = _Sender(send, request_id, is_open=is_open, is_head=method == "HEAD")
+        sender = _Sender(send, scope, method)
         if method == "OPTIONS" and is_open:
             if self._metrics is not None:
                 self._metrics.record(scope, method, 204, 0.0, None)
-            await _send_preflight(sender)
-        elif path in _UNLIMITED:
+            await sender({"type": "http.response.start", "status": 204, "headers": _PREFLIGHT})
+            await sender({"type": "http.response.body", "body": b""})
+            return
+        if path in _UNLIMITED:
             await self._answer(scope, headers, receive, sender)
-        elif self._metrics is None:
-            await self._traced(scope, method, headers, receive, sender)
-        else:
-            counting = sender.counting = _Counting(self._metrics, scope, method)
+            return
+        if self._metrics is not None:
+            sender.metrics, sender.began = self._metrics, time.perf_counter()
             self._metrics.in_flight += 1
-            try:
-                await self._traced(scope, method, headers, receive, sender)
-            finally:
+        try:
+            if self._spans is None:
+                await self._answer(scope, headers, receive, sender)
+            else:
+                with self._spans.span(scope, method, lambda: sender.status):
+                    await self._answer(scope, headers, receive, sender)
+        finally:
+            if self._metrics is not None:
                 self._metrics.in_flight -= 1
                 if not sender.started:
-                    counting.record(0, sender.spending)
+                    sender.count(0)
 
     def _kept_response(self, scope: Scope) -> Form | None:
         """Return headers and body of a cached response to this request, counted and limited like any other.
@@ -230,16 +223,6 @@ class RequestMiddleware:
         is_open = scope["path"].startswith(self._rules.open)
         return _complete(headers, _request_id(client_id), limit_fields((allowance,)), is_open=is_open), body
 
-    async def _traced(self, scope: Scope, method: str, headers: Headers, receive: Receive, sender: "_Sender") -> None:
-        if self._spans is None:
-            await self._answer(scope, headers, receive, sender)
-            return
-        with self._spans.span(scope, method) as span:
-            try:
-                await self._answer(scope, headers, receive, sender)
-            finally:
-                self._spans.describe(span, scope, method, sender.status)
-
     async def _answer(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
         problem: Problem | None = None
         try:
@@ -250,8 +233,11 @@ class RequestMiddleware:
             return
         except Exception as error:
             if sender.refusal is None:
-                _log_fault(error, scope["waypost.request_id"])
-                problem = fault()
+                # the type and the stack, but not the text, which may contain what clients or sites sent
+                frames = "".join(traceback.format_tb(error.__traceback__))
+                request_id = scope["waypost.request_id"]
+                log.error("request.failed", request_id=request_id, error=type(error).__name__, frames=frames)
+                problem = problems.fault()
         problem = sender.refusal or problem
         if problem is not None and not sender.started:
             sender.refusal = None
@@ -284,7 +270,11 @@ class RequestMiddleware:
             # all other requests are bounded where they compute
             await self._app(scope, receive, send)
             return
-        with contextlib.closing(await self._turn(client)) as turn:
+        try:  # wait until fewer than AT_ONCE_EACH reads of the client are in progress
+            taken = await self._reads.take(client)
+        except QueueFull:
+            raise problems.too_many_at_once() from None
+        with contextlib.closing(taken) as turn:
             sender.turn = scope["waypost.turn"] = turn
             await self._app(scope, receive, send)
 
@@ -294,51 +284,25 @@ class RequestMiddleware:
         path = scope["path"]
         if scope["method"] in ("GET", "OPTIONS"):
             return
-        if path not in self._rules.searches and not _has_bearer(headers, path, self._rules.tokens):
+        # only where a token is needed: elsewhere it proves nothing, because a page could invent one
+        has_bearer = headers.get("authorization", "").lower().startswith("bearer ")
+        has_token = path.startswith(self._rules.tokens) and has_bearer  # guard: token-where-needed
+        if path not in self._rules.searches and not has_token:
             _refuse_other_sites(headers, self._public_url)
         if scope["waypost.open"]:  # the others are pages, whose forms have a media type of their own
             _refuse_other_media_types(headers)
-
-    async def _turn(self, client: str) -> Turn:
-        """Wait until fewer than AT_ONCE_EACH reads of the client are in progress. Raise Problem when many wait."""
-        try:
-            return await self._reads.take(client)
-        except QueueFull:
-            raise too_many_at_once() from None
-
-
-def _log_fault(error: Exception, request_id: str) -> None:
-    """Log an error's type and stack, but not its text, which may contain what clients or sites sent."""
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    log.error("request.failed", request_id=request_id, error=type(error).__name__, frames=frames)
-
-
-class _Counting:
-    """Counts one request when its response begins, or when it ends without one."""
-
-    __slots__ = ("_began", "_method", "_metrics", "_scope")
-
-    def __init__(self, metrics: RequestMetrics, scope: Scope, method: str) -> None:
-        self._metrics = metrics
-        self._scope = scope
-        self._method = method
-        self._began = time.perf_counter()
-
-    def record(self, status: int, spending: Spending | None) -> None:
-        refused_by = self._scope.get(LIMIT) or (spending.refused_by if spending else None)
-        self._metrics.record(self._scope, self._method, status, time.perf_counter() - self._began, refused_by)
 
 
 class _Sender:
     """Adds the headers of every response, errors and 304 included, and drops the body for HEAD."""
 
-    def __init__(self, send: Send, request_id: str, *, is_open: bool, is_head: bool) -> None:
+    def __init__(self, send: Send, scope: Scope, method: str) -> None:
         self._send = send
-        self._request_id = request_id
-        self._is_open = is_open
-        self._is_head = is_head
+        self._scope = scope
+        self._method = method
         self.status = 0  # until the response begins
-        self.counting: _Counting | None = None
+        self.metrics: RequestMetrics | None = None
+        self.began = 0.0
         self.refusal: Problem | None = None
         """Why the body was refused. Then what the application answers is dropped: it may know such errors as faults."""
         self.spending: Spending | None = None
@@ -348,19 +312,24 @@ class _Sender:
     def started(self) -> bool:
         return self.status != 0
 
+    def count(self, status: int) -> None:
+        """Count the request: when its response begins, or with 0 when it ends without one."""
+        if self.metrics is not None:
+            refused_by = self._scope.get(LIMIT) or (self.spending.refused_by if self.spending else None)
+            self.metrics.record(self._scope, self._method, status, time.perf_counter() - self.began, refused_by)
+
     async def __call__(self, message: Message) -> None:
         if self.refusal is not None and not self.started:  # guard: refused-bodies
             return
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            if self.counting is not None:
-                self.counting.record(self.status, self.spending)
+            self.count(self.status)
             if self.turn is not None:
                 self.turn.close()  # the work is done, and a client that reads slowly must not hold up its next request
-            limits = self.spending.fields() if self.spending else ()
-            headers = _complete(message.get("headers", ()), self._request_id, limits, is_open=self._is_open)
+            limits, is_open = self.spending.fields() if self.spending else (), self._scope["waypost.open"]
+            headers = _complete(message.get("headers", ()), self._scope["waypost.request_id"], limits, is_open=is_open)
             message = {**message, "headers": headers}
-        elif self._is_head and message["type"] == "http.response.body":
+        elif self._method == "HEAD" and message["type"] == "http.response.body":
             if message.get("more_body"):
                 return
             message = {**message, "body": b""}
@@ -428,14 +397,8 @@ def _closing_connection() -> Iterator[None]:
 
 
 def _too_large() -> Problem:
-    return Problem(
-        BODY_TOO_LARGE, f"A request body may have at most {MAX_BYTES} bytes.", headers={"Connection": "close"}
-    )
-
-
-async def _send_preflight(send: Send) -> None:
-    await send({"type": "http.response.start", "status": 204, "headers": _PREFLIGHT})
-    await send({"type": "http.response.body", "body": b""})
+    detail = f"A request body may have at most {MAX_BYTES} bytes."
+    return Problem(problems.BODY_TOO_LARGE, detail, headers={"Connection": "close"})
 
 
 def _request_id(client_id: str | None) -> str:
@@ -473,7 +436,8 @@ def _refuse_other_sites(headers: Headers, public_url: str) -> None:
         own = {urlsplit(public_url).netloc, headers.get("host", "")}
         is_foreign = origin is not None and origin.partition("://")[2] not in own
     if is_foreign:  # guard: pages-of-other-sites
-        raise Problem(FOREIGN_ORIGIN, "A page of another site may not send this. Open the page here and send it.")
+        detail = "A page of another site may not send this. Open the page here and send it."
+        raise Problem(problems.FOREIGN_ORIGIN, detail)
 
 
 def _refuse_other_media_types(headers: Headers) -> None:
@@ -483,18 +447,5 @@ def _refuse_other_media_types(headers: Headers) -> None:
     given = headers.getlist("content-type")
     media_types = [value.partition(";")[0].strip().lower() for value in given]
     if not all(map(_JSON.fullmatch, media_types)):  # guard: json-only
-        raise Problem(
-            UNSUPPORTED_MEDIA_TYPE,
-            "The body must be JSON: send it with Content-Type: application/json.",
-            headers={"Accept-Post": "application/json"},
-            accepted=["application/json"],
-        )
-
-
-def _has_bearer(headers: Headers, path: str, beginnings: Collection[str]) -> bool:
-    """Return whether a request brings a token to a path that needs one.
-
-    Elsewhere a token proves nothing: a page could invent one.
-    """
-    has_token = headers.get("authorization", "").lower().startswith("bearer ")
-    return path.startswith(tuple(beginnings)) and has_token  # guard: token-where-needed
+        detail, kind = "The body must be JSON: send it with Content-Type: application/json.", "application/json"
+        raise Problem(problems.UNSUPPORTED_MEDIA_TYPE, detail, headers={"Accept-Post": kind}, accepted=[kind])

@@ -45,176 +45,91 @@ class ProblemType:
     means: Annotated[str, Field(description="What it means and what to do about it.")]
 
 
-BAD_REQUEST = ProblemType(
-    "bad-request", 400, "Bad request", "The request does not follow HTTP or the operation's rules."
-)
-UNKNOWN_PARAMETER = ProblemType(
-    "unknown-parameter",
-    400,
-    "Unknown parameter",
-    "A query parameter is unknown to the operation, or is given twice. Nothing is ignored silently; `accepted` lists "
-    "the known ones.",
-)
-INVALID_PARAMETER = ProblemType(
-    "invalid-parameter", 400, "Invalid parameter", "A parameter has a value that the operation cannot use."
-)
-INVALID_VALUE = ProblemType(
-    "invalid-value",
-    422,
-    "Invalid value",
-    "A parameter or body has a value outside the bounds of the operation, where its protocol demands this status.",
-)
-UNREADABLE_BODY = ProblemType(
-    "unreadable-body",
-    400,
-    "Unreadable body",
-    "The body is not one JSON value in UTF-8 within the limits: no NaN, no duplicate keys, no NUL, at most 32 levels.",
-)
-INVALID_BODY = ProblemType(
-    "invalid-body", 400, "Invalid body", "The body is JSON, but not of the shape that the operation accepts."
-)
-INVALID_NAME = ProblemType(
-    "invalid-name", 400, "Invalid host name", "The name is not a public host name; `code` says which rule it breaks."
-)
-INVALID_CURSOR = ProblemType(
-    "invalid-cursor",
-    400,
-    "Invalid cursor",
-    "A cursor is valid only for the query and filters that it was issued for. Start again without it.",
-)
-CURSOR_EXPIRED = ProblemType(
-    "cursor-expired",
-    410,
-    "Cursor expired",
-    "The events after this cursor are not all kept any more. Read everything again from `dump`, then follow the feed "
-    "from the cursor that its manifest names.",
-)
-UNAUTHORIZED = ProblemType(
-    "unauthorized", 401, "Unauthorized", "The operation needs a token that is valid for what it changes."
-)
+# fmt: off
+BAD_REQUEST = ProblemType("bad-request", 400, "Bad request",
+    "The request does not follow HTTP or the operation's rules.")
+UNKNOWN_PARAMETER = ProblemType("unknown-parameter", 400, "Unknown parameter",
+    "A query parameter is unknown to the operation, or is given twice. Nothing is ignored silently; `accepted` "
+    "lists the known ones.")
+INVALID_PARAMETER = ProblemType("invalid-parameter", 400, "Invalid parameter",
+    "A parameter has a value that the operation cannot use.")
+INVALID_VALUE = ProblemType("invalid-value", 422, "Invalid value",
+    "A parameter or body has a value outside the bounds of the operation, where its protocol demands this status.")
+UNREADABLE_BODY = ProblemType("unreadable-body", 400, "Unreadable body",
+    "The body is not one JSON value in UTF-8 within the limits: no NaN, no duplicate keys, no NUL, at most 32 levels.")
+INVALID_BODY = ProblemType("invalid-body", 400, "Invalid body",
+    "The body is JSON, but not of the shape that the operation accepts.")
+INVALID_NAME = ProblemType("invalid-name", 400, "Invalid host name",
+    "The name is not a public host name; `code` says which rule it breaks.")
+INVALID_CURSOR = ProblemType("invalid-cursor", 400, "Invalid cursor",
+    "A cursor is valid only for the query and filters that it was issued for. Start again without it.")
+CURSOR_EXPIRED = ProblemType("cursor-expired", 410, "Cursor expired",
+    "The events after this cursor are not all kept any more. Read everything again from `dump`, then follow the "
+    "feed from the cursor that its manifest names.")
+UNAUTHORIZED = ProblemType("unauthorized", 401, "Unauthorized",
+    "The operation needs a token that is valid for what it changes.")
 FORBIDDEN = ProblemType("forbidden", 403, "Forbidden", "The token is valid, but not for this.")
 BLOCKED = ProblemType("blocked", 403, "Blocked", "An operator of this registry keeps this host from being visited.")
-OPTED_OUT = ProblemType(
-    "opted-out", 403, "Opted out", "The operator of this domain opted out; it is neither visited nor listed."
-)
-MIRRORED = ProblemType(
-    "mirrored",
-    403,
-    "Mirrored",
+OPTED_OUT = ProblemType("opted-out", 403, "Opted out",
+    "The operator of this domain opted out; it is neither visited nor listed.")
+MIRRORED = ProblemType("mirrored", 403, "Mirrored",
     "This registry mirrors another one, which decides about its entries: ask there. `origin` is the address of the "
-    "host's entry in that registry.",
-)
+    "host's entry in that registry.")
 NOT_FOUND = ProblemType("not-found", 404, "Not found", "There is no resource at this address.")
 UNKNOWN_SERVICE = ProblemType("unknown-service", 404, "Unknown service", "No service is listed under this host.")
-UNKNOWN_CAPABILITY = ProblemType(
-    "unknown-capability", 404, "Unknown capability", "The service has no capability of this name."
-)
-NO_DETAIL = ProblemType(
-    "no-detail",
-    404,
-    "No capability detail",
+UNKNOWN_CAPABILITY = ProblemType("unknown-capability", 404, "Unknown capability",
+    "The service has no capability of this name.")
+NO_DETAIL = ProblemType("no-detail", 404, "No capability detail",
     "The capability is known, but not how to call it over HTTP: `reason` says why, `invocations` what is known. "
-    "Endpoints are never invented.",
-)
-UNKNOWN_DOCUMENT = ProblemType(
-    "unknown-document", 404, "Unknown document", "The host has no current document of this id."
-)
-NO_BYTES = ProblemType(
-    "no-bytes",
-    404,
-    "No bytes",
+    "Endpoints are never invented.")
+UNKNOWN_DOCUMENT = ProblemType("unknown-document", 404, "Unknown document",
+    "The host has no current document of this id.")
+NO_BYTES = ProblemType("no-bytes", 404, "No bytes",
     "The document is known, and its bytes are not shown: `reason` says why. `not_kept`: bytes are stored only of "
-    "documents that are found, negative, malformed or of a foreign scheme. `forbidden`: the site asks that no copies "
-    "are shown.",
-)
-NOT_THEN = ProblemType(
-    "not-then",
-    404,
-    "Nothing of that time",
-    "The service cannot be shown as of that time: `reason` says why, and `first_version_at` from when on documents of "
-    "the host are known.",
-)
-METHOD_NOT_ALLOWED = ProblemType(
-    "method-not-allowed", 405, "Method not allowed", "`Allow` lists the methods of this address."
-)
-REQUEST_TIMEOUT = ProblemType(
-    "request-timeout", 408, "Request timeout", "The request was not received in time. Send it again, and faster."
-)
-ALREADY_KNOWN = ProblemType(
-    "already-registered", 409, "Already registered", "The host is already known; see its status at `status_url`."
-)
-REQUEST_IN_PROGRESS = ProblemType(
-    "request-in-progress",
-    409,
-    "Request in progress",
-    "The first request with this `Idempotency-Key` is still being worked on. Send it again after `Retry-After`.",
-)
-KEY_REUSED = ProblemType(
-    "idempotency-key-reused",
-    422,
-    "Idempotency-Key reused",
-    "The key was used for a request with another body in the last 24 hours. Use a new key for each request.",
-)
-UNTRANSLATABLE = ProblemType(
-    "untranslatable",
-    409,
-    "Not translatable",
-    "The format cannot express anything true about this service; `reasons` says why. Nothing is invented.",
-)
-BODY_TOO_LARGE = ProblemType(
-    "body-too-large", 413, "Body too large", "The request body is larger than this API accepts."
-)
-FOREIGN_ORIGIN = ProblemType(
-    "foreign-origin", 403, "Foreign origin", "Web pages of this origin may not call this interface."
-)
-NOT_ACCEPTABLE = ProblemType(
-    "not-acceptable", 406, "Not acceptable", "`Accept` allows no media type that this interface answers with."
-)
-UNSUPPORTED_MEDIA_TYPE = ProblemType(
-    "unsupported-media-type", 415, "Unsupported media type", "The body has to be of the media type that `detail` names."
-)
-MISDIRECTED = ProblemType(
-    "misdirected", 421, "Misdirected request", "`Host` is not a name of this registry; its operator can allow more."
-)
-RANGE_NOT_SATISFIABLE = ProblemType(
-    "range-not-satisfiable",
-    416,
-    "Range not satisfiable",
-    "The file ends before the requested range begins; `Content-Range` says how long it is.",
-)
-NOT_LISTED = ProblemType(
-    "not-listed",
-    422,
-    "Nothing to list",
-    "The host was visited, or the document was read, without finding an agent service; `errors` says why.",
-)
-RATE_LIMITED = ProblemType(
-    "rate-limited",
-    429,
-    "Too many requests",
-    "Wait for the number of seconds in `Retry-After`; `limit` names the limit that was reached.",
-)
-HEAD_TOO_LARGE = ProblemType(
-    "head-too-large", 431, "Request head too large", "Send fewer or shorter header fields, or a shorter URL."
-)
-INTERNAL = ProblemType(
-    "internal-error", 500, "Internal error", "A fault of this registry. `instance` identifies it in the log."
-)
-UNAVAILABLE = ProblemType(
-    "unavailable", 503, "Unavailable", "The database or the search index does not answer. Try again shortly."
-)
-TOO_MANY_CONNECTIONS = ProblemType(
-    "too-many-connections",
-    503,
-    "Too many connections",
-    "The number of connections is limited, for each client and in all. Use one connection for several requests.",
-)
-BUSY = ProblemType(
-    "busy",
-    503,
-    "Busy",
-    "Too many large documents are waiting to be worked on, or this one took too long. Try again later.",
-)
+    "documents that are found, negative, malformed or of a foreign scheme. `forbidden`: the site asks that no "
+    "copies are shown.")
+NOT_THEN = ProblemType("not-then", 404, "Nothing of that time",
+    "The service cannot be shown as of that time: `reason` says why, and `first_version_at` from when on documents "
+    "of the host are known.")
+METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed",
+    "`Allow` lists the methods of this address.")
+REQUEST_TIMEOUT = ProblemType("request-timeout", 408, "Request timeout",
+    "The request was not received in time. Send it again, and faster.")
+ALREADY_KNOWN = ProblemType("already-registered", 409, "Already registered",
+    "The host is already known; see its status at `status_url`.")
+REQUEST_IN_PROGRESS = ProblemType("request-in-progress", 409, "Request in progress",
+    "The first request with this `Idempotency-Key` is still being worked on. Send it again after `Retry-After`.")
+KEY_REUSED = ProblemType("idempotency-key-reused", 422, "Idempotency-Key reused",
+    "The key was used for a request with another body in the last 24 hours. Use a new key for each request.")
+UNTRANSLATABLE = ProblemType("untranslatable", 409, "Not translatable",
+    "The format cannot express anything true about this service; `reasons` says why. Nothing is invented.")
+BODY_TOO_LARGE = ProblemType("body-too-large", 413, "Body too large",
+    "The request body is larger than this API accepts.")
+FOREIGN_ORIGIN = ProblemType("foreign-origin", 403, "Foreign origin",
+    "Web pages of this origin may not call this interface.")
+NOT_ACCEPTABLE = ProblemType("not-acceptable", 406, "Not acceptable",
+    "`Accept` allows no media type that this interface answers with.")
+UNSUPPORTED_MEDIA_TYPE = ProblemType("unsupported-media-type", 415, "Unsupported media type",
+    "The body has to be of the media type that `detail` names.")
+MISDIRECTED = ProblemType("misdirected", 421, "Misdirected request",
+    "`Host` is not a name of this registry; its operator can allow more.")
+RANGE_NOT_SATISFIABLE = ProblemType("range-not-satisfiable", 416, "Range not satisfiable",
+    "The file ends before the requested range begins; `Content-Range` says how long it is.")
+NOT_LISTED = ProblemType("not-listed", 422, "Nothing to list",
+    "The host was visited, or the document was read, without finding an agent service; `errors` says why.")
+RATE_LIMITED = ProblemType("rate-limited", 429, "Too many requests",
+    "Wait for the number of seconds in `Retry-After`; `limit` names the limit that was reached.")
+HEAD_TOO_LARGE = ProblemType("head-too-large", 431, "Request head too large",
+    "Send fewer or shorter header fields, or a shorter URL.")
+INTERNAL = ProblemType("internal-error", 500, "Internal error",
+    "A fault of this registry. `instance` identifies it in the log.")
+UNAVAILABLE = ProblemType("unavailable", 503, "Unavailable",
+    "The database or the search index does not answer. Try again shortly.")
+TOO_MANY_CONNECTIONS = ProblemType("too-many-connections", 503, "Too many connections",
+    "The number of connections is limited, for each client and in all. Use one connection for several requests.")
+BUSY = ProblemType("busy", 503, "Busy",
+    "Too many large documents are waiting to be worked on, or this one took too long. Try again later.")
+# fmt: on
 
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, INVALID_VALUE, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME,
@@ -317,7 +232,9 @@ def as_problem(request: Request, error: Exception) -> Problem | None:
         case HTTPException():
             return _from_http(request, error)
         case RequestValidationError():
-            return _from_validation(error)
+            # the parameters and broken rules, never the values (`input` may contain text that JSON cannot encode)
+            faults = [f"{fault['loc'][-1]}: {broken_rule(fault)}" for fault in error.errors()[:20]]
+            return Problem(INVALID_PARAMETER, "; ".join(faults), errors=faults)
         case DecidedAtOrigin():
             origin = error.origin if error.host is None else service_url(error.origin, error.host)
             return Problem(MIRRORED, f"The registry that this one mirrors decides about it: {origin}", origin=origin)
@@ -371,9 +288,8 @@ def _from_http(request: Request, error: HTTPException) -> Problem:
     if error.status_code == 404:
         return Problem(NOT_FOUND, "There is no resource at this address.")
     if error.status_code == 405:
-        return Problem(
-            METHOD_NOT_ALLOWED, "The method is not allowed at this address.", headers={"Allow": _allowed(request)}
-        )
+        headers = {"Allow": _allowed(request)}
+        return Problem(METHOD_NOT_ALLOWED, "The method is not allowed at this address.", headers=headers)
     if error.status_code == 413:
         return Problem(BODY_TOO_LARGE, "The request body is too large.")
     return Problem(BAD_REQUEST, "The request is malformed.")
@@ -389,12 +305,6 @@ def _allowed(request: Request) -> str:
     return ", ".join(sorted(methods))
 
 
-def _from_validation(error: RequestValidationError) -> Problem:
-    """Name the parameters and broken rules, never the values (`input` may contain text that JSON cannot encode)."""
-    faults = [f"{fault['loc'][-1]}: {broken_rule(fault)}" for fault in error.errors()[:20]]
-    return Problem(INVALID_PARAMETER, "; ".join(faults), errors=faults)
-
-
 def broken_rule(fault: Mapping[str, Any]) -> str:
     """Return what pydantic's fault broke: a message of this API's validators, or one made of the declared limits.
 
@@ -402,9 +312,7 @@ def broken_rule(fault: Mapping[str, Any]) -> str:
     """
     if fault["type"] == "value_error":
         return str(fault["msg"]).removeprefix("Value error, ")
-    if (text := _RULES.get(fault["type"])) is not None:
-        return text.format_map(fault.get("ctx", {}))
-    return "is invalid"
+    return _RULES.get(fault["type"], "is invalid").format_map(fault.get("ctx", {}))
 
 
 _RULES: Final = {

@@ -128,20 +128,13 @@ class _Arguments:
         for alias in self._required:
             if alias not in faults_by_alias:
                 _, faults_by_alias[alias] = request_params_to_args([self._fields[alias]], QueryParams())
-        return (
-            [fault for alias in self._fields for fault in faults_by_alias.get(alias, ())]
-            if any(faults_by_alias.values())
-            else []
-        )
+        if not any(faults_by_alias.values()):
+            return []
+        return [fault for alias in self._fields for fault in faults_by_alias.get(alias, ())]
 
 
 def strict_router(route_class: type[StrictRoute] = StrictRoute, **options: Any) -> APIRouter:
     return APIRouter(route_class=route_class, **options)
-
-
-async def read_body(request: Request) -> Json:
-    """Return the request's body as one JSON value. Raise Problem."""
-    return parse_body(await request.body())
 
 
 def parse_body(raw: bytes) -> Json:

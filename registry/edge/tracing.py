@@ -5,11 +5,11 @@ It has the template of the route, but neither path nor query, host, address or u
 broken one would write a line of the log for each request.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from starlette.types import Scope
 
@@ -24,35 +24,33 @@ class RequestSpans:
         self._propagator = TraceContextTextMapPropagator()
 
     @contextmanager
-    def span(self, scope: Scope, method: str) -> Iterator[Span]:
-        """Yield the span of a request; it is the current span while the block runs."""
+    def span(self, scope: Scope, method: str, status: Callable[[], int]) -> Iterator[None]:
+        """Open the span of a request; it is the current span while the block runs.
+
+        `status`: called at the end, returns 0 if the client left before the answer.
+        """
+        known = method if method in METHODS else "_OTHER"
         given = [value for name, value in scope["headers"] if name == b"traceparent"]
         carrier = {"traceparent": given[0].decode("latin-1")} if len(given) == 1 else {}
         is_read = carrier and len(given[0]) <= _MAX_TRACEPARENT_BYTES  # guard: traceparent
         with self._tracer.start_as_current_span(
-            _known(method),
+            known,
             context=self._propagator.extract(carrier) if is_read else None,
             kind=SpanKind.SERVER,
-            attributes={"http.request.method": _known(method)},
+            attributes={"http.request.method": known},
             record_exception=False,  # its text may hold what a client sent
             set_status_on_exception=False,
         ) as span:
-            yield span
-
-    def describe(self, span: Span, scope: Scope, method: str, status: int) -> None:
-        """Add what is known after the answer. Status 0: the client left before."""
-        route = route_of(scope)
-        if route != UNMATCHED:
-            span.update_name(f"{_known(method)} {route}")
-            span.set_attribute("http.route", route)
-        span.set_attribute("waypost.interface", scope.get(INTERFACE, OTHER))
-        span.set_attribute("waypost.request_id", scope["waypost.request_id"])
-        if status:
-            span.set_attribute("http.response.status_code", status)
-        if status >= 500:
-            span.set_attribute("error.type", str(status))
-            span.set_status(Status(StatusCode.ERROR))
-
-
-def _known(method: str) -> str:
-    return method if method in METHODS else "_OTHER"
+            try:
+                yield
+            finally:
+                if (route := route_of(scope)) != UNMATCHED:
+                    span.update_name(f"{known} {route}")
+                    span.set_attribute("http.route", route)
+                span.set_attribute("waypost.interface", scope.get(INTERFACE, OTHER))
+                span.set_attribute("waypost.request_id", scope["waypost.request_id"])
+                if answered := status():
+                    span.set_attribute("http.response.status_code", answered)
+                if answered >= 500:
+                    span.set_attribute("error.type", str(answered))
+                    span.set_status(Status(StatusCode.ERROR))

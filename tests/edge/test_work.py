@@ -17,6 +17,7 @@ from registry.core.model.listing import Filters
 from registry.edge.limiter import HEALTH, UNIT_BYTES, of_discover, of_list
 from registry.edge.middleware import AT_ONCE_EACH, RequestMiddleware, Rules
 from registry.edge.requests import MAX_INLINE_DOCUMENT, MAX_INLINE_SERVICE
+from registry.settings import Settings
 from registry.store.unit_of_work import Store
 from tests.api.sites import PIGEON
 from tests.support import shapes
@@ -315,7 +316,7 @@ class Slow:
 
 async def test_a_client_that_reads_slowly_does_not_hold_up_its_next_request() -> None:
     slow = Slow()
-    app = RequestMiddleware(slow, Rules(), public_url="", read_rate=100, submit_rate=1, trusted_proxies=())
+    app = RequestMiddleware(slow, Rules(), Settings(read_rate=100, submit_rate=1), None, None)
 
     async def receive() -> Message:
         return {"type": "http.request", "body": b""}
@@ -338,7 +339,7 @@ async def test_too_many_waiting_reads_are_refused() -> None:
         await release.wait()
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    limited_app = RequestMiddleware(app, Rules(), public_url="", read_rate=10_000, submit_rate=1, trusted_proxies=())
+    limited_app = RequestMiddleware(app, Rules(), Settings(read_rate=10_000, submit_rate=1), None, None)
     statuses: list[int] = []
 
     async def receive() -> Message:
