@@ -40,9 +40,7 @@ from registry.tasks import running_beside
 if TYPE_CHECKING:
     from registry.wiring import Waypost
 
-POLL_SECONDS: Final = 1.0
-"""Seconds between two claims of pending requests."""
-
+POLL_SECONDS: Final = 1.0  # seconds between two claims of pending requests
 MAX_OPT_OUTS: Final = 64
 MAX_CLAIMS: Final = 16
 """Checks of one worker at once."""
@@ -51,9 +49,7 @@ CHECK_SECONDS: Final = 6.0
 """Seconds for one check. If silent sites occupy every place, a request waits that long for a place, at most a second
 for the claim, and again that long for its site: under 15 seconds."""
 
-_SETTLED_AT_ONCE: Final = 4
-"""Results written at once: the crawl needs the other connections to the database."""
-
+_SETTLED_AT_ONCE: Final = 4  # results written at once: the crawl needs the other connections to the database
 _CAP: Final = 4 * 1024
 _LONGEST: Final = timedelta(minutes=5)
 

@@ -38,9 +38,7 @@ BUSY_SHARE: Final = 0.4
 """Share of a core. While the process uses less, no large flood is running, and one scan per window suffices."""
 
 _DESCRIPTORS: Final = Path("/proc/self/fd")
-_RECEIVED: Final = struct.Struct("=128xQ")
-"""`tcpi_bytes_received` in `struct tcp_info` of linux/tcp.h, since Linux 4.1."""
-
+_RECEIVED: Final = struct.Struct("=128xQ")  # `tcpi_bytes_received` in `struct tcp_info` of linux/tcp.h, since Linux 4.1
 log = structlog.get_logger(__name__)
 
 

@@ -22,15 +22,11 @@ from aiodns import error as dns
 from registry.core.names.addresses import refusal
 from registry.core.names.domains import host_syntax
 
-HTTPS_PORT: Final = 443
-"""The only port the crawler connects to (docs/safety.md, "Threats and where they end")."""
-
+HTTPS_PORT: Final = 443  # the only port the crawler connects to (docs/safety.md, "Threats and where they end")
 MAX_LOOK_UPS: Final = 250
 """Concurrent look-ups, two DNS queries each: the answers to thousands at once would overflow the socket buffer."""
 
-CACHE_RESET_EVERY: Final = 1_000
-"""Number of look-ups after which the resolver's cache is cleared."""
-
+CACHE_RESET_EVERY: Final = 1_000  # number of look-ups after which the resolver's cache is cleared
 _AI_NOSORT: Final = 1 << 7  # ARES_AI_NOSORT of ares.h, which pycares does not export
 
 log = structlog.get_logger(__name__)

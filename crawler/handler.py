@@ -19,12 +19,8 @@ from crawler.politeness import AddressBusy
 from crawler.visit import Visitor
 from registry.core.visiting.visits import DomainJob, FinishedDomain
 
-SCHEME: Final = "probe"
-"""`probe://example.org`: the visit of one registrable domain."""
-
-LEASED: Final = "leased_domain"
-"""Key in `Request.meta` of the LeasedDomain to visit."""
-
+SCHEME: Final = "probe"  # `probe://example.org`: the visit of one registrable domain
+LEASED: Final = "leased_domain"  # key in `Request.meta` of the LeasedDomain to visit
 log = structlog.get_logger(__name__)
 
 

@@ -52,19 +52,11 @@ RECORDS_BYTES: Final = dumps.ANSWER_BYTES + dumps.LINE_BYTES + foreign_lists.ENV
 AGAIN_SECONDS: Final = (1.0, 300.0)
 """Seconds before a failed request is made again: the first time and at most; doubled each time."""
 
-MAX_BYTES: Final = 256 * 1024**3
-"""Maximum bytes of all parts of a dump together."""
-
+MAX_BYTES: Final = 256 * 1024**3  # maximum bytes of all parts of a dump together
 CURSOR_CHARS: Final = 500
-LOOK_SECONDS: Final = 600.0
-"""Minimum seconds between two looks for a newer dump."""
-
-RANGE_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of a part per request: lost if it breaks off, and held in memory."""
-
-REQUEST_SECONDS: Final = 90.0
-"""Seconds for one request, including a long poll."""
-
+LOOK_SECONDS: Final = 600.0  # minimum seconds between two looks for a newer dump
+RANGE_BYTES: Final = 4 * 1024 * 1024  # bytes of a part per request: lost if it breaks off, and held in memory
+REQUEST_SECONDS: Final = 90.0  # seconds for one request, including a long poll
 WAIT_SECONDS: Final = 20
 _CONNECTION: Final = timedelta(minutes=10)
 

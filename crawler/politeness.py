@@ -30,9 +30,7 @@ from registry.tasks import running_beside
 
 log = structlog.get_logger(__name__)
 
-PER_ADDRESS: Final = 2
-"""Concurrent connections to one address."""
-
+PER_ADDRESS: Final = 2  # concurrent connections to one address
 PER_SHARED_ADDRESS: Final = 32
 """Concurrent connections to an address of a shared network, where thousands of unrelated sites are served."""
 
@@ -322,8 +320,7 @@ MIN_DELAY: Final = 300.0
 MAX_DELAY: Final = 86_400.0
 """Seconds. Delays are rounded up to a multiple of MIN_DELAY, so that equal ones are released together."""
 
-MAX_TRACKED: Final = 10_000
-"""Number of addresses above which those with only past deferrals are deleted."""
+MAX_TRACKED: Final = 10_000  # number of addresses above which those with only past deferrals are deleted
 
 
 class AddressBusy(Exception):
@@ -353,8 +350,7 @@ class Deferrals:
         return timedelta(seconds=math.ceil(delay / MIN_DELAY) * MIN_DELAY)
 
 
-TICK: Final = 0.01
-"""Seconds; pauses end at whole ticks."""
+TICK: Final = 0.01  # seconds; pauses end at whole ticks
 
 
 class TimerWheel:

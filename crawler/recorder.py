@@ -34,9 +34,7 @@ SECONDS: Final = 1.0
 RETRY_PAUSES: Final = (1.0, 2.0, 4.0, 8.0)
 """Seconds between attempts to write a batch while the database is away: it restarts in two to five."""
 
-AFTER_CRASH: Final = timedelta(hours=1)
-"""A domain whose visit was ended by a bug is due again after this time."""
-
+AFTER_CRASH: Final = timedelta(hours=1)  # a domain whose visit was ended by a bug is due again after this time
 OnRecorded: TypeAlias = Callable[[Sequence[Visit]], None]
 _T = TypeVar("_T")
 

@@ -14,9 +14,7 @@ from typing import Final, Self
 from registry.core.model.documents import Post
 from registry.core.visiting.tool_lists import EVENT_STREAM, data_of, reply_of
 
-FREE_PER_VISIT: Final = 64 * 1024
-"""Bytes that each visit may hold without a reservation."""
-
+FREE_PER_VISIT: Final = 64 * 1024  # bytes that each visit may hold without a reservation
 MIN_BUDGET: Final = 8 * 1024 * 1024
 """Minimum budget of the process, in bytes. Parsing a body takes several times its size in addition."""
 

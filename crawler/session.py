@@ -29,9 +29,7 @@ from registry.core.visiting.probes import keeps_head
 RECORD_MARGIN: Final = timedelta(seconds=30)
 """Visits end this long before their lease does, so that their results can still be recorded under it."""
 
-SAME_METHOD: Final = frozenset({307, 308})
-"""Redirects after which a POST stays a POST (RFC 9110 section 15.4)."""
-
+SAME_METHOD: Final = frozenset({307, 308})  # redirects after which a POST stays a POST (RFC 9110 section 15.4)
 _NO_LATEST: Final[tuple[str, Pin | FetchFailure]] = ("no URL begins like this", outcomes.HOST_DEADLINE)
 
 RedirectPolicy: TypeAlias = Callable[[Probe, str, str | None, tuple[str, ...]], Follow | Stop]

@@ -33,9 +33,7 @@ from registry.wiring import Waypost
 IDLE_SECONDS: Final = 0.5
 """Seconds between polls for due domains when idle: a poll costs the database 0.1 ms, and a submission waits for it."""
 
-RETRY_SECONDS: Final = 5.0
-"""Seconds that a worker waits after a failed lease."""
-
+RETRY_SECONDS: Final = 5.0  # seconds that a worker waits after a failed lease
 log = structlog.get_logger(__name__)
 
 

@@ -30,9 +30,7 @@ HEADER_CAP: Final = 64 * 1024
 DOCUMENT: Final = frozenset({200, 203})
 """Statuses whose whole body is needed. Of others the beginning suffices (challenge marks, control comparison)."""
 
-PARTIAL: Final = 206
-"""The status of an answer to a request for a range, whose whole body is needed too."""
-
+PARTIAL: Final = 206  # the status of an answer to a request for a range, whose whole body is needed too
 PAGE_KEPT: Final = 64 * 1024
 PAGE_DRAINED: Final = 256 * 1024
 """Bytes of other pages that are kept, and that are read at most: an undrained connection cannot be reused."""

@@ -22,11 +22,8 @@ from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Vi
 OFF_LOOP_BYTES: Final = 32 * 1024
 """Bodies above this are assessed in a thread: a megabyte of JSON takes tens of milliseconds."""
 
-UNCOUNTED_BYTES: Final = 2 * 1024
-"""Bodies up to this size are not counted: sixty of them take no memory worth counting."""
-
-MIN_HOST_BUDGET: Final = 10
-"""Requests that a domain must have left today to begin the visit of another host."""
+UNCOUNTED_BYTES: Final = 2 * 1024  # bodies up to this size are not counted: sixty of them take no memory worth counting
+MIN_HOST_BUDGET: Final = 10  # requests that a domain must have left today to begin the visit of another host
 
 
 class Visitor(CrawlResources):

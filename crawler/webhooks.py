@@ -30,17 +30,11 @@ from registry.tasks import running_beside
 if TYPE_CHECKING:
     from registry.wiring import HeldLock, Waypost
 
-MAX_AT_ONCE: Final = 8
-"""Messages sent at once, each to another receiver."""
-
-POLL_SECONDS: Final = 1.0
-"""Seconds between two looks for due messages, and so the maximum delay of new events."""
-
+MAX_AT_ONCE: Final = 8  # messages sent at once, each to another receiver
+POLL_SECONDS: Final = 1.0  # seconds between two looks for due messages, and so the maximum delay of new events
 AGAIN_SECONDS: Final = 5.0
 
-ANSWER_CAP: Final = 4 * 1024
-"""Bytes of an answer that are kept: only an answer to a challenge is read."""
-
+ANSWER_CAP: Final = 4 * 1024  # bytes of an answer that are kept: only an answer to a challenge is read
 WRONG_TOKEN: Final = "wrong_token"  # noqa: S105  (a reason, no token)
 
 log = structlog.get_logger(__name__)

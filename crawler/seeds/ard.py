@@ -28,9 +28,7 @@ ARD_CATALOG: Final = SeedSource("ard-catalog", "the entries of a catalogue (ARD,
 PAGE_SIZE: Final = 100
 PUBLISHERS: Final = 1_000
 MAX_CATALOGUES: Final = 1_000
-MAX_DEPTH: Final = 3
-"""Levels of catalogues inside catalogues."""
-
+MAX_DEPTH: Final = 3  # levels of catalogues inside catalogues
 QUESTIONS: Final = (
     "agent", "tools", "data", "search", "weather", "travel", "shopping and payments", "documents", "finance", "health",
     "code and software", "maps and places", "news", "music and video", "mail and calendar", "government",
@@ -42,9 +40,7 @@ WELL_KNOWN: Final = ("/.well-known/ard.json", "/.well-known/ai-catalog.json")
 
 _ACCEPT = "application/json"
 _MISSING = frozenset({404, 405, 501})
-_NOT_COUNTED = _MISSING | {400, 422}
-"""Statuses of a registry that counts nothing, or not by publisher."""
-
+_NOT_COUNTED = _MISSING | {400, 422}  # statuses of a registry that counts nothing, or not by publisher
 _MAX_NAME = 200
 _LIST, _PUBLISHERS, _SEARCH = "a", "e", "s"
 

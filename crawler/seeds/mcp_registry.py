@@ -30,9 +30,7 @@ ROUTE: Final = "/v0.1/servers"
 QUERY: Final = "limit=100&version=latest"
 
 FILE_CAP: Final = 64 * 1024 * 1024
-MAX_SAVED: Final = 200_000
-"""Maximum number of servers, or pages, of a saved list."""
-
+MAX_SAVED: Final = 200_000  # maximum number of servers, or pages, of a saved list
 _MAX_NAME = 200
 
 

@@ -24,9 +24,7 @@ from registry.settings import Settings
 if TYPE_CHECKING:
     from registry.wiring import Waypost
 
-READ_SECONDS: Final = 60.0
-"""Timeout of one document: lists are larger than the documents of a visit."""
-
+READ_SECONDS: Final = 60.0  # timeout of one document: lists are larger than the documents of a visit
 ALL_SECONDS: Final = 3_600.0
 LEASE: Final = timedelta(days=1)
 _LONGEST_PAUSE: Final = 3_600.0

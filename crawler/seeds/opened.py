@@ -22,9 +22,7 @@ from registry.core.names.seeds import Refusal
 
 STDIN: Final = "-"
 BLOCK: Final = 256 * 1024
-MAX_LINE: Final = 64 * 1024
-"""Maximum bytes of a line; no name and no row of a list is this long."""
-
+MAX_LINE: Final = 64 * 1024  # maximum bytes of a line; no name and no row of a list is this long
 MAX_UNPACKED: Final = 4 * 1024**3
 MAX_RATIO: Final = 200
 RATIO_FROM: Final = 16 * 1024**2

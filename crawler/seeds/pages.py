@@ -24,9 +24,7 @@ from registry.core.names.seeds import Checkpoint, Refusal, Seed
 from registry.core.reading.foreign_lists import ForeignList, cut_list, read_entry, reason_of
 from registry.core.reading.reader import Unreadable
 
-FOLDER: Final = "seeds"
-"""Folder of kept places below the data folder."""
-
+FOLDER: Final = "seeds"  # folder of kept places below the data folder
 _T = TypeVar("_T")
 
 _SHOWN: Final = 200

@@ -23,17 +23,11 @@ from registry.core.names.seeds import Refusal, Seed
 
 SITEMAP: Final = SeedSource("sitemap", "a sitemap or an index of sitemaps, by its https URL", "the URL of the sitemap")
 
-CAP: Final = 50 * 1024 * 1024
-"""Bytes of one sitemap, both compressed and decompressed (the protocol's own limit)."""
-
+CAP: Final = 50 * 1024 * 1024  # bytes of one sitemap, both compressed and decompressed (the protocol's own limit)
 MAX_SITEMAPS: Final = 1_000
-MAX_DEPTH: Final = 3
-"""Levels of nested indexes; the protocol allows none, some sites have one."""
-
+MAX_DEPTH: Final = 3  # levels of nested indexes; the protocol allows none, some sites have one
 MAX_ELEMENTS: Final = 2_000_000
-MAX_URLS: Final = 100_000
-"""Maximum URLs read from one sitemap; the protocol allows 50,000."""
-
+MAX_URLS: Final = 100_000  # maximum URLs read from one sitemap; the protocol allows 50,000
 MAX_URL: Final = 8_192
 
 _ACCEPT = "application/xml, text/xml, text/plain, */*;q=0.1"

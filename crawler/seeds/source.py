@@ -27,8 +27,7 @@ class BadSource(ValueError):
     """A source cannot be read, and nothing was taken from it. The message says what to fix."""
 
 
-BROKEN_OFF = "source_"
-"""Prefix of refusal codes that mean that a source, or a part of it, was not read to its end."""
+BROKEN_OFF = "source_"  # prefix of refusal codes that mean that a source, or a part of it, was not read to its end
 
 
 LINKS: Final = SeedSource("document", "hosts that stored documents name", "the host whose document names it")

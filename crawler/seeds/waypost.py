@@ -16,9 +16,7 @@ WAYPOST: Final = SeedSource("waypost", "the services of another waypost registry
 
 ROUTE: Final = "/api/services"
 PAGE_SIZE: Final = 100
-OVERLAP: Final = 10
-"""Rows shared by two pages: if a service is removed meanwhile, later ones move forward."""
-
+OVERLAP: Final = 10  # rows shared by two pages: if a service is removed meanwhile, later ones move forward
 _MAX_NAME = 200
 
 

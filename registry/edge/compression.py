@@ -17,9 +17,7 @@ from starlette.types import Message, Send
 
 from registry.edge.responses import accepted_weights, with_vary
 
-MIN_BYTES: Final = 1_000
-"""Bodies below this fit into one packet anyway."""
-
+MIN_BYTES: Final = 1_000  # bodies below this fit into one packet anyway
 MAX_INLINE_BYTES: Final = 256 * 1024
 """Bytes of a body that is compressed on the event loop; a larger one takes milliseconds, in a thread."""
 
@@ -36,11 +34,8 @@ _AS_IT_IS: Final = frozenset({b"content-encoding", b"content-range", b"accept-ra
 _NO_BODY: Final = frozenset({204, 205, 206, 304})
 
 Headers = Iterable[tuple[bytes, bytes]]
-Form = tuple[list[tuple[bytes, bytes]], bytes]
-"""Headers and body of a response."""
-
-Forms = MutableMapping[str, Form]
-"""Forms of a response by coding; the empty one is the body as it is."""
+Form = tuple[list[tuple[bytes, bytes]], bytes]  # headers and body of a response
+Forms = MutableMapping[str, Form]  # forms of a response by coding; the empty one is the body as it is
 
 
 def _zstd(body: bytes) -> bytes:

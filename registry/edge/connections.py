@@ -32,9 +32,7 @@ from registry.tasks import running_beside
 HEAD_SECONDS: Final = 10.0
 """From the connection, or from the first byte of a later request, to the end of the request's head."""
 
-BODY_SECONDS: Final = 30.0
-"""From the end of a request's head to the end of its body."""
-
+BODY_SECONDS: Final = 30.0  # from the end of a request's head to the end of its body
 SPREAD: Final = 0.25
 """The largest part by which the deadline of a head or a body is extended at random. Connections that were opened
 together then do not all expire, and reconnect, at the same time."""
@@ -46,9 +44,7 @@ LOST_SECONDS: Final = 60
 """How long the kernel sends again to a client that acknowledges nothing, in place of a quarter of an hour: a client of
 an event stream that lost its network says no goodbye (Linux only)."""
 
-IDLE_SECONDS: Final = 5
-"""How long a connection without a request stays open (kept by uvicorn itself)."""
-
+IDLE_SECONDS: Final = 5  # how long a connection without a request stays open (kept by uvicorn itself)
 HEAD_BYTES: Final = 32 * 1024
 
 SWEEP_SECONDS: Final = 1.0

@@ -123,15 +123,9 @@ _group_of_peer = lru_cache(10_000)(_group)
 """For peers only: addresses from headers may have any length and are not cached."""
 
 
-UNIT_BYTES: Final = 16_384
-"""Bytes of a document, sent by the client or stored, for one unit."""
-
-UNIT_FILE_BYTES: Final = 1024 * 1024
-"""Bytes of a file, sent as it is stored, for one unit."""
-
-HEALTH: Final = 9
-"""The health of all services reads a row of every one of them."""
-
+UNIT_BYTES: Final = 16_384  # bytes of a document, sent by the client or stored, for one unit
+UNIT_FILE_BYTES: Final = 1024 * 1024  # bytes of a file, sent as it is stored, for one unit
+HEALTH: Final = 9  # the health of all services reads a row of every one of them
 _LIST: Final = 3
 _ROWS: Final = 10
 _FACETS: Final = 4

@@ -72,8 +72,7 @@ ErrorPage: TypeAlias = Callable[[Scope, Mapping[str, Any], Mapping[str, str]], R
 
 KeptResponse = Callable[[Scope, str], Form | None]
 
-AT_ONCE_EACH = 2
-"""Reads of one client that are worked on at once: an answer to others waits for these at most."""
+AT_ONCE_EACH = 2  # reads of one client that are worked on at once: an answer to others waits for these at most
 _AT_ONCE = 100
 _WAITING_EACH = 100
 _WAITING = 10_000

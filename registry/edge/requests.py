@@ -82,8 +82,7 @@ MAX_INLINE_DOCUMENT: Final = 8_192
 MAX_INLINE_TRANSLATION: Final = 2_048
 """Bytes of a service that is translated in this process. Its source is read again for each of its values: a schema of
 2.5 KB, with twelve lists of 300 values to merge, takes 30 ms."""
-MAX_INLINE_SERVICE: Final = 65_536
-"""Bytes of a stored service that is shown in this process."""
+MAX_INLINE_SERVICE: Final = 65_536  # bytes of a stored service that is shown in this process
 NEVER_INLINE: Final = -1
 """For work that takes a time unrelated to the bytes, such as making examples from a site's schemas."""
 

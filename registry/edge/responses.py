@@ -24,8 +24,7 @@ NOT_STORED: Final = "no-store"
 NEVER_KEPT: Final = "no-store, no-transform"
 """For answers that hold a secret. They are not compressed: the length of a compressed one could tell it (BREACH)."""
 
-NEVER_SHARED: Final = "private, no-cache, no-transform"
-"""For answers at an address that is itself a secret."""
+NEVER_SHARED: Final = "private, no-cache, no-transform"  # for answers at an address that is itself a secret
 
 
 def json_response(request: Request, content: Any, **options: Any) -> Response:
