@@ -58,9 +58,7 @@ def _set_policy(policy: int) -> int | None:
 
 def hosts_that_fit(requested: int) -> int:
     """Return how many of the requested hosts may be in flight. Raise the soft limit of open files as far as allowed.
-
-    Without free descriptors, connections fail as if the hosts had refused them.
-    """
+    Without free descriptors, connections fail as if the hosts had refused them."""
     needed = requested * PER_HOST + SPARE
     available = raise_open_files(needed)
     if available >= needed:

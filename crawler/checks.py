@@ -83,10 +83,8 @@ class OptOutChecks(CrawlResources):
 
 
 async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
-    """Return the site's declarations, and the sources that did not answer in time.
-
-    `wish`: "out" or "in". robots.txt is read only for "in": visits read it for "out".
-    """
+    """Return the site's declarations, and the sources that did not answer in time. `wish`: "out" or "in". robots.txt is
+    read only for "in": visits read it for "out"."""
     robots = Declaration("robots", f"https://{host}/robots.txt")
     file = Declaration("file", f"https://{host}{FILE_PATH}")
     record = Declaration("dns", f"{TXT_LABEL}.{host}")
@@ -206,9 +204,7 @@ async def _run_checks(
     failed: str,
 ) -> None:
     """Take due checks and make them, up to `at_once` at once, until cancelled. `failed`: log event of a failed `take`.
-
-    Interrupted checks are taken again when their claims expire.
-    """
+    Interrupted checks are taken again when their claims expire."""
     running: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
         while True:

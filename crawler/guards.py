@@ -62,9 +62,7 @@ class RefusedAddress(Exception):
 @dataclass(frozen=True, slots=True)
 class Pin:
     """The address at which one host is dialled during a visit. `limiter_key`: key under which connections are counted.
-
-    `instead`: another allowed address of the host, used if the first cannot be connected to.
-    """
+    `instead`: another allowed address of the host, used if the first cannot be connected to."""
 
     host: str
     address: str

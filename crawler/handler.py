@@ -87,10 +87,8 @@ class ProbeHandler(BaseDownloadHandler):
 
 
 async def visit(visitor: Visitor, leased: LeasedDomain) -> FinishedDomain:
-    """Return the visits of the domain. Raise VisitCut, DeferredVisit or VisitCrash.
-
-    The lease holder cancels the task that runs this, found in `visitor.running`.
-    """
+    """Return the visits of the domain. Raise VisitCut, DeferredVisit or VisitCrash. The lease holder cancels the task
+    that runs this, found in `visitor.running`."""
     task, domain = asyncio.current_task(), leased.job.domain
     if visitor.stop.is_set() or task is None:
         raise VisitCut

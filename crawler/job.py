@@ -44,10 +44,8 @@ def job_from(scrapy_settings: BaseSettings) -> CrawlJob:
 
 
 def settings_from(scrapy_settings: BaseSettings) -> Settings:
-    """Return the registry's settings: from `-s` first, then the environment, then the Scrapy settings module.
-
-    Raise ValueError for a wrong value.
-    """
+    """Return the registry's settings: from `-s` first, then the environment, then the Scrapy settings module. Raise
+    ValueError for a wrong value."""
     configured = {
         name: (value, scrapy_settings.getpriority(variable(name)) or 0)
         for name in Settings.model_fields
@@ -70,9 +68,7 @@ def settings_from(scrapy_settings: BaseSettings) -> Settings:
 @contextlib.asynccontextmanager
 async def opened(job: CrawlJob, names: Sequence[str]) -> AsyncIterator[tuple[Waypost, CrawlJob]]:
     """Yield the open registry and the job. A job without a registry gets one, with seeding, recovery, a final drain.
-
-    Raise NOT_READY, BadDatabaseUrl, and InvalidName if none of the names may be visited.
-    """
+    Raise NOT_READY, BadDatabaseUrl, and InvalidName if none of the names may be visited."""
     if job.waypost is not None:
         yield job.waypost, job
         return

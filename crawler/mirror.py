@@ -140,10 +140,8 @@ class ExpiredFeed(Exception):
 
 @dataclass(slots=True)
 class Mirror:
-    """`folder`: for parts while they are loaded. `reload`: age of a dump after which a newer one is loaded.
-
-    `source`: a folder with a dump to begin with, instead of the origin's newest.
-    """
+    """`folder`: for parts while they are loaded. `reload`: age of a dump after which a newer one is loaded. `source`: a
+    folder with a dump to begin with, instead of the origin's newest."""
 
     waypost: "Waypost"
     origin: MirrorOrigin
@@ -156,11 +154,8 @@ class Mirror:
     _next_look: float = 0.0  # when to look for a newer dump, in seconds of the event loop
 
     async def run(self, *, once: bool = False) -> None:
-        """Run until cancelled; with `once`, until all current records of the origin are applied.
-
-        Failures of the origin are logged and retried; with `once` they are raised: ReadError and BadDump. Raise
-        NotAMirror.
-        """
+        """Run until cancelled; with `once`, until all current records of the origin are applied. Failures of the origin
+        are logged and retried; with `once` they are raised: ReadError and BadDump. Raise NotAMirror."""
         self._once = once
         progress = await self.waypost.mirror.begin(self.origin.url)
         pause = AGAIN_SECONDS[0]

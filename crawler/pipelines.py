@@ -10,10 +10,8 @@ from crawler.spider import WaypostSpider
 
 
 class RecordPipeline:
-    """Records visited domains, and opens and closes the spider's resources.
-
-    So the signal `item_scraped` means recorded; `item_dropped` means that the visits were not stored, see the log.
-    """
+    """Records visited domains, and opens and closes the spider's resources. So the signal `item_scraped` means
+    recorded; `item_dropped` means that the visits were not stored, see the log."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler

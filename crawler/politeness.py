@@ -122,10 +122,8 @@ def _is_shared(address: IPv4Address | IPv6Address) -> bool:
 
 @lru_cache(maxsize=16_384)
 def block_of(key: str) -> str | None:
-    """Return the /24 or /48 block of an address.
-
-    None for an address of a shared network, whose sites are unrelated, and for a name of the connect-to table.
-    """
+    """Return the /24 or /48 block of an address. None for an address of a shared network, whose sites are unrelated,
+    and for a name of the connect-to table."""
     try:
         address = ip_address(key)
     except ValueError:

@@ -65,11 +65,8 @@ class CrawlResources:
         await self.guard.close()
 
     def is_crowded(self, key: str) -> bool:
-        """Return whether no more visits may wait for an address.
-
-        The queue per address is short while half of all concurrent visits wait; otherwise its wait has to fit into half
-        a lease.
-        """
+        """Return whether no more visits may wait for an address. The queue per address is short while half of all
+        concurrent visits wait; otherwise its wait has to fit into half a lease."""
         many_wait = self.limiter.waiting >= self.settings.hosts_in_flight // 2
         return self.limiter.is_crowded(key, politeness.QUEUE_FACTOR if many_wait else self._longest_queue)
 

@@ -70,10 +70,8 @@ class BodyMemoryReservation:
         self._reserved = needed
 
     def keep(self, size: int) -> None:
-        """Set the bytes of all bodies that the visit keeps, and release those of the current body.
-
-        Never refused: the bodies are in memory already.
-        """
+        """Set the bytes of all bodies that the visit keeps, and release those of the current body. Never refused: the
+        bodies are in memory already."""
         self.kept = size
         self._budget.left += self._reserved
         self._reserved = max(0, size - FREE_PER_VISIT)
@@ -81,11 +79,8 @@ class BodyMemoryReservation:
 
 
 class Body:
-    """Collects a body in chunks and keeps at most `cap` decoded bytes; `full` is set if there are more.
-
-    gzip must be exactly one complete member. The decoder's output is limited to the remaining room, so a bomb is never
-    unpacked.
-    """
+    """Collects a body in chunks and keeps at most `cap` decoded bytes; `full` is set if there are more. gzip must be
+    exactly one complete member. The decoder's output is limited to the remaining room, so a bomb is never unpacked."""
 
     def __init__(self, cap: int, memory: BodyMemoryReservation) -> None:
         self._cap = cap

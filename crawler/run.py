@@ -91,10 +91,8 @@ def project_settings() -> "ScrapySettings":
 
 
 async def visit_host(name: str, settings: Settings) -> Visit:
-    """Visit one host by the whole plan with all paths of all formats; store nothing.
-
-    If it is an alias, visit and return its target host instead. Raise InvalidName and guards.BadSetup.
-    """
+    """Visit one host by the whole plan with all paths of all formats; store nothing. If it is an alias, visit and
+    return its target host instead. Raise InvalidName and guards.BadSetup."""
     async with Visitor(settings) as visitor:
         host = canonical_host(name, exempt=visitor.guard.connect_to.entries).host
         pacer, until = visitor.new_pacer(), datetime.now(UTC) + _ONE_VISIT
@@ -105,10 +103,8 @@ async def visit_host(name: str, settings: Settings) -> Visit:
 
 
 async def fetch_url(url: str, settings: Settings) -> ProbeResult:
-    """Fetch and assess one https URL, without plan and controls; store nothing.
-
-    Raise guards.BadSetup, and InvalidName unless it is https on port 443 of a host that may be visited.
-    """
+    """Fetch and assess one https URL, without plan and controls; store nothing. Raise guards.BadSetup, and InvalidName
+    unless it is https on port 443 of a host that may be visited."""
     async with Visitor(settings) as visitor:
         canonical = parse_https(url)
         if canonical is None:

@@ -39,9 +39,7 @@ log = structlog.get_logger(__name__)
 
 class WaypostSpider(Spider):
     """Visits all due domains: `scrapy crawl waypost`; only some of them with `-a only=example.org,example.net`.
-
-    `waypost crawl`, `worker` and `schedule` run the same spider with another `job`.
-    """
+    `waypost crawl`, `worker` and `schedule` run the same spider with another `job`."""
 
     name = "waypost"
 
@@ -98,9 +96,7 @@ class WaypostSpider(Spider):
 
     async def release_all(self) -> None:
         """Release domains that were leased but not downloaded, write pending batches, disconnect from the database.
-
-        When a spider closes, Scrapy drops undownloaded requests without calling their errback.
-        """
+        When a spider closes, Scrapy drops undownloaded requests without calling their errback."""
         if self._leasing is not None:
             with contextlib.suppress(Exception):
                 self._register(await self._leasing)
@@ -249,11 +245,8 @@ _LOGGER = logging.getLogger("scrapy")
 
 
 def _about_domain(level: int, message: str) -> Any:
-    """Return a method of the formatter for a request or an item.
-
-    It returns None for a debug message below the log level, because the message would be built for every domain. Scrapy
-    expects no None for warnings and errors.
-    """
+    """Return a method of the formatter for a request or an item. It returns None for a debug message below the log
+    level, because the message would be built for every domain. Scrapy expects no None for warnings and errors."""
 
     def describe(self: LogFormatter, subject: Any, *_: Any) -> LogFormatterResult | None:
         if level < logging.WARNING and not _LOGGER.isEnabledFor(level):

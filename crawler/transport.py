@@ -61,9 +61,7 @@ class NoTrustStore(BadSetup):
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
     """An HTTP response: `body` is decoded and cut at the cap. `truncated`: it was longer, or its transfer broke off.
-
-    `headers`: by lower-case name; the values of a `repeated` field are joined by ", " (RFC 9110 section 5.2).
-    """
+    `headers`: by lower-case name; the values of a `repeated` field are joined by ", " (RFC 9110 section 5.2)."""
 
     status: int
     headers: Mapping[str, str]

@@ -30,10 +30,8 @@ class Visitor(CrawlResources):
     """Visits domains and hosts with the shared resources of one crawler."""
 
     async def visit_domain(self, job: DomainJob, until: datetime) -> FinishedDomain | None:
-        """Return the visits of all due hosts, or those before an interruption; None if there was no visit.
-
-        Raise AddressBusy if no visit could begin, and TimeoutError if a visit outlives the lease, which is a bug.
-        """
+        """Return the visits of all due hosts, or those before an interruption; None if there was no visit. Raise
+        AddressBusy if no visit could begin, and TimeoutError if a visit outlives the lease, which is a bug."""
         pacer = self.new_pacer(job)
         visits: list[Visit] = []
         async with asyncio.timeout((until - _now()).total_seconds()):

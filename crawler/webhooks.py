@@ -50,10 +50,8 @@ class WebhookSender(CrawlResources):
         self._memory = BodyMemoryBudget(MAX_AT_ONCE)
 
     async def send(self, outgoing: Outgoing) -> Attempt:
-        """Send one message and return the result. Look-up, connection and answer get `seconds` in all.
-
-        A message is delivered if answered with 2xx; a challenge only if the answer contains its token.
-        """
+        """Send one message and return the result. Look-up, connection and answer get `seconds` in all. A message is
+        delivered if answered with 2xx; a challenge only if the answer contains its token."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(self.seconds):  # guard: webhook-deadline
@@ -92,10 +90,8 @@ class WebhookSender(CrawlResources):
 
 @contextlib.asynccontextmanager
 async def delivering_webhooks(waypost: "Waypost", settings: Settings) -> AsyncIterator[None]:
-    """Deliver while the block runs, or stand by for the delivering process. Raise guards.BadSetup.
-
-    The next process sends interrupted messages again, with the same id.
-    """
+    """Deliver while the block runs, or stand by for the delivering process. Raise guards.BadSetup. The next process
+    sends interrupted messages again, with the same id."""
 
     async def deliver_continuously() -> None:
         while True:

@@ -66,10 +66,8 @@ def registry_names(url: str, reader: Reader, start: str = "") -> AsyncIterator[S
 
 
 async def catalogue_names(url: str, reader: Reader) -> AsyncIterator[Seed | Refusal]:
-    """Yield the hosts that a catalogue names, and those in catalogues of the same site that it lists.
-
-    `url` is canonical; the URL of a site's front page means its catalogue. Failures become Refusals.
-    """
+    """Yield the hosts that a catalogue names, and those in catalogues of the same site that it lists. `url` is
+    canonical; the URL of a site's front page means its catalogue. Failures become Refusals."""
     is_site = parse_https("/", url) == url
     waiting = [(parse_https(path, url) or url, 0) for path in WELL_KNOWN] if is_site else [(url, 0)]
     seen = {target for target, _ in waiting}

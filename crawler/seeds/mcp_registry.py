@@ -46,9 +46,7 @@ def names(
     url: str, reader: Reader, start: str = "", clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> AsyncIterator[Seed | Refusal | Checkpoint]:
     """Yield the hosts of all pages from the place `start` on, as `paged` does. `url`: canonical, of the first page.
-
-    After a complete run, only updates since its beginning are requested.
-    """
+    After a complete run, only updates since its beginning are requested."""
 
     async def read_page(place: str) -> Page:
         since = Since.of(place, clock)

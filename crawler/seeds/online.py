@@ -75,9 +75,7 @@ class Reader:
 
     async def read(self, url: str, *, accept: str, cap: int) -> tuple[str, bytes]:
         """Return the final URL of a 200 answer after redirects, and its body of at most `cap` bytes. Raise ReadError.
-
-        `url` is canonical and of this domain.
-        """
+        `url` is canonical and of this domain."""
         return await self._answer(Probe(url, Purpose.POINTER, "S5", accept, cap))
 
     async def post(self, url: str, body: bytes, *, accept: str, cap: int) -> bytes:

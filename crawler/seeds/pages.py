@@ -43,10 +43,8 @@ rows before they show them."""
 
 
 class Page(NamedTuple):
-    """The entries of one page, and the place of the next one; empty after the last.
-
-    `later`: the place at which the run after a complete one begins; empty for sources without a filter by time.
-    """
+    """The entries of one page, and the place of the next one; empty after the last. `later`: the place at which the run
+    after a complete one begins; empty for sources without a filter by time."""
 
     entries: Sequence[Seed | Refusal]
     next: str = ""
@@ -180,10 +178,8 @@ async def paged(
 
 
 class Progress:
-    """Where the next run of an online source begins: one small file for each source and URL.
-
-    `is_complete`: the last kept run read the source to its end, and the next one reads only what is new.
-    """
+    """Where the next run of an online source begins: one small file for each source and URL. `is_complete`: the last
+    kept run read the source to its end, and the next one reads only what is new."""
 
     def __init__(self, data: Path, source: str, url: str) -> None:
         """`data`: the data folder. Nothing is written before the first checkpoint."""

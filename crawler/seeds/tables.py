@@ -31,9 +31,7 @@ def names(
     source: OpenList, *, column: str | None = None, urls: bool = False, list_name: str | None = None
 ) -> Iterator[Seed | Refusal]:
     """Return the names of one column. `column`: its heading or its number from 1; by default the first row decides.
-
-    Raise BadSource at once if there is no such column.
-    """
+    Raise BadSource at once if there is no such column."""
     lines = source.lines()
     leading: list[_Line] = []
     for line in lines:

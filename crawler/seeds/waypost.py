@@ -45,10 +45,8 @@ def names(
 
 
 def _entries(body: bytes, moment: str, referrer: str) -> tuple[list[Seed | Refusal], int]:
-    """Return what the rows name, without services first listed before the moment, and the number of all rows.
-
-    Raise ReadError.
-    """
+    """Return what the rows name, without services first listed before the moment, and the number of all rows. Raise
+    ReadError."""
     listed = cut_page(body, "data")
     if not listed.is_list or not isinstance(listed.envelope, dict):
         raise ReadError("this is no list of services")

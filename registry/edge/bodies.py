@@ -29,9 +29,7 @@ async def read_as(request: Request, shape: type[Shape], *, list_errors: bool = F
 
 def checked(value: Json, shape: type[Shape], *, list_errors: bool = False) -> Shape:
     """Return the value as the shape. Raise Problem, which names places and rules and repeats no part of the value.
-
-    `list_errors`: the problem has the faults one by one too, as its member `errors`.
-    """
+    `list_errors`: the problem has the faults one by one too, as its member `errors`."""
     key: Any = shape
     try:
         valid: Shape = _adapter(key).validate_python(value, strict=True)

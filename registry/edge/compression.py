@@ -96,11 +96,8 @@ class Compressing:
         return form
 
     def _not_modified(self, headers: Headers) -> list[tuple[bytes, bytes]]:
-        """Return the headers of a 304 with the ETag that its 200 would have.
-
-        A cache updates only stored responses with the same ETag (RFC 9111 section 4.3.4). The body is not here, so the
-        ETag of the client's copy decides.
-        """
+        """Return the headers of a 304 with the ETag that its 200 would have. A cache updates only stored responses with
+        the same ETag (RFC 9111 section 4.3.4). The body is not here, so the ETag of the client's copy decides."""
         entity_tagged = (
             (name, b"W/" + value if name == b"etag" and self._coding and b"W/" + value in self._conditions else value)
             for name, value in headers
@@ -130,10 +127,8 @@ async def _encoded(start: Message, body: bytes, coding: str) -> Form:
 
 
 def coding_for(accepted: bytes) -> str:
-    """Return the coding for a value of Accept-Encoding (RFC 9110 section 12.5.3), empty for none.
-
-    The highest weight wins, zstd in a tie because it costs least. Values longer than any program sends are ignored.
-    """
+    """Return the coding for a value of Accept-Encoding (RFC 9110 section 12.5.3), empty for none. The highest weight
+    wins, zstd in a tie because it costs least. Values longer than any program sends are ignored."""
     return _coding_for(accepted) if len(accepted) <= _MAX_ACCEPT_BYTES else ""
 
 

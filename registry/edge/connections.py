@@ -143,9 +143,7 @@ class ConnectionTable:
     @contextlib.contextmanager
     def hold(self, connection: "LimitedProtocol", held: Held, client: str | None = None) -> Iterator[bool]:
         """Count a connection as held open while the block runs. Yield False when there are too many: do not wait then.
-
-        `client`: the client for which a trusted proxy asks; by default the peer.
-        """
+        `client`: the client for which a trusted proxy asks; by default the peer."""
         peer, counts = connection.peer_key, self._held[held]
         key = client or peer  # guard: long-polls-of-clients
         most, most_per_client = self._limits.of(held)
@@ -351,10 +349,8 @@ async def sweeping(connections: ConnectionTable) -> AsyncIterator[None]:
 
 @contextlib.contextmanager
 def long_poll(scope: MutableMapping[str, Any], held: Held = "long_poll") -> Iterator[bool]:
-    """Yield whether the request of `scope` may wait for events, and count its connection apart while the block runs.
-
-    A server without this protocol (in tests) counts nothing and lets all wait.
-    """
+    """Yield whether the request of `scope` may wait for events, and count its connection apart while the block runs. A
+    server without this protocol (in tests) counts nothing and lets all wait."""
     connection: LimitedProtocol | None = scope.get("extensions", {}).get(_EXTENSION)
     if connection is None:
         yield True

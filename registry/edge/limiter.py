@@ -27,11 +27,8 @@ _OVERFLOW = "*"
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A client's allowance in this window.
-
-    `refused`: fewer units remained than were requested, and none was counted. `reset`: seconds until the next window,
-    at least 1.
-    """
+    """A client's allowance in this window. `refused`: fewer units remained than were requested, and none was counted.
+    `reset`: seconds until the next window, at least 1."""
 
     name: str
     limit: int
@@ -147,10 +144,8 @@ def of_discover(limit: int, facets: int) -> int:
 
 
 def of_list(filters: Filters, text: str, limit: int, offset: int) -> int:
-    """Return what a list costs beyond its unit.
-
-    The database counts all matches and skips rows one by one, and some conditions make it read every row.
-    """
+    """Return what a list costs beyond its unit. The database counts all matches and skips rows one by one, and some
+    conditions make it read every row."""
     is_scan = bool(text) or reads_every_row(filters)
     return _LIST + limit // (5 * _ROWS) + offset // _SKIPPED + _SCAN * is_scan
 

@@ -72,10 +72,8 @@ class RequestMetrics:
         self.in_flight = 0
 
     def record(self, scope: Scope, method: str, status: int, seconds: float, refused_by: str | None) -> None:
-        """Count a request whose response begins; status 0 when its client left before.
-
-        `refused_by`: name of the limit that refused it.
-        """
+        """Count a request whose response begins; status 0 when its client left before. `refused_by`: name of the limit
+        that refused it."""
         labels = (
             scope.get(INTERFACE, OTHER),
             method if method in METHODS else OTHER,  # guard: metric-labels

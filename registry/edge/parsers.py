@@ -73,10 +73,8 @@ def any_of(*allowed: str) -> Parser:
 
 
 def each(parse_one: Callable[[str], str | None], description: str, pattern: str | None = None) -> Parser:
-    """Return the parser of at most MAX_VALUES different texts, as `_listed` reads them.
-
-    `parse_one` returns the value of a text. Texts with the same value count as one.
-    """
+    """Return the parser of at most MAX_VALUES different texts, as `_listed` reads them. `parse_one` returns the value
+    of a text. Texts with the same value count as one."""
 
     def parse(text: Any) -> tuple[str, ...]:
         values = _listed(text)

@@ -184,10 +184,8 @@ def body(kind: ProblemType, detail: str, instance: str, members: Mapping[str, An
 def documented(
     kinds: Iterable[ProblemType], members: Callable[[ProblemType], Mapping[str, Any] | None]
 ) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI `responses` of an operation for its own problems and those of every operation.
-
-    `members` returns further members of the example of a problem type.
-    """
+    """Return the OpenAPI `responses` of an operation for its own problems and those of every operation. `members`
+    returns further members of the example of a problem type."""
     by_status: dict[int | str, dict[str, Any]] = {}
     for kind in (*kinds, *_EVERYWHERE):
         entry = by_status.setdefault(kind.status, {"description": "", "content": {MEDIA_TYPE: {"examples": {}}}})
@@ -246,10 +244,8 @@ def as_problem(request: Request, error: Exception) -> Problem | None:
 
 @dataclass(slots=True)
 class UnavailableLog:
-    """Log the first request that cannot be answered at once, later ones as a count every LOG_INTERVAL_SECONDS.
-
-    An outage can cause a hundred per second.
-    """
+    """Log the first request that cannot be answered at once, later ones as a count every LOG_INTERVAL_SECONDS. An
+    outage can cause a hundred per second."""
 
     since: int = 0
     silent_until: float = -math.inf
@@ -307,9 +303,7 @@ def _allowed(request: Request) -> str:
 
 def broken_rule(fault: Mapping[str, Any]) -> str:
     """Return what pydantic's fault broke: a message of this API's validators, or one made of the declared limits.
-
-    Pydantic's messages could repeat the input.
-    """
+    Pydantic's messages could repeat the input."""
     if fault["type"] == "value_error":
         return str(fault["msg"]).removeprefix("Value error, ")
     return _RULES.get(fault["type"], "is invalid").format_map(fault.get("ctx", {}))

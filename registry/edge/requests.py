@@ -37,10 +37,8 @@ def registry_of(request: Request) -> Waypost:
 
 
 def client_of(request: Request) -> str:
-    """Return the client as the rate limiter counts it: an address, an IPv6 /64, or `unknown`.
-
-    It is personal data: keep it no longer than the limit that needs it.
-    """
+    """Return the client as the rate limiter counts it: an address, an IPv6 /64, or `unknown`. It is personal data: keep
+    it no longer than the limit that needs it."""
     client: str = request.scope.get("waypost.client", "unknown")
     return client
 
@@ -90,11 +88,8 @@ NEVER_INLINE: Final = -1
 async def computed(
     request: Request, size: int, here: int, function: Callable[..., T], *arguments: Any, host: str | None = None
 ) -> T:
-    """Return `function(*arguments)`, called in another process when `size` is more than `here` bytes.
-
-    `host`: the host whose stored documents are used. Raise the function's Problem, or Problem when the work was not
-    done.
-    """
+    """Return `function(*arguments)`, called in another process when `size` is more than `here` bytes. `host`: the host
+    whose stored documents are used. Raise the function's Problem, or Problem when the work was not done."""
     if size <= here:  # guard: compute-apart
         return function(*arguments)
     if turn := request.scope.get("waypost.turn"):

@@ -52,10 +52,8 @@ def encoded_response(
     headers: Mapping[str, str] | None = None,
     media_type: str = "application/json",
 ) -> Response:
-    """Return a body with an ETag (RFC 9110 section 8.8.3), or a 304 if If-None-Match has that ETag.
-
-    Responses to methods other than GET, and with a status other than 200, get no ETag and `no-store`.
-    """
+    """Return a body with an ETag (RFC 9110 section 8.8.3), or a 304 if If-None-Match has that ETag. Responses to
+    methods other than GET, and with a status other than 200, get no ETag and `no-store`."""
     response_headers = {"Cache-Control": cache, **(headers or {})}
     if status != 200 or request.method != "GET":
         return Response(body, status, {**response_headers, "Cache-Control": "no-store"}, media_type)
@@ -82,10 +80,8 @@ def timestamps(dates: Mapping[str, str]) -> dict[str, str]:
 
 
 def rounded(value: float) -> float:
-    """Return a value with four decimals.
-
-    `round(value, 4)` works on the decimal digits and costs five times as much, and a response has a hundred of these.
-    """
+    """Return a value with four decimals. `round(value, 4)` works on the decimal digits and costs five times as much,
+    and a response has a hundred of these."""
     return round(1e4 * value) / 1e4
 
 

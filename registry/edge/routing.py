@@ -118,9 +118,8 @@ class _Arguments:
         return values
 
     def _read(self, query_params: QueryParams, values: dict[str, Any]) -> list[Any]:
-        """Add the validated values to `values` and return the faults, in the order of declaration.
-
-        `_refuse_unknown` has ensured that each parameter is given at most once."""
+        """Add the validated values to `values` and return the faults, in the order of declaration. `_refuse_unknown`
+        has ensured that each parameter is given at most once."""
         faults_by_alias: dict[str, list[Any]] = {}
         for alias, text in query_params.items():
             if (field := self._fields.get(alias)) is not None:

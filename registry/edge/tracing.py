@@ -25,10 +25,8 @@ class RequestSpans:
 
     @contextmanager
     def span(self, scope: Scope, method: str, status: Callable[[], int]) -> Iterator[None]:
-        """Open the span of a request; it is the current span while the block runs.
-
-        `status`: called at the end, returns 0 if the client left before the answer.
-        """
+        """Open the span of a request; it is the current span while the block runs. `status`: called at the end, returns
+        0 if the client left before the answer."""
         known = method if method in METHODS else "_OTHER"
         given = [value for name, value in scope["headers"] if name == b"traceparent"]
         carrier = {"traceparent": given[0].decode("latin-1")} if len(given) == 1 else {}
