@@ -51,7 +51,6 @@ for the claim, and again that long for its site: under 15 seconds."""
 
 _SETTLED_AT_ONCE: Final = 4  # results written at once: the crawl needs the other connections to the database
 _CAP: Final = 4 * 1024
-_LONGEST: Final = timedelta(minutes=5)
 
 _T = TypeVar("_T")
 
@@ -79,7 +78,7 @@ class OptOutChecks(CrawlResources):
 
     def session(self) -> FetchSession:
         """Return a session without pauses: its one or two requests use one connection."""
-        return FetchSession(self, RequestPacer(0, DomainBudget(2)), datetime.now(UTC) + _LONGEST, ())
+        return FetchSession(self, RequestPacer(0, DomainBudget(2)), datetime.now(UTC) + timedelta(minutes=5), ())
 
 
 async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:

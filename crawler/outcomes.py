@@ -35,7 +35,6 @@ UNUSABLE: Final = {
 }
 """Reason of an `UnusableAnswer` -> outcome."""
 
-TWO_LOCATIONS: Final = FetchFailure(Outcome.SERVER_ERROR, "redirect_two_locations")
 HOST_DEADLINE: Final = FetchFailure(Outcome.SKIPPED, "host_deadline")
 BLOCK_BUDGET: Final = FetchFailure(Outcome.SKIPPED, "block_budget")
 FLOOD: Final = FetchFailure(Outcome.UNREACHABLE, "flood")

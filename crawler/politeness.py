@@ -81,11 +81,11 @@ SHARED_NETWORKS: Final = (
 """CDNs and hosting platforms. Short on purpose: a missing network is only crawled more slowly. Checked before each
 release."""
 
-_NETWORKS: Final = tuple(ip_network(network) for shared in SHARED_NETWORKS for network in shared.networks)
 _RANGES: Final = {
     version: sorted(
         (int(network.network_address), int(network.broadcast_address))
-        for network in _NETWORKS
+        for shared in SHARED_NETWORKS
+        for network in map(ip_network, shared.networks)
         if network.version == version
     )
     for version in (4, 6)

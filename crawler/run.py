@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from registry.wiring import Waypost
 
 _ONE_VISIT: Final = timedelta(hours=1)
-_ONE_DOWNLOAD: Final = timedelta(minutes=5)
 
 log = structlog.get_logger(__name__)
 
@@ -133,7 +132,7 @@ async def download(
             canonical_host(host_of(canonical) or "", exempt=visitor.guard.connect_to.entries)
         except InvalidName as error:
             return _refused(url, str(error))
-        async with visitor.session(datetime.now(UTC) + _ONE_DOWNLOAD) as session:
+        async with visitor.session(datetime.now(UTC) + timedelta(minutes=5)) as session:
             return await session.fetch(probe)
 
 

@@ -239,7 +239,7 @@ def _step(
     if probe.post is not None and answer.status not in SAME_METHOD:  # guard: post-redirect-method
         return FetchFailure(Outcome.SERVER_ERROR, "redirect_post")
     if "location" in answer.repeated:  # guard: one-location
-        return outcomes.TWO_LOCATIONS
+        return FetchFailure(Outcome.SERVER_ERROR, "redirect_two_locations")
     location = answer.headers.get("location")
     decision = redirects(probe, url, location, hops) if redirects else redirect(url, location, hops, probe.purpose)
     return decision if isinstance(decision, Follow) else FetchFailure(decision.outcome, decision.reason)

@@ -20,10 +20,9 @@ from scrapy.logformatter import LogFormatter, LogFormatterResult
 from twisted.python.failure import Failure
 
 from crawler import stats
-from crawler.batch import hosts_that_fit
 from crawler.handler import LEASED, SCHEME, DeferredVisit, DomainResponse, LeasedDomain, VisitCut
 from crawler.job import CrawlJob, job_from, opened
-from crawler.lease_holder import InFlight, LeaseHolder
+from crawler.lease_holder import InFlight, LeaseHolder, hosts_that_fit
 from crawler.recorder import AFTER_CRASH, Recorder, UnfinishedDomain, VisitedDomain
 from crawler.resources import user_agent
 from crawler.visit import Visitor
@@ -100,9 +99,8 @@ class WaypostSpider(Spider):
         if self._leasing is not None:
             with contextlib.suppress(Exception):
                 self._register(await self._leasing)
-        for token, domains in self.in_flight.by_lease().items():
-            for domain in domains:
-                self.recorder.add(UnfinishedDomain(token, domain))
+        for domain, token in self.in_flight.items():
+            self.recorder.add(UnfinishedDomain(token, domain))
         if self.in_flight:
             await self.recorder.flush()
         await self._resources.aclose()

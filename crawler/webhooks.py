@@ -35,7 +35,6 @@ POLL_SECONDS: Final = 1.0  # seconds between two looks for due messages, and so 
 AGAIN_SECONDS: Final = 5.0
 
 ANSWER_CAP: Final = 4 * 1024  # bytes of an answer that are kept: only an answer to a challenge is read
-WRONG_TOKEN: Final = "wrong_token"  # noqa: S105  (a reason, no token)
 
 log = structlog.get_logger(__name__)
 
@@ -62,7 +61,7 @@ class WebhookSender(CrawlResources):
             return Attempt(None, failure_of(error).reason, duration_ms=_elapsed_ms(began))
         reason, token = reason_of(answer.status), outgoing.message.token
         if not reason and token is not None and not answers_challenge(answer.body, token):  # guard: webhook-token
-            reason = WRONG_TOKEN
+            reason = "wrong_token"
         fetched = FetchResult(outgoing.url, outgoing.url, datetime.now(UTC), answer.status, answer.headers)
         wait = retry_after(fetched)
         return Attempt(answer.status, reason, None if wait is None else timedelta(seconds=wait), _elapsed_ms(began))

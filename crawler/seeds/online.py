@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 READ_SECONDS: Final = 60.0  # timeout of one document: lists are larger than the documents of a visit
 ALL_SECONDS: Final = 3_600.0
 LEASE: Final = timedelta(days=1)
-_LONGEST_PAUSE: Final = 3_600.0
 
 
 class ReadError(Exception):
@@ -60,7 +59,7 @@ def accepted(fetched: FetchResult, status: int = 200) -> FetchResult:
 
 def retry_seconds(field: str) -> float | None:
     """Return a Retry-After in seconds (RFC 9110 section 10.2.3), at most an hour; None for a date or nonsense."""
-    return min(float(field), _LONGEST_PAUSE) if field.isascii() and field.isdigit() and len(field) < 10 else None
+    return min(float(field), 3_600.0) if field.isascii() and field.isdigit() and len(field) < 10 else None
 
 
 class Reader:

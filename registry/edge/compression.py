@@ -25,11 +25,8 @@ ENCODED: Final = "waypost.encoded"
 """Key of a start message whose response is sent again and again, whole: a mapping in which its forms are kept."""
 
 _VARY: Final = b"Accept-Encoding"
-_GZIP_LEVEL: Final = 6
-_ZSTD_LEVEL: Final = 3
 _MAX_ACCEPT_BYTES: Final = 256
 _WHOLE_TYPES: Final = frozenset({"application/json", "application/xml", "application/yaml", "application/javascript"})
-_STREAM_TYPES: Final = frozenset({"text/event-stream"})
 _AS_IT_IS: Final = frozenset({b"content-encoding", b"content-range", b"accept-ranges"})
 _NO_BODY: Final = frozenset({204, 205, 206, 304})
 
@@ -39,12 +36,12 @@ Forms = MutableMapping[str, Form]  # forms of a response by coding; the empty on
 
 
 def _zstd(body: bytes) -> bytes:
-    return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(body)
+    return zstandard.ZstdCompressor(level=3).compress(body)
 
 
 _CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {
     "zstd": _zstd,
-    "gzip": partial(gzip.compress, compresslevel=_GZIP_LEVEL, mtime=0),  # no time: equal bodies give equal bytes
+    "gzip": partial(gzip.compress, compresslevel=6, mtime=0),  # no time: equal bodies give equal bytes
 }
 """The preferred one first."""
 
@@ -158,6 +155,5 @@ def is_compressible(status: int, headers: Headers) -> bool:
 @lru_cache(1_000)
 def _is_text(content_type: bytes) -> bool:
     kind = content_type.partition(b";")[0].strip().lower().decode("latin-1")
-    if kind in _STREAM_TYPES:
-        return False
-    return kind in _WHOLE_TYPES or kind.startswith("text/") or kind.endswith(("+json", "+xml", "+yaml"))
+    is_text = kind in _WHOLE_TYPES or kind.startswith("text/") or kind.endswith(("+json", "+xml", "+yaml"))
+    return is_text and kind != "text/event-stream"

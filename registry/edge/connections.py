@@ -52,7 +52,6 @@ LOG_SECONDS: Final = 60.0
 
 _ENDED_AT_ONCE: Final = 20  # some 50 µs each
 _EVICTED_SHARE: Final = 16  # a full table evicts this part of it at once, so that a search for victims is rare
-_BLANKS: Final = (b" ", b"\t")
 _EXTENSION: Final = "waypost.connection"
 
 log = structlog.get_logger(__name__)
@@ -281,8 +280,9 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._receiving, self._read_deadline = "body", self.table.deadline(BODY_SECONDS)  # guard: body-deadline
+        # Trailing blanks are no part of a value (RFC 9110 section 5.5); the parser removes leading ones.
         for number, (name, value) in enumerate(self.headers):
-            if value.endswith(_BLANKS):  # no part of the value (RFC 9110 section 5.5); the parser removes leading ones
+            if value.endswith((b" ", b"\t")):
                 self.headers[number] = name, value.rstrip(b" \t")
         super().on_headers_complete()
 

@@ -420,7 +420,6 @@ def _peer(scope: Scope) -> str | None:
 # spend the limits of the visitor. Browsers send the media types of forms and plain text without a preflight (Fetch
 # standard, "CORS-safelisted request-header"), so a body of the API must be JSON.
 
-_SAME_SITE: Final = frozenset({"same-origin", "none"})
 _JSON: Final = re.compile(r"application/([a-z0-9!#$&^_.-]+\+)?json")
 
 
@@ -428,7 +427,7 @@ def _refuse_other_sites(headers: Headers, public_url: str) -> None:
     """Raise Problem for a request from a page of another site. Clients other than browsers send no such field."""
     site = headers.get("sec-fetch-site")
     if site is not None:
-        is_foreign = site not in _SAME_SITE
+        is_foreign = site not in ("same-origin", "none")
     else:
         # Browsers leave that field out on connections that they do not trust, such as plain HTTP in a local network.
         origin = headers.get("origin")

@@ -43,9 +43,6 @@ def client_of(request: Request) -> str:
     return client
 
 
-_CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
-
-
 def bearer(request: Request, kind: str) -> Token:
     """Return the token of the request; it may be unknown. Raise Problem when there is no token of this kind."""
     scheme, _, text = request.headers.get("authorization", "").strip().partition(" ")
@@ -57,7 +54,8 @@ def bearer(request: Request, kind: str) -> Token:
 
 def unauthorized() -> Problem:
     """Return the problem of a request without a token. A wrong token gets the same."""
-    return Problem(UNAUTHORIZED, "`Authorization: Bearer TOKEN` with a valid token is needed.", headers=_CHALLENGE)
+    detail = "`Authorization: Bearer TOKEN` with a valid token is needed."
+    return Problem(UNAUTHORIZED, detail, headers={"WWW-Authenticate": "Bearer"})
 
 
 async def key_of(request: Request, scope: Scope) -> ApiKey:
@@ -68,9 +66,8 @@ async def key_of(request: Request, scope: Scope) -> ApiKey:
     except UnknownKey:
         raise unauthorized() from None
     except MissingScope:
-        raise Problem(
-            FORBIDDEN, "This key lacks the scope for this operation. Make a new key with that scope."
-        ) from None
+        detail = "This key lacks the scope for this operation. Make a new key with that scope."
+        raise Problem(FORBIDDEN, detail) from None
 
 
 T = TypeVar("T")

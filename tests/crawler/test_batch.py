@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from crawler.batch import as_batch_job
+from crawler.lease_holder import as_batch_job
 
 
 async def test_the_garbage_collector_is_restored_afterwards() -> None:

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from crawler.batch import PER_HOST, SPARE
+from crawler.lease_holder import PER_HOST, SPARE
 
 ASK = (
-    "import resource, sys; from crawler.batch import hosts_that_fit;"
+    "import resource, sys; from crawler.lease_holder import hosts_that_fit;"
     "resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[2])));"
     "print(hosts_that_fit(int(sys.argv[3])), resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
 )

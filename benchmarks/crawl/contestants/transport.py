@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import uvloop
 
 from benchmarks.crawl.contestants.common import Meter, Result, Task, run
-from crawler.batch import as_batch_job
+from crawler.lease_holder import as_batch_job
 from crawler.visit import Visitor
 from registry.core.model.documents import Outcome
 from registry.core.visiting.probes import pointer_probe
