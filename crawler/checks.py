@@ -22,8 +22,7 @@ import structlog
 
 from crawler.guards import ResolutionError
 from crawler.politeness import Limit, NoBudgets, RequestPacer
-from crawler.resources import CrawlResources
-from crawler.session import FetchSession
+from crawler.session import CrawlResources, FetchSession
 from registry.actions.maintenance.opt_out import Declaration, OptOutRequestRecord, Proof
 from registry.actions.ownership.claiming import ClaimCheck
 from registry.core.access.claims import Answer, is_published, lines_of, place

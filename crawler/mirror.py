@@ -21,10 +21,9 @@ import orjson
 import structlog
 
 from crawler.politeness import NoBudgets, RequestPacer
-from crawler.resources import CrawlResources
 from crawler.seeds.online import ReadError, accepted, json_post, readable
 from crawler.seeds.pages import member
-from crawler.session import FetchSession, InterruptedVisit
+from crawler.session import CrawlResources, FetchSession, InterruptedVisit
 from registry.actions import dumps
 from registry.actions.dumps import BadDump, DumpFileManifest, Part
 from registry.actions.mirroring.apply import MirrorRecord, StaleProgress, Statement

@@ -56,8 +56,7 @@ async def crawl(
     """
     from scrapy.crawler import AsyncCrawlerRunner  # half a second to import; a check of one host does without
 
-    from crawler.job import CrawlJob
-    from crawler.spider import WaypostSpider
+    from crawler.spider import CrawlJob, WaypostSpider
     from crawler.stats import counts_of
 
     job = CrawlJob(settings, waypost, until_idle, only, progress, on_recorded, stop or asyncio.Event())

@@ -1,30 +1,34 @@
 """The fetches of one visit: look-ups, connections, redirects and retries, within every limit of the visit.
 
-A visit holds one connection slot at a time: two visits that each held a slot while waiting for the other's would
+The visits of one crawler share its resources: address guard, client pool, limits, memory budget, stop event. A visit
+holds one connection slot at a time: two visits that each held a slot while waiting for the other's would
 deadlock.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final, Self, TypeAlias
+from importlib.metadata import version
+from typing import Any, Final, Self, TypeAlias
 
 from pyreqwest.client import Client
 
-from crawler import outcomes
-from crawler.guards import Pin
+from crawler import outcomes, politeness
+from crawler.flood_monitor import FloodMonitor
+from crawler.guards import AddressGuard, ConnectTo, Pin, Resolver
 from crawler.outcomes import FetchFailure, failure_of, request_headers
-from crawler.politeness import Limit, RequestPacer
-from crawler.resources import CrawlResources
-from crawler.response_body import BodyMemoryReservation
-from crawler.transport import READ_AHEAD, RawAnswer, SharedClient, ask
+from crawler.response_body import BodyMemoryBudget, BodyMemoryReservation
+from crawler.transport import READ_AHEAD, ClientPool, RawAnswer, SharedClient, ask
 from registry.core.model.documents import FetchResult, Outcome, Probe
 from registry.core.names.domains import host_of
 from registry.core.names.opt_out import is_covered
 from registry.core.visiting.pointers import STATUSES, Follow, Stop, redirect
 from registry.core.visiting.probes import keeps_head
+from registry.core.visiting.robots import PRODUCT
+from registry.settings import Settings
 
 RECORD_MARGIN: Final = timedelta(seconds=30)
 """Visits end this long before their lease does, so that their results can still be recorded under it."""
@@ -34,6 +38,70 @@ _NO_LATEST: Final[tuple[str, Pin | FetchFailure]] = ("no URL begins like this", 
 
 RedirectPolicy: TypeAlias = Callable[[Probe, str, str | None, tuple[str, ...]], Follow | Stop]
 """Decides on one redirect of a probe, from a URL to a location after the hops so far, as the plan of a host does."""
+
+
+PRODUCT_AND_VERSION: Final = f"{PRODUCT}/{version('waypost')}"
+"""Begins with the product token that robots.txt files match."""
+
+
+def user_agent(settings: Settings) -> str:
+    """Return the User-Agent: product and version, then the page that explains the crawler and the contact address."""
+    return f"{PRODUCT_AND_VERSION} ({settings.reachable_at})"
+
+
+TYPICAL_REQUESTS: Final = 20
+TYPICAL_ANSWER_SECONDS: Final = 0.5
+"""Requests, and seconds per answer, of a typical visit to a host without agent documents."""
+
+
+class CrawlResources:
+    """The shared resources. An async context manager, bound to the event loop that enters it."""
+
+    def __init__(self, settings: Settings, stop: asyncio.Event | None = None) -> None:
+        """`stop`: once set, visits end before their next request. Raise guards.BadConnectTo."""
+        self.settings = settings
+        self.stop = stop or asyncio.Event()
+        self.guard = AddressGuard(
+            ConnectTo.parse(settings.connect_to),
+            None if settings.resolve == "table" else Resolver(),
+            settings.refused_networks,
+        )
+        self.clients = ClientPool(
+            user_agent=user_agent(settings), connect_timeout=settings.connect_timeout, pause=settings.request_delay
+        )
+        self.limiter = politeness.ConnectionLimiter(settings.block_connections)
+        self.block_budgets = politeness.BlockBudgets(settings.block_daily_budget)
+        visit_seconds = TYPICAL_REQUESTS * (settings.request_delay + TYPICAL_ANSWER_SECONDS)
+        self.deferrals = politeness.Deferrals(visit_seconds)
+        self._longest_queue = max(politeness.QUEUE_FACTOR, settings.lease_seconds / 2 / visit_seconds)
+        self.timers = politeness.TimerWheel()
+        self.body_memory = BodyMemoryBudget(settings.hosts_in_flight)
+        self.flood_monitor = FloodMonitor(self.clients, self.body_memory)
+        self.running: dict[str, asyncio.Task[Any]] = {}  # the visits, by domain
+        self._exit_stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        """Raise transport.NoTrustStore if no certificate authority can be read."""
+        await self.clients.check()
+        await self._exit_stack.enter_async_context(self.flood_monitor)
+        self._exit_stack.callback(asyncio.create_task(self.timers.wake_all_on(self.stop)).cancel)
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        await self._exit_stack.aclose()
+        await self.guard.close()
+
+    def is_crowded(self, key: str) -> bool:
+        """Return whether no more visits may wait for an address. The queue per address is short while half of all
+        concurrent visits wait; otherwise its wait has to fit into half a lease."""
+        many_wait = self.limiter.waiting >= self.settings.hosts_in_flight // 2
+        return self.limiter.is_crowded(key, politeness.QUEUE_FACTOR if many_wait else self._longest_queue)
+
+    async def acquire_slot(self, key: str) -> tuple[politeness.Limit, ...]:
+        """Wait for a slot at an address; the caller releases it by the limiter. Raise AddressBusy if it is crowded."""
+        if self.is_crowded(key):  # guard: crowded-address
+            raise politeness.AddressBusy(self.deferrals.defer(key, politeness.max_connections(key)))
+        return await self.limiter.acquire(key)
 
 
 class InterruptedVisit(Exception):
@@ -49,7 +117,7 @@ class FetchSession:
     """
 
     def __init__(
-        self, resources: CrawlResources, pacer: RequestPacer, until: datetime, opted_out: Collection[str]
+        self, resources: CrawlResources, pacer: politeness.RequestPacer, until: datetime, opted_out: Collection[str]
     ) -> None:
         """`until`: end of the lease. `opted_out`: hosts whose address is never resolved."""
         self._resources = resources
@@ -62,7 +130,7 @@ class FetchSession:
         self._clients: dict[str, Client] = {}
         self._shared_clients: list[SharedClient] = []
         self._reached: set[str] = set()  # hosts that answered a request on their open connection
-        self._slot: tuple[Limit, ...] = ()
+        self._slot: tuple[politeness.Limit, ...] = ()
         self._slot_key: str | None = None
         self._read_ahead = READ_AHEAD
         self._spent_seconds = 0.0  # of requests so far, including connecting, without pauses, slots and look-ups

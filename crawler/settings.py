@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from scrapy.settings import BaseSettings
 
-from crawler import resources
+from crawler import session
 
 BOT_NAME: Final = "waypost"
 SPIDER_MODULES: Final = ["crawler.spider"]
 NEWSPIDER_MODULE: Final = "crawler.spider"
-USER_AGENT: Final = resources.PRODUCT_AND_VERSION  # the spider appends the contact page: resources.user_agent
+USER_AGENT: Final = session.PRODUCT_AND_VERSION  # the spider appends the contact page: session.user_agent
 
 TWISTED_REACTOR_ENABLED: Final = False
 ASYNCIO_EVENT_LOOP: Final = "uvloop.Loop"

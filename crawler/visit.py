@@ -13,8 +13,7 @@ from typing import Final
 
 from crawler.outcomes import BLOCK_BUDGET
 from crawler.politeness import AddressBusy, RequestPacer
-from crawler.resources import CrawlResources
-from crawler.session import FetchSession, InterruptedVisit
+from crawler.session import CrawlResources, FetchSession, InterruptedVisit
 from registry.core.visiting.plan import HostPlan
 from registry.core.visiting.shares import DOMAIN_BUDGET, LOOK_UP_BUDGET, SHARE_BUDGET, DomainBudget, Standing
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Visit, skipped

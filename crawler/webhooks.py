@@ -16,8 +16,8 @@ import structlog
 
 from crawler.guards import Pin
 from crawler.outcomes import NO_CONNECTION, failure_of
-from crawler.resources import CrawlResources
 from crawler.response_body import BodyMemoryBudget, BodyMemoryReservation
+from crawler.session import CrawlResources
 from crawler.transport import RawAnswer, ask
 from registry.actions.webhooks import DELIVER, Outgoing
 from registry.core.assessing.verdicts import retry_after

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from crawler.resources import user_agent
+from crawler.session import user_agent
 from registry.core.visiting.robots import PRODUCT
 from registry.settings import Settings
 from tests.support.api import PUBLIC_URL, Api, make_client

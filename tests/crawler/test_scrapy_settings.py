@@ -12,8 +12,8 @@ from scrapy.crawler import Crawler
 from scrapy.settings import Settings as ScrapySettings
 
 from crawler.handler import SCHEME
-from crawler.job import settings_from
 from crawler.run import project_settings
+from crawler.spider import settings_from
 from tests.crawler.ssrf.spellings import other_ways
 from tests.support.hang import HANG_SECONDS
 

@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from crawler import resources
+from crawler import session
 from crawler.guards import ResolutionError, Resolver
 from crawler.run import crawl
 from registry.settings import Settings
@@ -126,7 +126,7 @@ def resolved(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             names.append(host)
             raise ResolutionError("nxdomain")
 
-    monkeypatch.setattr(resources, "Resolver", Recording)
+    monkeypatch.setattr(session, "Resolver", Recording)
     return names
 
 

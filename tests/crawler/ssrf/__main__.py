@@ -26,7 +26,7 @@ import ada_url
 import httpx2
 import typer
 
-from crawler import resources
+from crawler import session
 from crawler.guards import Resolver
 from crawler.run import crawl
 from crawler.session import FetchSession
@@ -88,7 +88,7 @@ async def _run_in_namespace(folder: Path, database: str, quick: bool) -> dict[st
     async with Sites(_every_site(attack_web, tried_urls), places=("0.0.0.0", "::"), port=443) as sites:
         os.environ["SSL_CERT_FILE"] = str(sites.write_authority(folder))
         os.environ.pop("SSL_CERT_DIR", None)
-        with mock.patch.object(resources, "Resolver", partial(Resolver, timeout=60)):
+        with mock.patch.object(session, "Resolver", partial(Resolver, timeout=60)):
             measured = await _attack(_settings(folder, database), attack_web, tried_urls, sites, server)
     await asyncio.sleep(0.1)
     allowed = {("tcp", address, 443) for address in names.public} | {("udp", "127.0.0.1", 53)}
