@@ -34,15 +34,9 @@ log = structlog.get_logger(__name__)
 
 
 async def crawl(
-    waypost: "Waypost",
-    settings: Settings,
-    *,
-    until_idle: bool,
-    only: Collection[str] | None = None,
-    progress: "OnProgress | None" = None,
-    on_recorded: "OnRecorded | None" = None,
-    stop: asyncio.Event | None = None,
-) -> "CrawlCounts":
+    waypost: "Waypost", settings: Settings, *, until_idle: bool, only: Collection[str] | None = None,
+    progress: "OnProgress | None" = None, on_recorded: "OnRecorded | None" = None, stop: asyncio.Event | None = None,
+) -> "CrawlCounts":  # fmt: skip
     """Run the spider on the running event loop; return its figures.
 
     It ends when `stop` is set or, with `until_idle`, when nothing is due and nothing is in flight. `only`: the domains

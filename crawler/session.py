@@ -158,11 +158,13 @@ class FetchSession:
         self._resources.body_memory.expect(probe.cap)
         url: str = probe.url
         hops: tuple[str, ...] = ()
+        address: str | None
         while True:
             prefix, pin = self._latest
             pin = pin if url.startswith(prefix) else await self._pin(url)  # guard: one-look-up
             if isinstance(pin, FetchFailure):
-                return self._failed(probe, pin, at, url, hops, None, before)
+                failure, address = pin, None
+                break
             seconds_left = self.host_seconds
             answer = await self._send(probe, pin, url, self._request_timeout)
             if isinstance(answer, FetchFailure):
@@ -173,25 +175,17 @@ class FetchSession:
             if isinstance(step, Follow):
                 url, hops = step.url, (*hops, url)
             elif isinstance(step, FetchFailure):
-                return self._failed(probe, step, at, url, hops, pin.address, before)
+                failure, address = step, pin.address
+                break
             else:  # positional arguments take half the time of keywords
                 return FetchResult(
                     probe.url, url, at, step.status, step.headers, step.body, hops, None, "",
-                    self._elapsed_ms(before), pin.address, step.truncated,
+                    int((self._spent_seconds - before) * 1000), pin.address, step.truncated,
                 )  # fmt: skip
-
-    def _failed(
-        self, probe: Probe, failure: FetchFailure, at: datetime, url: str, hops: tuple[str, ...],
-        address: str | None, before: float,
-    ) -> FetchResult:  # fmt: skip
         return FetchResult(
             url=probe.url, final_url=url, at=at, hops=hops, failure=failure.outcome, reason=failure.reason,
-            elapsed_ms=self._elapsed_ms(before), address=address,
+            elapsed_ms=int((self._spent_seconds - before) * 1000), address=address,
         )  # fmt: skip
-
-    def _elapsed_ms(self, before: float) -> int:
-        """Return the milliseconds that the site's answers took since the session had spent `before` seconds."""
-        return int((self._spent_seconds - before) * 1000)
 
     async def _pin(self, url: str) -> Pin | FetchFailure:
         """Return the pin of a canonical URL's host, or why it has no pin. A failed look-up is not repeated."""

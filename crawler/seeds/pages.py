@@ -128,14 +128,9 @@ BOUNDS: Final = Bounds()
 
 
 async def paged(
-    url: str,
-    reader: Reader,
-    read_page: ReadPage,
-    start: str = "",
-    *,
-    bounds: Bounds = BOUNDS,
+    url: str, reader: Reader, read_page: ReadPage, start: str = "", *, bounds: Bounds = BOUNDS,
     clock: Callable[[], float] = time.monotonic,
-) -> AsyncIterator[Seed | Refusal | Checkpoint]:
+) -> AsyncIterator[Seed | Refusal | Checkpoint]:  # fmt: skip
     """Yield the entries of all pages from `start` on, and a Checkpoint between two pages.
 
     Never raise: if the list ends early, the last Refusal says why, with a code that begins with BROKEN_OFF. If the

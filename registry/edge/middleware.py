@@ -131,13 +131,9 @@ class RequestMiddleware:
     """Allows `read_rate` units of work per minute and `submit_rate` submissions per hour and client."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        rules: Rules,
-        settings: Settings,
-        metrics: RequestMetrics | None,
+        self, app: ASGIApp, rules: Rules, settings: Settings, metrics: RequestMetrics | None,
         spans: "RequestSpans | None",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._app = app
         self._rules = rules
         self._public_url = settings.public_url

@@ -170,15 +170,9 @@ def invalid_cursor(why: object, parameter: str = "cursor") -> Problem:
 def body(kind: ProblemType, detail: str, instance: str, members: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the problem document. `members` may override `success` and `error` where ADP has another shape."""
     return {
-        "type": f"/api/problems/{kind.slug}",
-        "title": kind.title,
-        "status": kind.status,
-        "detail": detail,
-        "instance": instance,
-        "success": False,
-        "error": detail,
-        **(members or {}),
-    }
+        "type": f"/api/problems/{kind.slug}", "title": kind.title, "status": kind.status, "detail": detail,
+        "instance": instance, "success": False, "error": detail, **(members or {}),
+    }  # fmt: skip
 
 
 def documented(

@@ -44,14 +44,9 @@ def secret_response(data: Any, *, status: int = 200, headers: dict[str, str] | N
 
 
 def encoded_response(
-    request: Request,
-    body: bytes,
-    *,
-    status: int = 200,
-    cache: str = CACHED,
-    headers: Mapping[str, str] | None = None,
-    media_type: str = "application/json",
-) -> Response:
+    request: Request, body: bytes, *, status: int = 200, cache: str = CACHED,
+    headers: Mapping[str, str] | None = None, media_type: str = "application/json",
+) -> Response:  # fmt: skip
     """Return a body with an ETag (RFC 9110 section 8.8.3), or a 304 if If-None-Match has that ETag. Responses to
     methods other than GET, and with a status other than 200, get no ETag and `no-store`."""
     response_headers = {"Cache-Control": cache, **(headers or {})}
