@@ -68,7 +68,19 @@ def url_of(listening: socket.socket) -> str:
 class _Server(uvicorn.Server):
     """A server without signal handlers: uvicorn would raise Ctrl-C again after a normal shutdown."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, app: ASGIApp, connections: ConnectionTable) -> None:
+        config = uvicorn.Config(
+            app,
+            http=limited_protocol(connections),
+            ws="none",
+            timeout_keep_alive=IDLE_SECONDS,
+            log_config=None,  # otherwise its log lines would be plain text between lines of JSON
+            log_level="error",  # it warns of each malformed request, so that any client could fill the log
+            access_log=False,
+            proxy_headers=False,
+            lifespan="off",  # the application has none, and a second Ctrl-C would end it with a traceback
+            timeout_graceful_shutdown=2 * GRACE,
+        )
         super().__init__(config)
         self.listens = asyncio.Event()
 
@@ -122,7 +134,7 @@ async def serve_api(
             waypost.trace(tracer)
             spans = RequestSpans(tracer)
 
-        server = _server(compose(interfaces, settings, metrics=requests, spans=spans), connections)
+        server = _Server(compose(interfaces, settings, metrics=requests, spans=spans), connections)
         with stop_on_signals() as stop, settled():
             async with exit_after_deadline(stop), sweeping(connections), running(interfaces):
                 serving = asyncio.create_task(server.serve(sockets=[listening]))
@@ -138,22 +150,6 @@ async def serve_api(
                 stopping.cancel()
                 listens.cancel()
                 await serving
-
-
-def _server(app: ASGIApp, connections: ConnectionTable) -> "_Server":
-    config = uvicorn.Config(
-        app,
-        http=limited_protocol(connections),
-        ws="none",
-        timeout_keep_alive=IDLE_SECONDS,
-        log_config=None,  # otherwise its log lines would be plain text between lines of JSON
-        log_level="error",  # it warns of each malformed request, so that any client could fill the log
-        access_log=False,
-        proxy_headers=False,
-        lifespan="off",  # the application has none, and a second Ctrl-C would end it with a traceback
-        timeout_graceful_shutdown=2 * GRACE,
-    )
-    return _Server(config)
 
 
 def connection_table(settings: Settings) -> ConnectionTable:

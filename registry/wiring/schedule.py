@@ -253,7 +253,11 @@ class Schedule:
                         running[job.name] = asyncio.create_task(self._run(job))
                     pause = min(pause, wait) if wait > 0 else pause
                 await asyncio.wait({lost, *running.values()}, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
-                running = {name: task for name, task in running.items() if not _is_over(name, task)}
+                for name in [name for name, task in running.items() if task.done()]:
+                    ended = running.pop(name)
+                    if not ended.cancelled() and (error := ended.exception()) is not None:
+                        # it could not start (no database); the next check retries it
+                        log.warning("job.not_started", job=name, error=type(error).__name__)
                 await asyncio.wait({lost}, timeout=AGAIN_SECONDS)  # a job that another process runs stays due
             log.warning("leader.lost")
         finally:
@@ -319,10 +323,3 @@ async def _run_until(end: Coroutine[Any, Any, object], work: Awaitable[_T]) -> _
         for task in (working, ending):
             task.cancel()
         await asyncio.gather(working, ending, return_exceptions=True)
-
-
-def _is_over(name: str, task: asyncio.Task[RunRecord | None]) -> bool:
-    """Return whether the task is done. Log a run that could not start (no database); the next check retries it."""
-    if task.done() and not task.cancelled() and (error := task.exception()) is not None:
-        log.warning("job.not_started", job=name, error=type(error).__name__)
-    return task.done()

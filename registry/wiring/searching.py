@@ -26,9 +26,18 @@ INDEX_FOLDER: Final = "index"
 
 
 def open_search(settings: Settings, store: Store, clock: Clock) -> SearchActions:
-    """Load the model and open the engine; some tenths of a second. Raise SearchUnavailable or OSError."""
+    """Load the model and open the search server if one is configured, else the index in the data folder.
+
+    Takes some tenths of a second. Raise SearchUnavailable or OSError.
+    """
     embedder = embedder_of(settings)
-    return SearchActions(store, clock, search_engine(settings, embedder), embedder)
+    model, dims, url = embedder.id, embedder.dims, settings.meili_url
+    backend: EmbeddedBackend | MeiliBackend
+    if url is None:
+        backend = EmbeddedBackend(settings.data / INDEX_FOLDER, model, dims)
+    else:
+        backend = MeiliBackend(url, search_keys(settings), settings.meili_index, model=model, dims=dims)
+    return SearchActions(store, clock, backend, embedder)
 
 
 def index_is_fed(settings: Settings) -> bool:
@@ -43,14 +52,6 @@ EMBEDDERS: Final[Mapping[str, Callable[[], Embedder]]] = {"table": default_embed
 def embedder_of(settings: Settings) -> Embedder:
     """Return the configured model of sentence vectors. Raise ModelFileError if it cannot be loaded."""
     return EMBEDDERS[settings.embedding]()
-
-
-def search_engine(settings: Settings, embedder: Embedder | None) -> EmbeddedBackend | MeiliBackend:
-    """Return the search server if one is configured, else the index in the data folder."""
-    model, dims = (embedder.id, embedder.dims) if embedder else ("", 0)
-    if settings.meili_url is None:
-        return EmbeddedBackend(settings.data / INDEX_FOLDER, model, dims)
-    return MeiliBackend(settings.meili_url, search_keys(settings), settings.meili_index, model=model, dims=dims)
 
 
 def search_keys(settings: Settings) -> Keys:
