@@ -39,6 +39,9 @@ _COMPOUND = frozenset({
     "iconUrl", *MODES, "securitySchemes", "securityRequirements", "supportsAuthenticatedExtendedCard",
 })  # fmt: skip
 """Members of a card whose names have several words. Publishers may write their own members in snake_case."""
+_ASKS = frozenset({
+    "service.unnamed", "service.undescribed", "service.unversioned", "capability.undescribed", "capability.unreachable",
+})  # fmt: skip
 _PAID = ("x402", "ap2")
 _DISPLAYED = ("displayName", "name")
 _TAGS = ("registryTags", "tags", "keywords", "categories")
@@ -243,15 +246,7 @@ FORMAT = Format(
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),
-    asks=frozenset(
-        {
-            "service.unnamed",
-            "service.undescribed",
-            "service.unversioned",
-            "capability.undescribed",
-            "capability.unreachable",
-        }
-    ),
+    asks=_ASKS,
     promised_paths=("/.well-known/agent-card.json",),
     accept="application/a2a-agent-card+json",
     cap=CARD_CAP,

@@ -36,14 +36,10 @@ _READ = frozenset({
 _LOOSE_LISTS = {
     "agentCards": "a2a", "mcpServers": "mcp-server-card", "services": None, "resources": None,
 }  # fmt: skip
-_PROMISES = {
-    "application/a2a-agent-card+json": "a2a",
-    "application/agent-card+json": "a2a",
-    "application/mcp-server-card+json": "mcp-server-card",
-    "application/mcp-server+json": "mcp-server-card",
-    "application/ai-catalog+json": SLUG,
-    "application/linkset+json": "api-catalog",
-}
+_KNOWN = frozenset({
+    "application/a2a-agent-card+json", "application/agent-card+json", "application/mcp-server-card+json",
+    "application/mcp-server+json", "application/ai-catalog+json", "application/linkset+json",
+})  # fmt: skip
 _SNIFFED = frozenset(
     {"application/json", "application/ld+json", "application/yaml", "text/yaml", "text/plain", "text/html",
      "text/markdown"}
@@ -144,7 +140,7 @@ def _read_entries(value: Object, document: Document, notes: Notes) -> Iterator[t
 
 def _grade(item: Object, identifier: str, kind: str, pointer: str, document: Document, notes: Notes) -> None:
     media_type = _read_media_type(kind)
-    is_known = media_type in _PROMISES or media_type in _SNIFFED or media_type in _REGISTRY
+    is_known = media_type in _KNOWN or media_type in _SNIFFED or media_type in _REGISTRY
     if not is_known and not _OPENAPI.match(media_type) and not _SKILL.fullmatch(media_type):
         notes.add(rules.TYPE, at(pointer, "type" if "type" in item else "mediaType"), kind)
     urn = _URN.fullmatch(identifier)
