@@ -6,6 +6,7 @@ arguments of all commands except `seed`, `admin` and `webhooks`.
 """
 
 import contextlib
+import gc
 import io
 import sys
 from collections.abc import Iterator
@@ -68,6 +69,7 @@ Metrics = Annotated[
 
 def main() -> None:
     """Run the command line. Errors that the user can fix are printed on one line, without a traceback."""
+    gc.set_threshold(100_000, 50, 100)  # imports leave no garbage, and looking for it takes a tenth of a start
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal with a narrow character set must not end the command
             stream.reconfigure(errors="backslashreplace")
