@@ -48,7 +48,10 @@ FeedLimit = Annotated[int, *parsers.limited(MAX_FEED, least=1), Query(descriptio
 FeedWait = Annotated[
     int,
     *parsers.limited(MAX_WAIT),
-    Query(description="With `cursor`: seconds to wait for an event. It answers as soon as one comes.", examples=[0]),
+    Query(
+        description="With `cursor`: seconds to wait when no event follows it yet. It answers as soon as one comes.",
+        examples=[0],
+    ),
 ]
 Days = Annotated[int, *parsers.limited(30), Query(description="How far back the history goes.", examples=[7])]
 UptimeDays = Annotated[
@@ -74,7 +77,10 @@ Flag = Annotated[bool, BeforeValidator(lambda value: value == "true"), *parsers.
 SortOrder = Annotated[
     SortBy,
     *parsers.one_of(*_SORTS),
-    Query(description="`relevance`; by `score` or `freshness` confident answers are sorted, the rest by relevance."),
+    Query(
+        description="`relevance`; with `score` or `freshness`, confident answers are sorted by it, the rest follow by "
+        "relevance."
+    ),
 ]
 Unique = Annotated[
     Flag,

@@ -48,7 +48,9 @@ class BlockChangedData(Shape):
     domain: base.HostName
     kind: BlockKind
     changed: Annotated[bool, about("false: it was so before.", True)]
-    services: Annotated[Sequence[str], about("Hosts whose services are now hidden, or shown again.", ["a.example"])]
+    services: Annotated[
+        Sequence[str], about("Hosts whose services are hidden from now on, or shown again.", ["a.example"])
+    ]
 
 
 class AuditEntry(Shape):
@@ -114,7 +116,12 @@ class Workload(Shape):
     submissions: Annotated[int, about("Submitted hosts that wait for their visit.", 2)]
     oldest_submission_at: base.Timestamp | None
     postponed: Annotated[int, about("Submitted hosts whose visit was put off.", 0)]
-    by_client: Annotated[Sequence[int], about("Waiting hosts of each (unnamed) client: the ten largest numbers.", [2])]
+    by_client: Annotated[
+        Sequence[int],
+        about(
+            "How many submitted hosts of each client are waiting, the ten largest numbers. Clients are not named.", [2]
+        ),
+    ]
     candidates: Annotated[int, about("Hosts that documents name and that are not queued.", 7)]
     opt_out_requests: Annotated[int, about("Opt-outs that wait for their check.", 0)]
     oldest_opt_out_request_at: base.Timestamp | None
@@ -193,7 +200,10 @@ class AboutReport(Shape):
 
 
 class FiledReport(AboutReport):
-    texts: Annotated[Sequence[str], about(f"What was written, the first {MOST_TEXTS}.", ["Every call answers 410."])]
+    texts: Annotated[
+        Sequence[str],
+        about(f"What was written, the first {MOST_TEXTS}.", ["Every call has answered 410 since last week."]),
+    ]
 
 
 class ReportsData(Shape):

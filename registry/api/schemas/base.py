@@ -63,7 +63,9 @@ _MEANINGS: Final = " ".join(f"`{level}`: {about.means}" for level, about in LEVE
 Trust = Annotated[
     str, about(f"As in ADP registries. {_MEANINGS}", "verified", enum=["verified", "community", "unverified"])
 ]
-Verified = Annotated[bool, about(f"Exactly if `trust_level` is `verified`. {LEVELS[TrustLevel.VERIFIED].means}", True)]
+Verified = Annotated[
+    bool, about(f"True exactly if `trust_level` is `verified`. {LEVELS[TrustLevel.VERIFIED].means}", True)
+]
 Severity = Annotated[str, sample("warning", enum=["error", "warning", "info"])]
 
 
@@ -105,7 +107,14 @@ class Resembles(Shape):
 
     name: Annotated[str, sample("PayPal")]
     domain: Annotated[str, about("The owner's site.", "paypal.com")]
-    seen_in: Annotated[str, about("What uses it: host, name, or provider.", "name", enum=["host", "name", "provider"])]
+    seen_in: Annotated[
+        str,
+        about(
+            "What uses it: the host, the name of the service, or who is said to run it.",
+            "name",
+            enum=["host", "name", "provider"],
+        ),
+    ]
 
 
 class TrustFacts(Shape):
@@ -118,10 +127,19 @@ class TrustFacts(Shape):
             enum=["host", "part", "none"],
         ),
     ]
-    since: Annotated[Timestamp | None, about("Since when it has this level. null: longer than dates are recorded.")]
-    reasons: Annotated[Sequence[str], about("Why not `verified`; `trust.reasons` of /api/rubric explains them.", [])]
-    reasons_since: Annotated[Mapping[str, Timestamp | None], about("Since when each holds. null: not recorded.", {})]
-    resembles: Annotated[Resembles | None, about("A well-known name that it uses off its owner's site.", None)]
+    since: Annotated[
+        Timestamp | None, about("Since when the service has this level. null: longer than dates are recorded.")
+    ]
+    reasons: Annotated[
+        Sequence[str], about("Why the level is not `verified`; `trust.reasons` of /api/rubric explains them.", [])
+    ]
+    reasons_since: Annotated[
+        Mapping[str, Timestamp | None],
+        about("Since when each of the reasons holds. null: longer than dates are recorded.", {}),
+    ]
+    resembles: Annotated[
+        Resembles | None, about("A well-known name that it uses without being on its owner's site.", None)
+    ]
 
 
 class TrustReason(Shape):
@@ -137,7 +155,9 @@ class DatedTrustReason(TrustReason):
 class ExplainedTrust(TrustFacts):
     means: Annotated[str, about("The level in one sentence.", LEVELS[TrustLevel.VERIFIED].means)]
     explained: Annotated[Sequence[DatedTrustReason], about("The reasons in words.", [])]
-    claimed: NotRequired[Annotated[Sequence[str], about("Members with unchecked claims of the site.", ["provider"])]]
+    claimed: NotRequired[
+        Annotated[Sequence[str], about("Members of the record that repeat unchecked claims of the site.", ["provider"])]
+    ]
 
 
 class Freshness(Shape):
@@ -228,7 +248,9 @@ class Summary(Shape):
     auth: Auth
     pricing: Pricing
     version: Annotated[str | None, about("Of the service, as its documents state it.", None)]
-    operational: Annotated[bool | None, about("false: its document says it is out of service. null: not stated.", None)]
+    operational: Annotated[
+        bool | None, about("false: its document says that it is out of service. null: not stated.", None)
+    ]
     freshness: Freshness
     owned: Annotated[bool, about("The ownership of the host is proven; `ownership` at `url` has more.", True)]
     canonical_host: CanonicalHost

@@ -27,7 +27,10 @@ class CapabilityMatchReason(Shape):
 class RankingReason(Shape):
     parts: Annotated[
         Mapping[str, float],
-        about("They add up to the relevance.", {"words": 0.2, "topic": 0.24, "need": 0.18, "together": 0.31}),
+        about(
+            "The parts of the relevance; they add up to it.",
+            {"words": 0.2, "topic": 0.24, "need": 0.18, "together": 0.31},
+        ),
     ]
     cover: Annotated[float, about("Share of the query's weight that this service's words carry, 0 to 1.", 0.71)]
     similarity: Annotated[float, about("Similarity in meaning: the cosine of the vectors, 0 to 1.", 0.58)]
@@ -36,7 +39,9 @@ class RankingReason(Shape):
 
 class Highlights(Shape):
     name: Annotated[list[TextSegment], about("Empty if no word of the query is in it.")]
-    description: Annotated[list[TextSegment], about("The part around the words of the query; empty if none occurs.")]
+    description: Annotated[
+        list[TextSegment], about("The part around the words of the query; empty if no word of it occurs.")
+    ]
 
 
 class MatchingCapability(Shape):
@@ -97,7 +102,9 @@ class Discovered(base.Succeeded):
     next_cursor: Annotated[str | None, about("The cursor for the next rows of the same query; null at the end.", None)]
     generation: Annotated[str, about("The state of the index that answered.", "5f0e1c2d9a47.12")]
     confident: Annotated[bool, about("Of the first row. false: it does not answer the query well.", True)]
-    corrected: Annotated[Mapping[str, str], about("Misspelt word of the query -> the word searched instead.", {})]
+    corrected: Annotated[
+        Mapping[str, str], about("Misspelt word of the query -> the word that was searched instead.", {})
+    ]
     untrusted_text: base.UntrustedText
     facets: NotRequired[Annotated[FacetCounts, about("With `facets`.")]]
     suggestions: NotRequired[Annotated[Suggested, about("If the answer is not confident.")]]

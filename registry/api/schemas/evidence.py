@@ -18,7 +18,12 @@ _Format = Annotated[str | None, sample("adp")]
 
 
 class Tls(Shape):
-    verified: Annotated[Literal[True], about("Valid for the name, of a trusted authority; nothing else is taken.")]
+    verified: Annotated[
+        Literal[True],
+        about(
+            "The certificate was valid for the name and issued by a trusted authority; no document is taken otherwise."
+        ),
+    ]
     minimum_version: Annotated[str, about("Older versions are refused. Which one was used is not known.", "1.2")]
 
 
@@ -47,9 +52,13 @@ class DocumentEvidence(Shape):
     response_ms: Annotated[int | None, sample(84)]
     size: Annotated[int, about("Bytes of the body, decoded.", 2048)]
     sha256: Sha256
-    bytes: Annotated[Literal["kept", "not_kept", "forbidden"], about("Whether `bytes_url` has the bytes, or why not.")]
+    bytes: Annotated[
+        Literal["kept", "not_kept", "forbidden"], about("Whether the bytes can be read at `bytes_url`, or why not.")
+    ]
     bytes_url: Annotated[str | None, sample(f"{base.EXAMPLE_SERVICE_URL}/evidence/{_ID}/raw")]
-    fetched_at: Annotated[base.Timestamp | None, about("Of the fetch of status, headers, bytes; null: not recorded.")]
+    fetched_at: Annotated[
+        base.Timestamp | None, about("Of the fetch that status, headers and bytes are from; null: not recorded.")
+    ]
     first_seen_at: base.Timestamp
     changed_at: Annotated[base.Timestamp, about("When its current version was first seen.")]
     seen_at: Annotated[base.Timestamp, about("When it was last confirmed, by the same bytes or a 304.")]
@@ -133,7 +142,9 @@ class UptimeDay(Shape):
     up: Annotated[int, sample(2)]
     degraded: Annotated[int, sample(0)]
     down: Annotated[int, sample(0)]
-    uptime_percentage: Annotated[float | None, about("Of checks that were not down; null: none was made.", 100.0)]
+    uptime_percentage: Annotated[
+        float | None, about("Of checks that were not down; null: nothing was measured.", 100.0)
+    ]
     response_time_ms: Annotated[int | None, about("The median of the checks.", 184)]
 
 

@@ -15,7 +15,9 @@ _OLD_PRINT = "9b871512327c09ce91dd649b3f96a63b7408ef267c8cc5710114e629730cb61f"
 
 EventId = Annotated[str, about("A UUID of version 7: ids rise in the order of the feed.", EXAMPLE_ID)]
 Fingerprint = Annotated[str, about("SHA-256 over the canonical JSON of RFC 8785, in hexadecimal.", _PRINT)]
-Cursor = Annotated[str, about("Opaque: where to go on, with the same `types`.", "AQGaobVbLnxBnTpvAAAABBLjsMRCmPwcFA")]
+Cursor = Annotated[
+    str, about("Where to go on: opaque, valid for the same `types` only.", "AQGaobVbLnxBnTpvAAAABBLjsMRCmPwcFA")
+]
 
 
 class FeedEntity(Shape):
@@ -58,7 +60,12 @@ class FeedOperation(Shape):
 
 
 _State = Annotated[
-    str, about("After this event; the last two: of ownerships.", "fresh", enum=[*get_args(State), "proven", "ended"])
+    str,
+    about(
+        "What the entity is after this event; `proven` and `ended` are states of ownerships.",
+        "fresh",
+        enum=[*get_args(State), "proven", "ended"],
+    ),
 ]
 
 
@@ -66,7 +73,9 @@ class FeedPayload(Shape, total=False):
     state: Required[_State]
     reason: Annotated[str, about("Of `service.delisted`, `host.forgotten` and `ownership.ended`: a code.")]
     method: Annotated[Literal["dns", "file"], about("Of `ownership.proven`.")]
-    scope: Annotated[Literal["host", "domain"], about("Ownership of the host alone, or of all its domain's hosts.")]
+    scope: Annotated[
+        Literal["host", "domain"], about("Of an ownership: the host alone, or all hosts of the registrable domain.")
+    ]
     outcome: Annotated[str, about("Of the visit that ended it.")]
     how: Annotated[str, about("How an opt-out was declared: robots, file, dns, operator.")]
     stays_out: Annotated[bool, about("Of `host.forgotten`: an opt-out or a block covers it.")]
@@ -76,7 +85,9 @@ class FeedPayload(Shape, total=False):
     trust_level: base.Trust
     formats: Annotated[Sequence[str], about("Formats of its documents.")]
     injection_flags: base.InjectionFlags
-    cause: Annotated[Literal["visit", "rescore", "time"], about("A visit, new rules for it, or only time.", "visit")]
+    cause: Annotated[
+        Literal["visit", "rescore", "time"], about("A visit, new rules for the same documents, or only time.", "visit")
+    ]
     fingerprint: Annotated[FeedFingerprints, sample({"before": _OLD_PRINT, "after": _PRINT})]
     changed: Annotated[
         Sequence[str],
@@ -96,7 +107,14 @@ class FeedPayload(Shape, total=False):
         Sequence[FeedOperation],
         about(
             "What changed, as operations of RFC 6902. Where values are too large, only their places.",
-            [{"op": "replace", "path": "/description", "value": "Books couriers.", "old": "Books a courier."}],
+            [
+                {
+                    "op": "replace",
+                    "path": "/capabilities/create_parcel/description",
+                    "value": "Books a courier for one parcel.",
+                    "old": "Books a courier.",
+                }
+            ],
         ),
     ]
     truncated: Annotated[bool, about("Values, operations or capabilities were left out.", False)]

@@ -90,7 +90,9 @@ class RobotsRead(Shape):
 class CrawledHost(Shape):
     host: base.HostName
     source: Annotated[str, about("Who named it first.", "submission")]
-    referrer: Annotated[str | None, about("Where: a host whose document names it, a sitemap, a registry.", None)]
+    referrer: Annotated[
+        str | None, about("Where it was named: a host whose document names it, a sitemap, a registry's server.", None)
+    ]
     known_since: base.Timestamp
     outcome: Annotated[str | None, about("How the last visit ended.", "found")]
     reason: Annotated[str, sample("")]
@@ -140,7 +142,9 @@ class HostVisit(Shape):
 
 class LedgerData(Shape):
     domain: base.HostName
-    registrable_domain: Annotated[str, about("Has one visit at a time, and one daily budget.", "pigeonpost.example")]
+    registrable_domain: Annotated[
+        str, about("The unit of politeness: one visit at a time, one daily budget.", "pigeonpost.example")
+    ]
     opted_out: Annotated[bool, sample(False)]
     being_visited: Annotated[bool, sample(False)]
     requests_last_24h: Annotated[int, sample(4)]

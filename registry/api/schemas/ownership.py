@@ -24,14 +24,20 @@ class NoteSubmission(ClosedBody):
 
 
 class CanonicalSubmission(ClosedBody):
-    canonical: Annotated[str | None, about("A proven host of the same domain.", base.EXAMPLE_HOST, max_length=2_048)]
-    consent: NotRequired[Annotated[str | None, about("That host's owner token, if another covers it.", max_length=120)]]
+    canonical: Annotated[
+        str | None, about("A host of the same domain that is proven too.", base.EXAMPLE_HOST, max_length=2_048)
+    ]
+    consent: NotRequired[
+        Annotated[str | None, about("The owner's token of that host, if another one covers it.", max_length=120)]
+    ]
 
 
 class WebhookSubmission(ClosedBody):
     url: Annotated[str, about("https.", "https://api.pigeonpost.example/hook", max_length=2_048)]
     types: NotRequired[Annotated[list[str], about("As of the feed.", ["service.*"], max_length=30)]]
-    receiver_token: NotRequired[Annotated[str, about("The owner's token of the receiver's host, if another one.")]]
+    receiver_token: NotRequired[
+        Annotated[str, about("The owner's token of the receiver's host, where that is another one.")]
+    ]
 
 
 class OptOutByOwner(ClosedBody):
@@ -45,11 +51,18 @@ class ClaimData(Shape):
     scope: Annotated[_Scope, sample("host")]
     state: Annotated[Literal["open", "proven", "expired", "ended"], sample("open")]
     publish: Annotated[
-        str, about("A TXT record, or a line of the file.", "waypost-claim=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU")
+        str,
+        about(
+            "The text to publish: a TXT record, or a line of the file.",
+            "waypost-claim=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU",
+        ),
     ]
     at: Annotated[
         str,
-        about("Name of the record, or URL of the file.", f"https://{base.EXAMPLE_HOST}/.well-known/waypost-claim.txt"),
+        about(
+            "Where: the name of the record, or the URL of the file.",
+            f"https://{base.EXAMPLE_HOST}/.well-known/waypost-claim.txt",
+        ),
     ]
     expires_at: Annotated[base.Timestamp, about("Until when it can be proven.")]
     waiting: Annotated[bool, about("A check waits for a worker.", False)]

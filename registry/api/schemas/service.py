@@ -39,7 +39,11 @@ class Call(Shape, total=False):
                     {"name": "weight_g", "in": "body", "required": True},
                     {"name": "dry_run", "in": "query", "required": False},
                 ],
-                "body_schema": {"type": "object", "properties": {"weight_g": {"type": "integer"}}},
+                "body_schema": {
+                    "type": "object",
+                    "properties": {"weight_g": {"type": "integer", "minimum": 1}},
+                    "required": ["weight_g"],
+                },
             },
         ),
     ]
@@ -51,7 +55,17 @@ class Call(Shape, total=False):
             "another party's host issues may give access to more than this service.",
             {
                 "required": True,
-                "alternatives": [[{"type": "api_key", "in": "header", "name": "X-Key", "value": "YOUR_KEY"}]],
+                "alternatives": [
+                    [
+                        {
+                            "type": "api_key",
+                            "in": "header",
+                            "name": "X-Key",
+                            "placeholder": "YOUR_KEY",
+                            "value": "YOUR_KEY",
+                        }
+                    ]
+                ],
             },
         ),
     ]
@@ -89,7 +103,10 @@ class Call(Shape, total=False):
     derived: Annotated[list[str], about("Values that no document gives and that were made.", [])]
     missing: Annotated[
         list[dict[str, str]],
-        about("What the example lacks, as no document says it.", [{"what": "parameters", "why": "none is described"}]),
+        about(
+            "What the example lacks, because the documents do not say it.",
+            [{"what": "parameters", "why": "no document describes the parameters"}],
+        ),
     ]
     initialize: Annotated[dict[str, Any], about("MCP: the messages that come first.", {})]
     client_configuration: Annotated[
@@ -117,7 +134,9 @@ Fingerprint = Annotated[
         "4c1f0e9d2b7a86353f0d1c2e9b8a7766554433221100ffeeddccbbaa99887766",
     ),
 ]
-FirstSeen = Annotated[base.Timestamp | None, about("When first seen since the service is listed. null: not recorded.")]
+FirstSeen = Annotated[
+    base.Timestamp | None, about("When it was first seen since the service is listed. null: not recorded.")
+]
 Changed = Annotated[base.Timestamp | None, about("When its fingerprint last changed. null: not recorded.")]
 
 
@@ -128,7 +147,9 @@ class ManifestCapability(Shape, total=False):
     description: Required[Annotated[str, sample("Creates a parcel and returns its label.")]]
     detail_url: Required[Annotated[str, about("Absolute, or to be appended to `base_url`.", "/caps/create_parcel")]]
     detail: Annotated[dict[str, Any], about("With `include_details=true`.")]
-    record: Annotated[dict[str, Any], about("With `include_details=true`: instead of `detail` without an HTTP call.")]
+    record: Annotated[
+        dict[str, Any], about("With `include_details=true`, instead of `detail` where no HTTP call is known.")
+    ]
     resource_group: Annotated[str, sample("parcels")]
     fingerprint: Fingerprint
     first_seen_at: FirstSeen
@@ -164,8 +185,12 @@ class ScoreLine(Shape):
     says: Annotated[str, sample("The file is served with another media type than its format names.")]
     fix: Annotated[str, sample("Configure the web server to send application/json for this path.")]
     spec: Annotated[str, sample("Agent Discovery Protocol 1.0, section 1")]
-    document: Annotated[str | None, about("Where the first finding is; null: no single one is to blame.", _DOCUMENT)]
-    pointer: Annotated[str, about("JSON Pointer into `document`; without one, into the service as shown here.", "")]
+    document: Annotated[
+        str | None, about("Where the first finding is; null: no single document is to blame.", _DOCUMENT)
+    ]
+    pointer: Annotated[
+        str, about("JSON Pointer into `document`; without a document, into the service as shown here.", "")
+    ]
     evidence: Annotated[str, sample("text/plain")]
 
 
@@ -182,7 +207,10 @@ class Grade(Shape):
 class AsOf(Shape):
     at: base.Timestamp
     read_by: Annotated[str, about("Version of the rules that read the documents again.", "1")]
-    score: Annotated[Literal["stored", "recomputed"], about("Computed then, or made by the rules of today.")]
+    score: Annotated[
+        Literal["stored", "recomputed"],
+        about("Whether `score` is the one computed then, or made by the rules of today."),
+    ]
     scored_at: Annotated[base.Timestamp | None, about("When it was computed.")]
     missing: Annotated[list[str], about("Documents of that time without kept bytes.", [])]
 
@@ -254,11 +282,34 @@ class CapabilityDetail(Shape, total=False):
     description: Required[Annotated[str, sample("Creates a parcel and returns its label.")]]
     endpoint: Required[Annotated[str, about("Absolute, or to be appended to the manifest's `base_url`.", "/parcels")]]
     method: Required[Annotated[str, sample("POST")]]
-    parameters: Required[list[Parameter]]
+    parameters: Required[
+        Annotated[
+            list[Parameter],
+            sample(
+                [
+                    {
+                        "name": "weight_g",
+                        "type": "number",
+                        "description": "Weight in grams.",
+                        "required": True,
+                        "example": 250,
+                        "in": "body",
+                    }
+                ]
+            ),
+        ]
+    ]
     request_example: Required[
         Annotated[
             dict[str, Any],
-            sample({"method": "POST", "url": "https://api.pigeonpost.example/v2/parcels", "body": {"weight_g": 250}}),
+            sample(
+                {
+                    "method": "POST",
+                    "url": "https://api.pigeonpost.example/v2/parcels",
+                    "headers": {"X-Key": "..."},
+                    "body": {"weight_g": 250},
+                }
+            ),
         ]
     ]
     response_example: Required[Annotated[dict[str, Any], sample({"status": 201, "body": {"id": "p_1"}})]]
@@ -273,7 +324,10 @@ class CapabilityDetail(Shape, total=False):
     ]
     input_schema: Annotated[
         dict[str, Any],
-        about("JSON Schema of all parameters, as the document gives it.", {"type": "object", "required": ["weight_g"]}),
+        about(
+            "JSON Schema of all parameters, as the document gives it.",
+            {"type": "object", "properties": {"weight_g": {"type": "integer", "minimum": 1}}},
+        ),
     ]
     output_schema: Annotated[dict[str, Any], about("JSON Schema of the result.", {"type": "object"})]
     result_note: Annotated[str, about("What is returned, in words.", "A label.")]
@@ -312,7 +366,9 @@ class TranslationLoss(Shape):
     pointers: Annotated[
         list[str],
         about(
-            "The first JSON Pointers into it. What is at or below them is not, or not exactly, expressed.", ["/name"]
+            "JSON Pointers into the document; the first of them. Nothing at or below one is expressed, or not "
+            "exactly, as `why` says.",
+            ["/name"],
         ),
     ]
 
@@ -331,16 +387,20 @@ class Translated(base.Succeeded):
                 "awp_version": "0.2",
                 "domain": "api.pigeonpost.example",
                 "intent": "Books, prices and tracks parcels with local couriers.",
+                "auth": {"type": "api_key"},
                 "actions": [
                     {
                         "id": "create_parcel",
                         "description": "Creates a parcel and returns its label.",
+                        "auth_required": True,
+                        "inputs": {"weight_g": {"type": "float", "required": True, "description": "Weight in grams."}},
                         "endpoint": "https://api.pigeonpost.example/v2/parcels",
                         "method": "POST",
                     }
                 ],
                 "source": "synthetic",
                 "generated_by": "waypost",
+                "confidence": 0.87,
                 "last_verified": base.EXAMPLE_TIME.replace(".000", ""),
             },
         ),

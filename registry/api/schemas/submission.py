@@ -139,7 +139,9 @@ _Spec = Annotated[str, sample("ADP 1.0 section 2 and 7")]
 
 
 class ValidationFault(Shape):
-    path: Annotated[str, about("Dotted, with indexes; `$` for the whole document.", "capabilities[2].name")]
+    path: Annotated[
+        str, about("Dotted, with indexes: `capabilities[2].name`; `$` for the whole document.", "capabilities[2].name")
+    ]
     message: Annotated[str, sample(_FAULT)]
     reason: NotRequired[Annotated[str, sample("adp.capability_required")]]
     severity: NotRequired[Annotated[base.Severity, sample("error")]]
@@ -302,7 +304,9 @@ class CheckedData(Shape):
     status: _Status
     response_time_ms: _ResponseTime
     checked_at: Annotated[base.Timestamp | None, about("null: nothing was measured yet.")]
-    queued: Annotated[bool, about("true: the new check is not made yet; these results are of the last one.", False)]
+    queued: Annotated[
+        bool, about("true: the new check is not made yet, and these are the results of the last one.", False)
+    ]
     message: _Message
     status_url: base.StatusUrl
 
