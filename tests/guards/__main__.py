@@ -86,7 +86,7 @@ def green(tree: Path, tests: Sequence[str], seconds: float | None = SECONDS) -> 
     output = run_tests(tree, tests, seconds)
     if output is None:
         return [passed for test in tests for passed in green(tree, [test])] if len(tests) > 1 else []
-    red = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+    red = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
     return [t for t in tests if not any(name == t or name.startswith((f"{t}[", f"{t}::")) for name in red)]
 
 
