@@ -113,7 +113,9 @@ def test_an_address_that_parsers_read_differently_is_handed_out_nowhere(slug: st
 
 
 @pytest.mark.slow  # thousands of translations
-@pytest.mark.parametrize("slug", SLUGS)
+@pytest.mark.parametrize(
+    "slug", ["awp", *(pytest.param(slug, marks=pytest.mark.long) for slug in SLUGS if slug != "awp")]
+)
 def test_an_address_planted_anywhere_is_in_no_translation(slug: str) -> None:
     """Into all formats, from every tenth place of the fullest fixture of the format."""
     fixture = max((fixture for fixture in FOUND if fixture.slug == slug), key=lambda one: len(json.dumps(one.value)))

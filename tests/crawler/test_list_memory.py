@@ -165,8 +165,13 @@ def measure(reader: str) -> None:
             return
 
 
+QUICK = ("manifest", "ard", "mcp-registry")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    "reader", [*QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in READERS if name not in QUICK)]
+)
 def test_no_answer_of_another_registry_costs_much_memory(reader: str) -> None:
     command = [sys.executable, "-c", f"from tests.crawler.test_list_memory import measure; measure({reader!r})"]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout

@@ -4,12 +4,14 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 import httpx2
 import jsonschema_rs
 import orjson
 import pytest
+from fastapi import FastAPI
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from registry.api.app import make_routes
@@ -44,8 +46,14 @@ def settings(public_url: str = BASE, **changes: Any) -> Settings:
     return Settings(public_url=public_url, read_rate=1_000_000, connect_to=(f"{HOST}:443:127.0.0.1:1",), **changes)
 
 
+@cache
+def routes_to_describe() -> FastAPI:
+    """Return the application whose OpenAPI document is made once, which takes half a second."""
+    return make_routes()
+
+
 def documents(public_url: str = BASE, mcp: McpServer | None = MCP, ard: str | None = ARD) -> SelfDocuments:
-    return SelfDocuments(settings(public_url), VERSION, make_routes().openapi, mcp, ard)
+    return SelfDocuments(settings(public_url), VERSION, routes_to_describe().openapi, mcp, ard)
 
 
 def read(path: str, public_url: str = BASE, **options: Any) -> Any:
@@ -57,7 +65,7 @@ async def served(config: Settings, **offered: Any) -> AsyncIterator[httpx2.Async
     """Yield a client of the documents and of the API's pages that need no registry behind them."""
     routes = make_routes()
     provide(routes.state, None, config)  # type: ignore[arg-type]  # no document reads the registry
-    own = interface(config, VERSION, routes, routes.openapi, **offered)
+    own = interface(config, VERSION, routes, routes_to_describe().openapi, **offered)
     app = compose([Interface(routes, Rules(open=("/api/",))), own], config)
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=BASE) as client:
         yield client
