@@ -269,7 +269,7 @@ def _one_service(stored: StoredService, base: str, now: datetime, include_detail
 _TEXTS: Final = ("version", "homepage", "icon_url", "repository", "license", "docs_url", "synthetic")
 _LISTS: Final = ("protocols", "languages", "packages", "groups", "tags", "examples")
 _OBJECTS: Final = ("policies", "claims", "identity", "native", "provenance")
-"""Members of the service, by what they are when it has none."""
+"""Members of the service, and their values where it has none."""
 
 
 def _service(view: ServiceView, base: str, now: datetime, include_details: bool) -> schemas.ServiceData:

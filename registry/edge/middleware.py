@@ -334,7 +334,7 @@ class _Sender:
 def _complete(
     headers: HeaderFields, request_id: str, limits: HeaderFields, *, is_open: bool
 ) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a response with those that every response has. `limits`: what the request met."""
+    """Return the headers of a response, and the common ones of every response. `limits`: what the request met."""
     complete = [*headers, (b"x-request-id", request_id.encode()), *(_ON_OPEN if is_open else _ON_CLOSED)]
     for name, _ in complete:
         if name == _POLICY[0]:

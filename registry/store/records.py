@@ -160,7 +160,7 @@ class ServiceRecord(ServiceColumns):
 
     @classmethod
     def of_listing(cls, listing: Listing, **columns: Any) -> "ServiceRecord":
-        """Return the row of a service. `columns`: those that its listing does not determine."""
+        """Return the row of a service. `columns`: further ones beside those of its listing."""
         shared = {name: getattr(listing, name) for name in _OF_LISTING}
         return cls(**shared, category=listing.category or None, listing=listing, **columns)
 

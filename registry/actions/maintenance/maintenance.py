@@ -363,7 +363,7 @@ class MaintenanceActions:
     async def _pages(
         self, read: Callable[[UnitOfWork, K], Awaitable[Sequence[K]]], first: K
     ) -> AsyncIterator[Sequence[K]]:
-        """Yield pages of keys; each is read in a transaction of its own, after the last key of the page before."""
+        """Yield pages of keys; each is read in a separate transaction, after the last key of the page before."""
         after = first
         while True:
             async with self._store.begin() as uow:

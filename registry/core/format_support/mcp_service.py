@@ -80,7 +80,7 @@ def first_pointer(value: Object, *keys: str) -> str:
 
 
 def mcp_auth(value: Object, remotes_auth: Auth, description: str | None, base: str) -> Auth:
-    """Return the credentials that the document demands, else the ones that its addresses demand. "None" also where a
+    """Return the credentials that the document demands, else what its addresses demand. "None" also where a
     sentence says that nothing is needed and no scheme is named."""
     for key in _AUTHS:
         held = value.get(key)
