@@ -95,7 +95,7 @@ def test_a_decision_has_its_number_its_date_and_its_index_entry() -> None:
         number, title = int(path.name.partition("-")[0]), text.partition("\n")[0].partition(". ")[2]
         assert text.startswith(f"# {number}. "), path.name
         assert re.search(r"^\*\*Decided\*\* \d{4}-\d{2}-\d{2}\.$", text, re.MULTILINE), path.name
-        assert f"| [{number}](adr/{path.name}) | {title} |" in index, path.name
+        assert f"- [{number} {title}](adr/{path.name})\n" in index, path.name
 
 
 def test_the_changelog_names_the_version() -> None:
