@@ -236,7 +236,9 @@ def new_database(server: str, kind: str, template: str = "template0") -> Iterato
     """Create a database and drop it afterwards. `drop_leftovers` reads its name."""
     name = f"{PREFIX}_{os.getpid()}_{_start_of(os.getpid())}_{kind}_{next(_numbers)}"
     with _connect(server) as admin:
-        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
+        # Copied file by file, which takes half as long as through the log.
+        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
+        admin.execute(statement.format(sql.Identifier(name), sql.Identifier(template)))
         try:
             yield name
         finally:
