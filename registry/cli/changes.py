@@ -1,6 +1,7 @@
 """`waypost changes`: print the change feed, line by line."""
 
 from datetime import UTC
+from typing import Final
 
 from rich.console import Console
 
@@ -13,8 +14,8 @@ from registry.cli.terminal import escaped
 from registry.core.changes.kinds import ALL, Types, UnknownKind, payload_of
 from registry.wiring import Waypost
 
-_AT_ONCE = 100
-_WAIT_SECONDS = 60.0
+_AT_ONCE: Final = 100
+_WAIT_SECONDS: Final = 60.0
 
 
 def types_of(text: str | None) -> Types:

@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import structlog
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -14,11 +15,11 @@ from rich.text import Text
 
 from crawler.stats import CrawlCounts, OnProgress
 
-WINDOW_SECONDS = 10.0
+WINDOW_SECONDS: Final = 10.0
 """Rates are averages over this many seconds: an average since the start hides a crawl that has stalled."""
 
-LOG_SECONDS = 60.0
-OUTCOMES_SHOWN = 6
+LOG_SECONDS: Final = 60.0
+OUTCOMES_SHOWN: Final = 6
 
 log = structlog.get_logger(__name__)
 

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, count
+from typing import Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -20,10 +21,10 @@ from registry.edge.metrics import SECONDS, Figure, RequestMetrics, gauge, labell
 from registry.tasks import running_beside
 from registry.wiring import NOT_READY, Waypost, utc_now
 
-SERVICES_EVERY = 20
+SERVICES_EVERY: Final = 20
 """Looks between two counts of the services by state, which read a row of every service."""
 
-_BOUNDS = (*(str(bound) for bound in SECONDS), "+Inf")
+_BOUNDS: Final = (*(str(bound) for bound in SECONDS), "+Inf")
 
 
 @dataclass(slots=True)

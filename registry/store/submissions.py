@@ -76,7 +76,7 @@ LEFT JOIN domains d ON d.domain = s.domain
 LEFT JOIN services v ON v.domain = s.domain AND v.host = s.host AND NOT v.hidden
 WHERE s.list = :list
 """
-_PAGE = text(f"{_STATES} AND s.index >= :after ORDER BY s.index LIMIT :limit")
+_PAGE: Final = text(f"{_STATES} AND s.index >= :after ORDER BY s.index LIMIT :limit")
 _COUNTS = text(f"SELECT state, count(*) FROM ({_STATES}) states GROUP BY state")  # noqa: S608  # our own texts
 
 _FORGET_CLIENTS = text("""

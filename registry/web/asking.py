@@ -7,7 +7,7 @@ sites are refused before (`registry.edge.middleware`).
 import math
 import re
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import orjson
@@ -19,9 +19,9 @@ from registry.edge.problems import Problem
 from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
 from registry.edge.responses import path_segment
 
-FORM = "application/x-www-form-urlencoded"
-MAX_FIELDS = 8
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f]")
+FORM: Final = "application/x-www-form-urlencoded"
+MAX_FIELDS: Final = 8
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f]")
 """No HTML may hold them. JSON that does is refused, so nothing is lost."""
 
 _BY_SLUG = {kind.slug: kind for kind in problems.PROBLEM_TYPES}

@@ -7,6 +7,7 @@ would not find hosts under their new domains.
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from typing import Final
 
 import structlog
 
@@ -18,7 +19,7 @@ from registry.store.engine import StoreUnavailable
 from registry.store.unit_of_work import Store
 from registry.tasks import running_beside
 
-LOOK_SECONDS = 60.0
+LOOK_SECONDS: Final = 60.0
 
 log = structlog.get_logger(__name__)
 

@@ -8,27 +8,28 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Final
 
-A2A_CARD = "application/a2a-agent-card+json"
-MCP_CARD = "application/mcp-server-card+json"
-MCP_SERVER = "application/mcp-server+json"
+A2A_CARD: Final = "application/a2a-agent-card+json"
+MCP_CARD: Final = "application/mcp-server-card+json"
+MCP_SERVER: Final = "application/mcp-server+json"
 """A server.json of the MCP registry; before AI Catalog's ADR 14 a name of the server card."""
 
-OPENAPI = "application/vnd.oai.openapi+json"
-AI_CATALOG = "application/ai-catalog+json"
-API_CATALOG = "application/linkset+json"
-AI_REGISTRY = "application/ai-registry+json"
-SKILL_TEXT = 'text/markdown; profile="urn:air:agent-skills"'
-SKILL_ZIP = "application/agent-skills+zip"
-SKILL_GZIP = "application/agent-skills+gzip"
+OPENAPI: Final = "application/vnd.oai.openapi+json"
+AI_CATALOG: Final = "application/ai-catalog+json"
+API_CATALOG: Final = "application/linkset+json"
+AI_REGISTRY: Final = "application/ai-registry+json"
+SKILL_TEXT: Final = 'text/markdown; profile="urn:air:agent-skills"'
+SKILL_ZIP: Final = "application/agent-skills+zip"
+SKILL_GZIP: Final = "application/agent-skills+gzip"
 
-_WITHOUT_TYPE = (
+_WITHOUT_TYPE: Final = (
     "acp", "adp", "agent-json", "agent-skills-index", "agents-json", "ai-plugin", "aid", "anp", "atp", "awas", "awp",
     "ucp", "x402",
 )  # fmt: skip
 """Formats without a registered media type: plain JSON, distinguished by the parameter `profile` (RFC 6906)."""
 
-TYPE_OF: Mapping[str, str] = MappingProxyType(
+TYPE_OF: Final[Mapping[str, str]] = MappingProxyType(
     {
         "a2a": A2A_CARD,
         "mcp-server-card": MCP_CARD,
@@ -44,7 +45,7 @@ TYPE_OF: Mapping[str, str] = MappingProxyType(
 """Format slug -> media type of its entries, for all formats whose documents are artifacts of their own. The others only
 add to a service: texts, keys, OAuth metadata, permissions, details of capabilities."""
 
-_SPELLINGS: Mapping[str, tuple[str, ...]] = {
+_SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     A2A_CARD: (
         "application/a2a-agent-card+json", "application/a2a-agent-card", "application/agent-card+json",
         "application/agent-card", "application/a2a+json", "application/a2a", "application/a2a-card+json",
@@ -72,17 +73,17 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     AI_REGISTRY: ("application/ai-registry+json", "application/ai-registry", "application/ard-registry+json"),
     "application/woa+json": ("application/woa+json", "application/woa"),
 }  # fmt: skip
-_BY_SPELLING = {name: canonical for canonical, names in _SPELLINGS.items() for name in names}
-_OPENAPI = re.compile(
+_BY_SPELLING: Final = {name: canonical for canonical, names in _SPELLINGS.items() for name in names}
+_OPENAPI: Final = re.compile(
     r"application/((vnd\.oai\.openapi|openapi)\b.*|rest-api\+json.*"
     r"|(x-openapi|vnd\.openapi|swagger|vnd\.swagger)([+.-](json|yaml))?)|text/openapi"
 )
 """The common names, each with an optional version or suffix."""
 
-_SKILL = re.compile(r"application/(?:ai|agent)-?skills?(?:\+(?P<packing>md|zip|gzip))?")
-_SKILL_PROFILES = frozenset({"urn:air:agent-skills", "urn:ai:agent-skills", "agent-skills", "ai-skill"})
-_SKILL_OF = {"zip": SKILL_ZIP, "gzip": SKILL_GZIP}
-_MAX_CHARS = 200
+_SKILL: Final = re.compile(r"application/(?:ai|agent)-?skills?(?:\+(?P<packing>md|zip|gzip))?")
+_SKILL_PROFILES: Final = frozenset({"urn:air:agent-skills", "urn:ai:agent-skills", "agent-skills", "ai-skill"})
+_SKILL_OF: Final = {"zip": SKILL_ZIP, "gzip": SKILL_GZIP}
+_MAX_CHARS: Final = 200
 
 
 @lru_cache(maxsize=1_000)

@@ -8,7 +8,7 @@ the model, or None if the value describes nothing. No function raises, and no sc
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import first_link, link
@@ -20,31 +20,31 @@ from registry.core.model.services import Payment, Plan, Pricing, PricingModel, P
 from registry.core.names.inside import inside_host
 from registry.core.reading.plain_text import line
 
-_ORGANIZATIONS = (
+_ORGANIZATIONS: Final = (
     "provider", "publisher", "organization", "author", "owner", "developer", "maintainer", "vendor", "company",
     "operator", "issuer",
 )  # fmt: skip
-_CONTACTS = (
+_CONTACTS: Final = (
     "contact", "contacts", "contact_info", "contactInfo", "contact_email", "contactEmail", "email", "support", "bugs",
     "support_email", "supportEmail", "support_url", "supportUrl", "issues", "phone", "telephone", "whatsapp",
     "supportContact", "support_contact", "contact_url", "contactUrl", "contactPoint", "contact_point", "feedback",
 )  # fmt: skip
-_CONTACT_PARTS = (*_CONTACTS, "url", "website", "web", "mail", "sales", "security", "privacy", "general", "form")
-_HOMEPAGES = ("homepage", "homePage", "homepage_url", "homepageUrl", "website", "websiteUrl", "website_url")
-_REPOSITORIES = ("repository", "repository_url", "repositoryUrl", "repo", "source_code", "sourceCode", "github")
-_PLAN_LISTS = ("plans", "tiers", "packages", "per_call", "perCall", "prices", "rates")
-_PAYMENT_MEMBERS = ("x402", "payment", "payments")
+_CONTACT_PARTS: Final = (*_CONTACTS, "url", "website", "web", "mail", "sales", "security", "privacy", "general", "form")
+_HOMEPAGES: Final = ("homepage", "homePage", "homepage_url", "homepageUrl", "website", "websiteUrl", "website_url")
+_REPOSITORIES: Final = ("repository", "repository_url", "repositoryUrl", "repo", "source_code", "sourceCode", "github")
+_PLAN_LISTS: Final = ("plans", "tiers", "packages", "per_call", "perCall", "prices", "rates")
+_PAYMENT_MEMBERS: Final = ("x402", "payment", "payments")
 _TIER = re.compile(r"free|basic|starter|hobby|standard|pro\b|premium|team|business|enterprise|tier|plan", re.IGNORECASE)
 _UNSET = re.compile(r"(?:SET|YOUR|REPLACE|ENTER)_[A-Z]")
-_RESERVED = frozenset({*_PLAN_LISTS, "price", "amount", "cost", "fee", "rate", "contact", "currency"})
-_COINS = r"usdc?|usdt|eur|gbp|rlusd|xrp|eth|sol|sats?|cents?"
+_RESERVED: Final = frozenset({*_PLAN_LISTS, "price", "amount", "cost", "fee", "rate", "contact", "currency"})
+_COINS: Final = r"usdc?|usdt|eur|gbp|rlusd|xrp|eth|sol|sats?|cents?"
 _PRICE = re.compile(
     rf"(?:base_|unit_|monthly_)?(?:price|amount|cost|fee|rate)_?(?i:({_COINS}))?(?:_?[Pp]er_?\w+)?"
     rf"|per_(?:call|request|query|use)(?:_({_COINS}))?|monthly(?:_({_COINS}))?|({_COINS})"
 )
-_CURRENCIES = ("currency", "asset", "token", "unit_currency", "priceCurrency")
+_CURRENCIES: Final = ("currency", "asset", "token", "unit_currency", "priceCurrency")
 
-_MODELS: dict[str, PricingModel] = {
+_MODELS: Final[dict[str, PricingModel]] = {
     "free": "free", "opensource": "free", "none": "free", "gratis": "free", "nocharge": "free",
     "freemium": "freemium", "freetier": "freemium", "hybrid": "freemium",
     "paid": "paid", "subscription": "paid", "commercial": "paid", "premium": "paid", "tiered": "paid",
@@ -55,9 +55,9 @@ _MODELS: dict[str, PricingModel] = {
     "micropayments": "pay_per_call", "payg": "pay_per_call", "pay_per_call": "pay_per_call", "transaction":
     "pay_per_call", "fixedpercall": "pay_per_call", "payperservice": "pay_per_call", "payper": "pay_per_call",
 }  # fmt: skip
-_MODEL_MEMBERS = ("model", "type", "plan", "pricing_model", "pricingModel")
-_NOTE_MEMBERS = ("note", "notes", "description", "details", "summary", "info")
-_URL_MEMBERS = ("url", "plans_url", "pricing_url", "pricingUrl", "docs", "documentation", "info_url", "page")
+_MODEL_MEMBERS: Final = ("model", "type", "plan", "pricing_model", "pricingModel")
+_NOTE_MEMBERS: Final = ("note", "notes", "description", "details", "summary", "info")
+_URL_MEMBERS: Final = ("url", "plans_url", "pricing_url", "pricingUrl", "docs", "documentation", "info_url", "page")
 
 
 def pricing_model(word: str | None) -> PricingModel | None:
@@ -259,21 +259,21 @@ def license_of(value: Object) -> str | None:
     return ", ".join(names[: manifest.MAX_TEXTS]) or None
 
 
-PARAMETER_MEMBERS = (
+PARAMETER_MEMBERS: Final = (
     "inputSchema", "input_schema", "parameters", "params", "input", "inputs", "arguments", "args", "body",
     "requestBody", "request_body", "requestSchema", "request_schema",
 )  # fmt: skip
-RESULT_MEMBERS = (
+RESULT_MEMBERS: Final = (
     "outputSchema", "output_schema", "output", "outputs", "returns", "response", "responseSchema", "response_schema",
     "result",
 )  # fmt: skip
-_TYPE_WORDS = frozenset({
+_TYPE_WORDS: Final = frozenset({
     "string", "str", "text", "number", "integer", "int", "float", "double", "boolean", "bool", "array", "list",
     "object", "dict", "json", "url", "uri", "date", "datetime", "date-time", "email", "uuid", "any", "decimal",
     "timestamp",
 })  # fmt: skip
-_SCHEMA_WORDS = frozenset({"properties", "type", "$ref", "oneOf", "anyOf", "allOf", "items", "enum", "$schema"})
-_MARKED = re.compile(r"\s?[(\[,;]?\s?\b(required|optional)\b\s?[)\]]?", re.IGNORECASE)
+_SCHEMA_WORDS: Final = frozenset({"properties", "type", "$ref", "oneOf", "anyOf", "allOf", "items", "enum", "$schema"})
+_MARKED: Final = re.compile(r"\s?[(\[,;]?\s?\b(required|optional)\b\s?[)\]]?", re.IGNORECASE)
 
 
 def first_parameters(holder: Object, keys: tuple[str, ...] = PARAMETER_MEMBERS) -> dict[str, Any] | None:

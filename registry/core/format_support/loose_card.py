@@ -1,6 +1,7 @@
 """Read a file at a format's path that lacks the format's structure, as far as its members are clear."""
 
 from itertools import chain
+from typing import Final
 
 from registry.core.format_support import loose, manifest
 from registry.core.format_support.endpoints import first_link, origin_of
@@ -10,10 +11,10 @@ from registry.core.format_support.security import loose_auth
 from registry.core.model.documents import Document
 from registry.core.model.services import Pointer, Pricing, Protocol, Service
 
-_LISTS = ("services", "endpoints", "actions", "tools", "operations")
-_BASES = ("api_base_url", "api_base", "base_url", "baseUrl", "api_url", "url")
-_DOCS = ("documentation", "docs", "documentation_url", "docs_url")
-_FIELDS = (
+_LISTS: Final = ("services", "endpoints", "actions", "tools", "operations")
+_BASES: Final = ("api_base_url", "api_base", "base_url", "baseUrl", "api_url", "url")
+_DOCS: Final = ("documentation", "docs", "documentation_url", "docs_url")
+_FIELDS: Final = (
     "name", "description", "provider", "homepage", "docs_url", "repository", "license", "capabilities", "auth",
     "pricing", "protocols", "tags",
 )  # fmt: skip

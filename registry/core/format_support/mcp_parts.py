@@ -5,7 +5,7 @@ server.json of the MCP registry, and mcp.json.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import Endpoint, callable_url, origin_of, page
@@ -54,19 +54,19 @@ TOOL = Rule(
 Entries = list[tuple[str, Json]]
 """Pointers and values of a document's list."""
 
-_SCHEMAS = ("inputSchema", "input_schema", "schema")
-_PARAMETERS = ("parameters", "params", "input", "inputs", "arguments", "args")
-_RESULTS = ("outputSchema", "output_schema")
-_CONFIRMED = (
+_SCHEMAS: Final = ("inputSchema", "input_schema", "schema")
+_PARAMETERS: Final = ("parameters", "params", "input", "inputs", "arguments", "args")
+_RESULTS: Final = ("outputSchema", "output_schema")
+_CONFIRMED: Final = (
     "requiresConfirmation", "requires_confirmation", "confirmationRequired", "confirmation_required",
     "requires_approval", "requiresApproval",
 )  # fmt: skip
-_LISTS = ("available", "list", "items", "names", "tools", "free", "paid")  # lists of tools below `tools`
-_READ = frozenset({
+_LISTS: Final = ("available", "list", "items", "names", "tools", "free", "paid")  # lists of tools below `tools`
+_READ: Final = frozenset({
     "name", "title", "description", "inputSchema", "input_schema", "outputSchema", "output_schema", "tags", "examples",
     "deprecated", *_CONFIRMED, *_SCHEMAS, *_PARAMETERS,
 })  # fmt: skip
-_HINTS = frozenset({"readOnlyHint", "idempotentHint", "title"})
+_HINTS: Final = frozenset({"readOnlyHint", "idempotentHint", "title"})
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------

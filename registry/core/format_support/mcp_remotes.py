@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support import manifest, mcp_parts
 from registry.core.format_support.endpoints import Endpoint, endpoint, link
@@ -20,31 +20,31 @@ from registry.core.model.services import Auth, AuthScheme, Input, Package, Proto
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
-_CREDENTIAL = re.compile(
+_CREDENTIAL: Final = re.compile(
     r"authorization|cookie|(?:^|[_-])(?:api[_-]?)?(?:key|token|secret|password|passwd|pwd|credentials?)(?:$|[_-])|apikey",
     re.IGNORECASE,
 )
-_BEARER = re.compile(r"\bbearer\b", re.IGNORECASE)
-_SCHEME = re.compile(r"(Bearer|Basic|Token|ApiKey)\s+\S", re.IGNORECASE)
-_OPEN_VALUE = re.compile(r"[<{$]|^\s*$|\b(?:YOUR|your)\b|^(?:xxx|\.\.\.)|(?:_|-)here$", re.IGNORECASE)
+_BEARER: Final = re.compile(r"\bbearer\b", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"(Bearer|Basic|Token|ApiKey)\s+\S", re.IGNORECASE)
+_OPEN_VALUE: Final = re.compile(r"[<{$]|^\s*$|\b(?:YOUR|your)\b|^(?:xxx|\.\.\.)|(?:_|-)here$", re.IGNORECASE)
 """A value that the caller is meant to replace: `<key>`, `${KEY}`, `YOUR_KEY`."""
-MAX_REMOTES = 50
-_VALUE_CHARS = 2_000
-TRANSPORTS = frozenset({"streamable-http", "sse", "streamable", "streamable_http", "http", "https"})
-ADDRESS_KEYS = (
+MAX_REMOTES: Final = 50
+_VALUE_CHARS: Final = 2_000
+TRANSPORTS: Final = frozenset({"streamable-http", "sse", "streamable", "streamable_http", "http", "https"})
+ADDRESS_KEYS: Final = (
     "url", "endpoint", "serverUrl", "server_url", "httpUrl", "uri", "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcpUrl",
     "href", "baseUrl", "base_url", "server",
 )  # fmt: skip
-_VERSION_KEYS = ("mcp_version", "mcp-version", "mcpVersion")  # of the protocol, or of a scheme of one's own
-_VERSION = re.compile(r"\d{4}-\d{2}(?:-\d{2})?\S*")  # those of the protocol are dates
-TOP_KEYS = (
+_VERSION_KEYS: Final = ("mcp_version", "mcp-version", "mcpVersion")  # of the protocol, or of a scheme of one's own
+_VERSION: Final = re.compile(r"\d{4}-\d{2}(?:-\d{2})?\S*")  # those of the protocol are dates
+TOP_KEYS: Final = (
     *("mcp_endpoint", "mcpEndpoint", "mcp_server", "mcpServer", "mcp_url", "mcpUrl"),
     *("endpoint", "server_url", "serverUrl", "url", "mcp"),
 )
 """Members of a document that may hold the server's address, the most specific first: a bare `url` is often the
 site's."""
 _TRANSPORT_NAME = re.compile(r"(?:mcp|sse|stream|http|json-?rpc|remote|websocket|ws)", re.IGNORECASE)
-_EXPRESSED = frozenset({
+_EXPRESSED: Final = frozenset({
     "type", "transport_type", "url", "headers", "variables", "supportedProtocolVersions", "protocolVersions",
 })  # fmt: skip
 _ANGLED = re.compile(r"<([A-Za-z][\w-]*)>")
@@ -228,10 +228,10 @@ def _with_secrets(declared: Auth, secrets: list[Secret]) -> Auth:
     return Auth(tuple(needed), required, (at_once,) if len(at_once) > 1 else ())
 
 
-MAX_PACKAGES = 50
-_COMMANDS = ("npx", "uvx", "docker", "pipx", "bunx", "dnx", "pnpm", "deno")
+MAX_PACKAGES: Final = 50
+_COMMANDS: Final = ("npx", "uvx", "docker", "pipx", "bunx", "dnx", "pnpm", "deno")
 _REGISTRIES = ("registryType", "registry_type", "registry_name", "registry")
-_INSTALLS = ("install", "installation", "install_command", "installCommand", "quickstart")
+_INSTALLS: Final = ("install", "installation", "install_command", "installCommand", "quickstart")
 
 
 def packages_of(holder: Object, base: str) -> tuple[Package, ...]:

@@ -4,7 +4,7 @@ Documents state them at the top, in `serverInfo` (SEP-1649) or in a member such 
 """
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support import loose, manifest, mcp_remotes
 from registry.core.format_support.endpoints import page
@@ -18,28 +18,28 @@ from registry.core.format_support.vocabulary import rate_limit_object, rate_limi
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Auth, Package, Payment, Policies, Pricing, Provider, RateLimit
 
-TITLES = ("title", "displayName", "display_name", "name_for_human")
-_DOCS = (
+TITLES: Final = ("title", "displayName", "display_name", "name_for_human")
+_DOCS: Final = (
     "documentation", "documentationUrl", "documentation_url", "docs", "docsUrl", "docs_url", "helpUrl", "help",
     "api_docs", "developer_docs",
 )  # fmt: skip
-_DOC_PARTS = ("url", "href", "overview", "docs", "main", "home", "index", "guide", "html", "reference")
-_ICONS = ("iconUrl", "icon_url", "icon", "logo", "logo_url", "logoUrl")
-_TERMS = ("terms", "termsOfService", "terms_of_service", "termsUrl", "terms_url", "tos", "legal_info_url")
-_PRIVACY = ("privacy", "privacyPolicy", "privacy_policy", "privacyUrl", "privacy_url", "privacyPolicyUrl")
-_TAGS = ("tags", "keywords", "categories")
-_RATES = ("rate_limit", "rateLimit", "rate_limits", "rateLimits")
-_AUTHS = ("authentication", "auth", "authorization", "security")
-_PRICES = ("pricing", "payment", "payments", "price", "billing")
+_DOC_PARTS: Final = ("url", "href", "overview", "docs", "main", "home", "index", "guide", "html", "reference")
+_ICONS: Final = ("iconUrl", "icon_url", "icon", "logo", "logo_url", "logoUrl")
+_TERMS: Final = ("terms", "termsOfService", "terms_of_service", "termsUrl", "terms_url", "tos", "legal_info_url")
+_PRIVACY: Final = ("privacy", "privacyPolicy", "privacy_policy", "privacyUrl", "privacy_url", "privacyPolicyUrl")
+_TAGS: Final = ("tags", "keywords", "categories")
+_RATES: Final = ("rate_limit", "rateLimit", "rate_limits", "rateLimits")
+_AUTHS: Final = ("authentication", "auth", "authorization", "security")
+_PRICES: Final = ("pricing", "payment", "payments", "price", "billing")
 
-READ = frozenset({
+READ: Final = frozenset({
     "$schema", "name", *TITLES, "description", "version", "tools", *_DOCS, "homepage", "website", "websiteUrl",
     "website_url", "repository_url", "repositoryUrl", "license", "tags", "keywords", "url", "transport", "remotes",
     "mcpServers", "packages", "endpoint", "protocolVersion", "protocol_version", "protocol",
 })  # fmt: skip
 """Members that the model expresses in full, wherever they stand."""
-CONTEXT = frozenset({"resources", "resourceTemplates", "prompts"})
-_PARTLY_READ = frozenset({*_DOCS, "transport", "tools", "endpoint", "license", "website", "homepage"})
+CONTEXT: Final = frozenset({"resources", "resourceTemplates", "prompts"})
+_PARTLY_READ: Final = frozenset({*_DOCS, "transport", "tools", "endpoint", "license", "website", "homepage"})
 
 
 def base_service(holders: list[Object], top: Object, document: Document) -> dict[str, Any]:

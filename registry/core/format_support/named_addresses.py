@@ -6,6 +6,7 @@ publishers say in one of these ways where their service answers.
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from registry.core.format_support.endpoints import callable_url, link
 from registry.core.format_support.manifest import MAX_TEXTS, Object, first_text, list_of, map_of, text_of
@@ -14,7 +15,7 @@ from registry.core.model.services import Pointer, Protocol
 from registry.core.reading.json_pointer import at
 
 _SNAKE = re.compile(r"[_-]([a-z])")
-_KINDS = {
+_KINDS: Final = {
     **dict.fromkeys(("mcpEndpoint", "mcpUrl", "mcpServer", "mcpServerUrl", "mcpServerEndpoint", "mcp"), "mcp"),
     **dict.fromkeys(("a2aEndpoint", "a2aUrl", "agentEndpoint", "jsonrpcEndpoint", "a2a"), "a2a"),
     **dict.fromkeys(
@@ -27,13 +28,13 @@ _KINDS = {
     **dict.fromkeys(("serverCard", "mcpServerCard", "mcpManifest", "mcpCard"), "server-card"),
     **dict.fromkeys(("agentCard", "agentCardUrl", "canonicalAgentCard", "a2aCard"), "agent-card"),
 }  # fmt: skip
-_HOLDERS = ("", "endpoints", "interfaces", "protocols", "discovery", "developer", "links", "integrations")
-_TARGETS = ("url", "endpoint", "uri", "href", "http")
-_EXPECTED = {
+_HOLDERS: Final = ("", "endpoints", "interfaces", "protocols", "discovery", "developer", "links", "integrations")
+_TARGETS: Final = ("url", "endpoint", "uri", "href", "http")
+_EXPECTED: Final = {
     "mcp": "mcp-server-card", "server-card": "mcp-server-card", "agent-card": "a2a", "openapi": "openapi",
 }  # fmt: skip
 _DOCUMENT = re.compile(r"\.(?:json|ya?ml|md|txt|html?)$", re.IGNORECASE)
-_WORDS = {"mcp": "mcp", "a2a": "a2a", "rest": "rest", "http": "rest", "https": "rest", "graphql": "graphql"}
+_WORDS: Final = {"mcp": "mcp", "a2a": "a2a", "rest": "rest", "http": "rest", "https": "rest", "graphql": "graphql"}
 
 
 def camel_name(key: str) -> str:

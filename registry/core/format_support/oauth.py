@@ -1,6 +1,7 @@
 """Checks and the rule that the two OAuth metadata documents share (RFC 8414, RFC 9728)."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from registry.core.format_support.endpoints import link
 from registry.core.format_support.manifest import Notes, Object
@@ -17,10 +18,10 @@ ADDRESS = Rule(
 )
 # fmt: on
 
-AUTHORIZATION_SERVER = "oauth-authorization-server"
+AUTHORIZATION_SERVER: Final = "oauth-authorization-server"
 """Slug of the format that a protected resource points to."""
 
-TOKEN_TYPES = ("oauth2", "openid")
+TOKEN_TYPES: Final = ("oauth2", "openid")
 """Types of schemes whose tokens an authorization server issues."""
 
 

@@ -8,6 +8,7 @@ address only where the document names one.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import Endpoint, endpoint
@@ -20,19 +21,19 @@ from registry.core.model.services import Auth, Capability, Invocation, Invocatio
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
-ADDRESS_MEMBERS = ("resource", "url", "endpoint", "path", "route", "href", "uri", "endpoint_url", "endpointUrl")
-TITLE_CHARS = 120
-PRICE_CHARS = 40  # longer texts are sentences about prices
-_IDS = ("id", "name", "key", "slug", "tool", "action", "operationId", "operation_id", "title", "skill")
-_NAMES = ("name", "title", "displayName", "display_name", "label")
-_DESCRIPTIONS = ("description", "summary", "purpose", "about", "what")
-_PARAMETERS = (
+ADDRESS_MEMBERS: Final = ("resource", "url", "endpoint", "path", "route", "href", "uri", "endpoint_url", "endpointUrl")
+TITLE_CHARS: Final = 120
+PRICE_CHARS: Final = 40  # longer texts are sentences about prices
+_IDS: Final = ("id", "name", "key", "slug", "tool", "action", "operationId", "operation_id", "title", "skill")
+_NAMES: Final = ("name", "title", "displayName", "display_name", "label")
+_DESCRIPTIONS: Final = ("description", "summary", "purpose", "about", "what")
+_PARAMETERS: Final = (
     "inputSchema", "input_schema", "parameters", "params", "query_params", "queryParams", "query", "input", "inputs",
     "arguments", "args", "body", "requestBody", "request_body",
 )  # fmt: skip
-_PRICE_MEMBERS = ("pricing", "price", "cost", "fee")
+_PRICE_MEMBERS: Final = ("pricing", "price", "cost", "fee")
 _ROUTE = re.compile(r"([A-Za-z]{3,7})\s+(\S.*)")
-_EXPRESSED = frozenset({
+_EXPRESSED: Final = frozenset({
     *_IDS[:1], *_NAMES, *_DESCRIPTIONS, *ADDRESS_MEMBERS, "method", "methods", "tags", "examples", "inputSchema",
     "outputSchema", "input_schema", "output_schema", "deprecated", "accepts",
 })  # fmt: skip

@@ -4,23 +4,23 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support.manifest import NAME_CHARS, Object, clean_json, short_text_of, text_of
 from registry.core.model.documents import Json
 from registry.core.reading.plain_text import line
 
-MAX_PARAMS = 500
-MAX_ENUM = 500
-MAX_EXPANSION = 500_000  # characters that inlined definitions may add to one document
+MAX_PARAMS: Final = 500
+MAX_ENUM: Final = 500
+MAX_EXPANSION: Final = 500_000  # characters that inlined definitions may add to one document
 
-JSON_TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
-_OTHER_NAMES = {
+JSON_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+_OTHER_NAMES: Final = {
     "str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number", "double": "number",
     "decimal": "number", "bool": "boolean", "list": "array", "dict": "object", "map": "object", "json": "object",
 }  # fmt: skip
-_FORMATS = {"url": "uri", "link": "uri", "datetime": "date-time", "timestamp": "date-time", "file": "binary"}
-_NUMBERS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+_FORMATS: Final = {"url": "uri", "link": "uri", "datetime": "date-time", "timestamp": "date-time", "file": "binary"}
+_NUMBERS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 _VARIABLES = re.compile(r"(?<!\{)\{([A-Za-z_][\w.-]*)\}|(?<=/):([A-Za-z_]\w*)")
 _LIST = re.compile(r"(.+?)(?:\[\]|<>)")
 

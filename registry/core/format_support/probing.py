@@ -3,15 +3,16 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from registry.core.model.documents import Outcome
 
-ABSENT = frozenset({Outcome.ABSENT, Outcome.GONE, Outcome.NOT_A_MANIFEST})
+ABSENT: Final = frozenset({Outcome.ABSENT, Outcome.GONE, Outcome.NOT_A_MANIFEST})
 """Outcomes after which the fallback of a path is requested."""
 
-JSON_CAP = 1024 * 1024
-CARD_CAP = 4 * 1024 * 1024
-TEXT_CAP = 512 * 1024
+JSON_CAP: Final = 1024 * 1024
+CARD_CAP: Final = 4 * 1024 * 1024
+TEXT_CAP: Final = 512 * 1024
 """Most bytes of a body that are read."""
 
 

@@ -17,7 +17,7 @@ from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache, lru_cache
 from operator import is_
 from types import NoneType
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.manifest import TEXT_CHARS, Notes
@@ -30,29 +30,29 @@ from registry.core.reading.plain_text import plain
 
 _GONE: Any = object()
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_ADDRESSES = frozenset(
+_ADDRESSES: Final = frozenset(
     ("url", "urls", "uri", "uris", "href", "host", "hosts", "hostname", "hostnames", "domain", "domains", "server",
      "servers", "endpoint", "endpoints", "address", "addresses", "addr", "ip", "origin", "origins", "homepage",
      "website", "proxy", "gateway")
 )  # fmt: skip
-_COMMAND_LINES = frozenset({"arguments", "runtime_arguments", "args"})
+_COMMAND_LINES: Final = frozenset({"arguments", "runtime_arguments", "args"})
 """Lists that are left out as a whole: without one of its words, a command has another meaning."""
-_NEEDED = frozenset(
+_NEEDED: Final = frozenset(
     ((Invocation, "endpoint"), (Invocation, "name"), (Capability, "invocations"), (Package, "identifier"),
      (Package, "command"), (Package, "arguments"), (Package, "runtime_arguments"))
 )  # fmt: skip
 """Optional fields whose removal makes the object useless."""
-_NOT_SHOWN = frozenset({(Pointer, "payload"), (Identity, "signed")})
+_NOT_SHOWN: Final = frozenset({(Pointer, "payload"), (Identity, "signed")})
 """Fields that the merge drops: a document inside a document, which is read separately, and a signed text."""
 
-_MAX_NAMED = 1_000  # addresses of one document that are located; a longer list says nothing more
+_MAX_NAMED: Final = 1_000  # addresses of one document that are located; a longer list says nothing more
 _AUTHORITY = re.compile(rb"//([^/\s\"'`?#<>()\\|,;]+)")
 _ODD = re.compile(rb"(?:https?|wss?|ftp):(?!//[^/\\])|//[^/\s\"'?#<>]*\\|/\\|did:web:[^\s\"'/]*[@%]")
 """How addresses begin that parsers read differently; JSON writes a backslash and a tab with backslashes, too."""
 _MAY_BE_ODD = (re.compile(rb":(?<=[ps]:)(?!//[^/\\])"), re.compile(rb"/[^/\s\"'?#<>]*\\"), re.compile(rb"did:web:"))
 """_ODD matches only texts that one of these matches. They begin with a literal byte, so searching is much faster."""
 
-_SIGNS = (b"localhost", b".internal", b'"10.', b'"127.', b'"169.254.', b'"192.168.')
+_SIGNS: Final = (b"localhost", b".internal", b'"10.', b'"127.', b'"169.254.', b'"192.168.')
 """Beginnings and ends of most addresses that are not URLs."""
 
 

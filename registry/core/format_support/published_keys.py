@@ -1,5 +1,7 @@
 """The check and the rule that key sets and DID documents share: private keys published by mistake."""
 
+from typing import Final
+
 from registry.core.format_support.manifest import MAX_TEXTS, Notes, list_of
 from registry.core.model.documents import Document
 from registry.core.model.findings import ERROR, SAFETY, Rule
@@ -13,7 +15,7 @@ PRIVATE_KEY = Rule(
 )
 # fmt: on
 
-_PRIVATE = ("d", "p", "q", "k")
+_PRIVATE: Final = ("d", "p", "q", "k")
 
 
 def note_private_keys(document: Document, name: str, key_member: str | None, notes: Notes) -> None:

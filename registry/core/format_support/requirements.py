@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from registry.core.format_support.shapes import Kind
 from registry.core.model.findings import Rule
@@ -46,9 +46,9 @@ callers = partial(Remark, RequirementVerdict.CALLERS)
 not_observable = partial(Remark, RequirementVerdict.NOT_OBSERVABLE)
 not_graded = partial(Remark, RequirementVerdict.NOT_GRADED)
 
-CALLER = callers("")
-RUNTIME = not_observable("Shows only when the service is called; waypost reads documents and calls no service.")
-AUTHOR = not_observable("Only its author knows; a document does not show it.")
+CALLER: Final = callers("")
+RUNTIME: Final = not_observable("Shows only when the service is called; waypost reads documents and calls no service.")
+AUTHOR: Final = not_observable("Only its author knows; a document does not show it.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ Sources: OpenAPI 3.1 sections 4.8.27 to 4.8.30, Swagger 2.0, A2A SecurityScheme 
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import link, page
@@ -16,31 +17,31 @@ from registry.core.model.documents import Json
 from registry.core.model.services import Auth, AuthScheme, AuthType
 from registry.core.reading.plain_text import line
 
-MAX_SCHEMES = 50
-MAX_ALTERNATIVES = 10
+MAX_SCHEMES: Final = 50
+MAX_ALTERNATIVES: Final = 10
 
-NOTHING_NEEDED = Auth((AuthScheme("none"),), False)
+NOTHING_NEEDED: Final = Auth((AuthScheme("none"),), False)
 
-_WRAPPED = {  # A2A 1.0: the member's name is the kind (a protobuf oneof)
+_WRAPPED: Final = {  # A2A 1.0: the member's name is the kind (a protobuf oneof)
     "apiKeySecurityScheme": "apiKey",
     "httpAuthSecurityScheme": "http",
     "oauth2SecurityScheme": "oauth2",
     "openIdConnectSecurityScheme": "openIdConnect",
     "mtlsSecurityScheme": "mutualTLS",
 }
-_OAUTH_URLS = (
+_OAUTH_URLS: Final = (
     ("authorizationUrl", "authorization_url", "authorizationEndpoint", "authorization_endpoint"),
     ("tokenUrl", "token_url", "tokenEndpoint", "token_endpoint"),
 )
-_SETUP_URLS = (
+_SETUP_URLS: Final = (
     "registration", "registration_url", "registrationUrl", "setup_url", "setupUrl", "obtainAt", "signupUrl",
     "signup_url", "obtain_url", "keys_url",
 )  # fmt: skip
-_NOTES = ("description", "credentials", "note", "instructions", "details")
-_HEADER_NAMES = ("header", "headerName", "header_name", "apiKeyHeader", "api_key_header")
-_QUERY_NAMES = ("query_param", "queryParam", "query", "param", "parameter")
-_SCHEME_LISTS = ("schemes", "methods", "types", "supported")
-_IN_WORDS = (
+_NOTES: Final = ("description", "credentials", "note", "instructions", "details")
+_HEADER_NAMES: Final = ("header", "headerName", "header_name", "apiKeyHeader", "api_key_header")
+_QUERY_NAMES: Final = ("query_param", "queryParam", "query", "param", "parameter")
+_SCHEME_LISTS: Final = ("schemes", "methods", "types", "supported")
+_IN_WORDS: Final = (
     (
         re.compile(r"\b(?:no|not|without|none)\b.{0,40}\b(?:auth\w*|keys?|log-?in|required|needed)\b", re.IGNORECASE),
         "none",
@@ -51,8 +52,8 @@ _IN_WORDS = (
     (re.compile(r"\bapi[ _-]?keys?\b", re.IGNORECASE), "apiKey"),
 )
 """Sentences in place of a scheme's name; the first match counts."""
-_HTTP: dict[AuthType, str] = {"bearer": "bearer", "http_basic": "basic"}
-_SCOPE_CHARS = 100
+_HTTP: Final[dict[AuthType, str]] = {"bearer": "bearer", "http_basic": "basic"}
+_SCOPE_CHARS: Final = 100
 
 
 def schemes_of(definitions: Json, base: str) -> dict[str, AuthScheme]:

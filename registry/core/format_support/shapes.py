@@ -8,6 +8,7 @@ sentences only fixed phrases count: a text that merely mentions a price, a key o
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import jsonschema_rs
 
@@ -18,10 +19,10 @@ from registry.core.model.findings import Rule
 from registry.core.model.services import PricingModel
 from registry.core.reading.json_pointer import at
 
-DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
-MAX_AGE = re.compile(r"(?:^|[\s,])max-age=\"?(\d{1,9})\b", re.IGNORECASE)
-MAX_MAIL = 320  # RFC 5321 section 4.5.3.1: 64, an at sign, 255
-HOUR = 3_600
+DRAFT_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
+MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=\"?(\d{1,9})\b", re.IGNORECASE)
+MAX_MAIL: Final = 320  # RFC 5321 section 4.5.3.1: 64, an at sign, 255
+HOUR: Final = 3_600
 """Seconds that ATP (2.2), AWAS (Best Practices) and ADP (1) recommend for Cache-Control: max-age."""
 
 _WRITTEN = re.compile(r"[^\s<>\"\\^`|]+")
@@ -37,14 +38,16 @@ class Kind:
     words: tuple[str, ...] = ()
 
 
-TEXT = Kind("text", lambda value: isinstance(value, str))
-FLAG = Kind("true or false", lambda value: isinstance(value, bool))
-NUMBER = Kind("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool))
-INTEGER = Kind("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool))
-LIST = Kind("a list", lambda value: isinstance(value, list))
-OBJECT = Kind("an object", lambda value: isinstance(value, dict))
-TEXTS = Kind("a list of texts", lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value))
-IDS = Kind("a list of ids", TEXTS.holds)
+TEXT: Final = Kind("text", lambda value: isinstance(value, str))
+FLAG: Final = Kind("true or false", lambda value: isinstance(value, bool))
+NUMBER: Final = Kind("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool))
+INTEGER: Final = Kind("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool))
+LIST: Final = Kind("a list", lambda value: isinstance(value, list))
+OBJECT: Final = Kind("an object", lambda value: isinstance(value, dict))
+TEXTS: Final = Kind(
+    "a list of texts", lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value)
+)
+IDS: Final = Kind("a list of ids", TEXTS.holds)
 
 
 def one_of(*words: str) -> Kind:
@@ -121,7 +124,7 @@ def allows_any_origin(headers: Mapping[str, str]) -> bool:
     return headers.get("access-control-allow-origin", "").strip() == "*"
 
 
-TEXT_TYPES = ("text/plain", "text/markdown")
+TEXT_TYPES: Final = ("text/plain", "text/markdown")
 
 
 def any_text(document: Document) -> str | None:
@@ -129,7 +132,7 @@ def any_text(document: Document) -> str | None:
     return "" if document.text is not None else None
 
 
-_CHARS = 4_000
+_CHARS: Final = 4_000
 _NEEDS = r"(?:auth(?:entication|orization)?|credentials?|api[- ]?keys?|keys?|log-?in|sign-?up|accounts?|registration)"
 _NO_AUTH = re.compile(
     rf"\bno {_NEEDS}(?:(?:,| or| and|/)* (?:no )?{_NEEDS})* (?:is |are )?(?:required|needed|necessary)\b"

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import rfc8785
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -22,17 +22,17 @@ from registry.core.model.documents import Json
 from registry.core.model.services import Signature
 from registry.core.reading.reader import Unreadable, read_json
 
-MAX_SIGNED_CHARS = 256 * 1024
-MAX_HEADER_CHARS = 8 * 1024
-MAX_KEYS = 20  # of one document
-MAX_TRIES = 10  # keys tried per signature
+MAX_SIGNED_CHARS: Final = 256 * 1024
+MAX_HEADER_CHARS: Final = 8 * 1024
+MAX_KEYS: Final = 20  # of one document
+MAX_TRIES: Final = 10  # keys tried per signature
 
 Key: TypeAlias = Mapping[str, str]
 
-_KEY_MEMBERS = ("kty", "kid", "alg", "use", "crv", "x", "y", "n", "e")
-_MAX_MEMBER = 1_500  # base64url of 8,192 bits
-_RSA_BITS = range(2048, 8193)
-_MAX_EXPONENT = 2**32  # a larger exponent only makes verification slow
+_KEY_MEMBERS: Final = ("kty", "kid", "alg", "use", "crv", "x", "y", "n", "e")
+_MAX_MEMBER: Final = 1_500  # base64url of 8,192 bits
+_RSA_BITS: Final = range(2048, 8193)
+_MAX_EXPONENT: Final = 2**32  # a larger exponent only makes verification slow
 
 
 class SignatureVerdict(StrEnum):
@@ -145,8 +145,8 @@ def _edwards(key: Key, signature: bytes, message: bytes) -> None:
     ed25519.Ed25519PublicKey.from_public_bytes(_bytes(key["x"])).verify(signature, message)
 
 
-_PSS = padding.PSS(padding.MGF1(hashes.SHA256()), hashes.SHA256().digest_size)
-_ALGORITHMS: Mapping[str, tuple[str, str | None, Callable[[Key, bytes, bytes], None]]] = MappingProxyType(
+_PSS: Final = padding.PSS(padding.MGF1(hashes.SHA256()), hashes.SHA256().digest_size)
+_ALGORITHMS: Final[Mapping[str, tuple[str, str | None, Callable[[Key, bytes, bytes], None]]]] = MappingProxyType(
     {
         "ES256": ("EC", "P-256", _elliptic(ec.SECP256R1(), hashes.SHA256())),
         "ES384": ("EC", "P-384", _elliptic(ec.SECP384R1(), hashes.SHA384())),
@@ -161,14 +161,14 @@ _ALGORITHMS: Mapping[str, tuple[str, str | None, Callable[[Key, bytes, bytes], N
 
 # --- A2A 1.0 section 8.4.1 ------------------------------------------------------------------------------------------
 
-_ALWAYS_THERE = frozenset(
+_ALWAYS_THERE: Final = frozenset(
     {"name", "description", "version", "supportedInterfaces", "capabilities", "defaultInputModes", "skills", "id",
      "defaultOutputModes", "tags", "url", "organization", "protocolBinding", "protocolVersion", "streaming", "flows",
      "pushNotifications", "extendedAgentCard", "documentationUrl", "iconUrl", "location", "scheme", "scopes",
      "openIdConnectUrl", "authorizationUrl", "tokenUrl"}
 )  # fmt: skip
 """Members that are required or have explicit presence: kept even with a default value."""
-_MAPS = frozenset({"securitySchemes", "schemes", "scopes"})
+_MAPS: Final = frozenset({"securitySchemes", "schemes", "scopes"})
 _DEFAULTS: tuple[Json, ...] = ("", 0, [], {}, None)
 
 

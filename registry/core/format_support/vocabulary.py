@@ -1,20 +1,21 @@
 """Translate words of documents into words of the common model: authentication, rate limits, methods."""
 
 import re
+from typing import Final
 
 from registry.core.format_support.manifest import NAME_CHARS, count_of, map_of, short_text_of, text_of
 from registry.core.model.documents import Json
 from registry.core.model.services import AuthType, RateLimit
 
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-ACTION_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+ACTION_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 """Methods of a capability in ATP (section 3.5) and of an action in AWP (section 9)."""
 
-SEMVER = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
+SEMVER: Final = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 """A semantic version (semver.org 2.0.0). Leading zeros are accepted."""
-SAFE_METHODS = frozenset({"GET", "HEAD"})
+SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
-_AUTH: dict[str, AuthType] = {
+_AUTH: Final[dict[str, AuthType]] = {
     "none": "none", "public": "none", "open": "none", "anonymous": "none", "noauth": "none",
     "apikey": "api_key", "key": "api_key", "servicehttp": "api_key", "userhttp": "api_key", "pat": "api_key",
     "basic": "http_basic", "httpbasic": "http_basic",
@@ -28,7 +29,7 @@ _AUTH: dict[str, AuthType] = {
     "session": "session", "cookie": "session",
 }  # fmt: skip
 
-_UNITS = {"s": "1s", "m": "1m", "h": "1h", "d": "1d"}
+_UNITS: Final = {"s": "1s", "m": "1m", "h": "1h", "d": "1d"}
 _RATE = re.compile(
     r"\s*(\d{1,9})\s*(?:requests?|req|calls?)?\s*(?:/|per|a)\s*"
     r"(s|sec|second|m|min|minute|h|hr|hour|d|day)s?\s*",

@@ -1,6 +1,7 @@
 """All formats, one folder each. `registry/core/assessing/recognise.py` defines the order in which they are tried."""
 
 from types import MappingProxyType
+from typing import Final
 
 from registry.core.format_support.format import Format
 from registry.core.formats import (
@@ -41,7 +42,7 @@ from registry.core.formats import (
     x402,
 )
 
-FORMATS: tuple[Format, ...] = (
+FORMATS: Final[tuple[Format, ...]] = (
     awp.FORMAT,
     atp.FORMAT,
     woa.FORMAT,
@@ -80,4 +81,4 @@ FORMATS: tuple[Format, ...] = (
 )
 """All formats, in the order in which pages and answers list them."""
 
-FORMAT_BY_SLUG = MappingProxyType({form.slug: form for form in FORMATS})
+FORMAT_BY_SLUG: Final = MappingProxyType({form.slug: form for form in FORMATS})

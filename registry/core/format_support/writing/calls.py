@@ -8,7 +8,7 @@ would be a guess. translating/compare.py finds the losses.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support.endpoints import callable_url
 from registry.core.format_support.manifest import NAME_CHARS, TEXT_CHARS, clean_json, unrendered_url
@@ -17,9 +17,9 @@ from registry.core.format_support.writing.task import EntrySource
 from registry.core.model.services import Auth, Capability, Invocation, InvocationKind, Service
 from registry.core.reading.plain_text import line
 
-WOA = "woa"
+WOA: Final = "woa"
 
-NOT_PLAIN_HTTP: Mapping[InvocationKind, str] = {
+NOT_PLAIN_HTTP: Final[Mapping[InvocationKind, str]] = {
     "mcp_tool": "called through MCP, not by plain HTTP",
     "a2a_skill": "called through A2A, not by plain HTTP",
     "rpc": "called through another protocol, not by plain HTTP",
@@ -158,10 +158,10 @@ def _reason_without_call(capability: Capability, host: str, methods: Collection[
     return "no method is known"
 
 
-MAX_LEVELS = 20  # of a value inside a document; readers accept 32 levels in total
+MAX_LEVELS: Final = 20  # of a value inside a document; readers accept 32 levels in total
 
-_TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object"})
-_UNIONS = ("anyOf", "oneOf")
+_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object"})
+_UNIONS: Final = ("anyOf", "oneOf")
 
 
 @dataclass(frozen=True, slots=True)

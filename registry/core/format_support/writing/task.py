@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from registry.core.format_support import manifest
 from registry.core.format_support.manifest import ID_CHARS, MAX_CAPABILITIES, NAME_CHARS, TEXT_CHARS, has_placeholder
@@ -19,8 +19,8 @@ from registry.core.reading.plain_text import ELLIPSIS, line, split_name
 
 Found = TypeVar("Found")
 
-MAX_REASONS = 10
-_NAME_CHARS = 120
+MAX_REASONS: Final = 10
+_NAME_CHARS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from registry.core.format_support import common_rules, loose, manifest
 from registry.core.format_support.endpoints import claims, first_link, link
@@ -47,7 +48,7 @@ _DISPLAYED = ("displayName", "name")
 _TAGS = ("registryTags", "tags", "keywords", "categories")
 _DOCS = ("documentationUrl", "documentation", "docs", "docsUrl")
 _LANGUAGES = ("languages", "availableLanguage", "availableLanguages", "supportedLanguages")
-_READ = frozenset({
+_READ: Final = frozenset({
     "name", "displayName", "description", "version", "skills", "url", "supportedInterfaces", "additionalInterfaces",
     "preferredTransport", "protocolVersion", "documentationUrl", "iconUrl", "securitySchemes", "security",
     "securityRequirements", "signatures", "homepage", "license", "author", *MODES, *_TAGS, *_LANGUAGES,
@@ -237,7 +238,7 @@ def _read_pricing(card: Object, document: Document) -> Pricing:
     return replace(pricing, model=stated_pricing([pricing.note, text_of(card, "description")]) or "unknown")
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=addresses.SLUG,
     title="A2A agent card",
     spec="A2A 1.0, AgentCard",

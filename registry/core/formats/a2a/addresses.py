@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import Endpoint, callable_url, endpoint, link
@@ -20,7 +21,7 @@ MAX_INTERFACES = 50
 _SNAKE = re.compile(r"_([a-z])")
 _PAGE = re.compile(r"\.html?$", re.IGNORECASE)
 _MCP = re.compile(r"\bmcp\b|modelcontextprotocol", re.IGNORECASE)
-_AGENT_MEMBERS = ("a2aEndpoint", "a2aUrl", "agentEndpoint", "jsonrpcEndpoint")
+_AGENT_MEMBERS: Final = ("a2aEndpoint", "a2aUrl", "agentEndpoint", "jsonrpcEndpoint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def interfaces_of(card: Object, document: Document, notes: Notes) -> list[A2aInt
     return [one for one in interfaces if not (named and one.is_doubtful and one.pointer == "/url")]
 
 
-_DECIDING = ("/supportedInterfaces", *(f"/{key}" for key in _AGENT_MEMBERS))
+_DECIDING: Final = ("/supportedInterfaces", *(f"/{key}" for key in _AGENT_MEMBERS))
 
 
 def home_of(card: Object, interfaces: list[A2aInterface], document: Document) -> str | None:

@@ -1,6 +1,7 @@
 """Read the skills of an A2A card, with what publishers add to them: parameters, results, prices, own addresses."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import endpoint
@@ -14,13 +15,13 @@ from registry.core.model.documents import Document, Json
 from registry.core.model.services import AuthScheme, Capability, Invocation, Origin, Pricing
 from registry.core.reading.json_pointer import at
 
-MODES = ("defaultInputModes", "defaultOutputModes")
-EXAMPLE_CHARS = 500
-REQUIRED = {"0.1": ("id", "name")}
-REQUIRED_LATER = ("id", "name", "description", "tags")
-_PRICES = ("pricing", "price", "cost", "fee")
-_ADDRESSES = ("endpoint", "url", "uri")
-_READ = frozenset({
+MODES: Final = ("defaultInputModes", "defaultOutputModes")
+EXAMPLE_CHARS: Final = 500
+REQUIRED: Final = {"0.1": ("id", "name")}
+REQUIRED_LATER: Final = ("id", "name", "description", "tags")
+_PRICES: Final = ("pricing", "price", "cost", "fee")
+_ADDRESSES: Final = ("endpoint", "url", "uri")
+_READ: Final = frozenset({
     "id", "name", "description", "tags", "examples", "inputModes", "outputModes", "security", "securityRequirements",
     "inputSchema", "outputSchema", "method", "deprecated", "input_modes", "output_modes", "input_schema",
     "output_schema",

@@ -5,7 +5,7 @@ share. An unknown protocol version is left out. The required default modes are t
 empty where skills differ or no document names modes.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support.manifest import NAME_CHARS
 from registry.core.format_support.writing import task as writing
@@ -14,10 +14,10 @@ from registry.core.format_support.writing.task import Task
 from registry.core.formats.a2a.addresses import SLUG
 from registry.core.model.services import Auth, AuthScheme, Protocol, Service
 
-PROTOCOL = "a2a"
-MAX_INTERFACES = 20
+PROTOCOL: Final = "a2a"
+MAX_INTERFACES: Final = 20
 
-_WRAPPED = {
+_WRAPPED: Final = {
     "apiKey": "apiKeySecurityScheme",
     "http": "httpAuthSecurityScheme",
     "oauth2": "oauth2SecurityScheme",
@@ -164,4 +164,4 @@ def _write_scheme(scheme: AuthScheme) -> dict[str, Any] | None:
     return {"type": "mutualTLS", **note} if scheme.type == "mtls" else None
 
 
-WRITER = writing.Writer("an A2A card", write)
+WRITER: Final = writing.Writer("an A2A card", write)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import Endpoint, endpoint, link
@@ -17,22 +18,27 @@ from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Pointer, Pricing, Service
 from registry.core.reading.json_pointer import at
 
-SLUG = "acp"
+SLUG: Final = "acp"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_PATHS = {"checkout": "/checkout_sessions", "orders": None, "delegate_payment": "/delegate_payment", "carts": "/carts"}
+_PATHS: Final = {
+    "checkout": "/checkout_sessions",
+    "orders": None,
+    "delegate_payment": "/delegate_payment",
+    "carts": "/carts",
+}
 """Services of the protocol with their paths; orders has none, because the shop reports orders by webhook."""
-_DISCOVERY = {
+_DISCOVERY: Final = {
     "mcp_server_card": "mcp-server-card", "openapi": "openapi", "agent_card": "a2a", "ucp": "ucp",
 }  # fmt: skip
 
 
-_AD_HOC = "adhoc"
-_OWN_KEYS = (
+_AD_HOC: Final = "adhoc"
+_OWN_KEYS: Final = (
     "acp", "acp_version", "acpVersion", "protocol_version", "api_base_url", "checkout", "checkout_url", "merchant",
     "commerce", "endpoints", "services", "payment_methods",
 )  # fmt: skip
-_READ = frozenset({"api_base_url", "contact"})
-_PAID = ("x402", "mpp", "lightning", "l402")
+_READ: Final = frozenset({"api_base_url", "contact"})
+_PAID: Final = ("x402", "mpp", "lightning", "l402")
 
 
 def dialect(document: Document) -> str | None:
@@ -82,7 +88,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return manifest.with_provenance(service, document, SLUG, _POINTERS)
 
 
-_POINTERS = {
+_POINTERS: Final = {
     "provider": "/contact",
     "base_url": "/api_base_url",
     "capabilities": "/capabilities/services",
@@ -132,7 +138,7 @@ def _read_pointers(value: Object, document: Document) -> Iterator[Pointer]:
             yield Pointer(target, "discovery", at("", "discovery", key), expected)
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="ACP discovery document",
     spec="Agentic Commerce Protocol, discovery",

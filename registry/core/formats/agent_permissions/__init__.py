@@ -1,6 +1,7 @@
 """agent-permissions 1.0.0: advice to agents about a site's pages, and APIs to use instead. It is not a robots.txt."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import endpoint, link
@@ -14,7 +15,7 @@ from registry.core.model.services import Pointer, Policies, Service
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
-SLUG = "agent-permissions"
+SLUG: Final = "agent-permissions"
 
 RULE = Rule(
     "permissions.rule", WARNING, points=1, section=CONFORMANCE, spec="agent-permissions 1.0.0, resource_rules",
@@ -64,7 +65,7 @@ def _read_apis(value: Object, document: Document, notes: Notes) -> Iterator[Poin
             yield Pointer(target, "openapi", pointer, "openapi")
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="agent-permissions",
     spec="agent-permissions 1.0.0",

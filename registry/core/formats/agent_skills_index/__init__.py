@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from registry.core.format_support import loose, manifest
 from registry.core.format_support.endpoints import first_link, link
@@ -15,19 +16,19 @@ from registry.core.model.findings import rules_in
 from registry.core.model.services import Capability, Invocation, Origin, Service
 from registry.core.reading.json_pointer import at
 
-SLUG = "agent-skills-index"
-_SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+SLUG: Final = "agent-skills-index"
+_SCHEMA: Final = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 _FILE = re.compile(r"\.(md|zip|tar\.gz)$")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_MAX_DESCRIPTION_CHARS = 1_024
-_AD_HOC = "adhoc"
-_TARGETS = ("url", "href", "path", "location")
-_READ = frozenset({"$schema", "name", "description", "skills", "publisher", "url", "tags", "license"})
-_SKILL_READ = frozenset({
+_MAX_DESCRIPTION_CHARS: Final = 1_024
+_AD_HOC: Final = "adhoc"
+_TARGETS: Final = ("url", "href", "path", "location")
+_READ: Final = frozenset({"$schema", "name", "description", "skills", "publisher", "url", "tags", "license"})
+_SKILL_READ: Final = frozenset({
     "id", "name", "description", "tags", "url", "href", "inputSchema", "outputSchema", "examples", "title",
 })  # fmt: skip
-_POINTERS = {
+_POINTERS: Final = {
     "name": "/name", "description": "/description", "provider": "/publisher", "homepage": "/publisher",
     "capabilities": "/skills", "tags": "/tags", "license": "/license",
 }  # fmt: skip
@@ -132,7 +133,7 @@ def _grade(item: Object, name: str, target: str | None, pointer: str, notes: Not
         notes.add(rules.DIGEST, at(pointer, "digest"), item.get("digest", ""))
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Skills index",
     spec="Agent Skills discovery 0.2.0",

@@ -1,7 +1,7 @@
 """agents.json 0.1 (Wildcard): flows that combine operations of the OpenAPI descriptions that it names."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import link
@@ -18,11 +18,11 @@ from registry.core.model.services import Capability, Invocation, Origin, Paramet
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
-SLUG = "agents-json"
-_NESTED = ("properties", "items", "additionalProperties", "oneOf", "anyOf", "allOf", "required")
-_FLOW_READ = frozenset({"id", "title", "description", "fields", "tags"})
-_READ = frozenset({"agentsJson", "info", "flows"})
-_REQUIRED = ("agentsJson", "info", "sources", "flows")
+SLUG: Final = "agents-json"
+_NESTED: Final = ("properties", "items", "additionalProperties", "oneOf", "anyOf", "allOf", "required")
+_FLOW_READ: Final = frozenset({"id", "title", "description", "fields", "tags"})
+_READ: Final = frozenset({"agentsJson", "info", "flows"})
+_REQUIRED: Final = ("agentsJson", "info", "sources", "flows")
 _POINTERS = {
     "name": "/info/title", "description": "/info/description", "version": "/info/version", "capabilities": "/flows",
     "relations": "/flows",
@@ -146,7 +146,7 @@ def _read_result(responses: Object) -> tuple[dict[str, Any] | None, str | None]:
     return cleaned, None
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="agents.json",
     spec="agents.json 0.1.0",

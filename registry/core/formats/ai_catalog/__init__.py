@@ -6,6 +6,7 @@ document that it names or contains. The catalogue itself offers nothing to call.
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.artifact_types import promised_format
@@ -22,31 +23,31 @@ from registry.core.model.findings import rules_in
 from registry.core.model.services import Capability, Invocation, Origin, Pointer, Policies, Service
 from registry.core.reading.json_pointer import at
 
-SLUG = "ai-catalog"
-_AD_HOC = "adhoc"
+SLUG: Final = "ai-catalog"
+_AD_HOC: Final = "adhoc"
 _URN = re.compile(r"urn:(air?):([a-z0-9.-]+\.[a-z0-9-]+)(:[^:\s]+)+", re.IGNORECASE)
-_QUERIES = range(2, 6)
-_QUERY_CHARS = 500
-_QUERIES_KEY = "representativeQueries"
-_TAGS = ("tags", "capabilities")
-_INLINE = ("data", "inline")
-_READ = frozenset({
+_QUERIES: Final = range(2, 6)
+_QUERY_CHARS: Final = 500
+_QUERIES_KEY: Final = "representativeQueries"
+_TAGS: Final = ("tags", "capabilities")
+_INLINE: Final = ("data", "inline")
+_READ: Final = frozenset({
     "identifier", "displayName", "description", "url", "tags", "capabilities", _QUERIES_KEY, "extensions",
 })  # fmt: skip
-_LOOSE_LISTS = {
+_LOOSE_LISTS: Final = {
     "agentCards": "a2a", "mcpServers": "mcp-server-card", "services": None, "resources": None,
 }  # fmt: skip
 _KNOWN = frozenset({
     "application/a2a-agent-card+json", "application/agent-card+json", "application/mcp-server-card+json",
     "application/mcp-server+json", "application/ai-catalog+json", "application/linkset+json",
 })  # fmt: skip
-_SNIFFED = frozenset(
+_SNIFFED: Final = frozenset(
     {"application/json", "application/ld+json", "application/yaml", "text/yaml", "text/plain", "text/html",
      "text/markdown"}
 )  # fmt: skip
 """Types that promise no format; the content decides."""
-_CARD = frozenset({"$schema", "serverInfo", "remotes", "packages"})
-_REGISTRY = frozenset({"application/ai-registry", "application/ai-registry+json"})
+_CARD: Final = frozenset({"$schema", "serverInfo", "remotes", "packages"})
+_REGISTRY: Final = frozenset({"application/ai-registry", "application/ai-registry+json"})
 """Types of search interfaces, which are recorded but never called."""
 _OPENAPI = re.compile(r"application/(openapi\b|vnd\.oai\.openapi\b|rest-api\+json)")
 _SKILL = re.compile(
@@ -107,7 +108,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     )
 
 
-_POINTERS = {
+_POINTERS: Final = {
     "name": "/host/displayName",
     "docs_url": "/host/documentationUrl",
     "icon_url": "/host/logoUrl",
@@ -222,7 +223,7 @@ def _read_ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer
                 yield Pointer(target, "entry", at("", key, index), expected)
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="AI Catalog / ARD manifest",
     spec="ARD 0.91; AI Catalog 1.0",

@@ -5,6 +5,7 @@ The API description is at `api.url`. One capability represents it, so that searc
 """
 
 from dataclasses import replace
+from typing import Final
 
 from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import link
@@ -20,10 +21,10 @@ from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Pointer, Provider, Service
 
-SLUG = "ai-plugin"
-_NAMES = ("name_for_model", "name_for_human")
-_OTHERS = ("schema_version", "description_for_model", "description_for_human")
-_READ = frozenset({
+SLUG: Final = "ai-plugin"
+_NAMES: Final = ("name_for_model", "name_for_human")
+_OTHERS: Final = ("schema_version", "description_for_model", "description_for_human")
+_READ: Final = frozenset({
     "schema_version", "name_for_human", "description_for_human", "description_for_model", "logo_url", "contact_email",
     "legal_info_url", "auth",
 })  # fmt: skip
@@ -61,7 +62,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return manifest.with_provenance(service, document, SLUG, {**_POINTERS, **human})
 
 
-_POINTERS = {
+_POINTERS: Final = {
     "provider": "/contact_email",
     "icon_url": "/logo_url",
     "capabilities": "/api",
@@ -124,7 +125,7 @@ def _read_auth(auth: Object, document: Document) -> Auth:
     return Auth((AuthScheme(kind),), kind != "none")
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="ai-plugin manifest",
     spec="ai-plugin v1",

@@ -4,6 +4,7 @@ Commands to start locally (docker:, npx:, pip:) are never executed and yield no 
 """
 
 import re
+from typing import Final
 
 from registry.core.format_support.endpoints import Endpoint, endpoint, link
 from registry.core.format_support.format import Format, Role
@@ -15,15 +16,15 @@ from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Pointer, Protocol, Service
 
-SLUG = "aid"
+SLUG: Final = "aid"
 _VERSION = re.compile(r"aid\d+")
-_ALIASES = {
+_ALIASES: Final = {
     "v": "version", "u": "uri", "p": "proto", "a": "auth", "s": "desc", "d": "docs", "e": "dep", "k": "pka",
 }  # fmt: skip
-_PROTOCOLS = frozenset({"mcp", "a2a", "openapi", "grpc", "graphql", "websocket", "local", "zeroconf", "ucp"})
-_AUTH = frozenset({"none", "pat", "apikey", "basic", "oauth2_device", "oauth2_code", "mtls", "custom"})
+_PROTOCOLS: Final = frozenset({"mcp", "a2a", "openapi", "grpc", "graphql", "websocket", "local", "zeroconf", "ucp"})
+_AUTH: Final = frozenset({"none", "pat", "apikey", "basic", "oauth2_device", "oauth2_code", "mtls", "custom"})
 _LOCAL = re.compile(r"(docker|npx|pip|zeroconf):")
-MAX_DOCUMENT_BYTES = 64 * 1024
+MAX_DOCUMENT_BYTES: Final = 64 * 1024
 
 
 def dialect(document: Document) -> str | None:
@@ -95,7 +96,7 @@ def _read_pointers(protocol: str, address: Endpoint | None) -> tuple[Pointer, ..
     return (Pointer(card, "a2a", "/u", "a2a"),) if protocol == "a2a" and card else ()
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="AID record",
     spec="AID 2, record format",

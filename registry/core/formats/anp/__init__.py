@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import claim, endpoint, link
@@ -16,19 +17,19 @@ from registry.core.model.findings import CONFORMANCE, ERROR, Rule
 from registry.core.model.services import Auth, AuthScheme, Capability, Identity, Invocation, Pointer, Provider, Service
 from registry.core.reading.json_pointer import at
 
-SLUG = "anp"
+SLUG: Final = "anp"
 
 UNNAMED = Rule(
     "anp.name", ERROR, points=4, section=CONFORMANCE, spec="ANP agent description 1.0",
     says="The agent description has no name.",
     fix="Add a name.",
 )  # fmt: skip
-_CONTEXT = "agent-network-protocol.com/ad"
-_READ = frozenset({
+_CONTEXT: Final = "agent-network-protocol.com/ad"
+_READ: Final = frozenset({
     "@context", "@type", "name", "description", "version", "did", "security", "securityDefinitions", "protocolType",
     "protocolVersion", "type",
 })  # fmt: skip
-_KIND = "ad:AgentDescription"
+_KIND: Final = "ad:AgentDescription"
 _POINTERS = {
     "version": "/version", "provider": "/owner", "claims": "/did", "identity": "/did", "name": "/name",
     "description": "/description", "capabilities": "/interfaces", "auth": "/security",
@@ -121,7 +122,7 @@ def _read_auth(value: Object) -> Auth:
     return Auth(tuple(dict.fromkeys(schemes)), True if schemes else None)
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="ANP agent description",
     spec="ANP agent description 1.0",

@@ -6,6 +6,7 @@ are read from the descriptions.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import endpoint, first_link, link
@@ -22,9 +23,9 @@ from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, Capability, Group, Invocation, Origin, Plan, Pointer, Pricing, Service
 from registry.core.reading.json_pointer import at
 
-SLUG = "api-catalog"
-_LOOSE = "adhoc"
-_FOLLOWED = {
+SLUG: Final = "api-catalog"
+_LOOSE: Final = "adhoc"
+_FOLLOWED: Final = {
     "service-desc": None,
     "service-meta": None,
     "describedby": None,
@@ -41,8 +42,8 @@ _RELATIONS = {
     "policies/privacy_url": "privacy-policy",
 }
 """The relations of which fields of the service are taken."""
-_API_BASES = ("baseUrl", "base_url", "url", "endpoint")
-_API_DOCS = ("documentation", "docs", "documentationUrl", "docs_url", "humanURL")
+_API_BASES: Final = ("baseUrl", "base_url", "url", "endpoint")
+_API_DOCS: Final = ("documentation", "docs", "documentationUrl", "docs_url", "humanURL")
 
 
 def dialect(document: Document) -> str | None:
@@ -204,7 +205,7 @@ def _read_ad_hoc_pointers(member: Object, member_pointer: str, document: Documen
             yield Pointer(target, relation, pointer, _FOLLOWED[relation])
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="API catalogue (RFC 9727)",
     spec="RFC 9727 section 4; RFC 9264 section 4.2",

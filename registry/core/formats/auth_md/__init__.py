@@ -1,6 +1,7 @@
 """auth.md: a description in prose of how agents authenticate. Its URL is kept; the prose is searched for pointers."""
 
 import re
+from typing import Final
 
 from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
@@ -15,7 +16,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return Service(docs_url=link(document.url, document.url))
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug="auth-md",
     title="auth.md",
     spec="auth.md convention",

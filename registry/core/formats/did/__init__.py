@@ -1,5 +1,7 @@
 """DID documents (W3C Decentralized Identifiers): identifiers and keys of a host, added to its service."""
 
+from typing import Final
+
 from registry.core.format_support import manifest, published_keys
 from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format, Role
@@ -10,8 +12,8 @@ from registry.core.model.findings import rules_in
 from registry.core.model.services import Identity, Pointer, Service
 from registry.core.reading.json_pointer import at
 
-SLUG = "did"
-_SERVICES = {"AgentDescription": "anp", "ad:AgentDescription": "anp", "A2AAgentCard": "a2a"}
+SLUG: Final = "did"
+_SERVICES: Final = {"AgentDescription": "anp", "ad:AgentDescription": "anp", "A2AAgentCard": "a2a"}
 """Types of DID services, with the format of the document that each points to."""
 
 
@@ -41,7 +43,7 @@ def read(document: Document, dialect: str, notes: manifest.Notes) -> Service:
     return manifest.with_provenance(service, document, SLUG, {"claims": "/id", "identity": "/verificationMethod"})
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="DID document",
     spec="W3C Decentralized Identifiers 1.0 section 5",

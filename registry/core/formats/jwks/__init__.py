@@ -1,5 +1,7 @@
 """JWK sets (RFC 7517): public keys of a host, added to its service."""
 
+from typing import Final
+
 from registry.core.format_support import published_keys
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, list_of, with_provenance
@@ -9,7 +11,7 @@ from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Identity, Service
 
-SLUG = "jwks"
+SLUG: Final = "jwks"
 
 
 def dialect(document: Document) -> str | None:
@@ -23,7 +25,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, {"identity": "/keys"})
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="JSON Web Key Set",
     spec="RFC 7517 section 5",

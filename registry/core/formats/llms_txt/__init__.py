@@ -1,7 +1,7 @@
 """llms.txt (llmstxt.org): a title, a summary and links for language models. It is searched for pointers."""
 
 import re
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
@@ -69,7 +69,7 @@ def _read_links(text: str, document: Document) -> list[tuple[str, str]]:
     return [(name, url) for url, name in found.items()]
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="llms.txt",
     spec="llmstxt.org, Format",

@@ -7,7 +7,7 @@ of one site are the host's offer, servers of several other sites are only pointe
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest, mcp_parts, mcp_remotes, mcp_service
 from registry.core.format_support.endpoints import Endpoint, link
@@ -184,7 +184,7 @@ def _read_whole_servers(
         yield whole_server(label, None, description, None, Origin(document.url, pointer, SLUG), local=True)
 
 
-_SOURCES = {
+_SOURCES: Final = {
     "name": (*TITLES, "name"),
     "description": ("description", "summary", "tagline"),
     "version": ("version",),
@@ -209,10 +209,10 @@ def _read_links(value: Object, document: Document) -> Iterator[Pointer]:
             yield Pointer(target, key, f"/{key}", promised_format)
 
 
-_CARD = "/.well-known/mcp/server-card.json"
+_CARD: Final = "/.well-known/mcp/server-card.json"
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="MCP discovery file without a specification",
     spec="SEP-1649 and SEP-1960, drafts",

@@ -5,7 +5,7 @@ of both; each is read wherever it stands.
 """
 
 import re
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest, mcp_parts, mcp_remotes
 from registry.core.format_support.endpoints import Endpoint, claims, link
@@ -25,7 +25,7 @@ _SCHEMA = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.
 _SCHEMA_LIKE = re.compile(r"static\.modelcontextprotocol\.io/.*server-card\.schema\.json")
 _NAME = re.compile(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+")
 _RANGE = re.compile(r"[\^~*]|[<>]|\.x\b|\|\|")
-_READ = (READ - {"remotes"}) | {"openapi"}
+_READ: Final = (READ - {"remotes"}) | {"openapi"}
 _MAX_CHARS = {"name": 200, "version": 255, "description": 100, "title": 100}
 
 
@@ -170,7 +170,7 @@ def _read_card_pointers(card: Object, address: Endpoint | None, document: Docume
     return tuple(found for found in mcp_parts.card_pointer(address, pointer) if found.url != document.url)
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="MCP server card",
     spec="MCP server card v1 (SEP-2127)",

@@ -4,6 +4,7 @@ Only `remotes` can be called; callers install `packages` themselves, so those yi
 """
 
 import re
+from typing import Final
 
 from registry.core.format_support import common_rules, manifest, mcp_parts
 from registry.core.format_support.endpoints import Endpoint, page
@@ -22,8 +23,8 @@ from registry.core.reading.json_pointer import at
 SLUG = "mcp-server-json"
 _DATED = re.compile(r"/(\d{4}-\d{2}-\d{2})/server\.schema\.json")
 _REQUIRED = ("name", "description")
-_ANGLED = re.compile(r"<[A-Za-z][\w .-]*>")
-_READ = frozenset({
+_ANGLED: Final = re.compile(r"<[A-Za-z][\w .-]*>")
+_READ: Final = frozenset({
     "$schema", "name", "title", "description", "version", "version_detail", "websiteUrl", "website_url", "homepage",
     "repository", "packages", "remotes", "tools", "license", "keywords", "tags",
 })  # fmt: skip
@@ -139,7 +140,7 @@ def _read_server_capability(
     return (whole_server(name, title, text_of(value, "description"), address, origin, local=is_local),)
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="MCP registry record (server.json)",
     spec="server.json schema of the MCP registry",

@@ -8,6 +8,7 @@ The format is an enricher: the tools count only if another document of the host 
 
 import json
 from collections.abc import Sequence
+from typing import Final
 
 from registry.core.format_support import mcp_parts
 from registry.core.format_support.endpoints import Endpoint
@@ -18,7 +19,7 @@ from registry.core.format_support.probing import CARD_CAP
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Service
 
-METHOD = "tools/list"
+METHOD: Final = "tools/list"
 
 
 def compose(tools: Sequence[Json], *, server: Json, version: str, complete: bool) -> bytes:
@@ -30,8 +31,8 @@ def compose(tools: Sequence[Json], *, server: Json, version: str, complete: bool
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-SLUG = "mcp-tools-list"
-_TOOLS = "/result/tools"
+SLUG: Final = "mcp-tools-list"
+_TOOLS: Final = "/result/tools"
 
 
 def dialect(document: Document) -> str | None:
@@ -49,7 +50,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(Service(capabilities=capabilities), document, SLUG, {"capabilities": _TOOLS})
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="MCP tools/list reply",
     spec="Model Context Protocol 2026-07-28, tools/list",

@@ -1,12 +1,14 @@
 """OASF records: entries of a directory, recognised so that no other format claims them. Sites seldom serve them."""
 
+from typing import Final
+
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes
 from registry.core.model.documents import Document
 from registry.core.model.services import Service
 
-SLUG = "oasf"
-_LISTS = ("locators", "modules", "extensions")
+SLUG: Final = "oasf"
+_LISTS: Final = ("locators", "modules", "extensions")
 
 
 def dialect(document: Document) -> str | None:
@@ -21,4 +23,6 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return Service()
 
 
-FORMAT = Format(slug=SLUG, title="OASF record", spec="OASF 1.0.0, record", paths=(), role=Role.ENRICHER, read=read)
+FORMAT: Final = Format(
+    slug=SLUG, title="OASF record", spec="OASF 1.0.0, record", paths=(), role=Role.ENRICHER, read=read
+)

@@ -1,5 +1,7 @@
 """OAuth authorization server metadata (RFC 8414): adds authentication to a service."""
 
+from typing import Final
+
 from registry.core.format_support import oauth
 from registry.core.format_support.endpoints import claims
 from registry.core.format_support.format import Format, Role
@@ -9,7 +11,7 @@ from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Service
 
-_KEYS = ("authorization_endpoint", "token_endpoint", "jwks_uri", "registration_endpoint")
+_KEYS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri", "registration_endpoint")
 
 
 def dialect(document: Document) -> str | None:
@@ -36,7 +38,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(service, document, AUTHORIZATION_SERVER, {"auth": "", "claims": "/issuer"})
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=AUTHORIZATION_SERVER,
     title="OAuth authorization server metadata",
     spec="RFC 8414 section 2",

@@ -1,5 +1,7 @@
 """OAuth protected resource metadata (RFC 9728): adds to a service and names its authorization servers."""
 
+from typing import Final
+
 from registry.core.format_support import oauth
 from registry.core.format_support.endpoints import claims, link
 from registry.core.format_support.format import Format, Role
@@ -11,7 +13,7 @@ from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Pointer, Policies, Service
 from registry.core.reading.json_pointer import at
 
-SLUG = "oauth-protected-resource"
+SLUG: Final = "oauth-protected-resource"
 
 
 def dialect(document: Document) -> str | None:
@@ -50,7 +52,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return with_provenance(service, document, SLUG, pointers_of_fields)
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="OAuth protected resource metadata",
     spec="RFC 9728 section 2",

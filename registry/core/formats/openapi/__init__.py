@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import page
@@ -18,12 +18,12 @@ from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Capability, Policies, Pricing, Provider, Service
 
-SLUG = "openapi"
-_YAML = "yaml"
+SLUG: Final = "openapi"
+_YAML: Final = "yaml"
 _VERSION = re.compile(r"3\.\d+(\.\d+)?\S*")
 _YAML_VERSION = re.compile(r"^(?:openapi:\s*['\"]?3\.\d|swagger:\s*['\"]?2\.0)", re.MULTILINE)
 _YAML_INFO = re.compile(r"^info:", re.MULTILINE)
-_SCANNED = 100_000
+_SCANNED: Final = 100_000
 
 
 def dialect(document: Document) -> str | None:
@@ -42,13 +42,13 @@ def yaml(document: Document) -> str | None:
     return _YAML if _YAML_VERSION.search(text) and _YAML_INFO.search(text) else None
 
 
-_READ = frozenset({
+_READ: Final = frozenset({
     "openapi", "swagger", "info", "servers", "host", "basePath", "schemes", "paths", "components", "definitions",
     "parameters", "responses", "securityDefinitions", "security", "externalDocs", "consumes", "produces", "webhooks",
     "jsonSchemaDialect", "$schema",
 })  # fmt: skip
-_INFO_READ = frozenset({"title", "description", "version", "contact", "license", "termsOfService", "x-logo"})
-_PRICES = ("x-pricing", "x-price", "pricing")
+_INFO_READ: Final = frozenset({"title", "description", "version", "contact", "license", "termsOfService", "x-logo"})
+_PRICES: Final = ("x-pricing", "x-price", "pricing")
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
@@ -162,14 +162,14 @@ def _read_native(value: Object, info: Object) -> dict[str, dict[str, Any]]:
     return manifest.native(SLUG, {**kept, "servers": others, "info": about}, frozenset())
 
 
-_LABELS = ("api", "docs", "developer", "developers")
+_LABELS: Final = ("api", "docs", "developer", "developers")
 
 
 def _is_openapi_likely(facts: HostFacts) -> bool:
     return facts.label in _LABELS or "openapi" in facts.words
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="OpenAPI description",
     spec="OpenAPI 3.1; Swagger 2.0",

@@ -7,7 +7,7 @@ named members is spread over its members; any other body is one property.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.manifest import Object, flag_of, list_of, map_of, short_text_of, text_of, texts_of
@@ -18,21 +18,21 @@ from registry.core.model.documents import Json
 from registry.core.model.services import ParameterPlace
 from registry.core.reading.plain_text import line
 
-JSON_TYPE = "application/json"
-_FORM = "application/x-www-form-urlencoded"
-_MULTIPART = "multipart/form-data"
-_PLACES: dict[str, ParameterPlace] = {
+JSON_TYPE: Final = "application/json"
+_FORM: Final = "application/x-www-form-urlencoded"
+_MULTIPART: Final = "multipart/form-data"
+_PLACES: Final[dict[str, ParameterPlace]] = {
     "path": "path", "query": "query", "querystring": "query", "header": "header", "cookie": "cookie",
     "formData": "body",
 }  # fmt: skip
-_OF_REQUEST = frozenset({"accept", "content-type"})  # OpenAPI 3.1 section 4.8.12.2.1: shall be ignored
-_OUTSIDE_OF_SCHEMA = frozenset({"name", "in", "required", "collectionFormat", "allowEmptyValue", "schema"})
-_OF_MEMBERS = frozenset(
+_OF_REQUEST: Final = frozenset({"accept", "content-type"})  # OpenAPI 3.1 section 4.8.12.2.1: shall be ignored
+_OUTSIDE_OF_SCHEMA: Final = frozenset({"name", "in", "required", "collectionFormat", "allowEmptyValue", "schema"})
+_OF_MEMBERS: Final = frozenset(
     {"type", "properties", "required", "additionalProperties", "description", "title", "nullable", "discriminator"}
 )
 """Keywords of a body's schema that can be kept or dropped without loss when its members become parameters."""
-_STYLES = ("style", "explode", "allowReserved", "collectionFormat")
-_VARIABLE = re.compile(r"\{([^{}/?]+)\}")
+_STYLES: Final = ("style", "explode", "allowReserved", "collectionFormat")
+_VARIABLE: Final = re.compile(r"\{([^{}/?]+)\}")
 
 
 @dataclass(slots=True)

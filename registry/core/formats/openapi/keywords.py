@@ -1,14 +1,14 @@
 """Change schemas of OpenAPI into JSON Schema 2020-12, and unite the parts of `allOf`."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support.params import JSON_TYPES, type_of
 from registry.core.format_support.shapes import LIST, NUMBER, OBJECT, TEXT, Kind
 
-_TEXTS = frozenset({"description", "title", "example", "examples", "$comment"})
-_EXCLUSIVE = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
-_KEYWORDS: Mapping[str, Kind] = {
+_TEXTS: Final = frozenset({"description", "title", "example", "examples", "$comment"})
+_EXCLUSIVE: Final = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+_KEYWORDS: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("required", "enum", "examples", "allOf", "anyOf", "oneOf"), LIST),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), NUMBER),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), NUMBER),

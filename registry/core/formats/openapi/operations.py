@@ -1,7 +1,7 @@
 """Read operations into capabilities. A path is appended to the server's URL as text (OpenAPI 3.1 section 4.8.8.1)."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import MAX_URL_CHARS, page
@@ -16,22 +16,22 @@ from registry.core.model.documents import Document, Json
 from registry.core.model.services import AuthScheme, Capability, Confirmation, Invocation, Origin, Plan, Pricing
 from registry.core.reading.json_pointer import at
 
-PAID = "x-payment-info"
-PAID_SERVICE = "x-service-info"
-PAID_TAG = "payment"
-SIDE_EFFECTS = "x-side-effects"
+PAID: Final = "x-payment-info"
+PAID_SERVICE: Final = "x-service-info"
+PAID_TAG: Final = "payment"
+SIDE_EFFECTS: Final = "x-side-effects"
 """Extension that says whether a call changes anything, where the method does not: the same that AWAS documents use."""
 
-MAX_OPERATIONS = 5_000
-MAX_ERRORS = 20
-ERROR_CHARS = 300
-_CODE_CHARS = 3  # "404", or "4XX" for a class
+MAX_OPERATIONS: Final = 5_000
+MAX_ERRORS: Final = 20
+ERROR_CHARS: Final = 300
+_CODE_CHARS: Final = 3  # "404", or "4XX" for a class
 
 _PATH_ITEMS = "#/components/pathItems/"
-_METHODS = ("get", "head", "query", "post", "put", "patch", "delete")
-_PRICES = ("x-pricing", "x-price", "x-cost", "x-x402", "x-402", "x-payment")
-_NATIVE_CHARS = 2_000
-_READ = frozenset({
+_METHODS: Final = ("get", "head", "query", "post", "put", "patch", "delete")
+_PRICES: Final = ("x-pricing", "x-price", "x-cost", "x-x402", "x-402", "x-payment")
+_NATIVE_CHARS: Final = 2_000
+_READ: Final = frozenset({
     "operationId", "summary", "parameters", "requestBody", "responses", "deprecated", "tags", "security", "servers",
     "externalDocs", "consumes", "produces", "schemes", "callbacks", "description", "x-codeSamples", "x-code-samples",
     "x-openai-isConsequential", SIDE_EFFECTS,

@@ -6,7 +6,7 @@ operation has a share of the budget; a larger schema is shown with fewer of its 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 from registry.core.format_support.manifest import NAME_CHARS, TEXT_CHARS, Notes, Object
@@ -15,20 +15,20 @@ from registry.core.formats.openapi.keywords import to_json_schema, unite_all_of
 from registry.core.model.documents import Json
 from registry.core.reading.plain_text import line, plain
 
-MAX_WRITTEN = 2_000_000
+MAX_WRITTEN: Final = 2_000_000
 """Most characters of schemas and texts that are written for all operations of one document."""
 
-_MAX_ONE = 150_000  # most characters of one schema
-_MIN_SHARE = 2_000  # characters that an operation may always write while the budget lasts
-_SHARES = 8  # an operation may use so many times its equal share: most need less than theirs
-_MAX_DEPTH = 5  # references inside references that are resolved, if the share allows
-_MAX_LEVELS = 40  # nested values of one schema
-_MAX_REFERENCES = 4  # a longer chain of references is not resolved
-_MEMBER_COST = 8
+_MAX_ONE: Final = 150_000  # most characters of one schema
+_MIN_SHARE: Final = 2_000  # characters that an operation may always write while the budget lasts
+_SHARES: Final = 8  # an operation may use so many times its equal share: most need less than theirs
+_MAX_DEPTH: Final = 5  # references inside references that are resolved, if the share allows
+_MAX_LEVELS: Final = 40  # nested values of one schema
+_MAX_REFERENCES: Final = 4  # a longer chain of references is not resolved
+_MEMBER_COST: Final = 8
 
-_VALUES = frozenset({"example", "examples", "default", "enum", "const"})  # values, not schemas
-_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-_UNUSED = frozenset({"xml", "externalDocs"})
+_VALUES: Final = frozenset({"example", "examples", "default", "enum", "const"})  # values, not schemas
+_NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_UNUSED: Final = frozenset({"xml", "externalDocs"})
 
 
 @dataclass(frozen=True, slots=True)

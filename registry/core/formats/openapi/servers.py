@@ -1,6 +1,7 @@
 """Find the address at which an operation is called (OpenAPI 3.1 section 4.8.5; OpenAPI 2.0 `host`)."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from registry.core.format_support.endpoints import Endpoint, callable_url, endpoint, origin_of
 from registry.core.format_support.manifest import Notes, Object, list_of, map_of, short_text_of, text_of, texts_of
@@ -8,7 +9,7 @@ from registry.core.formats.openapi import rules
 from registry.core.model.documents import Document, Json
 from registry.core.reading.json_pointer import at
 
-_MAX_SERVERS = 20  # servers of one list that are looked at
+_MAX_SERVERS: Final = 20  # servers of one list that are looked at
 
 
 @dataclass(frozen=True, slots=True)

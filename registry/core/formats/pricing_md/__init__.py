@@ -1,6 +1,7 @@
 """pricing.md: prices in prose. Its URL is kept; the prose is not interpreted."""
 
 import re
+from typing import Final
 
 from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
@@ -15,7 +16,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return Service(pricing=Pricing(url=link(document.url, document.url)))
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug="pricing-md",
     title="pricing.md",
     spec="pricing.md convention",

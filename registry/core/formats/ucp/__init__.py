@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import Endpoint, endpoint, first_link
@@ -20,13 +21,13 @@ from registry.core.model.services import Auth, AuthScheme, Capability, Identity,
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
-SLUG = "ucp"
-_AD_HOC = "adhoc"
+SLUG: Final = "ucp"
+_AD_HOC: Final = "adhoc"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TRANSPORTS = ("rest", "mcp", "a2a", "embedded")
-_IDENTITY = "identity_linking"
-_READ = frozenset({"version", "signing_keys", "keys"})
-_CAPABILITY_READ = frozenset({"name", "spec", "title", "description"})
+_TRANSPORTS: Final = ("rest", "mcp", "a2a", "embedded")
+_IDENTITY: Final = "identity_linking"
+_READ: Final = frozenset({"version", "signing_keys", "keys"})
+_CAPABILITY_READ: Final = frozenset({"name", "spec", "title", "description"})
 _POINTERS = {
     "version": "/ucp/version",
     "capabilities": "/ucp/capabilities",
@@ -210,7 +211,7 @@ def _read_ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer
             yield Pointer(target, "service", at("", "services", index, "url"))
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="UCP profile",
     spec="UCP 2026-04-08, Discovery",

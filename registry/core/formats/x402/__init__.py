@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
+from typing import Final
 
 from registry.core.format_support import common_rules, loose, manifest
 from registry.core.format_support.endpoints import first_link, link, origin_of
@@ -27,23 +28,23 @@ from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, Capability, Payment, Plan, Pricing, Protocol, Provider, Service
 
-SLUG = "x402"
-_AD_HOC = "adhoc"
-_OWN_KEYS = ("resources", "payTo", "payment", "pricing", "x402_enabled", "payment_methods")
-_LISTS = ("items", "resources")
-_LOOSE_LISTS = (
+SLUG: Final = "x402"
+_AD_HOC: Final = "adhoc"
+_OWN_KEYS: Final = ("resources", "payTo", "payment", "pricing", "x402_enabled", "payment_methods")
+_LISTS: Final = ("items", "resources")
+_LOOSE_LISTS: Final = (
     "endpoints", "tools", "payable_endpoints", "paid_endpoints", "capability_catalog", "services", "routes", "apis",
 )  # fmt: skip
-_BASES = ("base_url", "baseUrl", "public_base_url", "api_base", "url", "endpoint")
-_PAYEES = ("payTo", "pay_to", "wallet_address", "wallet", "recipient", "address")
-_RAILS = ("accepts", "rails", "payment_methods", "paymentMethods", "networks")
-_USDC_DECIMALS = 6
+_BASES: Final = ("base_url", "baseUrl", "public_base_url", "api_base", "url", "endpoint")
+_PAYEES: Final = ("payTo", "pay_to", "wallet_address", "wallet", "recipient", "address")
+_RAILS: Final = ("accepts", "rails", "payment_methods", "paymentMethods", "networks")
+_USDC_DECIMALS: Final = 6
 _AMOUNT = re.compile(r"\d{1,30}")
 _PAYEE_OF = re.compile(r"pay_?to_?([a-z0-9]+)", re.IGNORECASE)
 _METHODS = "GET|POST|PUT|DELETE"
 _STATED_PRICE = re.compile(rf"\b({_METHODS})(?:\|(?:{_METHODS})){{0,3}}\s+(/[^\s,;]{{0,200}})\s+(\$\d[\d.]{{0,12}})")
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63}){1,4}(?![\w@])")
-_READ = frozenset({
+_READ: Final = frozenset({
     "name", "serviceName", "description", "items", "resources", "endpoints", "tools", "payable_endpoints",
     "capability_catalog", "routes", "tags", "x402Version", "accepts", "version",
 })  # fmt: skip
@@ -98,7 +99,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return manifest.with_provenance(service, document, SLUG, {**text_pointers, **list_pointers})
 
 
-_NAMES = ("serviceName", "name", "service", "product")
+_NAMES: Final = ("serviceName", "name", "service", "product")
 
 
 def _read_provider(value: Object, document: Document) -> Provider | None:
@@ -251,7 +252,7 @@ def _read_plan(accepts: Object) -> Plan | None:
         return None
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     slug=SLUG,
     title="x402 discovery",
     spec="x402 specification, discovery",
