@@ -244,16 +244,16 @@ def _history(host: str, page: queries.HistoryPage) -> bytes:
 
 
 def _version(item: queries.HistoryItem, page: queries.HistoryPage) -> schemas.VersionItem:
-    told = queries.difference_of(item, page.bodies)
+    difference = queries.difference_of(item, page.bodies)
     return project(
         schemas.VersionItem,
         item.version,
         document=item.version.url_hash.hex(),
         what=_what(item),
         earlier=None if item.earlier is None else project(schemas.Earlier, item.earlier),
-        difference=None if isinstance(told, str) else {"operations": told[0], "truncated": told[1]},
-        why_no_difference=told if isinstance(told, str) else None,
-        says=None if isinstance(told, tuple) else WHY_NOT[told],
+        difference=None if isinstance(difference, str) else {"operations": difference[0], "truncated": difference[1]},
+        why_no_difference=difference if isinstance(difference, str) else None,
+        says=None if isinstance(difference, tuple) else WHY_NOT[difference],
     )
 
 

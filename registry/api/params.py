@@ -158,7 +158,7 @@ filters.__signature__ = Signature(  # type: ignore[attr-defined]  # FastAPI read
 def existing(
     found: T | None, kind: ProblemType = UNKNOWN_SERVICE, detail: str = "No service is listed under this host."
 ) -> T:
-    """Return what was found. Raise Problem when that is None."""
+    """Return `found`. Raise Problem if it is None."""
     if found is None:
         raise Problem(kind, detail)
     return found

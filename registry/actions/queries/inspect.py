@@ -86,7 +86,7 @@ def unasked(
     found = {document.url.removeprefix(home) for document in held}
     steps = {step.path: step for step in (*first_steps, *limits.further_steps(host.host, short=short))}
     open_steps = [step for path, step in steps.items() if path not in done - pending and step.fallback_of not in found]
-    # The first visit requests all paths except further ones, of which each visit requests a few.
+    # The first visit requests every path except the further ones; each visit requests a few of those.
     further = [step.path for step in further_steps(host, held, starts_at)]
     first = {*job.further, *pending, *(further if job.named else ())}
     later = [path for path in further if path not in first]

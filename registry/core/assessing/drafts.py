@@ -49,7 +49,7 @@ def judge_draft(
     host = host or _first_host(_list_claims(raw))
     assessment = _assess_at(raw, host, path, media_type, expected)
     service = assessment.service
-    if host is None and service is not None:  # the first host that the calls go to, else the provider's
+    if host is None and service is not None:  # the host of the first call or protocol, else of the provider
         endpoints = [call.endpoint for capability in service.capabilities for call in capability.invocations]
         endpoints += [protocol.endpoint for protocol in service.protocols]
         host = _first_host([*endpoints, service.provider.url if service.provider else None])

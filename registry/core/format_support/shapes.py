@@ -119,9 +119,11 @@ def max_age(headers: Mapping[str, str]) -> int | None:
     return int(match[1]) if match else None
 
 
-def allows_any_origin(headers: Mapping[str, str]) -> bool:
-    """Return whether pages of every origin may read the answer (Fetch Standard, CORS protocol)."""
-    return headers.get("access-control-allow-origin", "").strip() == "*"
+def check_origin(headers: Mapping[str, str], rule: Rule, notes: Notes) -> None:
+    """Note unless pages of every origin may read the answer (Fetch Standard, CORS protocol)."""
+    allowed = headers.get("access-control-allow-origin", "")
+    if allowed.strip() != "*":
+        notes.add(rule, "", allowed)
 
 
 TEXT_TYPES: Final = ("text/plain", "text/markdown")

@@ -101,8 +101,7 @@ def _check_served(document: Document, notes: manifest.Notes) -> None:
     headers = document.headers
     if not headers:  # the document was read from a file
         return
-    if not shapes.allows_any_origin(headers):
-        notes.add(rules.CORS, "", headers.get("access-control-allow-origin", ""))
+    shapes.check_origin(headers, rules.CORS, notes)
     if shapes.max_age(headers) != shapes.HOUR:
         notes.add(rules.CACHING, "", headers.get("cache-control", ""))
 

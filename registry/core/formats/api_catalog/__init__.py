@@ -41,7 +41,7 @@ _RELATIONS = {
     "policies/terms_url": "terms-of-service",
     "policies/privacy_url": "privacy-policy",
 }
-"""The relations of which fields of the service are taken."""
+"""Fields of the service, and the link relation from which each is read."""
 _API_BASES: Final = ("baseUrl", "base_url", "url", "endpoint")
 _API_DOCS: Final = ("documentation", "docs", "documentationUrl", "docs_url", "humanURL")
 

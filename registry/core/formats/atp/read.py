@@ -374,8 +374,7 @@ def _check_served(document: Document, notes: Notes) -> None:
     headers = document.headers
     if not headers:  # the document was read from a file
         return
-    if not shapes.allows_any_origin(headers):
-        notes.add(rules.CORS, "", headers.get("access-control-allow-origin", ""))
+    shapes.check_origin(headers, rules.CORS, notes)
     if "cache-control" not in headers:
         notes.add(rules.CACHING)
     elif shapes.max_age(headers) != shapes.HOUR:

@@ -15,8 +15,8 @@ from registry.core.format_support.shapes import (
     OBJECT,
     TEXT,
     TEXTS,
-    allows_any_origin,
     check_addresses,
+    check_origin,
     check_types,
     check_words,
     is_email,
@@ -80,8 +80,7 @@ def check_served(document: Document, notes: Notes) -> None:
     headers = document.headers
     if not headers:  # the document was read from a file
         return
-    if not allows_any_origin(headers):
-        notes.add(rules.CORS, "", headers.get("access-control-allow-origin", ""))
+    check_origin(headers, rules.CORS, notes)
     if max_age(headers) != HOUR:
         notes.add(rules.CACHING, "", headers.get("cache-control", ""))
 

@@ -123,7 +123,7 @@ def _read_auth(
     value: Object, info: Object, auth_schemes: dict[str, AuthScheme], capabilities: tuple[Capability, ...]
 ) -> Auth:
     """Return what every operation needs unless it says otherwise. Without a global `security`: "none" if each operation
-    says so, or if a text says so and no scheme is defined; else the defined schemes, of which operations need some."""
+    says so, or if a text says so and no scheme is defined; else the defined schemes, some of which operations need."""
     stated = required_auth(value.get("security"), auth_schemes)
     if stated is not None:
         return stated
