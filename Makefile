@@ -32,7 +32,7 @@ PYTEST := .venv/bin/python -m pytest --dist loadfile --no-loadscope-reorder -rs
 test: .venv/.done        ## everything that a change must pass (WORKERS=4)
 	$(PYTEST) -n $(WORKERS) -m "not long"
 
-test-fast: .venv/.done   ## without those that use a database or need seconds: a minute and a half
+test-fast: .venv/.done   ## without those that use a database or need seconds: two minutes on two cores
 	$(PYTEST) -n auto -m "not slow and not database and not long"
 
 test-long: .venv/.done   ## floods, kills, torture, whole sweeps and all guards, each with a time limit of its own (hours)

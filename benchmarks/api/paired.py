@@ -171,7 +171,8 @@ async def _send(
 def rows(times: dict[tuple[str, str], Times]) -> list[tuple[str, ...]]:
     """Return a table. The ratio is the median over the rounds, of the round's p99 to that of the same side and round
     without another client: other work on the machine disturbs single rounds."""
-    table = [("one client sends", "its requests a round", "answered", "p50 ms", "p99 ms", "× p99 alone")]
+    head = ("one client sends", "its requests a round", "answered", "p50 ms", "p99 ms", "× p99 alone")
+    table: list[tuple[str, ...]] = [head]
     several = len({side for side, _ in times}) > 1
     for (side, kind), taken in times.items():
         count = len(taken.rounds)

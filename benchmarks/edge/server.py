@@ -53,7 +53,7 @@ def application(variant: str) -> ASGIApp:
     response_cache.LIFETIME_SECONDS = 3_600.0  # type: ignore[misc]
     app: ASGIApp = ResponseCache(routes)
     if variant == "library":
-        middleware.Compressing = lambda send, headers: send  # type: ignore[assignment,misc]
+        vars(middleware)["Compressing"] = lambda send, headers: send
         app = CompressMiddleware(_copying(app), brotli=False)
     settings = Settings(read_rate=1_000_000_000)
     return compose(
@@ -91,7 +91,10 @@ def _spans() -> RequestSpans:
 
 
 async def main(variant: str) -> None:
-    table = ConnectionTable(ConnectionLimits(1_000, 1_000, 10, 10), ClientIdentifier([]), time.monotonic)
+    limits = ConnectionLimits(
+        total=1_000, per_client=1_000, long_polls=10, long_polls_per_client=10, streams=10, streams_per_client=10
+    )
+    table = ConnectionTable(limits, ClientIdentifier([]), time.monotonic)
     config = uvicorn.Config(application(variant), http=limited_protocol(table), ws="none", lifespan="off",
                             log_config=None, log_level="error", access_log=False, proxy_headers=False)  # fmt: skip
     server = uvicorn.Server(config)

@@ -26,7 +26,7 @@ class Teacher:
     """The model. Needs onnxruntime."""
 
     def __init__(self, model: Path, tokenizer: Path, threads: int) -> None:
-        import onnxruntime  # type: ignore[import-untyped]  # build time only
+        import onnxruntime  # build time only
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
@@ -38,7 +38,8 @@ class Teacher:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, 384) unit rows: the mean of the last hidden states over a text's tokens."""
         rows = self._states([encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))])
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        units: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return units
 
     def known_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens that `encode` reads of each text, without the meaningless ones."""

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NoReturn
 
 import httpx2
 
@@ -102,7 +103,7 @@ async def _measured(store: Store, settings: Settings, services: int, rounds: int
     }
 
 
-def _no_search() -> None:
+def _no_search() -> NoReturn:
     raise SystemExit("nothing here needs the search engine")
 
 
