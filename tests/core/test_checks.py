@@ -59,8 +59,14 @@ def test_what_no_format_of_the_service_asks_for_is_a_note(rule: Rule, service: S
         assert (finding.rule.says, finding.rule.section) == (rule.says, rule.section)
 
 
-def test_a_service_without_capabilities_loses_three_sections() -> None:
-    rules = [finding.rule for finding in gaps(replace(FULL, capabilities=(), provenance={}))]
+def without_capabilities(form: str) -> list[Rule]:
+    origins = {"name": Origin("https://a.example/manifest", "/name", form)}
+    return [finding.rule for finding in gaps(replace(FULL, capabilities=(), provenance=origins))]
+
+
+@pytest.mark.parametrize("form", ["adp", "a2a"])
+def test_a_service_without_the_capabilities_that_its_format_demands_loses_three_sections(form: str) -> None:
+    rules = without_capabilities(form)
     assert rules == [
         scoring_rules.SERVICE_WITHOUT_CAPABILITIES,
         scoring_rules.SERVICE_NOTHING_TO_CALL,
@@ -69,6 +75,11 @@ def test_a_service_without_capabilities_loses_three_sections() -> None:
     assert {rule.section: rule.points for rule in rules} == {
         section: SECTION_POINTS[section] for section in (Section.COMPLETENESS, Section.OPERABILITY, Section.SAFETY)
     }
+
+
+@pytest.mark.parametrize("form", ["mcp-server-json", "openapi", "aid"])
+def test_a_format_that_demands_no_capability_leaves_a_note(form: str) -> None:
+    assert without_capabilities(form) == [scoring_rules.ADVICE[scoring_rules.SERVICE_WITHOUT_CAPABILITIES]]
 
 
 def test_a_capability_is_graded_by_the_formats_that_describe_it() -> None:
@@ -88,6 +99,21 @@ def test_each_rule_with_a_note_is_asked_for_by_some_format_and_only_such_rules()
     assert {rule.code for rule in scoring_rules.ADVICE} == {
         code for code in asked if code.startswith(("service.", "capability."))
     }
+
+
+SPECIFICATIONS = {
+    "adp": "ADP 1.0", "adp-detail": "ADP 1.0", "awp": "AWP 0.2", "atp": "ATP 0.1", "woa": "WoA draft-00",
+    "awas": "AWAS 1.0", "a2a": "A2A 1.0", "openapi": "OpenAPI 3.1", "ai-plugin": "ai-plugin v1",
+    "agents-json": "agents.json 0.1.0", "anp": "ANP agent description 1.0", "agent-json": "agent.json 1.3",
+    "mcp-server-card": "MCP server card v1", "mcp-server-json": "server.json schema",
+    "agent-skills-index": "Agent Skills discovery 0.2.0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", scoring_rules.ADVICE, ids=lambda rule: rule.code)
+def test_a_price_is_charged_by_the_specifications_that_the_rule_names(rule: Rule) -> None:
+    asking = {SPECIFICATIONS[form.slug] for form in FORMATS if rule.code in form.asks}
+    assert asking == {name for name in SPECIFICATIONS.values() if name in rule.spec}
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from registry.core.assessing.drafts import UNKNOWN_HOST, judge_draft
+from registry.core.format_support.common_rules import CLAIM_ELSEWHERE, PROVIDER_ELSEWHERE
 from registry.core.formats import FORMATS
 from registry.core.model.documents import Outcome
+from tests.core.documents import a2a_card
 from tests.core.test_corpus import INDEX, ROWS, format_and_dialect, judge, path_of
 from tests.support.builders import adp_detail, adp_manifest, awp_manifest
 
@@ -32,6 +34,23 @@ def raw(value: Any) -> bytes:
 def test_the_host_is_the_one_that_the_document_names(value: Any, host: str | None) -> None:
     draft = judge_draft(raw(value), "/agent.json")
     assert (draft.host, draft.url) == (host, f"https://{host or UNKNOWN_HOST}/agent.json")
+
+
+@pytest.mark.parametrize(
+    ("value", "claims"),
+    [
+        ({"origin": "https://mill.com", "version": "1.3", "identity": {"did": "did:web:wind.org"}}, {"/identity/did"}),
+        (adp_manifest("mill.com", "a") | {"domain": "wind.org", "base_url": "https://mill.com"}, {"/domain"}),
+        (a2a_card("mill.com", provider={"organization": "Wind", "url": "https://wind.org"}), {"/provider/url"}),
+    ],
+)
+def test_only_a_named_host_makes_a_claim_one_of_another_site(value: Any, claims: set[str]) -> None:
+    def claimed(host: str | None) -> set[str]:
+        found = judge_draft(raw(value), "/.well-known/agent.json", host=host).assessment.findings
+        return {finding.pointer for finding in found if finding.rule in (CLAIM_ELSEWHERE, PROVIDER_ELSEWHERE)}
+
+    assert claimed("mill.com") == claims
+    assert claimed(None) == set()
 
 
 def test_formats_that_need_a_pointer_are_tried_last() -> None:

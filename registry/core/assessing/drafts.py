@@ -6,10 +6,11 @@ led to it, formats that are usually found by pointers are tried if nothing else 
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.format_support import common_rules
 from registry.core.formats import FORMAT_BY_SLUG, awas
 from registry.core.model.documents import Json, Outcome
 from registry.core.names.domains import InvalidName, canonical_host, host_of
@@ -23,6 +24,10 @@ _WITHOUT_POINTER: Final = ("adp-detail", "openapi")
 """Formats whose documents are usually found by pointers, at paths that their publishers choose."""
 
 _UNKNOWN: Final = frozenset({"unrecognised", "text"})
+_ABOUT_SERVING: Final = frozenset({
+    common_rules.CLAIM_ELSEWHERE, common_rules.CLAIM_OF_SITE, common_rules.PROVIDER_ELSEWHERE,
+})  # fmt: skip
+"""Rules that compare what the document claims with the host that serves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,9 @@ def judge_draft(
 
     `path` None: at the path that its format prescribes. `expected` is the format slug that its author intends, treated
     like the promise of a pointer. `host`, canonical, is the host that will serve it, if its author says so; then what
-    the document names counts as a claim only.
+    the document names counts as a claim. Without `host` no site serves the document yet: no claim is about another one.
     """
+    is_served = host is not None
     if path is None:
         path = _prescribed_path(raw, media_type, expected)
     host = host or _first_host(_list_claims(raw))
@@ -55,6 +61,9 @@ def judge_draft(
         host = _first_host([*endpoints, service.provider.url if service.provider else None])
         if host is not None:
             assessment = _assess_at(raw, host, path, media_type, expected)
+    if not is_served:
+        findings = (finding for finding in assessment.findings if finding.rule not in _ABOUT_SERVING)
+        assessment = replace(assessment, findings=tuple(findings))
     return Draft(host, f"https://{host or UNKNOWN_HOST}{path}", assessment)
 
 

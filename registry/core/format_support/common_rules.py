@@ -12,7 +12,9 @@ TEMPLATE = Rule(
 )
 DUPLICATE_ID = Rule(
     "manifest.duplicate_id", ERROR, points=5, section=CONFORMANCE,
-    spec="AWP 0.2 section 9; ATP 0.1 section 3.5; WoA draft-00 section 4.1; AWAS 1.0 Validation; ADP 1.0 section 7",
+    spec="AWP 0.2 section 9; ATP 0.1 section 3.5; WoA draft-00 section 4.1; AWAS 1.0 Validation; ADP 1.0 section 7; "
+    "A2A 1.0 AgentSkill.id; agent.json 1.3 section 4.2; agents.json 0.1.0, flows; MCP server card v1 (SEP-2127) Tool; "
+    "Agent Skills discovery 0.2.0 section 4",
     says="Two parts carry the same id; only the first one counts.",
     fix="Give every part its own id.",
 )

@@ -52,9 +52,9 @@ CONFLICT_PRICING = Rule(
     fix="State the same pricing model in all documents.",
 )
 ENDPOINT_OFF_SITE = Rule(
-    "endpoint.off_site", WARNING, points=5, section=IDENTITY, spec="WoA draft-00 section 8.2",
+    "endpoint.off_site", INFO, points=0, section=IDENTITY, spec="RFC 8615 section 4",
     says="Endpoints are on another site than the one that served the document.",
-    fix="Serve a document on the host of the endpoints too, so that this host need not speak for it.",
+    fix="No change is needed; a document on the host of the endpoints would show that they belong together.",
 )
 LOOK_ALIKE_HOST = Rule(
     "listing.look_alike_host", INFO, points=0, section=IDENTITY, spec="UTS 39 sections 4 and 5; RFC 5890 section 4.4",

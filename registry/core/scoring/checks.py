@@ -22,6 +22,9 @@ def gaps(service: Service) -> tuple[Finding, ...]:
     """Return one finding for each thing missing; capability-level findings point at `/capabilities/<index>`."""
     formats = _formats(service)
     found = [_grade(finding, formats) for finding in _service_gaps(service)]
+    if any(finding.rule is rules.SERVICE_WITHOUT_CAPABILITIES for finding in found):
+        others = (rules.SERVICE_NOTHING_TO_CALL, rules.SERVICE_NOTHING_TO_JUDGE)
+        found += [Finding(rule, "/capabilities") for rule in others]
     for rule, is_missing in _PER_CAPABILITY:
         for index, capability in enumerate(service.capabilities):
             if is_missing(capability):
@@ -60,8 +63,6 @@ def _service_gaps(service: Service) -> list[Finding]:
         (rules.SERVICE_UNNAMED, "/name", not service.name),
         (rules.SERVICE_UNDESCRIBED, "/description", not service.description),
         (rules.SERVICE_WITHOUT_CAPABILITIES, "/capabilities", not service.capabilities),
-        (rules.SERVICE_NOTHING_TO_CALL, "/capabilities", not service.capabilities),
-        (rules.SERVICE_NOTHING_TO_JUDGE, "/capabilities", not service.capabilities),
         (rules.SERVICE_AUTH_UNKNOWN, "/auth", not has_auth),
         (rules.SERVICE_PRICING_UNKNOWN, "/pricing", service.pricing.model == "unknown"),
         (rules.SERVICE_RATE_LIMIT_UNKNOWN, "/policies/rate_limit", not has_limit),

@@ -82,8 +82,8 @@ METHOD: Final = (
     "at least one of the formats asks for it and no document of the host states it; for a capability, only the "
     "formats of the documents that describe it count. More documents therefore never hide a gap, and one of them may "
     "fill the gap of another.",
-    "A service without a usable capability keeps nothing of completeness, safety and operability, whatever its format "
-    "allows: there is nothing that a caller could use.",
+    "A service without a usable capability keeps nothing of completeness, safety and operability where one of its "
+    "formats demands a capability; elsewhere the gap is a note.",
     "Findings of one reason in one document are one line. It costs the points of its row, however often it was found; "
     "where it touches only some of the capabilities, their share of the points, at least a quarter.",
     "Each section keeps its points less those of its lines, never below zero. The score is the rounded sum.",

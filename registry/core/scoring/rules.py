@@ -13,37 +13,41 @@ from registry.core.model.findings import COMPLETENESS, IDENTITY, INFO, OPERABILI
 # fmt: off
 
 SERVICE_UNNAMED = Rule(
-    "service.unnamed", WARNING, points=4, section=COMPLETENESS, spec="ADP 1.0 section 2; ATP 0.1 section 3.1",
+    "service.unnamed", WARNING, points=4, section=COMPLETENESS,
+    spec="ADP 1.0 section 2; ATP 0.1 section 3.1; AWAS 1.0 Top-Level Properties; A2A 1.0 AgentCard.name; OpenAPI 3.1 "
+    "section 4.8.2; ai-plugin v1 manifest fields; ANP agent description 1.0; MCP server card v1 (SEP-2127) "
+    "ServerCard.name; server.json schema ServerDetail",
     says="The service has no name.",
     fix="Add a human-readable name.",
 )
 SERVICE_UNDESCRIBED = Rule(
     "service.undescribed", WARNING, points=6, section=COMPLETENESS,
-    spec="ADP 1.0 section 2; AWP 0.2 section 5; ATP 0.1 section 3.1",
+    spec="ADP 1.0 section 2; AWP 0.2 section 5; ATP 0.1 section 3.1; AWAS 1.0 Top-Level Properties; A2A 1.0 "
+    "AgentCard.description; ai-plugin v1 manifest fields; server.json schema ServerDetail",
     says="The service has no description.",
     fix="Say in one or two sentences what the service does.",
 )
 SERVICE_WITHOUT_CAPABILITIES = Rule(
     "service.without_capabilities", WARNING, points=30, section=COMPLETENESS,
-    spec="ADP 1.0 section 7; AWP 0.2 section 9; ATP 0.1 section 3.5",
+    spec="ADP 1.0 section 7; A2A 1.0 AgentCard.skills",
     says="No capability of the service is usable.",
     fix="Describe at least one thing that an agent can do here.",
 )
 SERVICE_NOTHING_TO_CALL = Rule(
     "service.nothing_to_call", WARNING, points=15, section=OPERABILITY,
-    spec="ADP 1.0 section 7; AWP 0.2 section 9; ATP 0.1 section 3.5",
+    spec="ADP 1.0 section 7; A2A 1.0 AgentCard.skills",
     says="Nothing of the service can be called, because it has no usable capability.",
     fix="Describe at least one thing that an agent can do here, with its endpoint.",
 )
 SERVICE_NOTHING_TO_JUDGE = Rule(
     "service.nothing_to_judge", WARNING, points=15, section=SAFETY,
-    spec="ADP 1.0 section 7; AWP 0.2 section 9; ATP 0.1 section 3.5",
+    spec="ADP 1.0 section 7; A2A 1.0 AgentCard.skills",
     says="Nothing shows what calls would change, because no capability is usable.",
     fix="Describe at least one thing that an agent can do here, and what it changes.",
 )
 SERVICE_AUTH_UNKNOWN = Rule(
     "service.auth_unknown", WARNING, points=5, section=COMPLETENESS,
-    spec="ADP 1.0 section 3; AWP 0.2 section 7; ATP 0.1 section 3.3; AWAS 1.0 Top-Level Properties",
+    spec="ADP 1.0 section 3; AWP 0.2 section 7; ai-plugin v1 manifest fields",
     says="Nothing says whether a caller must authenticate.",
     fix="Declare the authentication, or say that none is needed.",
 )
@@ -59,7 +63,9 @@ SERVICE_RATE_LIMIT_UNKNOWN = Rule(
     fix="Declare a rate limit.",
 )
 SERVICE_UNVERSIONED = Rule(
-    "service.unversioned", INFO, points=1, section=OPERABILITY, spec="ATP 0.1 section 4.3",
+    "service.unversioned", INFO, points=1, section=OPERABILITY,
+    spec="ATP 0.1 section 4.3; OpenAPI 3.1 section 4.8.2; A2A 1.0 AgentCard.version; MCP server card v1 (SEP-2127) "
+    "ServerCard.version; server.json schema ServerDetail",
     says="Neither the service nor its protocols have a version.",
     fix="Add a version and raise it with changes.",
 )
@@ -87,25 +93,28 @@ SERVICE_SYNTHETIC = Rule(
 )
 CAPABILITY_UNDESCRIBED = Rule(
     "capability.undescribed", WARNING, points=8, section=COMPLETENESS,
-    spec="AWP 0.2 section 9; ATP 0.1 section 3.5; WoA draft-00 section 4.1",
+    spec="AWP 0.2 section 9; AWAS 1.0 Action Object Structure; A2A 1.0 AgentSkill.description; agent.json 1.3 section "
+    "4.2; agents.json 0.1.0, flows; Agent Skills discovery 0.2.0 section 4",
     says="Capabilities have no description.",
     fix="Say for each capability what it does, for an agent's planning.",
 )
 CAPABILITY_WITHOUT_PARAMS = Rule(
     "capability.without_params", WARNING, points=6, section=COMPLETENESS,
-    spec="ADP 1.0 section 5; AWP 0.2 section 9; ATP 0.1 section 3.5.1; WoA draft-00 section 4.2",
+    spec="ADP 1.0 section 5; AWP 0.2 section 9; WoA draft-00 section 4.2; agents.json 0.1.0, flows; MCP server card v1 "
+    "(SEP-2127) Tool",
     says="Capabilities do not say what they need as input.",
     fix="Declare the parameters, or an empty list of them.",
 )
 CAPABILITY_WITHOUT_RESULT = Rule(
     "capability.without_result", INFO, points=2, section=COMPLETENESS,
-    spec="AWP 0.2 section 9; ATP 0.1 section 3.5; WoA draft-00 section 4.1",
+    spec="AWP 0.2 section 9; WoA draft-00 section 4.1",
     says="Capabilities do not say what they return.",
     fix="Declare the result.",
 )
 CAPABILITY_UNREACHABLE = Rule(
     "capability.unreachable", WARNING, points=8, section=OPERABILITY,
-    spec="ADP 1.0 section 5; AWP 0.2 section 9; ATP 0.1 section 3.5",
+    spec="AWP 0.2 section 9; ATP 0.1 section 3.5; AWAS 1.0 Action Object Structure; A2A 1.0 AgentInterface.url; "
+    "ai-plugin v1 manifest fields; Agent Skills discovery 0.2.0 section 4",
     says="Capabilities name no endpoint that could be called.",
     fix="Give each capability an endpoint.",
 )
@@ -115,7 +124,7 @@ CAPABILITY_SIDE_EFFECTS_UNKNOWN = Rule(
     fix="Declare side effects for each capability.",
 )
 CAPABILITY_UNCONFIRMED = Rule(
-    "capability.unconfirmed", WARNING, points=5, section=SAFETY, spec="ATP 0.1 section 3.5.3; AWP 0.2 section 9",
+    "capability.unconfirmed", WARNING, points=5, section=SAFETY, spec="ATP 0.1 section 3.5.3",
     says="Capabilities that delete do not ask for a human's confirmation.",
     fix="Declare confirmation for calls that cannot be undone.",
 )
@@ -125,8 +134,9 @@ CAPABILITY_UNCONFIRMED = Rule(
 ADVICE: Final = MappingProxyType({
     rule: replace(rule, code=f"advice.{rule.code.replace('.', '_')}", severity=INFO, points=0)
     for rule in (
-        SERVICE_UNNAMED, SERVICE_UNDESCRIBED, SERVICE_AUTH_UNKNOWN, SERVICE_UNVERSIONED, CAPABILITY_UNDESCRIBED,
-        CAPABILITY_WITHOUT_PARAMS, CAPABILITY_WITHOUT_RESULT, CAPABILITY_UNREACHABLE, CAPABILITY_UNCONFIRMED,
+        SERVICE_UNNAMED, SERVICE_UNDESCRIBED, SERVICE_WITHOUT_CAPABILITIES, SERVICE_AUTH_UNKNOWN, SERVICE_UNVERSIONED,
+        CAPABILITY_UNDESCRIBED, CAPABILITY_WITHOUT_PARAMS, CAPABILITY_WITHOUT_RESULT, CAPABILITY_UNREACHABLE,
+        CAPABILITY_UNCONFIRMED,
     )
 })  # fmt: skip
 """For each rule whose price depends on the formats: the note that replaces it if no format of the service asks."""

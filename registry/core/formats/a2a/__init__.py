@@ -41,7 +41,8 @@ _COMPOUND = frozenset({
 })  # fmt: skip
 """Members of a card whose names have several words. Publishers may write their own members in snake_case."""
 _ASKS = frozenset({
-    "service.unnamed", "service.undescribed", "service.unversioned", "capability.undescribed", "capability.unreachable",
+    "service.unnamed", "service.undescribed", "service.unversioned", "service.without_capabilities",
+    "capability.undescribed", "capability.unreachable",
 })  # fmt: skip
 _PAID = ("x402", "ap2")
 _DISPLAYED = ("displayName", "name")

@@ -93,7 +93,7 @@ REQUIREMENTS: Final = requirements_of("adp", {
         ("version", MUST, "spec_version is \"1.0\"", rules.VERSION),
         ("description", MUST, "description has 10 to 200 characters", rules.DESCRIPTION_LENGTH, rules.DESCRIPTION_LONG),
         ("snake-case", MUST, "names of capabilities are snake_case", rules.NAME),
-        ("one", MUST, "there is at least one capability", rules.CAPABILITIES),
+        ("one", MUST, "there is at least one capability", rules.CAPABILITIES, "service.without_capabilities"),
         ("detail", MUST, "each capability has a detail_url", rules.CAPABILITY_REQUIRED),
         ("detail-answers", MUST, "each detail_url returns valid JSON", rules.DETAIL_UNANSWERED),
         ("unique", MUST, "names are unique within the manifest", "manifest.duplicate_id"),
