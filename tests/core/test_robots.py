@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.visiting.robots import CAP, MAX_DELAY, MAX_POINTERS, PRODUCT, Robots
+from registry.core.visiting.robots import CAP, MAX_DELAY, MAX_POINTERS, PRODUCT, Robots, is_page
 from tests.support.shared import shared
 
 HOST = "https://shop.example"
@@ -48,16 +48,96 @@ def test_a_served_file_is_obeyed() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"<!DOCTYPE html><p>Disallow: /", b"\xef\xbb\xbf  <html>\nUser-agent: *\nDisallow: /"]
+    "body",
+    [
+        b"<!DOCTYPE html><p>Disallow: /",
+        b"\xef\xbb\xbf  <html>\n<p>Disallow: /",
+        b"<script>\nvar client = {\nuserAgent: navigator.userAgent\n}</script>",
+    ],
 )
-def test_an_html_page_has_no_rules(body: bytes) -> None:
-    assert Robots.parse(body).allowed("/agent.json")
+def test_a_page_without_rules_is_no_file(body: bytes) -> None:
+    robots = Robots.parse(body)
+    assert robots.allowed("/agent.json") and robots.reason == "html"
+    assert is_page(body)
+
+
+_OPT_OUT = "User-agent: WaypostBot\nDisallow: /\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<br />\n<b>Warning</b>: chmod() in /srv/a.php on line 7<br />\n{_OPT_OUT}".encode(),
+        f"<!-- from the cache, 12 ms -->\n{_OPT_OUT}".encode(),
+        f"<!-- from the cache -->{_OPT_OUT}".encode(),
+        f"<!--\n{_OPT_OUT}-->".encode(),
+        f"\xef\xbb\xbf  <html>\n{_OPT_OUT}".encode("latin-1"),
+        f'<html><body><pre style="white-space: pre-wrap">{_OPT_OUT}</pre></body></html>'.encode(),
+        _OPT_OUT.replace("\n", "<br />").encode(),
+        _OPT_OUT.replace("\n", "<BR>\n").encode(),
+        f"<p>{_OPT_OUT}".replace("\n", "</p><p>").encode(),
+        f"<br />\n{_OPT_OUT}".replace("\n", "\r").encode(),
+        _OPT_OUT.encode("utf-16"),
+        _OPT_OUT.encode("utf-16-le"),
+        _OPT_OUT.encode("utf-16-be"),
+        f"# caf\xe9\n{_OPT_OUT}".encode("latin-1"),
+        f"Sitemap: https://shop.example/map.xml\n\ufeff{_OPT_OUT}".encode(),
+        f"Sitemap: https://shop.example/map.xml\n\u00a0{_OPT_OUT}".encode(),
+        b"User-agent: WaypostBot\nDisallow: *\nDisallow: /*$\n",
+    ],
+)
+def test_rules_count_whatever_surrounds_them(body: bytes) -> None:
+    robots = Robots.parse(body)
+    assert not robots.allowed("/agent.json")
+    assert robots.opted_out
+    assert not is_page(body)
+
+
+def test_brackets_that_are_no_element_belong_to_the_pattern() -> None:
+    robots = Robots.parse(b"User-agent: *\nDisallow: /find/<word>\n<!-- Disallow: / -->\n")
+    assert robots.allowed("/find/all") and not robots.allowed("/find/%3Cword%3E")
 
 
 def test_only_the_first_500_kib_count() -> None:
     head = b"User-agent: *\nDisallow: /early\n" + b"#" * (CAP - 31) + b"\n"
     robots = Robots.parse(head + b"Disallow: /late\n")
     assert not robots.allowed("/early") and robots.allowed("/late")
+
+
+@pytest.mark.parametrize("line_break", [b"\n", b"\r", b"\r\n"])
+def test_a_line_that_the_limit_cuts_does_not_count(line_break: bytes) -> None:
+    head = line_break.join([b"User-agent: *", b"Disallow: /", b""])
+    cut = b"Allow: /open"
+    filler = b"#" * (CAP - len(head) - len(line_break) - len(b"Allow: /"))
+    assert not Robots.parse(head + filler + line_break + cut).allowed("/agent.json")
+    assert Robots.parse(head + cut).allowed("/open")
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "allowed"),
+    [
+        ("Disallow: /%7Ebo", "/~bo", False),
+        ("Disallow: /~bo", "/%7ebo", False),
+        ("Disallow: /a%2db%2E%5f%30", "/a-b._0", False),
+        ("Disallow: /%61%5A", "/aZ", False),
+        ("Disallow: /a%2Fb", "/a/b", True),  # a reserved character is another one than its triplet
+        ("Disallow: /a%2Fb", "/a%2fb", False),
+        ("Disallow: /a%2541", "/aA", True),  # decoded once
+        ("Disallow: /my files", "/my%20files", False),
+        ('Disallow: /{id}"|', "/%7Bid%7D%22|", False),
+        ("Disallow: /a%2Ab", "/a*b", False),
+        ("Disallow: /a%2Ab", "/axb", True),
+        ("Disallow: /a%24", "/a$b", False),
+        ("Disallow: /a$b", "/a%24b", False),
+        ("Disallow: /a$", "/a%24", True),
+        ("Disallow: /*.zip$", "/a%2Ezip", False),
+        ("Disallow: /go?to=https://b.example", "/go?to=https%3A%2F%2Fb.example", False),
+        ("Disallow: /~bo\nAllow: /%7E", "/~bo", False),  # the longest counts, in decoded octets
+        ("Disallow: /%7Ebo\nAllow: /~bo/open", "/~bo/open", True),
+    ],
+)
+def test_octets_are_compared_decoded(rule: str, path: str, allowed: bool) -> None:
+    assert Robots.parse(f"User-agent: *\n{rule}\n".encode()).allowed(HOST + path) is allowed
 
 
 def test_triplets_are_compared_without_case() -> None:
