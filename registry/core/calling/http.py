@@ -156,13 +156,14 @@ _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
 
 @dataclass(frozen=True, slots=True)
 class PlacedParameter:
-    """A parameter and where the request carries it. `style`: how a query writes a list or an object (OpenAPI 3.1
-    section 4.8.12); None for other values."""
+    """A parameter and where the request carries it. `wire`: its name there; two parameters may share one. `style`: how
+    a query writes a list or an object (OpenAPI 3.1 section 4.8.12); None for other values."""
 
     name: str
     place: str
     required: bool
     schema: Any
+    wire: str
     style: str | None = None
 
 
@@ -175,7 +176,7 @@ def http_call(
     # how the document writes values, by parameter, in any format (`style`, `explode`)
     styles = next((members["styles"] for members in capability.native.values() if "styles" in members), None)
     parameters = place_parameters(params, call, address, method, styles if isinstance(styles, Mapping) else {})
-    places = ((parameter.name, parameter.place) for parameter in parameters)
+    places = ((parameter.wire, parameter.place) for parameter in parameters)
     credentials = with_parameters(credentials_of(service, call), places)
     shown = (capability.detail or {}).get("request_example")  # ADP: values by name from a request of the host
     parts = [shown.get(key) for key in ("query", "body")] if isinstance(shown, Mapping) else []
@@ -183,11 +184,12 @@ def http_call(
     request = fill_request(parameters, arguments, call, address, method)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request, arguments.derived)
+    renamed = [(p.wire, p.name) for p in parameters if p.place == "query" and p.wire != p.name]
     has_body = any(parameter.place in ("body", "whole_body") for parameter in parameters)
     content_type = request.content_type or ((call.media_type or JSON) if has_body else None)
     described: dict[str, Any] = {
         "method": method,
-        "url": template(address, [pair for p in parameters if p.place == "query" for pair in _variables(p)]),
+        "url": template(address, [pair for p in parameters if p.place == "query" for pair in _variables(p)], renamed),
         "headers": fixed_headers(call) or None,
         "content_type": content_type,
         "parameters": [_parameter(parameter) for parameter in parameters] or None,
@@ -230,7 +232,7 @@ def place_parameters(
     path, others in the query of GET, HEAD and DELETE, and in the body of other methods."""
     rules = keywords(params or {})
     properties, required = rules.get("properties", {}), dict.fromkeys(rules.get("required", ()))
-    known, root = dict(call.places), Root(params or {}, Effort(_STYLES_EFFORT))
+    known, names, root = dict(call.places), dict(call.names), Root(params or {}, Effort(_STYLES_EFFORT))
     usual = "query" if method in _WITHOUT_BODY else "body"
     parameters = []
     for name in list(dict.fromkeys((*properties, *required)))[:MAX_PARAMS]:
@@ -240,7 +242,8 @@ def place_parameters(
         if place == "path" and not in_path:
             place = usual
         style = _style(styles.get(name)) if place == "query" and _is_list(schema, root) else None
-        parameters.append(PlacedParameter(name, place, in_path or name in required, schema, style))
+        wire = names.get(name, name)
+        parameters.append(PlacedParameter(name, place, in_path or name in required, schema, wire, style))
     return parameters
 
 
@@ -255,6 +258,7 @@ def fill_request(
     for name, value in arguments.values.items():
         parameter = by_name.get(name)
         place = parameter.place if parameter is not None else usual
+        name = parameter.wire if parameter is not None else name
         if place == "path":
             request.path[name] = value
         elif place == "query":
@@ -314,6 +318,8 @@ def fixed_headers(call: Invocation) -> dict[str, str]:
 
 def _parameter(parameter: PlacedParameter) -> dict[str, Any]:
     row: dict[str, Any] = {"name": parameter.name, "in": parameter.place, "required": parameter.required}
+    if parameter.wire != parameter.name:
+        row["sent_as"] = parameter.wire
     if parameter.place in ("path", "query") and varname(parameter.name) != parameter.name:
         row["variable"] = varname(parameter.name)
     if parameter.style not in (None, FORM):
@@ -326,13 +332,16 @@ def _body_schema(parameters: list[PlacedParameter]) -> Any:
     if whole is not None:
         return whole
     members = [parameter for parameter in parameters if parameter.place == "body"]
-    schema: dict[str, Any] = {"type": "object", "properties": {p.name: p.schema for p in members}}
-    required = [parameter.name for parameter in members if parameter.required]
+    schema: dict[str, Any] = {"type": "object", "properties": {p.wire: p.schema for p in members}}
+    required = [parameter.wire for parameter in members if parameter.required]
     return {**schema, "required": required} if required else schema
 
 
 def _variables(parameter: PlacedParameter) -> list[tuple[str, bool]]:
-    """Return the variables of a template for a parameter: RFC 6570 has no `deepObject`, so one for each member."""
+    """Return the variables of a template for a parameter: RFC 6570 has no `deepObject`, so one for each member. A
+    renamed parameter is not among them: an expression of a query has no other name than its variable."""
+    if parameter.wire != parameter.name:
+        return []
     members = keywords(parameter.schema).get("properties", {}) if isinstance(parameter.schema, Mapping) else {}
     if parameter.style == DEEP and members:
         return [(f"{parameter.name}[{member}]", False) for member in members]

@@ -54,9 +54,12 @@ def varname(name: str) -> str:
     return encoded if _DOTTED.fullmatch(encoded) else encoded.replace(".", "%2E")
 
 
-def template(address: Address, query: Iterable[tuple[str, bool]]) -> str:
-    """Return the RFC 6570 template; `query` holds names, and whether a list or an object becomes several pairs."""
+def template(address: Address, query: Iterable[tuple[str, bool]], renamed: Iterable[tuple[str, str]] = ()) -> str:
+    """Return the RFC 6570 template; `query` holds names, and whether a list or an object becomes several pairs;
+    `renamed` the names in the query of parameters with another name, and these."""
     url = quote(_BRACED.sub(lambda match: f"{{{varname(match[1])}}}", address.url), safe=_LITERAL)
+    for wire, name in renamed:
+        url += f"{'&' if '?' in url else '?'}{quote(wire, safe='')}={{{varname(name)}}}"
     names = ",".join(f"{varname(name)}{'*' if exploded else ''}" for name, exploded in query)
     return f"{url}{{{'&' if '?' in url else '?'}{names}}}" if names else url
 

@@ -114,6 +114,7 @@ class Package:
 class Invocation:
     """One way to call a capability. `endpoint` is absolute https/wss, or None if only the client knows it. `places`
     pairs names of the capability's parameters with where the request carries them; empty: the document does not say.
+    `names` pairs a parameter with its name in the request, where that differs: two parameters may share a name.
     `media_type`: of the body. `headers` are fixed by the document and carry no credential."""
 
     kind: InvocationKind
@@ -124,6 +125,7 @@ class Invocation:
     scopes: tuple[str, ...] = ()
     rate_limit: RateLimit | None = None
     places: tuple[tuple[str, ParameterPlace], ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
     media_type: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
     templated: bool = False  # the endpoint holds {variables}

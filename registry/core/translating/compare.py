@@ -44,7 +44,7 @@ _CAPABILITY: Final = (
     "output_modes", "docs_url",
 )  # fmt: skip
 _CALL: Final = (
-    "kind", "endpoint", "method", "name", "scopes", "rate_limit", "places", "media_type", "headers",
+    "kind", "endpoint", "method", "name", "scopes", "rate_limit", "places", "names", "media_type", "headers",
 )  # fmt: skip
 _LABELS: Final = {
     "provider/name": "provider's name",
@@ -80,6 +80,7 @@ _LABELS: Final = {
     "call/kind": "protocol",
     "call/name": "operation",
     "call/places": "places of parameters",
+    "call/names": "names of parameters in the request",
 }
 """What people call a part, where it is not the last word of its path."""
 

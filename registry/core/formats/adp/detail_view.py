@@ -127,7 +127,7 @@ def method_of(call: Invocation) -> str | None:
 
 def _detail_from_call(capability: Capability, call: Invocation, example: Mapping[str, Any] | None) -> dict[str, Any]:
     method, endpoint = method_of(call) or "", call.endpoint or ""
-    parameters = list(_parameters(capability.params, endpoint, method, dict(call.places)))
+    parameters = list(_parameters(capability.params, endpoint, method, call))
     detail: dict[str, Any] = {
         "name": capability.name,
         "description": plain(capability.description or "", CAPABILITY_DESCRIPTION_CHARS),
@@ -147,7 +147,7 @@ def _detail_from_call(capability: Capability, call: Invocation, example: Mapping
 
 
 def _parameters(
-    schema: Mapping[str, Any] | None, endpoint: str, method: str, places: Mapping[str, str]
+    schema: Mapping[str, Any] | None, endpoint: str, method: str, call: Invocation
 ) -> Iterable[dict[str, Any]]:
     """Yield the properties of a JSON Schema as ADP parameters; `$ref` and combinators are not resolved."""
     properties = (schema or {}).get("properties")
@@ -156,11 +156,12 @@ def _parameters(
     required = (schema or {}).get("required")
     required_names = {name for name in required if isinstance(name, str)} if isinstance(required, list | tuple) else ()
     path_names = set(_PLACEHOLDER.findall(endpoint))
+    places, names = dict(call.places), dict(call.names)
     other_location = "query" if method in ("GET", "HEAD", "DELETE") else "body"
     for name, rules in list(properties.items())[:MAX_PARAMETERS]:
         rules = rules if isinstance(rules, Mapping) else {}
         parameter: dict[str, Any] = {
-            "name": name,
+            "name": names.get(name, name),
             "type": _adp_type(rules),
             "description": plain(_text(rules.get("description")), PARAMETER_CHARS),
             "required": name in required_names or name in path_names,
