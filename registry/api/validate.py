@@ -153,7 +153,7 @@ def _validated(raw: bytes, path: str | None, expected: str | None) -> bytes:
 
 def check_draft(raw: bytes, path: str | None, expected: str | None = None) -> DraftReport:
     """Return a document as if its host served it, by default at its format's path. Raise Unreadable. CPU-bound."""
-    read_json(raw)
+    read_json(raw, [])
     draft = judge_draft(raw, path, expected=expected)
     document = HeldDocument(draft.url, draft.url, draft.assessment, b"", datetime.now(UTC))
     draft_report = report(draft.host or UNKNOWN_HOST, [document], {draft.url: raw})

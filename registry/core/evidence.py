@@ -105,7 +105,7 @@ def has_bytes(outcome: Outcome, reason: str) -> bool:
 def compared(before: bytes, after: bytes) -> Difference | WhyNot:
     """Return what makes `after` of `before`, or why that cannot be said."""
     try:
-        old, new = read_json(before), read_json(after)
+        old, new = read_json(before, []), read_json(after, [])
     except Unreadable:
         return "not_json_objects"
     if not isinstance(old, dict) or not isinstance(new, dict):

@@ -144,7 +144,7 @@ def reading_of(raw: bytes, path: str | None) -> Reading:
     if form_read is None or service is None:
         return Reading(draft.host, served_at)
     pointers = {origin.pointer.partition("/")[2].partition("/")[0] for origin in service.provenance.values()}
-    value: Any = read_json(raw)
+    value: Any = read_json(raw, [])
     members = (name for name in value if name in pointers or name in form_read.marks)
     return Reading(
         host=draft.host,

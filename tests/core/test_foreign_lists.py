@@ -76,7 +76,7 @@ def test_an_answer_over_a_bound_is_refused(raw: bytes, reason: str) -> None:
         (b'{"a":1,"a":2}', "duplicate_key"),
         (b"NaN", "not_json"),
         (b"9" * 5_000, "not_json"),
-        (b"[" * 40 + b"]" * 40, "depth"),
+        (b"[" * 60 + b"]" * 60, "depth"),
         (b'"%s"' % (b"x" * 200_000), "text_too_long"),
         (b'"\\u0000"', "nul"),
     ],

@@ -116,12 +116,8 @@ def test_columns_are_characters() -> None:
         (b'{"a": [1, 2\n', reading_rules.TRUNCATED, Position(2, 1)),
         (b'{"a": "\xc3\xa4", "b": "\xff"}', reading_rules.NOT_UTF8, Position(1, 18)),
         (BOM + b'{"b": "\xff"}', reading_rules.NOT_UTF8, Position(1, 8)),
-        (b'{"a": [0,\n  9007199254740993]}', reading_rules.NUMBER, Position(2, 3)),
         (b'{"a": {"b": "\\u0000"}}', reading_rules.NUL, Position(1, 13)),
         (b'{"a": {"b\\u0000": 1}}', reading_rules.NUL, Position(1, 7)),
-        (b'{"a": [' + b"[" * 40 + b"]" * 40 + b"]}", reading_rules.TOO_DEEP, Position(1, 38)),
-        (b'{"a": 1,\n "b": [' + b",".join([b"0"] * 5_001) + b"]}", reading_rules.TOO_MANY, Position(2, 7)),
-        (b'[\n"' + b"x" * 100_001 + b'"]', reading_rules.TEXT_TOO_LONG, Position(2, 1)),
         (b"", reading_rules.EMPTY, START),
         (b" " * 5_000_000, reading_rules.TOO_LARGE, START),
     ],
@@ -133,6 +129,26 @@ def test_unreadable_json_is_placed_where_reading_stopped(raw: bytes, rule: Rule,
     assert refused.value.rule is rule
     assert refused_at(raw, refused.value) == position
     assert place(raw, [Finding(rule), Finding(assessing_rules.CONTENT_TYPE)]) == (position, START)
+
+
+@pytest.mark.parametrize(
+    ("raw", "rule", "position"),
+    [
+        (b'{"a": [0,\n  9007199254740993]}', reading_rules.NUMBER, Position(2, 3)),
+        (b'{"a": [' + b"[" * 60 + b"]" * 60 + b"]}", reading_rules.TOO_DEEP, Position(1, 54)),
+        (b'{"a": 1,\n "b": [' + b",".join([b"0"] * 10_001) + b"]}", reading_rules.TOO_MANY, Position(2, 7)),
+        (b'[\n"' + b"x" * 100_001 + b'"]', reading_rules.TEXT_TOO_LONG, Position(2, 1)),
+    ],
+    ids=lambda value: value.code if isinstance(value, Rule) else "",
+)
+def test_a_part_over_a_cap_has_its_place_refused_or_cut(raw: bytes, rule: Rule, position: Position) -> None:
+    with pytest.raises(Unreadable) as refused:
+        read_json(raw)
+    assert refused.value.rule is rule
+    assert refused_at(raw, refused.value) == position
+    cuts: list[Finding] = []
+    read_json(raw, cuts)
+    assert place(raw, cuts) == (position,)
 
 
 YAML = """\

@@ -1,10 +1,12 @@
 """Reading bytes: a value, or one rule that refuses them; strictness, limits, and no exception but Unreadable."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.model.findings import Rule
+from registry.core.model.findings import Finding, Rule
 from registry.core.reading import reader
 from registry.core.reading import rules as reading_rules
 
@@ -70,6 +72,56 @@ def test_limits_hold_exactly() -> None:
     assert refusal(b'["' + b"x" * (reader.MAX_CHARS + 1) + b'"]').rule is reading_rules.TEXT_TOO_LONG
     assert refusal(b'{"' + b"x" * (reader.MAX_CHARS + 1) + b'": 1}').rule is reading_rules.TEXT_TOO_LONG
     assert refusal(b'"' + b"x" * reader.MAX_BYTES + b'"').rule is reading_rules.TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    ("raw", "value", "rule", "pointer"),
+    [
+        (b'{"max": 9223372036854775807}', {"max": "9223372036854775807"}, reading_rules.NUMBER, "/max"),
+        (b'{"max": -9007199254740993, "b": 1}', {"max": "-9007199254740993", "b": 1}, reading_rules.NUMBER, "/max"),
+        (b'{"max": 1e999, "b": 1}', {"b": 1}, reading_rules.NUMBER, "/max"),
+        (b"[1e999, 1]", [None, 1], reading_rules.NUMBER, "/0"),
+        (b'{"a": "' + b"x" * 100_001 + b'"}', {"a": "x" * 100_000}, reading_rules.CUT, "/a"),
+        (b'{"' + b"x" * 100_001 + b'": 1, "b": 2}', {"b": 2}, reading_rules.CUT, ""),
+        (b'{"a": [' + b"0," * 10_000 + b"0]}", {"a": [0] * 10_000}, reading_rules.CUT, "/a"),
+    ],
+    ids=lambda value: value.code if isinstance(value, Rule) else repr(value)[:40],
+)
+def test_a_part_over_a_cap_is_cut_and_noted(raw: bytes, value: object, rule: Rule, pointer: str) -> None:
+    cuts: list[Finding] = []
+    assert reader.read_json(raw, cuts) == value
+    assert [(cut.rule, cut.pointer) for cut in cuts] == [(rule, pointer)]
+
+
+def test_only_the_first_members_of_a_huge_object_are_read() -> None:
+    cuts: list[Finding] = []
+    read = reader.read_json(json.dumps({f"k{n}": n for n in range(12_000)}).encode(), cuts)
+    assert isinstance(read, dict)
+    assert list(read) == [f"k{n}" for n in range(reader.MAX_KEYS)]
+    assert cuts[0].evidence == "12000 keys in one object; the first 10000 are read"
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}")])
+def test_values_below_the_deepest_level_are_left_out(opening: str, closing: str) -> None:
+    levels = reader.MAX_DEPTH + 20
+    cuts: list[Finding] = []
+    value = reader.read_json(f"{opening * levels}1{closing * levels}".encode(), cuts)
+    assert json.dumps(value).count(closing) == reader.MAX_DEPTH
+    assert [cut.pointer.count("/") for cut in cuts] == [reader.MAX_DEPTH]
+
+
+def test_many_cuts_are_counted_not_listed() -> None:
+    cuts: list[Finding] = []
+    reader.read_json(b"[" + b"9007199254740993," * 99 + b"1]", cuts)
+    assert [cut.count for cut in cuts] == [1, 1, 1, 1, 95]
+
+
+def test_a_cut_value_is_checked_again() -> None:
+    """What is cut must be within the caps, so a NUL inside of it still refuses the document."""
+    raw = b'{"max": 9007199254740993, "a": {"b": {"c": "x\\u0000y"}}}'
+    with pytest.raises(reader.Unreadable) as caught:
+        reader.read_json(raw, [])
+    assert caught.value.rule is reading_rules.NUL
 
 
 def test_valid_documents_are_read() -> None:

@@ -10,11 +10,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.model.findings import Rule
+from registry.core.model.findings import Finding, Rule
 from registry.core.reading import rules as reading_rules
 from registry.core.reading import yaml_reader
 from registry.core.reading.reader import MAX_DEPTH, Unreadable
-from registry.core.reading.yaml_reader import MAX_CHARS, places, read_yaml
+from registry.core.reading.yaml_reader import MAX_CHARS, MAX_LEVELS, places, read_yaml
 
 JSON = st.recursive(
     st.none()
@@ -74,11 +74,11 @@ def laughs(levels: int, width: int) -> str:
         ("a: {b: 1, 'b': 2}", reading_rules.DUPLICATE_KEY),
         (laughs(9, 9), reading_rules.TOO_MANY),
         (laughs(60, 2), reading_rules.TOO_MANY),
-        ("a: &a x\nb: [" + "*a, " * 101 + "]", reading_rules.YAML_ALIASES),
         ("a: &a [*a]", reading_rules.YAML_ALIASES),
         ("a: &a {b: &b [*a, *b]}", reading_rules.YAML_ALIASES),
         ("a: *nothing", reading_rules.YAML_ALIASES),
         ("[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2), reading_rules.TOO_DEEP),
+        ("[" * (MAX_LEVELS + 2) + "]" * (MAX_LEVELS + 2), reading_rules.TOO_DEEP),
         ("[" * 200_000, reading_rules.TOO_DEEP),
         ("- " * 5_000, reading_rules.TOO_DEEP),
         ("? [a]\n: 1", reading_rules.NOT_YAML),
@@ -89,7 +89,7 @@ def laughs(levels: int, width: int) -> str:
         ("a: [1", reading_rules.NOT_YAML),
         ("a: 1e999", reading_rules.NUMBER),
         ("a: 99999999999999999999", reading_rules.NUMBER),
-        ("\n".join(f"k{n}: 1" for n in range(2_001)), reading_rules.TOO_MANY),
+        ("\n".join(f"k{n}: 1" for n in range(10_001)), reading_rules.TOO_MANY),
         ("# " + "x" * MAX_CHARS, reading_rules.TOO_LARGE),
     ],
     ids=lambda value: value.code if isinstance(value, Rule) else repr(value[:30]),
@@ -104,6 +104,33 @@ def test_a_refusal_has_the_line_and_column() -> None:
     with pytest.raises(Unreadable) as refusal:
         read_yaml("a: 1\nb:\n  c: 1\n  c: 2\n")
     assert (refusal.value.line, refusal.value.column) == (4, 3)
+
+
+@pytest.mark.parametrize("text", [laughs(9, 9), "[" * 200_000, "- " * 5_000, "# " + "x" * MAX_CHARS])
+def test_what_would_cost_too_much_is_refused_not_cut(text: str) -> None:
+    with pytest.raises(Unreadable):
+        read_yaml(text, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "pointers"),
+    [
+        ("a: 99999999999999999999999999", {"a": "99999999999999999999999999"}, ["/a"]),
+        ("a: [1e999, 2]", {"a": [None, 2]}, ["/a/0"]),
+        ("a: " + "[" * MAX_LEVELS + "]" * MAX_LEVELS, None, ["/a" + "/0" * (MAX_DEPTH - 1)]),
+    ],
+)
+def test_a_part_over_a_cap_is_cut_and_noted(text: str, value: Any, pointers: list[str]) -> None:
+    cuts: list[Finding] = []
+    read = read_yaml(text, cuts)
+    assert value is None or read == value
+    assert [cut.pointer for cut in cuts] == pointers
+
+
+def test_aliases_count_as_what_they_expand_to() -> None:
+    read = read_yaml("a: &a {x: 1}\nb: [" + "*a, " * 5_000 + "]")
+    assert isinstance(read, dict)
+    assert read["b"] == [{"x": 1}] * 5_000
 
 
 def test_aliases_within_the_limits_are_expanded() -> None:

@@ -209,7 +209,7 @@ def note_breaking_changes(documents: DocumentChanges, bodies: Mapping[tuple[str,
 
 def _value(body: bytes) -> Json:
     try:
-        return read_json(body)
+        return read_json(body, [])
     except Unreadable:
         return None
 

@@ -31,6 +31,8 @@ _IDENTITIES = frozenset({"domain", "host", "hostname", "origin"})
 _HOLDERS = ("agent", "service", "identity")
 """Members, besides DIDs, that name the owner of a document in any format, at the top or in one of the objects."""
 _PAGE_HINTS = tuple(form.page_hint for form in FORMATS if form.page_hint)
+_BEYOND_LIMITS = frozenset({reading_rules.TOO_LARGE, reading_rules.TOO_DEEP, reading_rules.TOO_MANY})
+"""Rules whose breach says nothing about the document's form: only that this registry does not read so much."""
 _BODIES = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 
 
@@ -162,24 +164,26 @@ def assess_body(
         text = read_text(raw)
     except Unreadable as refusal:
         return _assess_unreadable(refusal)
+    cuts: list[Finding] = []
     try:
-        value = read_json(raw)
+        value = read_json(raw, cuts)
     except Unreadable as refusal:
         return _judge_text(Document(raw, None, url, media_type, headers, text), promised_format, refusal)
     if not isinstance(value, dict):
         return _no_manifest("json_array" if isinstance(value, list) else "json_scalar", rules.NOT_AN_OBJECT)
-    return _judge_object(Document(raw, value, url, media_type, headers), value, promised_format)
+    return _judge_object(Document(raw, value, url, media_type, headers), value, promised_format, cuts)
 
 
 def _judge_text(document: Document, promised_format: str | None, refusal: Unreadable) -> Assessment:
     match = recognise(document, promised_format)
     if match is not None and isinstance(match.result, Format):
+        cuts: list[Finding] = []
         if match.reader is not None:
             try:
-                document = replace(document, value=match.reader(document.text or ""))
+                document = replace(document, value=match.reader(document.text or "", cuts))
             except Unreadable as reader_refusal:
                 return _assess_unreadable(reader_refusal)
-        return _assess_found(document, match.result, match.dialect)
+        return _assess_found(document, match.result, match.dialect, cuts)
     if match is not None and isinstance(match.result, Foreign):
         return _assess_foreign(match.result)
     if looks_like_json(document.text or ""):
@@ -187,7 +191,9 @@ def _judge_text(document: Document, promised_format: str | None, refusal: Unread
     return _no_manifest("text", rules.TEXT)
 
 
-def _judge_object(document: Document, value: dict[str, Json], promised_format: str | None) -> Assessment:
+def _judge_object(
+    document: Document, value: dict[str, Json], promised_format: str | None, cuts: Sequence[Finding]
+) -> Assessment:
     match = recognise(document, promised_format)
     if match is None:
         return _no_manifest("unrecognised" if value else "empty", rules.UNRECOGNISED, " ".join(sorted(value)))
@@ -197,10 +203,10 @@ def _judge_object(document: Document, value: dict[str, Json], promised_format: s
         stated, pointers = match.result.format, _alternatives(document.url, value)
         finding = Finding(rules.STATED_ABSENCE, "", stated or "")
         return Assessment(Outcome.NEGATIVE, "stated_absence", stated, findings=(finding,), pointers=pointers)
-    return _assess_found(document, match.result, match.dialect)
+    return _assess_found(document, match.result, match.dialect, cuts)
 
 
-def _assess_found(document: Document, form: Format, dialect: str) -> Assessment:
+def _assess_found(document: Document, form: Format, dialect: str, cuts: Sequence[Finding]) -> Assessment:
     service, format_findings = form.judge(document, dialect)
     if form.names_documents:
         service = replace(service, pointers=find_manifest_pointers(document.text or "", document.url))
@@ -208,7 +214,7 @@ def _assess_found(document: Document, form: Format, dialect: str) -> Assessment:
         service = replace(service, languages=languages)
     service, injection_findings = flag_injections(document, service)  # guard: injection-flags
     claims = _claims_elsewhere(document, format_findings)
-    findings = (*_serving_findings(document, form), *format_findings, *claims, *injection_findings)
+    findings = (*_serving_findings(document, form), *cuts, *format_findings, *claims, *injection_findings)
     return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers)
 
 
@@ -251,7 +257,7 @@ def _alternatives(url: str, value: dict[str, Json]) -> tuple[Pointer, ...]:
 
 
 def _assess_unreadable(refusal: Unreadable) -> Assessment:
-    outcome = Outcome.TOO_LARGE if refusal.rule is reading_rules.TOO_LARGE else Outcome.MALFORMED
+    outcome = Outcome.TOO_LARGE if refusal.rule in _BEYOND_LIMITS else Outcome.MALFORMED
     reason = refusal.rule.code.rpartition(".")[2]
     return Assessment(outcome, reason, findings=(Finding(refusal.rule, "", refusal.evidence),))
 

@@ -13,7 +13,11 @@ from registry.core import formats
 from registry.core.format_support.format import Dialect, Format
 from registry.core.format_support.shapes import any_text
 from registry.core.model.documents import Document, Json
+from registry.core.model.findings import Finding
 from registry.core.reading.yaml_reader import read_yaml
+
+Reader = Callable[[str, list[Finding]], Json]
+"""Reads a text; adds a finding to the list for each part over a cap. Raises Unreadable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class RecognitionRow:
     text: bool = False
     promised: bool = False
     typed: re.Pattern[str] | None = None
-    reader: Callable[[str], Json] | None = None
+    reader: Reader | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ class Match:
 
     result: Format | Foreign | Negative
     dialect: str
-    reader: Callable[[str], Json] | None = None
+    reader: Reader | None = None
 
 
 def _has(*members: str) -> Dialect:

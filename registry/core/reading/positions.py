@@ -44,7 +44,7 @@ def place(raw: bytes, findings: Sequence[Finding]) -> tuple[Position, ...]:
         return ()
     broken, pointers = {finding.rule for finding in findings}, {finding.pointer for finding in findings}
     try:
-        read_json(raw)
+        read_json(raw, [])
         by_pointer = positions(raw, pointers)
         return tuple(by_pointer[finding.pointer] for finding in findings)
     except Unreadable as refusal:
@@ -53,7 +53,7 @@ def place(raw: bytes, findings: Sequence[Finding]) -> tuple[Position, ...]:
             return tuple(stopped if finding.rule is refusal.rule else START for finding in findings)
     try:  # a text that is not JSON: read as YAML only if a finding needs it
         if not broken.isdisjoint(_FROM_YAML):
-            read_yaml(read_text(raw))
+            read_yaml(read_text(raw), [])
         marks = places(read_text(raw), pointers) if any(pointers) else {"": (1, 1)}
     except Unreadable as refusal:
         stopped = Position(refusal.line or 1, refusal.column or 1)

@@ -2,27 +2,30 @@
 
 jiter refuses NaN and duplicate keys, but reads 1e999 as infinity, keeps NUL and nests 200 deep. The walk over the value
 therefore refuses what jsonb or a later reader could not hold: a row that can be written but not read back stops every
-rebuild of the index.
+rebuild of the index. In the documents of sites, a part over a cap is cut and noted instead: real companies publish
+numbers beyond 2^53, and texts and objects beyond any cap.
 """
 
 import re
+from dataclasses import replace
+from decimal import Decimal
 from itertools import count
 from math import isfinite
-from typing import NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import jiter
 
 from registry.core.model.documents import Json
-from registry.core.model.findings import EVIDENCE_CHARS, Rule
+from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
 from registry.core.reading import rules
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line as line_of
 
 BOM = b"\xef\xbb\xbf"
 MAX_BYTES = 4 * 1024 * 1024  # the largest cap of any kind of document
-MAX_DEPTH = 32
-MAX_KEYS = 2_000
-MAX_ITEMS = 5_000
+MAX_DEPTH = 48  # the deepest real description has 35 levels; records of services add less than ten
+MAX_KEYS = 10_000
+MAX_ITEMS = 10_000
 MAX_CHARS = 100_000
 MAX_INTEGER = 2**53  # beyond it readers disagree about the value (RFC 8259 section 6)
 
@@ -63,8 +66,9 @@ def read_text(raw: bytes) -> str:
     return text
 
 
-def read_json(raw: bytes) -> Json:
-    """Return the body as one JSON value within the caps above. Raise Unreadable."""
+def read_json(raw: bytes, cuts: list[Finding] | None = None) -> Json:
+    """Return the body as one JSON value within the caps above. Raise Unreadable. `cuts`: receives a finding for each
+    part that is over a cap (see `enforce_caps`); without it such a part refuses the body."""
     text = read_text(raw)
     try:
         value = parse_strict(raw)
@@ -72,7 +76,7 @@ def read_json(raw: bytes) -> Json:
         match = _PLACE.search(str(error))
         line, column = (int(match[1]), int(match[2])) if match else (None, None)
         raise Unreadable(_rule(str(error), text, line, column), str(error), line, column) from None
-    check_caps(value)
+    enforce_caps(value, cuts)
     return value
 
 
@@ -156,6 +160,82 @@ def check_caps(root: Json) -> None:
         level = next_level
 
 
+def enforce_caps(root: Json, cuts: list[Finding] | None) -> None:
+    """Cut the parts of a value that are over a cap, in place, and add findings to `cuts`, few for each rule. An integer
+    beyond MAX_INTEGER becomes its text; an infinite number, a key that is too long and values nested too deep are left
+    out (null in arrays); a text, an object or an array keeps its beginning. Raise Unreadable for a NUL, for a scalar
+    root over a cap, and for any part over a cap if `cuts` is None."""
+    try:
+        check_caps(root)
+    except Unreadable as refusal:
+        if cuts is None or refusal.rule is rules.NUL or not isinstance(root, dict | list):
+            raise
+        cuts += _cut(root)
+        check_caps(root)  # guard: cut-caps
+
+
+_KEPT_CUTS: Final = 5  # findings of one rule; the last one counts the others
+
+
+def _cut(root: "dict[str, Json] | list[Json]") -> list[Finding]:
+    """Bring the parts of `root` below the caps; return what was done, with the places."""
+    found: dict[Rule, list[tuple[_Path, str]]] = {rules.NUMBER: [], rules.CUT: []}
+    counts = dict.fromkeys(found, 0)
+
+    def note(rule: Rule, path: _Path, evidence: str) -> None:
+        counts[rule] += 1
+        if counts[rule] <= _KEPT_CUTS:
+            found[rule].append((path, evidence))
+
+    level: list[tuple[dict[str, Json] | list[Json], _Path]] = [(root, None)]
+    for depth in range(1, MAX_DEPTH + 1):
+        next_level: list[tuple[dict[str, Json] | list[Json], _Path]] = []
+        for holder, path in level:
+            cap = MAX_KEYS if isinstance(holder, dict) else MAX_ITEMS
+            if len(holder) > cap:
+                kind = "keys in one object" if isinstance(holder, dict) else "items in one array"
+                note(rules.CUT, path, f"{len(holder)} {kind}; the first {cap} are read")
+            names: list[Any] = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+            items: Any = holder
+            for name in names[:cap]:
+                value = items[name]
+                place = (path, str(name))
+                if isinstance(name, str) and len(name) > MAX_CHARS:
+                    note(rules.CUT, path, f"{len(name)} characters in one key; it is left out")
+                    del items[name]
+                elif isinstance(value, str) and len(value) > MAX_CHARS:
+                    note(rules.CUT, place, f"{len(value)} characters in one text; the first {MAX_CHARS} are read")
+                    items[name] = value[:MAX_CHARS]
+                elif isinstance(value, dict | list):
+                    if depth < MAX_DEPTH:
+                        next_level.append((value, place))
+                        continue
+                    note(rules.CUT, place, f"more than {MAX_DEPTH} levels; deeper ones are left out")
+                    _leave_out(items, name)
+                elif isinstance(value, float) and not isfinite(value):
+                    note(rules.NUMBER, place, "beyond all numbers; it is left out")
+                    _leave_out(items, name)
+                elif isinstance(value, int) and not -MAX_INTEGER <= value <= MAX_INTEGER:
+                    items[name] = text = format(Decimal(value), "f")  # str() refuses more than 4,300 digits
+                    note(rules.NUMBER, place, text)
+            for name in reversed(names[cap:]):
+                del items[name]
+        level = next_level
+    cuts = []
+    for rule, kept in found.items():
+        cuts += [Finding(rule, at("", *_keys(path)), line_of(evidence, EVIDENCE_CHARS)) for path, evidence in kept]
+        if (more := counts[rule] - len(kept)) > 0:
+            cuts[-1] = replace(cuts[-1], evidence=f"and {more + 1} more of {counts[rule]}", count=more + 1)
+    return cuts
+
+
+def _leave_out(items: Any, name: Any) -> None:
+    if isinstance(items, dict):
+        del items[name]
+    else:
+        items[name] = None  # the places of the others stay
+
+
 def _pointer_to(target: Json, root: Json) -> str:
     """Return a JSON Pointer to a value in `root`, found by identity. An equal interned value breaks the same rule.
     Paths are chains of keys, and only the wanted one is written: all of them could outgrow the document."""
@@ -163,15 +243,19 @@ def _pointer_to(target: Json, root: Json) -> str:
     while paths:
         value, path = paths.pop()
         if value is target:
-            keys: list[str] = []
-            while path is not None:
-                path, key = path
-                keys.append(key)
-            return at("", *reversed(keys))
+            return at("", *_keys(path))
         if isinstance(value, dict | list):
             children = value.items() if isinstance(value, dict) else enumerate(value)
             paths.extend((child, (path, str(name))) for name, child in children)
     return ""
+
+
+def _keys(path: _Path) -> list[str]:
+    keys: list[str] = []
+    while path is not None:
+        path, key = path
+        keys.append(key)
+    return keys[::-1]
 
 
 def _refuse_text(text: str) -> NoReturn:

@@ -1,6 +1,6 @@
 """Rules about bytes that cannot be read as a document."""
 
-from registry.core.model.findings import CONFORMANCE, ERROR, OPERABILITY, Rule
+from registry.core.model.findings import CONFORMANCE, ERROR, INFO, OPERABILITY, Rule
 
 # fmt: off
 
@@ -51,12 +51,12 @@ TOO_LARGE = Rule(
 )
 TOO_DEEP = Rule(
     "document.depth", ERROR, points=0, section=CONFORMANCE, spec="RFC 8259 section 9",
-    says="Values are nested more than 32 levels deep.",
+    says="Values are nested deeper than any reader follows.",
     fix="Flatten the document.",
 )
 TOO_MANY = Rule(
     "document.too_many", ERROR, points=0, section=CONFORMANCE, spec="RFC 8259 section 9",
-    says="An object has more than 2,000 members, or an array more than 5,000 items.",
+    says="The document has more members and items than any manifest may have.",
     fix="Split the document.",
 )
 TEXT_TOO_LONG = Rule(
@@ -64,9 +64,14 @@ TEXT_TOO_LONG = Rule(
     says="A text is longer than 100,000 characters.",
     fix="Link to long texts instead of including them.",
 )
+CUT = Rule(
+    "document.cut", INFO, points=0, section=OPERABILITY, spec="RFC 8259 section 9",
+    says="A part of the document is beyond a limit of this registry and is not read whole.",
+    fix="Shorten the part, or split the document.",
+)
 NUMBER = Rule(
-    "document.number", ERROR, points=0, section=CONFORMANCE, spec="RFC 8259 section 6",
-    says="A number is outside the range that readers agree on.",
+    "document.number", INFO, points=0, section=CONFORMANCE, spec="RFC 8259 section 6",
+    says="A number is outside the range that readers agree on; it is read as a text, or left out.",
     fix="Write integers beyond 2^53 as strings.",
 )
 NUL = Rule(
@@ -81,6 +86,6 @@ NOT_YAML = Rule(
 )
 YAML_ALIASES = Rule(
     "document.yaml_aliases", ERROR, points=0, section=CONFORMANCE, spec="YAML 1.2 section 7.1",
-    says="The YAML has more than 100 aliases, or a circular or undefined one.",
-    fix="Write out what the aliases stand for.",
+    says="The YAML has a circular alias, or one without its anchor.",
+    fix="Write out what the alias stands for.",
 )

@@ -15,10 +15,10 @@ from yaml.composer import Composer  # type: ignore[import-untyped]  # as above
 from yaml.resolver import Resolver  # type: ignore[import-untyped]  # as above
 
 from registry.core.model.documents import Json
-from registry.core.model.findings import Rule
+from registry.core.model.findings import Finding, Rule
 from registry.core.reading import rules
 from registry.core.reading.json_pointer import POINTER_KEY_CHARS, keys_of
-from registry.core.reading.reader import MAX_BYTES, MAX_DEPTH, Unreadable, check_caps
+from registry.core.reading.reader import MAX_BYTES, Unreadable, enforce_caps
 
 try:
     from yaml.cyaml import CParser  # type: ignore[import-untyped]  # as above
@@ -27,11 +27,11 @@ except ImportError as error:
     raise ImportError(hint) from error
 
 MAX_CHARS: Final = MAX_BYTES  # one to two seconds of CPU
-MAX_ALIASES: Final = 100
+MAX_LEVELS: Final = 100  # PyYAML composes by recursion, with three frames for each level
 MAX_NODES: Final = 200_000  # with every alias expanded
 
 _TAG: Final = "tag:yaml.org,2002:"
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,20})")
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
 _LITERALS: Final = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
@@ -40,11 +40,12 @@ _LITERALS: Final = {
 _MAX_NUMBER_CHARS: Final = 400
 
 
-def read_yaml(text: str) -> Json:
-    """Return the value of the single document in `text`, within the limits for JSON. Raise Unreadable."""
+def read_yaml(text: str, cuts: list[Finding] | None = None) -> Json:
+    """Return the value of the single document in `text`, within the limits for JSON. Raise Unreadable. `cuts`: see
+    `read_json`."""
     node = _compose(text)
     value = None if node is None else _value(node)
-    check_caps(value)
+    enforce_caps(value, cuts)
     return value
 
 
@@ -94,15 +95,12 @@ class _Loader(Composer, CParser, Resolver):  # type: ignore[misc]  # bases witho
         CParser.__init__(self, text)
         Composer.__init__(self)
         Resolver.__init__(self)
-        self._depth = self._nodes = self._aliases = 0
+        self._depth = self._nodes = 0
         self._sizes: dict[str, int] = {}  # anchor -> number of nodes, for complete anchors
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             anchor = self.peek_event().anchor
-            self._aliases += 1
-            if self._aliases > MAX_ALIASES:  # guard: yaml-aliases
-                raise Unreadable(rules.YAML_ALIASES, f"more than {MAX_ALIASES}")
             # guard: yaml-cycle
             if anchor not in self._sizes:  # unknown, or the node being composed: a cycle
                 raise Unreadable(rules.YAML_ALIASES, anchor)
@@ -110,8 +108,8 @@ class _Loader(Composer, CParser, Resolver):  # type: ignore[misc]  # bases witho
             return super().compose_node(parent, index)
         anchor, nodes_before = self.peek_event().anchor, self._nodes
         self._charge(1)
-        if self._depth > MAX_DEPTH:  # guard: yaml-depth
-            raise Unreadable(rules.TOO_DEEP, f"more than {MAX_DEPTH} levels")
+        if self._depth > MAX_LEVELS:  # guard: yaml-depth
+            raise Unreadable(rules.TOO_DEEP, f"more than {MAX_LEVELS} levels")
         self._depth += 1
         node = super().compose_node(parent, index)
         self._depth -= 1
@@ -151,9 +149,11 @@ def _scalar(node: yaml.ScalarNode) -> Json:
         return text
     if text in _LITERALS:
         return _LITERALS[text]
+    if len(text) > _MAX_NUMBER_CHARS:
+        return text
     if _INTEGER.fullmatch(text):
         return int(text)
-    return float(text) if len(text) <= _MAX_NUMBER_CHARS and _NUMBER.fullmatch(text) else text
+    return float(text) if _NUMBER.fullmatch(text) else text
 
 
 def _require_tag(node: yaml.Node, expected: str) -> None:

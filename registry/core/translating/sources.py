@@ -69,12 +69,12 @@ def readable(source: SourceDocument) -> Readable | None:
     try:
         text = read_text(source.raw)
         try:
-            document = Document(source.raw, read_json(source.raw), source.url, source.media_type, NO_HEADERS)
+            document = Document(source.raw, read_json(source.raw, []), source.url, source.media_type, NO_HEADERS)
         except Unreadable:
             document = Document(source.raw, None, source.url, source.media_type, NO_HEADERS, text)
         match = recognise(document, source.format)
         if match is not None and match.reader is not None and document.value is None:
-            document = replace(document, value=match.reader(text))
+            document = replace(document, value=match.reader(text, []))
     except Unreadable:
         return None
     if match is None or not isinstance(match.result, Format) or match.result.slug != source.format:

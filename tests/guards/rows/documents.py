@@ -63,7 +63,6 @@ GUARDS: Final = (
     ),
     Guard("yaml-length", "YAML: characters", NEVER, (f"{_YAML}test_invalid_yaml_is_refused_with_its_rule",)),
     Guard("yaml-depth", "YAML: depth", NEVER, (f"{_YAML}test_invalid_yaml_is_refused_with_its_rule",)),
-    Guard("yaml-aliases", "YAML: aliases", NEVER, (f"{_YAML}test_invalid_yaml_is_refused_with_its_rule",)),
     Guard("yaml-cycle", "YAML: circles", NEVER, (f"{_YAML}test_invalid_yaml_is_refused_with_its_rule",)),
     Guard(
         "yaml-tag",
@@ -72,6 +71,12 @@ GUARDS: Final = (
         (f"{_YAML}test_invalid_yaml_is_refused_with_its_rule",),
     ),
     Guard("json-keys", "JSON: keys of an object", NEVER, (f"{_READER}test_limits_hold_exactly",)),
+    Guard(
+        "cut-caps",
+        "JSON: what is cut is within the caps",
+        Edit(r"check_caps\(root\)", "pass"),
+        (f"{_READER}test_a_cut_value_is_checked_again",),
+    ),
     Guard("json-items", "JSON: items of an array", NEVER, (f"{_READER}test_limits_hold_exactly",)),
     Guard(
         "json-text", "JSON: length of a text", Edit(r"len\(\w+\) > \w+ or "), (f"{_READER}test_limits_hold_exactly",)
