@@ -89,6 +89,88 @@ def test_a_detail_counts_only_where_it_was_promised() -> None:
     assert promised is not None and promised.result is FORMAT_BY_SLUG["adp-detail"]
 
 
+PATHS_OF_ONE = {"/tides": {"get": {"operationId": "listTides", "responses": {}}}}
+SERVERS = [{"url": "https://api.tide.example"}]
+
+
+@pytest.mark.parametrize(
+    ("version", "recognised"),
+    [
+        ({"openapi": 3.1}, "3.1"),
+        ({"openapi": 3}, "3"),
+        ({"openapi": "v3.0.1"}, "v3.0.1"),
+        ({"openapi": "3.0.x"}, "3.0.x"),
+        ({"openapi": "OpenAPI 3.0"}, "OpenAPI 3.0"),
+        ({"swagger": 2.0}, "2.0"),
+        ({"swagger": 2}, "2"),
+        ({"swagger": "2"}, "2"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("path", ["/openapi.json", "/.well-known/mcp.json", "/.well-known/agent.json"])
+def test_an_odd_version_of_openapi_is_openapi(version: dict[str, Json], recognised: str, path: str) -> None:
+    value = {**version, "info": {"title": "Tides", "version": "1"}, "servers": SERVERS, "paths": PATHS_OF_ONE}
+    found = assess_body(json.dumps(value).encode(), f"https://api.tide.example{path}", "application/json")
+    assert (found.outcome, found.format, found.dialect) == (Outcome.FOUND, "openapi", recognised)
+    noted = [finding.pointer for finding in found.findings if finding.rule.code == "openapi.specification"]
+    assert noted == [f"/{next(iter(version))}"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"openapi": "https://api.tide.example/openapi.json", "info": {}},
+        {"openapi": {"documentUrl": "/openapi.json"}, "info": {}},
+        {"openapi": True, "info": {}},
+        {"openapi": "3.1.0"},
+    ],
+    ids=str,
+)
+def test_a_member_named_openapi_is_not_enough(value: Json) -> None:
+    match = recognise(Document(b"", value, "https://api.tide.example/openapi.json"))
+    assert match is None or match.result is not FORMAT_BY_SLUG["openapi"]
+
+
+@pytest.mark.parametrize(
+    ("members", "name"),
+    [
+        ({"asyncapi": "2.6.0", "info": {}, "channels": {}, "servers": SERVERS}, "asyncapi"),
+        ({"asyncapi": 3.0, "info": {}, "servers": SERVERS}, "asyncapi"),
+        ({"arazzo": "1.0.1", "info": {}, "sourceDescriptions": [], "workflows": []}, "arazzo"),
+        ({"overlay": "1.0.0", "info": {}, "actions": [{"target": "$"}]}, "openapi-overlay"),
+        ({"openrpc": "1.3.2", "info": {}, "methods": [], "servers": SERVERS}, "openrpc"),
+        ({"swaggerVersion": "1.2", "apis": [], "info": {}}, "swagger-1"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+@pytest.mark.parametrize("path", ["/openapi.json", "/.well-known/mcp.json", "/.well-known/ai-actions.json"])
+def test_a_description_of_another_kind_is_named_not_read(members: dict[str, Json], name: str, path: str) -> None:
+    found = assess_body(json.dumps(members).encode(), f"https://api.tide.example{path}", "application/json")
+    assert (found.outcome, found.reason) == (Outcome.NOT_A_MANIFEST, f"foreign:{name}")
+
+
+@pytest.mark.parametrize(
+    ("body", "version"),
+    [
+        ("openapi: 3.1.0\ninfo: {title: Tides, version: 1.10}", "1.10"),
+        (f"components: {{}}  # {'x' * 150_000}\ninfo:\r\n  version: 2\nopenapi: '3.0.3'", "2"),
+        ('"openapi": "3.0.0"\n"info":\n  title: Tides\n  version: 1e3', "1e3"),
+        ('{"openapi": "3.1.0", "info": {"title": "Tides",\n "version": 2.50}}', "2.50"),
+        ('{"protocolVersion": "0.3.0", "name": "Tides", "version": 1.20, "url": "/a2a", "skills": []}', "1.20"),
+        ('{"awp_version": "0.2", "domain": "api.tide.example", "agent": {"version": true}, "actions": []}', None),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_a_version_that_is_a_number_is_read_as_it_is_written(body: str, version: str | None) -> None:
+    path = "/openapi.json" if body.startswith("{") else "/openapi.yaml"
+    found = assess_body(body.encode(), f"https://api.tide.example{path}", None)
+    assert found.service is not None
+    assert found.service.version == version
+    codes = [finding.rule.code for finding in found.findings]
+    assert ("document.version_number" in codes) is (version is not None)
+    assert "openapi.version" not in codes
+
+
 def test_slugs_are_unique_and_weak_rows_come_last() -> None:
     assert len(FORMAT_BY_SLUG) == len(FORMATS)
     strengths = [row.only_at is None and not row.text and not row.promised for row in ROWS]

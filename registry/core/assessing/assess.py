@@ -17,11 +17,12 @@ from registry.core.format_support.manifest import Notes, map_of
 from registry.core.formats import FORMAT_BY_SLUG, FORMATS
 from registry.core.model.documents import NO_HEADERS, Document, FetchResult, Json, Outcome, Probe, Purpose, Via
 from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
-from registry.core.model.services import Pointer, Service
+from registry.core.model.services import Origin, Pointer, Service
 from registry.core.reading import rules as reading_rules
 from registry.core.reading.json_pointer import at
 from registry.core.reading.languages import declared_languages
 from registry.core.reading.plain_text import line
+from registry.core.reading.positions import number_at
 from registry.core.reading.reader import BOM, Unreadable, is_html, looks_like_json, read_json, read_text
 
 _MAX_ALTERNATIVES = 10
@@ -212,10 +213,26 @@ def _assess_found(document: Document, form: Format, dialect: str, cuts: Sequence
         service = replace(service, pointers=find_manifest_pointers(document.text or "", document.url))
     if not service.languages and (languages := declared_languages(document.headers)):
         service = replace(service, languages=languages)
+    service, number_findings = _with_version_number(document, service, form)
     service, injection_findings = flag_injections(document, service)  # guard: injection-flags
+    own_findings = (*cuts, *format_findings, *number_findings)
     claims = _claims_elsewhere(document, format_findings)
-    findings = (*_serving_findings(document, form), *cuts, *format_findings, *claims, *injection_findings)
+    findings = (*_serving_findings(document, form), *own_findings, *claims, *injection_findings)
     return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers)
+
+
+def _with_version_number(document: Document, service: Service, form: Format) -> tuple[Service, tuple[Finding, ...]]:
+    """Return the service with a version that its document writes as a number, as the document writes it."""
+    places = ("", "/info", "/server", "/serverInfo", "/agent", "/service") if service.version is None else ()
+    for place in places:
+        holder = map_of(document.value, place[1:]) if place else document.members
+        version = holder.get("version")
+        if isinstance(version, int | float) and not isinstance(version, bool):
+            text = number_at(document.raw, pointer := at(place, "version"), version)
+            origin = Origin(document.url, pointer, form.slug)
+            service = replace(service, version=text, provenance={**service.provenance, "version": origin})
+            return service, (Finding(rules.VERSION_NUMBER, pointer, text),)
+    return service, ()
 
 
 def _claims_elsewhere(document: Document, found: Sequence[Finding]) -> tuple[Finding, ...]:

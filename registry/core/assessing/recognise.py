@@ -95,6 +95,12 @@ def _last_segment_pattern(form: Format) -> re.Pattern[str]:
     return re.compile(re.escape("/" + form.paths[0].rpartition("/")[2]) + "$")
 
 
+_OTHER_DESCRIPTIONS: Final = (
+    ("asyncapi", "asyncapi", "info"), ("arazzo", "arazzo", "info"), ("openapi-overlay", "overlay", "info"),
+    ("openrpc", "openrpc", "info"), ("swagger-1", "swaggerVersion"),
+)  # fmt: skip
+"""Names and members of descriptions that are not read. They share members, such as `servers`, with formats that are."""
+
 _DISTINCT: Final = (
     formats.atp, formats.woa, formats.ucp, formats.api_catalog, formats.ai_catalog, formats.acp, formats.openapi,
     formats.ai_plugin, formats.agents_json, formats.anp, formats.x402, formats.agent_skills_index,
@@ -118,6 +124,7 @@ ROWS: tuple[RecognitionRow, ...] = (
     # --- strong rows: content alone decides
     RecognitionRow(_stated_absence, Negative()),
     RecognitionRow(_has("jsonrpc"), Foreign("json-rpc")),
+    *(RecognitionRow(_has(*members), Foreign(name)) for name, *members in _OTHER_DESCRIPTIONS),
     RecognitionRow(formats.awp.dialect, formats.awp.FORMAT),
     RecognitionRow(formats.awp.legacy_dialect, formats.awp.FORMAT),
     *(RecognitionRow(module.dialect, module.FORMAT) for module in _DISTINCT),

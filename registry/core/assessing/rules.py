@@ -39,6 +39,12 @@ STATED_ABSENCE = Rule(
     says="The file says that the protocol is not offered.",
     fix="Answer 404 instead: absence needs no file.",
 )
+VERSION_NUMBER = Rule(
+    "document.version_number", WARNING, points=1, section=CONFORMANCE,
+    spec="OpenAPI 3.1 section 4.8.2; A2A 1.0 section 4.4.1; MCP server card v1 (SEP-2127); ANP 07; AWAS 1.0",
+    says="The version is a number, not a text: readers take 1.10 for 1.1.",
+    fix="Write the version in quotes.",
+)
 CONTENT_TYPE = Rule(
     "document.content_type", WARNING, points=1, section=OPERABILITY, spec="RFC 9110 section 8.3",
     says="The document is served with an unexpected media type.",

@@ -19,6 +19,8 @@ from registry.core.reading.yaml_reader import places, read_yaml
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s"{}\[\],:]++', re.DOTALL)
 """Strings, punctuation, and runs of anything else. Possessive, so that no text makes it backtrack."""
 
+_NUMBER = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?(?:[eE][-+]?\d{1,3})?")
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
@@ -59,6 +61,14 @@ def place(raw: bytes, findings: Sequence[Finding]) -> tuple[Position, ...]:
         stopped = Position(refusal.line or 1, refusal.column or 1)
         return tuple(stopped if finding.rule is refusal.rule else START for finding in findings)
     return tuple(Position(*marks[finding.pointer]) for finding in findings)
+
+
+def number_at(raw: bytes, pointer: str, value: float) -> str:
+    """Return a number as the document `raw` writes it at an existing pointer: 1.10, where `value` is 1.1."""
+    position = place(raw, [Finding(rules.NUMBER, pointer)])[0]
+    lines = raw.removeprefix(BOM).decode("utf-8", "replace").split("\n", position.line)
+    written = _NUMBER.match(lines[position.line - 1] if len(lines) >= position.line else "", position.column - 1)
+    return written[0] if written and float(written[0]) == value else str(value)
 
 
 def refused_at(raw: bytes, refusal: Unreadable) -> Position:

@@ -17,28 +17,34 @@ from registry.core.formats.openapi.servers import root_base
 from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Capability, Policies, Pricing, Provider, Service
+from registry.core.reading.plain_text import line
 
 SLUG: Final = "openapi"
 _YAML: Final = "yaml"
-_VERSION = re.compile(r"3\.\d+(\.\d+)?\S*")
-_YAML_VERSION = re.compile(r"^(?:openapi:\s*['\"]?3\.\d|swagger:\s*['\"]?2\.0)", re.MULTILINE)
-_YAML_INFO = re.compile(r"^info:", re.MULTILINE)
-_SCANNED: Final = 100_000
+_VERSION = re.compile(r"3\.\d+(\.\d+)?(-\S+)?|2\.0")
+_ODD_VERSION = re.compile(r"[^\d/:]{0,10}[23](?:\.[^/:]*)?", re.DOTALL)
+_YAML_VERSION = re.compile(r"^[\"']?(?:openapi|swagger)[\"']?\s*:\s*[\"']?v?[23]\b", re.MULTILINE)
+_YAML_INFO = re.compile(r"^[\"']?info[\"']?\s*:", re.MULTILINE)
 
 
 def dialect(document: Document) -> str | None:
+    """Recognise a description by `openapi` or `swagger` beside `info`. The version may be a number or an odd text, such
+    as "v3.0.1" or "3.0.x": the reader notes that, and no other format has these two members."""
     value = document.members
     if not isinstance(value.get("info"), dict):
         return None
-    if value.get("swagger") == "2.0":
-        return "2.0"
-    version = text_of(value, "openapi", 20)
-    return version if version and _VERSION.fullmatch(version) else None
+    version = _read_specification_version(value)
+    return version if _ODD_VERSION.fullmatch(version) else None
+
+
+def _read_specification_version(value: Object) -> str:
+    stated = value.get("swagger") or value.get("openapi")
+    return line(str(stated), 20) if isinstance(stated, str | int | float) else ""
 
 
 def yaml(document: Document) -> str | None:
     """Recognise YAML by the two members that every description has. A weak test, for a description's paths."""
-    text = (document.text or "")[:_SCANNED]
+    text = document.text or ""  # all of it: sorted by name, `components` come first
     return _YAML if _YAML_VERSION.search(text) and _YAML_INFO.search(text) else None
 
 
@@ -109,8 +115,12 @@ def _grade(value: Object, info: Object, notes: Notes) -> None:
         notes.add(rules.TITLE, "/info/title")
     if not any(isinstance(value.get(key), dict) for key in ("paths", "webhooks", "components")):
         notes.add(rules.EMPTY)
-    if not text_of(info, "version"):
-        notes.add(rules.VERSION, "/info/version")
+    version = info.get("version")
+    if not text_of(info, "version") and not (isinstance(version, int | float) and not isinstance(version, bool)):
+        notes.add(rules.VERSION, "/info/version", version)
+    key = "swagger" if "swagger" in value else "openapi"
+    if not (isinstance(stated := value.get(key), str) and _VERSION.fullmatch(stated)):
+        notes.add(rules.SPECIFICATION, f"/{key}", stated)
 
 
 def _read_provider(contact: Object, document: Document) -> Provider | None:

@@ -19,6 +19,11 @@ VERSION = Rule(
     says="The API has no version.",
     fix="Add info.version.",
 )
+SPECIFICATION = Rule(
+    "openapi.specification", WARNING, points=1, section=CONFORMANCE, spec="OpenAPI 3.1 section 4.8.1; OpenAPI 2.0",
+    says="The version of the specification is not a text like 3.1.0.",
+    fix="Write the version of OpenAPI as a text in quotes, for example 3.1.0, or 2.0 for Swagger.",
+)
 SERVER = Rule(
     "openapi.server", WARNING, points=2, section=OPERABILITY, spec="OpenAPI 3.1 section 4.8.5",
     says="The server's address is missing, relative or a template.",
