@@ -139,6 +139,23 @@ def test_schemes_in_a_list() -> None:
         ),
         (["none"], Auth((AuthScheme("none"),), False)),
         (
+            {"schemes": [{"scheme": "apiKey", "in": "header", "name": "X-Mill-Key"}, {"scheme": "Loom ticket"}]},
+            Auth((AuthScheme("api_key", "header", "X-Mill-Key"), AuthScheme("custom", note="Loom ticket"))),
+        ),
+        (
+            {"schemes": [{"in": "query", "name": "mill"}, {"name": "oauth2", "scopes": ["read"]}]},
+            Auth((AuthScheme("api_key", "query", "mill"), AuthScheme("oauth2", scopes=("read",)))),
+        ),
+        (
+            {"schemes": {"bearer": "Ask the foreman", "x402": True, "basic": False}},
+            Auth(
+                (
+                    AuthScheme("bearer", "header", "Authorization", "Bearer", note="Ask the foreman"),
+                    AuthScheme("payment"),
+                )
+            ),
+        ),
+        (
             "No key required for reading",
             Auth((AuthScheme("none", note="No key required for reading"),), False),
         ),

@@ -7,6 +7,7 @@ from registry.core.calling.credentials import credentials_of
 from registry.core.calling.http import add_credentials, add_variables, make_http_call
 from registry.core.calling.request import JSON, ExampleRequest
 from registry.core.calling.template import address_of, template
+from registry.core.formats.a2a.addresses import without_operation
 from registry.core.model.services import Capability, Invocation, Service
 from registry.core.reading.plain_text import line
 
@@ -26,6 +27,8 @@ def message_call(service: Service, capability: Capability, call: Invocation) -> 
     if binding not in (_RPC, *_HTTP):
         return None
     is_http = binding in _HTTP
+    if not is_http and without_operation(endpoint, stated_version)[1]:
+        return None  # another document than an agent card names an operation as the agent's address
     match = re.match(r"(\d{1,3})\.(\d{1,3})", stated_version or "")
     version = (int(match[1]), int(match[2])) if match else (0, 3)
     if is_http:  # HTTP+JSON appends a path (0.3 section 3.5.3, 1.0 section 11.3)

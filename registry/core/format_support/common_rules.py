@@ -5,6 +5,11 @@ from registry.core.model.findings import CONFORMANCE, ERROR, IDENTITY, INFO, OPE
 
 # fmt: off
 
+WRONG_TYPE = Rule(
+    "document.wrong_type", WARNING, points=2, section=CONFORMANCE, spec="RFC 8259 section 3",
+    says="A part of the document has another type than its format defines.",
+    fix="Write the part with the type that the format's specification defines.",
+)
 TEMPLATE = Rule(
     "manifest.template", ERROR, points=8, section=CONFORMANCE, spec="RFC 8615 section 3",
     says="A placeholder was published instead of its value.",

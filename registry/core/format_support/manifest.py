@@ -249,6 +249,26 @@ def members(items: list[Json], pointer: str, invalid: Rule, notes: Notes) -> Ite
             notes.add(invalid, at(pointer, index), item)
 
 
+def parts_of(
+    holder: Object, key: str, pointer: str, notes: Notes, marks: Collection[str] = ()
+) -> Iterator[tuple[str, str | None, Json]]:
+    """Yield (pointer, name, value) of the first MAX_CAPABILITIES items of the list at `key`, whose names are None.
+    Another type breaks WRONG_TYPE at `pointer`: a map is read by its names, a text or an object with one of `marks` as
+    the only part."""
+    value = holder.get(key)
+    if isinstance(value, list):
+        if len(value) > MAX_CAPABILITIES:
+            notes.add(common_rules.TOO_MANY_CAPABILITIES, pointer, len(value))
+        yield from ((at(pointer, index), None, item) for index, item in enumerate(value[:MAX_CAPABILITIES]))
+    elif value is not None:
+        notes.add(common_rules.WRONG_TYPE, pointer, f"{evidence_text(value)} instead of a list")
+        if isinstance(value, str) or (isinstance(value, dict) and not value.keys().isdisjoint(marks)):
+            yield pointer, None, value
+        elif isinstance(value, dict):
+            named = islice(value.items(), MAX_CAPABILITIES)
+            yield from ((at(pointer, name), line(name, ID_CHARS), item) for name, item in named)
+
+
 def cap_capabilities(capabilities: Iterable[Capability], pointer: str, notes: Notes) -> tuple[Capability, ...]:
     """Return the first MAX_CAPABILITIES, for formats in which one entry yields several capabilities."""
     found = tuple(islice(capabilities, MAX_CAPABILITIES + 1))

@@ -41,6 +41,7 @@ _NOTES: Final = ("description", "credentials", "note", "instructions", "details"
 _HEADER_NAMES: Final = ("header", "headerName", "header_name", "apiKeyHeader", "api_key_header")
 _QUERY_NAMES: Final = ("query_param", "queryParam", "query", "param", "parameter")
 _SCHEME_LISTS: Final = ("schemes", "methods", "types", "supported")
+_KIND_KEYS: Final = ("scheme", "kind", "method", "name", "id")
 _IN_WORDS: Final = (
     (
         re.compile(r"\b(?:no|not|without|none)\b.{0,40}\b(?:auth\w*|keys?|log-?in|required|needed)\b", re.IGNORECASE),
@@ -146,7 +147,9 @@ def loose_auth(authentication: Json, base: str) -> Auth:
     items: list[Json] = []
     for key in _SCHEME_LISTS:
         held = map_of(authentication, key)  # in a map, a name may stand for the missing type
-        items += [{"type": name, **item} for name, item in held.items() if isinstance(item, dict)]
+        for name, item in held.items():
+            told: Object = item if isinstance(item, dict) else {"description": item} if isinstance(item, str) else {}
+            items += [{"type": name, **told}] if isinstance(item, dict | str) or item is True else []
         items += manifest.list_of(authentication, key)
     items = items[:MAX_SCHEMES]
     if len(items) == 1 and isinstance(items[0], str):
@@ -170,12 +173,26 @@ def _loose_scheme(item: Json, base: str) -> AuthScheme | None:
         item = {"type": item}
     if not isinstance(item, dict):
         return None
+    item = _with_type(item)
     scheme, words = scheme_of(item, base), short_text_of(item, "type")
     if scheme.type != "custom" or words is None or words == "http":
         return scheme
     kind = next((kind for pattern, kind in _IN_WORDS if pattern.search(words)), None)
     named = scheme if kind is None else scheme_of({**item, "type": kind}, base)
     return named if named.note else replace(named, note=words)
+
+
+def _with_type(item: Object) -> Object:
+    """Return a scheme whose kind stands in another member than `type`; a place and a name alone are an API key."""
+    if "type" in item:
+        return item
+    for key in _KIND_KEYS:
+        word = short_text_of(item, key)
+        if word is not None and auth_type(word) != "custom":
+            return {"type": word, **{name: value for name, value in item.items() if name != key}}
+    name = short_text_of(item, "name")
+    is_placed = name is not None and ("in" in item or "location" in item) and name.lower() != "authorization"
+    return {"type": "apiKey" if is_placed else item.get("scheme"), **item}
 
 
 def _read_http(scheme: str | None, note: str | None) -> AuthScheme:

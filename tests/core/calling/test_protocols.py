@@ -1,6 +1,7 @@
 """Calls of tools, servers, skills and agents: the messages of their protocols, and how packages start."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -149,6 +150,13 @@ def test_another_interface_is_taken_where_the_first_is_not_http() -> None:
     service = Service(protocols=(grpc, Protocol("a2a", "0.3", f"{HOST}/rpc", "JSONRPC")))
     assert called(SKILL, service=service)["example"]["url"] == f"{HOST}/rpc"
     assert made_call(Service(protocols=(grpc,)), Capability("t", "t", invocations=(SKILL,))) is None
+
+
+@pytest.mark.parametrize("path", ["/a2a/v1/message:stream", "/tasks/send", "/v1/tasks/{id}:cancel"])
+def test_no_json_rpc_is_sent_to_an_operation_of_the_other_binding(path: str) -> None:
+    service = Service(protocols=(Protocol("a2a", "0.3.0", HOST + path),))
+    call = replace(SKILL, endpoint=HOST + path)
+    assert made_call(service, Capability("t", "t", invocations=(call,))) is None
 
 
 def test_a_woa_operation_is_called_with_the_whole_envelope() -> None:

@@ -58,16 +58,18 @@ _READ: Final = frozenset({
 
 def dialect(document: Document) -> str | None:
     card = document.members
-    if isinstance(card.get("supportedInterfaces"), list):
+    if any(isinstance(card.get(key), list | dict) for key in ("supportedInterfaces", "supported_interfaces")):
         return "1.0-hybrid" if isinstance(card.get("url"), str) else "1.0"
+    skills = card.get("skills")
+    is_versioned = "defaultInputModes" in card or "protocolVersion" in card
     has_url_or_capabilities = isinstance(card.get("url"), str) or isinstance(card.get("capabilities"), dict)
-    if not isinstance(card.get("skills"), list) or not (
-        has_url_or_capabilities or "defaultInputModes" in card or "protocolVersion" in card
+    if not (isinstance(skills, list) and (is_versioned or has_url_or_capabilities)) and not (
+        isinstance(skills, dict) and is_versioned and has_url_or_capabilities
     ):
         return None
-    version = card.get("protocolVersion")
-    if isinstance(version, str) and _VERSION.fullmatch(version.strip()):
-        return version.strip()
+    version = addresses.version_of(card)
+    if version is not None and _VERSION.fullmatch(version):
+        return version
     if "authentication" in card:
         return "0.1"
     return "0.2" if "securitySchemes" in card or "security" in card else "0.1/0.2"
@@ -88,7 +90,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         notes.add(rules.SNAKE_CASE, "", ", ".join(sorted(snake_case_keys)))
     version = _read_graded_version(card, dialect)
     _check_card(card, raw, dialect, version, notes)
-    interfaces = addresses.interfaces_of(card, document, notes)
+    interfaces = addresses.interfaces_of(card, raw, document, notes)
     identity = _read_identity(raw, notes)
     provider = card.get("provider")
     if isinstance(provider, dict) and "organization" not in provider:
@@ -117,13 +119,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         claims=claims("provider", provider_url, document, "/provider/url", notes, common_rules.PROVIDER_ELSEWHERE),
         native=manifest.native(addresses.SLUG, raw, expressed),
     )
-    if not service.capabilities:
+    if not service.capabilities and isinstance(card.get("skills"), list | None):
         notes.add(rules.NO_SKILL, "/skills")
     pointers = {
         **_POINTERS,
         "name": next((at("", key) for key in _DISPLAYED if key in card), ""),
         "auth": next((f"/{key}" for key in _SECURITY if key in raw), ""),
-        "protocols": addresses.endpoint_pointer(card),
+        "protocols": addresses.endpoint_pointer(raw),
         **{
             field: next((at("", key) for key in keys if key in raw), pointer)
             for field, (keys, pointer) in _SPELLINGS.items()
@@ -173,20 +175,29 @@ def _read_graded_version(card: Object, dialect: str) -> str:
 def _find_missing(card: Object, version: str) -> list[str]:
     missing = [key for key in _REQUIRED[version] if not isinstance(card.get(key), _KINDS.get(key, str))]
     required = set(REQUIRED.get(version, REQUIRED_LATER))
-    skills = [skill for skill in list_of(card, "skills") if isinstance(skill, dict)]
+    held = card.get("skills")
+    skills = [
+        one for one in (held.values() if isinstance(held, dict) else list_of(card, "skills")) if isinstance(one, dict)
+    ]
     return missing + [key for key in required if any(key not in skill for skill in skills)]
 
 
 def _check_card(card: Object, raw: Object, dialect: str, version: str, notes: Notes) -> None:
     if not text_of(card, "name"):
-        notes.add(rules.UNNAMED, "/name")
+        notes.add(
+            rules.UNNAMED if isinstance(card.get("name"), str | None) else common_rules.WRONG_TYPE,
+            "/name",
+            card.get("name", ""),
+        )
     capabilities = card.get("capabilities")
     if "capabilities" in card and not isinstance(capabilities, dict):
         notes.add(rules.CAPABILITIES, "/capabilities", capabilities)
-    graded_elsewhere = {"name", "skills", "url", *({"capabilities"} if "capabilities" in card else ())}
+    graded_elsewhere = {"name", "skills", "url", *({"capabilities", "supportedInterfaces"} & card.keys())}
     for key in _REQUIRED[version]:
         if key not in graded_elsewhere and not isinstance(card.get(key), _KINDS.get(key, str)):
-            notes.add(rules.REQUIRED, at("", key))
+            notes.add(
+                rules.REQUIRED if card.get(key) is None else common_rules.WRONG_TYPE, at("", key), card.get(key, "")
+            )
     if dialect.startswith("1.") and "supportedInterfaces" not in card:
         notes.add(rules.MISDECLARED, "/protocolVersion", dialect)
     if "supportedInterfaces" in card and ("url" in card or "additionalInterfaces" in card):

@@ -61,13 +61,14 @@ SNAKE_CASE = Rule(
     fix="Write the card's members in camelCase.",
 )
 INTERFACE = Rule(
-    "a2a.interface", WARNING, points=2, section=CONFORMANCE, spec="A2A 1.0 AgentInterface",
-    says="An interface lacks its url, protocolBinding or protocolVersion.",
-    fix="Give every interface all three members.",
+    "a2a.interface", WARNING, points=2, section=CONFORMANCE, spec="A2A 1.0 AgentInterface; A2A 0.3 AgentInterface",
+    says="An interface lacks its url, its binding or its version.",
+    fix="Give every interface url, protocolBinding and protocolVersion (0.3: url and transport).",
 )
 ENDPOINT_DOUBTFUL = Rule(
-    "a2a.endpoint_doubtful", WARNING, points=3, section=OPERABILITY, spec="A2A 1.0 AgentInterface.url",
-    says="The address of the agent is a page, the card itself, or a bare site.",
+    "a2a.endpoint_doubtful", WARNING, points=3, section=OPERABILITY,
+    spec="A2A 1.0 AgentInterface.url; A2A 0.3 section 5.6.1",
+    says="The address of the agent is a page, the card itself, a bare site, or the path of one operation.",
     fix="Name the address that answers the protocol's calls.",
 )
 SIGNATURE = Rule(

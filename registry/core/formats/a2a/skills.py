@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from registry.core.format_support import manifest
+from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import endpoint
 from registry.core.format_support.loose import first_parameters, first_result, pricing_of
 from registry.core.format_support.manifest import ID_CHARS, Notes, Object, short_text_of, slug, text_of, texts_of
@@ -11,7 +11,7 @@ from registry.core.format_support.security import operation_auth, own_auth, sche
 from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.a2a import rules
 from registry.core.formats.a2a.addresses import SLUG, A2aInterface, camel
-from registry.core.model.documents import Document, Json
+from registry.core.model.documents import Document
 from registry.core.model.services import AuthScheme, Capability, Invocation, Origin, Pricing
 from registry.core.reading.json_pointer import at
 
@@ -33,16 +33,18 @@ def skills_of(
 ) -> Iterator[Capability]:
     seen: set[str] = set()
     schemes = schemes_of(card.get("securitySchemes"), document.url)
-    modes = [texts_of(card, key) for key in MODES]
-    items = manifest.list_of(card, "skills")
-    if any(isinstance(item, str) for item in items):
+    modes = [_read_texts(card, key) for key in MODES]
+    parts = list(manifest.parts_of(card, "skills", "/skills", notes))
+    if any(isinstance(raw, str) for _, _, raw in parts):
         notes.add(rules.SKILL_TEXT, "/skills")
-    objects: list[Json] = [
-        {"id": slug(item), "name": item, "description": item, "tags": []} if isinstance(item, str) else item
-        for item in items
-    ]
-    for pointer, raw in manifest.members(objects, "/skills", rules.SKILL, notes):
-        item = camel(raw)
+    for pointer, key, raw in parts:
+        if isinstance(raw, str) and raw.strip():
+            item: Object = {"id": key or slug(raw), "name": key or raw, "description": raw, "tags": []}
+        elif isinstance(raw, dict):
+            item = camel(raw if key is None else {"id": key, "name": key, **raw})
+        else:
+            notes.add(rules.SKILL, pointer, raw)
+            continue
         name, declared_id = short_text_of(item, "name"), text_of(item, "id", ID_CHARS)
         if name is None and declared_id is None:
             notes.add(rules.SKILL, pointer)
@@ -52,9 +54,11 @@ def skills_of(
             continue
         if manifest.has_template(item, ("name", "description"), pointer, notes):
             continue
-        for key in REQUIRED.get(version, REQUIRED_LATER):
-            if key not in item:
-                notes.add(rules.REQUIRED, at(pointer, key))
+        for member in REQUIRED.get(version, REQUIRED_LATER):
+            if item.get(member) is None:
+                notes.add(rules.REQUIRED, at(pointer, member))
+            elif not isinstance(item[member], list if member == "tags" else str):
+                notes.add(common_rules.WRONG_TYPE, at(pointer, member), item[member])
         result, result_note = first_result(item)
         yield Capability(
             identifier,
@@ -66,13 +70,19 @@ def skills_of(
             title=short_text_of(item, "title"),
             deprecated=manifest.flag_of(item, "deprecated"),
             pricing=_read_pricing(item, document),
-            tags=texts_of(item, "tags"),
+            tags=_read_texts(item, "tags"),
             examples=texts_of(item, "examples", EXAMPLE_CHARS),
-            input_modes=texts_of(item, "inputModes") or modes[0],
-            output_modes=texts_of(item, "outputModes") or modes[1],
+            input_modes=_read_texts(item, "inputModes") or modes[0],
+            output_modes=_read_texts(item, "outputModes") or modes[1],
             invocations=tuple(_read_calls(item, identifier, interfaces, schemes, document, pointer, notes)),
             native=manifest.native(SLUG, raw, _READ),
         )
+
+
+def _read_texts(holder: Object, key: str) -> tuple[str, ...]:
+    """Return the texts of a list, or of one text that joins them by commas."""
+    held = holder.get(key)
+    return texts_of({key: [part.strip() for part in held.split(",")]} if isinstance(held, str) else holder, key)
 
 
 def _read_calls(
