@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from registry.core.format_support import common_rules
-from registry.core.format_support.manifest import NAME_CHARS, Notes, unrendered_url
+from registry.core.format_support.manifest import NAME_CHARS, Notes, Object, map_of, unrendered_url
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import Rule
 from registry.core.names import addresses
@@ -24,6 +24,8 @@ MAX_URL_CHARS = 2_048
 _VARIABLE = re.compile(r"\{[^{}/]*\}")
 _COLON_VARIABLE = re.compile(r"(?<=/):[A-Za-z_]\w*")
 _STAND_IN = "x0variable0x"
+_SINGLE_BRACES = re.compile(r"(?<!\{)\{([^{}/]+)\}(?!\})")
+_DEFAULT = re.compile(r"[^\s<>{}\"'`\\^|]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,21 @@ def callable_url(target: str, base: str, trusted_url: str) -> Endpoint | None:
     for variable in variables:
         url = url.replace(_STAND_IN, variable, 1)
     return Endpoint(url, bool(variables) or _COLON_VARIABLE.search(reference) is not None)
+
+
+def with_defaults(url: str, variables: Object) -> str:
+    """Return a templated URL with the default of each variable in its place, before it is joined with anything or
+    judged (OpenAPI 3.1 section 4.8.5; `variables` of server.json). A variable without a default that can stand in a URL
+    stays. Defaults are not searched for variables."""
+
+    def written(match: re.Match[str]) -> str:
+        default = map_of(variables, match[1]).get("default")
+        if isinstance(default, bool) or not isinstance(default, str | int | float):
+            return match[0]
+        text = str(default).strip()
+        return text if len(text) <= MAX_URL_CHARS and _DEFAULT.fullmatch(text) else match[0]
+
+    return _SINGLE_BRACES.sub(written, url)
 
 
 def link(target: Json, base: str) -> str | None:

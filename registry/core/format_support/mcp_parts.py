@@ -35,12 +35,14 @@ NOTHING = Rule(
     fix="Name the server's streamable HTTP address.",
 )
 NO_REMOTE = Rule(
-    "mcp.no_remote", WARNING, points=3, section=COMPLETENESS, spec="MCP server card v1 (SEP-2127) ServerCard.remotes",
+    "mcp.no_remote", WARNING, points=3, section=COMPLETENESS,
+    spec="MCP server card v1 (SEP-2127) ServerCard.remotes; server.json schema remotes; SEP-1649 transport",
     says="The document names no address at which the server can be called.",
     fix="Add remotes, or a transport with its URL.",
 )
 REMOTE = Rule(
-    "mcp.remote", WARNING, points=3, section=CONFORMANCE, spec="MCP server card v1 (SEP-2127) Remote",
+    "mcp.remote", WARNING, points=3, section=CONFORMANCE,
+    spec="MCP server card v1 (SEP-2127) Remote; server.json schema Remote",
     says="A remote lacks its type or its URL.",
     fix="Give every remote a type (streamable-http or sse) and a URL.",
 )

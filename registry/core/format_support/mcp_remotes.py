@@ -9,10 +9,11 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Final
 
-from registry.core.format_support import manifest, mcp_parts
-from registry.core.format_support.endpoints import Endpoint, endpoint, link
+from registry.core.format_support import common_rules, manifest, mcp_parts
+from registry.core.format_support.endpoints import Endpoint, endpoint, link, with_defaults
 from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, texts_of
 from registry.core.format_support.security import loose_auth
 from registry.core.model.documents import Document, Json
@@ -76,16 +77,23 @@ class Remotes:
 
 
 def remotes(holder: Object, document: Document, notes: Notes) -> Remotes:
-    """Return what `remotes[]{type, url, headers[], variables{}}` declares; `transport_type` is from May 2025."""
+    """Return what `remotes[]{type, url, headers[], variables{}}` declares; `transport_type` is from May 2025. Also
+    read, with findings, are a map by transport, one object, and bare URLs."""
     found: list[Remote] = []
     variables: dict[str, Any] = {}
-    for pointer, item in manifest.members(
-        list_of(holder, "remotes")[:MAX_REMOTES], "/remotes", mcp_parts.REMOTE, notes
-    ):
+    for place, name, entry in islice(_list_remotes(holder, notes), MAX_REMOTES):
+        pointer, key, item = place, "url", entry if isinstance(entry, dict) else {}
+        if isinstance(entry, str):
+            pointer, _, key = place.rpartition("/")
+            item = {key: entry}
+        elif not manifest.text_of(item, "url"):
+            key = address_key(item) or "url"
+        if name is not None and _TRANSPORT_NAME.search(name):
+            item = {"type": name, **item}
         transport = short_text_of(item, "type") or short_text_of(item, "transport_type")
-        if transport not in TRANSPORTS or not manifest.text_of(item, "url"):
-            notes.add(mcp_parts.REMOTE, pointer, transport or "")
-        remote = remote_of(item, "url", pointer, document, notes)
+        if transport not in TRANSPORTS or not manifest.text_of(item, "url" if isinstance(entry, dict) else key):
+            notes.add(mcp_parts.REMOTE, place, transport or "")
+        remote = remote_of(item, key, pointer, document, notes)
         if remote.address is not None:
             found.append(remote)
             public = {variable.name for variable in remote.variables}
@@ -94,20 +102,46 @@ def remotes(holder: Object, document: Document, notes: Notes) -> Remotes:
     return Remotes(protocols, auth, address, variables)
 
 
+def are_remotes(value: Json) -> bool:
+    """Return whether a member `remotes` may hold those of a server: a list, or an object with an address in it."""
+    if not isinstance(value, dict):
+        return isinstance(value, list)
+    parts = [item for item in (value, *value.values()) if isinstance(item, dict)]
+    return any(address_key(part) is not None for part in parts) or any(map(_looks_like_url, value.values()))
+
+
+def _list_remotes(holder: Object, notes: Notes) -> Iterator[tuple[str, str | None, Json]]:
+    return manifest.parts_of(holder, "remotes", "/remotes", notes, ("url", "type", "transport_type"))
+
+
 def remote_of(item: Object, key: str, pointer: str, document: Document, notes: Notes) -> Remote:
-    """Return the remote that an object describes, whose address stands at `key`."""
-    url = item.get(key)
+    """Return the remote that an object describes, whose address stands at `key`. Variables with a default are replaced
+    before the address is judged, because they may be its host."""
+    url, described = item.get(key), map_of(item, "variables")
     if isinstance(url, str):  # a value that the caller fills in, `<YOUR_TOKEN>`, is written `{your_token}`
-        url = _ANGLED.sub(lambda match: f"{{{match[1].lower()}}}", url)
+        url = _ANGLED.sub(lambda match: f"{{{match[1].lower()}}}", with_defaults(url, _known_values(described)))
+    if isinstance(url, str) and url.strip().startswith("{"):  # resolved as a path, it would lead to the serving host
+        notes.add(common_rules.ENDPOINT_TEMPLATED, at(pointer, key), url)
+        url = None
     address = endpoint(url, document.url, document, at(pointer, key), notes)
     plain, secrets = headers_of(item.get("headers"))
     variables: tuple[Input, ...] = ()
-    if address is not None and (described := map_of(item, "variables")):
+    if address is not None and described:
         variables, in_url = variables_of(address.url, described)
         secrets += in_url
     protocol = Protocol("mcp", _read_version(item), address.url if address else None, transport_of(item), headers=plain)
     declared = loose_auth(item.get("authentication", item.get("auth")), document.url)
     return Remote(at(pointer, key), protocol, address, _with_secrets(declared, secrets), variables)
+
+
+def _known_values(variables: Object) -> Object:
+    """Return the variables that need no caller: by name an object with the `default`, for `with_defaults`."""
+    known: Object = {}
+    for name, item in variables.items():
+        is_secret = manifest.first_flag(item, "isSecret", "is_secret", "secret")
+        if isinstance(item, dict) and not is_secret:
+            known[name] = {"default": item["value"] if "value" in item else item.get("default")}
+    return known
 
 
 def described_remotes(value: Object, document: Document, notes: Notes) -> list[Remote]:
@@ -163,7 +197,8 @@ def _read_version(item: Object) -> str | None:
 
 def other_remote_members(holder: Object) -> list[dict[str, Any]]:
     """Return what `remotes` say beyond the fields of the model, one object for each; [] for nothing."""
-    others = [manifest.other_members(item, _EXPRESSED) for item in list_of(holder, "remotes")[:MAX_REMOTES]]
+    listed = islice(_list_remotes(holder, Notes()), MAX_REMOTES)
+    others = [manifest.other_members(item, _EXPRESSED) for _, _, item in listed]
     return others if any(others) else []
 
 
@@ -229,6 +264,7 @@ def _with_secrets(declared: Auth, secrets: list[Secret]) -> Auth:
 
 
 MAX_PACKAGES: Final = 50
+_PACKAGE_KEYS: Final = ("identifier", "registryType", "registry_type", "registry_name")
 _COMMANDS: Final = ("npx", "uvx", "docker", "pipx", "bunx", "dnx", "pnpm", "deno")
 _REGISTRIES = ("registryType", "registry_type", "registry_name", "registry")
 _INSTALLS: Final = ("install", "installation", "install_command", "installCommand", "quickstart")
@@ -236,7 +272,8 @@ _INSTALLS: Final = ("install", "installation", "install_command", "installComman
 
 def packages_of(holder: Object, base: str) -> tuple[Package, ...]:
     """Return `packages[]`, without packages that name neither an identifier nor a command."""
-    found = (package_of(item, base) for item in list_of(holder, "packages")[:MAX_PACKAGES] if isinstance(item, dict))
+    listed = islice(manifest.parts_of(holder, "packages", "/packages", Notes(), _PACKAGE_KEYS), MAX_PACKAGES)
+    found = (package_of(item, base) for _, _, item in listed if isinstance(item, dict))
     return tuple(dict.fromkeys(package for package in found if package.identifier or package.command))
 
 
@@ -400,6 +437,8 @@ def headers_of(value: Json) -> tuple[tuple[Input, ...], list[Secret]]:
         is_secret = item.secret or any(
             manifest.first_flag(variable, "isSecret", "is_secret") for variable in variables.values()
         )
+        if item.value is not None and variables:
+            item = replace(item, value=with_defaults(item.value, _known_values(variables)))
         if is_secret or (is_map and _CREDENTIAL.search(item.name)):
             secret.append((_header_scheme(item, variables), item.required if is_map else item.required is True))
         else:

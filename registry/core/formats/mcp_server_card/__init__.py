@@ -10,7 +10,7 @@ from typing import Any, Final
 from registry.core.format_support import common_rules, manifest, mcp_parts, mcp_remotes
 from registry.core.format_support.endpoints import Endpoint, claims, link
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.manifest import Notes, Object, first_text, flag_of, list_of, map_of, text_of
+from registry.core.format_support.manifest import Notes, Object, first_text, flag_of, map_of, text_of
 from registry.core.format_support.mcp_remotes import Remotes, described_remotes, other_remote_members, remotes
 from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base_service, mcp_auth, name_of, other_facts
 from registry.core.format_support.probing import CARD_CAP, ProbePath, never
@@ -36,7 +36,7 @@ def by_schema(document: Document) -> str | None:
 def by_remotes(document: Document) -> str | None:
     """Recognise a v1 card without $schema."""
     card = document.members
-    return _V1 if isinstance(card.get("remotes"), list) and "name" in card else None
+    return _V1 if "name" in card and mcp_remotes.are_remotes(card.get("remotes")) else None
 
 
 def by_server_info(document: Document) -> str | None:
@@ -84,7 +84,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     )
     transport = map_of(card, "transport")
     kind = transport.get("type", "")
-    names_address = list_of(card, "remotes") or (first_text(transport, "url", "endpoint") and kind != "none")
+    names_address = card.get("remotes") or (first_text(transport, "url", "endpoint") and kind != "none")
     if not endpoints.protocols and not names_address:
         is_empty = dialect == _SEP1649 and not offered and not service.packages
         place = "/remotes" if dialect == _V1 else "/transport"
@@ -163,7 +163,7 @@ def _read_pointers(card: Object, document: Document) -> tuple[Pointer, ...]:
 
 def _read_card_pointers(card: Object, address: Endpoint | None, document: Document) -> tuple[Pointer, ...]:
     """Return the pointer to the final card of a server that a draft describes."""
-    if list_of(card, "remotes"):
+    if card.get("remotes"):
         return ()
     transport = map_of(card, "transport")
     pointer = "/transport/url" if text_of(transport, "url") else "/transport/endpoint" if transport else "/transport"

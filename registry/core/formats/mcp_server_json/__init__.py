@@ -105,11 +105,11 @@ def _grade(value: Object, notes: Notes) -> None:
             notes.add(rules.BLANK if is_blank else mcp_parts.REQUIRED, f"/{key}")
     if _read_version(value) is None:
         notes.add(mcp_parts.REQUIRED, "/version")
-    packages = list_of(value, "packages")
-    has_old_packages = any(isinstance(item, dict) and "registry_name" in item for item in packages)
+    packages = list(manifest.parts_of(value, "packages", "/packages", notes, ("identifier",)))
+    has_old_packages = any(isinstance(item, dict) and "registry_name" in item for _, _, item in packages)
     if "version_detail" in value or has_old_packages:
         notes.add(rules.OLD_RECORD, "/version_detail" if "version_detail" in value else "/packages")
-    if not list_of(value, "remotes") and not packages:
+    if not value.get("remotes") and not packages:
         notes.add(mcp_parts.NO_REMOTE, "/remotes")
     if (placeholder := _first_placeholder(value)) is not None:
         notes.add(common_rules.TEMPLATE, *placeholder)
@@ -134,7 +134,7 @@ def _read_server_capability(
     """Return one capability for the server, called over the network or installed; none for a server without a name, or
     with neither an address nor a package."""
     is_local = address is None
-    if name is None or (is_local and not list_of(value, "packages")):
+    if name is None or (is_local and not value.get("packages")):
         return ()
     origin = Origin(document.url, "/packages" if is_local else "/remotes", SLUG)
     return (whole_server(name, title, text_of(value, "description"), address, origin, local=is_local),)
