@@ -19,8 +19,11 @@ Status = Literal["up", "degraded", "down"]
 
 SLOW_MS: Final = 5_000  # a host whose check took longer counts as degraded, as in the ADP registry. Milliseconds.
 DOWN: Final = frozenset({Outcome.UNREACHABLE, Outcome.SERVER_ERROR, Outcome.TLS_ERROR})
-NOT_MEASURED: Final = frozenset({Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED, Outcome.RATE_LIMITED})
-"""Outcomes without evidence about the service: no request was made, or the host asked for a later visit."""
+NOT_MEASURED: Final = frozenset(
+    {Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED, Outcome.RATE_LIMITED, Outcome.REFUSED_BY_FIREWALL}
+)
+"""Outcomes without evidence about the service: no request was made, the host asked for a later visit, or its firewall
+answered."""
 
 
 class UptimeCheck(NamedTuple):

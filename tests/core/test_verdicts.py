@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from registry.core.assessing.assess import assess
 from registry.core.assessing.controls import Controls
-from registry.core.assessing.verdicts import MAX_RETRY_AFTER, get_outcome_of_status, is_challenge, retry_after
+from registry.core.assessing.verdicts import MAX_RETRY_AFTER, get_outcome_of_status, retry_after
 from registry.core.formats.awas import rules as awas_rules
 from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.model.findings import Finding
@@ -46,25 +46,6 @@ def test_the_status_decides_before_the_body(status: int, outcome: Outcome) -> No
 
 def test_only_200_and_203_are_read() -> None:
     assert [status for status in range(100, 600) if get_outcome_of_status(status) is None] == [200, 203]
-
-
-@pytest.mark.parametrize(
-    ("answer", "challenged"),
-    [
-        (fetched(200, b'<html><script id="anubis_challenge">'), True),
-        (fetched(403, b"<!DOCTYPE html><title>Just a moment...</title>"), True),
-        (fetched(503, b"<html><script src=/cdn-cgi/challenge-platform/x.js>"), True),
-        (fetched(202, b"", x_amzn_waf_action="challenge"), True),
-        (fetched(403, b"", cf_mitigated="challenge"), True),
-        (fetched(404, b"<html>anubis_challenge"), False),
-        (fetched(200, b'{"description": "solves anubis_challenge pages"}'), False),
-        (fetched(200, b"# Docs about px-captcha"), False),
-        (fetched(200, b"<html>" + b" " * 9000 + b"px-captcha"), False),
-    ],
-)
-def test_challenge_pages_are_recognised(answer: FetchResult, challenged: bool) -> None:
-    assert is_challenge(answer) is challenged
-    assert (assess(PROBE, answer, Controls()).reason == "challenge") is challenged
 
 
 @pytest.mark.parametrize(

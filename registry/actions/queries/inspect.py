@@ -19,6 +19,7 @@ from registry.actions.frontier.lease import ANSWERED, BUDGET_WINDOW, WHOLE_PLAN_
 from registry.actions.frontier.submit import SEED_HEAD_START, SUBMISSION_HEAD_START, is_waiting
 from registry.actions.recording.conclude import StoredDomains, compare, conclude
 from registry.core.access.holds import HOLD_KINDS, HoldKind
+from registry.core.assessing import firewalls
 from registry.core.calling.http import Arguments
 from registry.core.changes.kinds import State, state_of_host
 from registry.core.merging.rules import NOT_LISTED
@@ -251,6 +252,8 @@ def _reasons(
         return
     if known.alias_of is not None:
         yield alias_reason(known.alias_of)
+    elif known.outcome is Outcome.REFUSED_BY_FIREWALL:
+        yield firewalls.explain(known.reason)
     elif known.outcome is not Outcome.FOUND:
         yield _outcome_text(known.outcome.value, known.reason)
     for finding in findings:

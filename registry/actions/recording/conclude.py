@@ -48,8 +48,9 @@ SLOW_AFTER: Final = timedelta(days=1)
 _NEEDS_PARSING: Final = re.compile(PRODUCT.encode() + rb"|crawl-delay", re.IGNORECASE)
 _SOFT: Final = frozenset({Outcome.SERVER_ERROR, Outcome.UNREACHABLE, Outcome.TLS_ERROR})
 _INCONCLUSIVE: Final = frozenset(
-    {Outcome.REFUSED, Outcome.RATE_LIMITED, Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED}
-)
+    {Outcome.REFUSED, Outcome.REFUSED_BY_FIREWALL, Outcome.RATE_LIMITED, Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS,
+     Outcome.SKIPPED}
+)  # fmt: skip
 _MAY_BE_ASKED_AGAIN: Final = ABSENCE | {Outcome.MALFORMED, Outcome.UNREACHABLE, Outcome.TLS_ERROR, Outcome.SERVER_ERROR}
 _ENDED_BY_HOST: Final = _SOFT | _INCONCLUSIVE
 """After these the policy's back-off applies even with probes left: otherwise a dead host would be visited hourly."""

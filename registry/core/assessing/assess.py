@@ -6,10 +6,11 @@ from functools import lru_cache
 
 from registry.core.assessing import rules
 from registry.core.assessing.controls import Control, Controls, control
+from registry.core.assessing.firewalls import firewall_of
 from registry.core.assessing.injection import flag_injections
 from registry.core.assessing.mining import find_manifest_pointers, home_pointers
 from registry.core.assessing.recognise import Foreign, Negative, recognise
-from registry.core.assessing.verdicts import READ, get_outcome_of_status, is_challenge, is_home
+from registry.core.assessing.verdicts import READ, get_outcome_of_status, is_home
 from registry.core.format_support import common_rules
 from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format
@@ -64,8 +65,10 @@ def assess(probe: Probe, fetched: FetchResult, controls: Controls) -> Assessment
     if fetched.failure is not None or fetched.status is None:
         return Assessment(fetched.failure or Outcome.UNREACHABLE, fetched.reason)
     same_control = controls.same(fetched)
-    if same_control is None and is_challenge(fetched):  # a challenge as the control ends the visit earlier
-        return Assessment(Outcome.REFUSED, "challenge")
+    # a page like the control's was judged with the control; a refusal is unknown even where random names get the same
+    is_judged = same_control is not None and fetched.status in READ
+    if not is_judged and (firewall := firewall_of(fetched, home_ok=controls.home_ok)):  # guard: firewall-unknown
+        return Assessment(Outcome.REFUSED_BY_FIREWALL, firewall.reason)
     if fetched.status == 304 and (probe.etag or probe.last_modified):
         return Assessment(Outcome.FOUND, "unchanged")
     if fetched.status not in READ:

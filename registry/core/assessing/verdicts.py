@@ -1,4 +1,4 @@
-"""Decide outcomes by status or challenge. A status decides first: a 404 with a JSON body is a 404 (docs/crawler.md,
+"""Decide outcomes by status. A status decides first: a 404 with a JSON body is a 404 (docs/crawler.md,
 "Controls", "Outcomes").
 """
 
@@ -23,21 +23,6 @@ _BY_STATUS: Final[Mapping[int, Outcome]] = MappingProxyType(
     | {404: Outcome.ABSENT, 410: Outcome.GONE, 429: Outcome.RATE_LIMITED}
 )
 
-_CHALLENGE_HEAD = 8 * 1024
-_CHALLENGE_STATUSES = frozenset({200, 202, 203, 401, 403, 405, 503})
-_CHALLENGE_FIELDS = (
-    ("cf-mitigated", "challenge"), ("x-vercel-mitigated", "challenge"),
-    ("x-amzn-waf-action", "challenge"), ("x-amzn-waf-action", "captcha"),
-)  # fmt: skip
-# Marks in the interstitials of Anubis, Cloudflare, Vercel, AWS WAF, DataDome, HUMAN, Imperva, Sucuri and DDoS-Guard, in
-# lower case. Searched one by one: a regular expression of alternatives takes fifty times as long on a page.
-_CHALLENGE_MARKS = (
-    b"anubis_challenge", b"/.within.website/x/", b"/cdn-cgi/challenge-platform/", b"_cf_chl_opt", b"cf-chl-widget",
-    b"<title>just a moment...</title>", b"vercel security checkpoint", b"awswafintegration", b"aws-waf-token",
-    b"captcha-delivery.com", b"px-captcha", b"_incapsula_resource", b"sucuri_cloudproxy_js",
-    b"ddos-guard/js-challenge",
-)  # fmt: skip
-
 
 def get_outcome_of_status(status: int) -> tuple[Outcome, str] | None:
     """Return the outcome and reason that a status alone decides; None for statuses whose body must be read."""
@@ -45,19 +30,6 @@ def get_outcome_of_status(status: int) -> tuple[Outcome, str] | None:
         return None
     by_class = {2: Outcome.NOT_A_MANIFEST, 4: Outcome.ABSENT}.get(status // 100, Outcome.SERVER_ERROR)
     return _BY_STATUS.get(status, by_class), f"status_{status}"
-
-
-def is_challenge(fetched: FetchResult) -> bool:
-    """Return whether a bot check answered instead of the site, by its header fields or its HTML page."""
-    if fetched.status not in _CHALLENGE_STATUSES:
-        return False
-    if any(fetched.headers.get(name, "").lower() == value for name, value in _CHALLENGE_FIELDS):
-        return True
-    head = fetched.body[:_CHALLENGE_HEAD].lstrip()
-    if head[:1] != b"<":
-        return False
-    head = head.lower()
-    return any(mark in head for mark in _CHALLENGE_MARKS)
 
 
 def retry_after(fetched: FetchResult) -> int | None:

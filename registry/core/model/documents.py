@@ -27,6 +27,7 @@ class Outcome(StrEnum):
     GONE = "gone"
     REDIRECTED_AWAY = "redirected_away"
     REFUSED = "refused"
+    REFUSED_BY_FIREWALL = "refused_by_firewall"
     RATE_LIMITED = "rate_limited"
     SERVER_ERROR = "server_error"
     UNREACHABLE = "unreachable"

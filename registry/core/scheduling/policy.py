@@ -65,6 +65,7 @@ WAITS: Final[Mapping[Outcome, Wait]] = {
     Outcome.GONE: Wait(90 * _DAY, 90 * _DAY),
     Outcome.REDIRECTED_AWAY: Wait(30 * _DAY, 30 * _DAY),
     Outcome.REFUSED: Wait(7 * _DAY, 90 * _DAY),
+    Outcome.REFUSED_BY_FIREWALL: Wait(7 * _DAY, 30 * _DAY),
     Outcome.RATE_LIMITED: Wait(_HOUR, 7 * _DAY),
     Outcome.UNREACHABLE: Wait(_DAY, 90 * _DAY),
     Outcome.TLS_ERROR: Wait(_DAY, 90 * _DAY),

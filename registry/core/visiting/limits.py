@@ -1,10 +1,10 @@
 """Decide when a visit ends (docs/crawler.md, "Budgets", "Stop rules"), and which paths it leaves for later visits.
 
-A name that does not resolve, a failed connection, a bad certificate and a bot check end a visit at once; timeouts and
-429 end it after a few in a row. A host that asks for long pauses gets several short visits. A first bulk visit
-requests only stages S1 to S3, so a host without documents costs twenty requests. The further paths (`probes.FURTHER`;
-for sub-hosts also the paths missing from their short list) are all requested if a user asked for the host, else a few
-in each revisit, beginning with paths that were never requested.
+A name that does not resolve, a failed connection, a bad certificate and a bot check end a visit at once; timeouts, 429
+and pages of firewalls end it after a few in a row. A host that asks for long pauses gets several short visits. A first
+bulk visit requests only stages S1 to S3, so a host without documents costs twenty requests. The further paths
+(`probes.FURTHER`; for sub-hosts also the paths missing from their short list) are all requested if a user asked for the
+host, else a few in each revisit, beginning with paths that were never requested.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,6 +12,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from registry.core.assessing.assess import Assessment
+from registry.core.assessing.firewalls import Refusal
 from registry.core.model.documents import Outcome, Purpose
 from registry.core.visiting import probes
 from registry.core.visiting.probes import Step
@@ -21,6 +22,7 @@ SLOW_BUDGET: Final = 12  # requests in one visit of a host whose Crawl-delay is 
 SLOW_DELAY: Final = 5.0  # seconds
 MAX_TIMEOUTS: Final = 5  # in a row
 MAX_RATE_LIMITED: Final = 2  # in a row
+MAX_BLOCKED: Final = 2  # refusals of a firewall in a row
 
 OTHER_HOST: Final = "redirect_other_host"
 """Reason of an answer that redirects to a host of the same site whose robots.txt must be read before going there."""
@@ -30,8 +32,8 @@ _OF_ONE_REQUEST: Final = ("read", "timeout", "reset", "closed", "incomplete", "p
 """Prefixes of UNREACHABLE reasons that concern one request; all others (resolving, connecting) end the visit."""
 
 _TROUBLE: Final = frozenset(
-    {Outcome.UNREACHABLE, Outcome.TLS_ERROR, Outcome.RATE_LIMITED, Outcome.REFUSED, Outcome.REFUSED_ADDRESS,
-     Outcome.SKIPPED}
+    {Outcome.UNREACHABLE, Outcome.TLS_ERROR, Outcome.RATE_LIMITED, Outcome.REFUSED, Outcome.REFUSED_BY_FIREWALL,
+     Outcome.REFUSED_ADDRESS, Outcome.SKIPPED}
 )  # fmt: skip
 """Outcomes of one answer that can end a visit; any other resets the counters."""
 
@@ -67,11 +69,11 @@ class StopPolicy:
     """Decides from the answers of a host whether its visit ends early. `ended`: outcome and reason of the first answer
     that ended it; None while the visit goes on."""
 
-    __slots__ = ("_rate_limited", "_timeouts", "ended")
+    __slots__ = ("_blocked", "_rate_limited", "_timeouts", "ended")
 
     def __init__(self) -> None:
         self.ended: tuple[Outcome, str] | None = None
-        self._timeouts = self._rate_limited = 0
+        self._timeouts = self._rate_limited = self._blocked = 0
 
     def end(self, outcome: Outcome, reason: str) -> None:
         self.ended = self.ended or (outcome, reason)
@@ -80,13 +82,17 @@ class StopPolicy:
         """Update the counters with one answer of the host itself."""
         outcome, reason = assessment.outcome, assessment.reason
         if outcome not in _TROUBLE:
-            self._timeouts = self._rate_limited = 0
+            self._timeouts = self._rate_limited = self._blocked = 0
             return
         concerns_request = outcome is Outcome.UNREACHABLE and reason.startswith(_OF_ONE_REQUEST)
         self._timeouts = self._timeouts + 1 if concerns_request else 0
         self._rate_limited = self._rate_limited + 1 if outcome is Outcome.RATE_LIMITED else 0
+        is_blocked = reason.startswith(Refusal.BLOCK) and outcome is Outcome.REFUSED_BY_FIREWALL
+        self._blocked = self._blocked + 1 if is_blocked else 0
         too_often = self._timeouts >= MAX_TIMEOUTS or self._rate_limited >= MAX_RATE_LIMITED  # guard: failing-host
-        is_final = outcome in (Outcome.UNREACHABLE, Outcome.TLS_ERROR) or reason == "challenge"  # guard: bot-check
+        too_often = too_often or self._blocked >= MAX_BLOCKED  # guard: firewall-blocks
+        is_check = reason.startswith(Refusal.CHALLENGE) and outcome is Outcome.REFUSED_BY_FIREWALL
+        is_final = outcome in (Outcome.UNREACHABLE, Outcome.TLS_ERROR) or is_check  # guard: bot-check
         if outcome in (Outcome.REFUSED_ADDRESS, Outcome.SKIPPED):  # of one redirect: the host itself was reached
             is_final = not reason.startswith("redirect")
         if too_often or (is_final and not concerns_request):

@@ -159,7 +159,7 @@ class HostPlan:
         yield from self._read_robots(host)
         robots = self._robots.by_host.get(host) or Robots(reachable=False, reason="robots_not_read")
         if ending := verdict(robots):
-            self._stop.end(*ending)
+            self._stop.end(*(summary.firewall(self._results.answers) or ending))
             return
         self._budget.limit_for_delay(robots.crawl_delay)
         for pointer in robots.pointers:

@@ -52,9 +52,17 @@ def summarise(host: str, answers: Sequence[ProbeResult], known_urls: Collection[
         first = min(informative, key=lambda verdict: _INFORMATIVE[verdict[0]])
         if first[0] is not Outcome.NOT_A_MANIFEST or not other_formats:
             return first
+    if not other_formats and (refusal := firewall(requested)):  # the host is not said to have nothing
+        return refusal
     if other_formats:
         return Outcome.NOT_A_MANIFEST, "only " + ", ".join(other_formats)
     return _find_most_common(requested or answers)
+
+
+def firewall(answers: Sequence[ProbeResult]) -> tuple[Outcome, str] | None:
+    """Return the first refusal of a firewall; None if there was none."""
+    verdicts = map(_verdict, answers)
+    return next((verdict for verdict in verdicts if verdict[0] is Outcome.REFUSED_BY_FIREWALL), None)
 
 
 def moved_to(host: str, home: ProbeResult | None, control: ProbeResult | None) -> str | None:

@@ -93,7 +93,34 @@ def test_a_challenge_ends_the_host() -> None:
     challenge = page("<html><script>window._cf_chl_opt={}</script>", "text/html", 403)
     web = Web({HOST: {"/": challenge, "/agent.json": page(AWP)}})
     done = visit(web)
-    assert (done.outcome, done.reason, len(web.asked)) == (Outcome.REFUSED, "challenge", 2)
+    assert (done.outcome, done.reason, len(web.asked)) == (Outcome.REFUSED_BY_FIREWALL, "challenge:cloudflare", 2)
+
+
+BLOCKED = page("<html><h1>Access Denied</h1>Reference&#32;&#35;18.2f", "text/html", 403)
+"""A page of a firewall that refuses without a check, as Akamai words it."""
+
+
+def test_two_refusals_of_a_firewall_in_a_row_end_the_visit() -> None:
+    answers = {"/robots.txt": page("", "text/plain", 404), "/": page("<p>hi", "text/html")}
+    web = Web({HOST: lambda path: answers.get(path, BLOCKED)})
+    done = visit(web)
+    assert (done.outcome, done.reason, len(web.asked)) == (Outcome.REFUSED_BY_FIREWALL, "block:akamai", 4)
+
+
+@pytest.mark.parametrize("path", ["/agent.json", "/.well-known/agent"])
+def test_a_path_that_a_firewall_refuses_is_unknown_and_the_others_are_requested(path: str) -> None:
+    web = Web({HOST: {"/": page("<p>hi", "text/html"), path: BLOCKED}})
+    done = visit(web)
+    assert verdict(done, path) == (Outcome.REFUSED_BY_FIREWALL, "block:akamai")
+    assert (done.outcome, done.reason) == (Outcome.REFUSED_BY_FIREWALL, "block:akamai")  # never "absent"
+    assert len(web.asked) >= 20
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_firewall_in_place_of_robots_txt_is_no_wish_of_the_site(status: int) -> None:
+    web = Web({HOST: {"/robots.txt": page("<title>Attention Required! | Cloudflare", "text/html", status)}})
+    done = visit(web)
+    assert (done.outcome, done.reason, len(web.asked)) == (Outcome.REFUSED_BY_FIREWALL, "block:cloudflare", 1)
 
 
 @pytest.mark.parametrize(("reason", "requests"), [("request_timeout", 6), ("reset", 6), ("refused", 2)])

@@ -125,8 +125,29 @@ GUARDS: Final = (
     Guard(
         "bot-check",
         "bot checks end a visit",
-        Edit(r' or \w+ == "challenge"'),
+        Edit(r" or is_check"),
         (f"{_PLAN}test_endings.py::test_a_challenge_ends_the_host",),
+    ),
+    Guard(
+        "firewall-blocks",
+        "refusals of a firewall end a visit",
+        Edit(r" or self\._blocked >= MAX_BLOCKED"),
+        (f"{_PLAN}test_endings.py::test_two_refusals_of_a_firewall_in_a_row_end_the_visit",),
+    ),
+    Guard(
+        "firewall-unknown",
+        "what a firewall refuses is not absent",
+        NEVER,
+        ("tests/core/test_firewalls.py::test_refused_random_names_do_not_make_a_refusal_an_absence[True]",),
+    ),
+    Guard(
+        "firewall-edge",
+        "a site's own refusal is not its firewall's",
+        Edit(r"is_weak and .*? else", "False else"),
+        (
+            "tests/core/test_firewalls.py::"
+            "test_a_403_of_a_site_behind_a_network_is_its_own_if_the_front_page_is_answered",
+        ),
     ),
     Guard(
         "retry-after",
