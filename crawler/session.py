@@ -21,6 +21,7 @@ from crawler.flood_monitor import FloodMonitor
 from crawler.guards import AddressGuard, ConnectTo, Pin, Resolver
 from crawler.outcomes import FetchFailure, failure_of, request_headers
 from crawler.response_body import BodyMemoryBudget, BodyMemoryReservation
+from crawler.signing import RequestSigner, SentSignatures
 from crawler.transport import READ_AHEAD, ClientPool, RawAnswer, SharedClient, ask
 from registry.core.model.documents import FetchResult, Outcome, Probe
 from registry.core.names.domains import host_of
@@ -58,7 +59,7 @@ class CrawlResources:
     """The shared resources. An async context manager, bound to the event loop that enters it."""
 
     def __init__(self, settings: Settings, stop: asyncio.Event | None = None) -> None:
-        """`stop`: once set, visits end before their next request. Raise guards.BadConnectTo."""
+        """`stop`: once set, visits end before their next request. Raise guards.BadSetup."""
         self.settings = settings
         self.stop = stop or asyncio.Event()
         self.guard = AddressGuard(
@@ -69,6 +70,7 @@ class CrawlResources:
         self.clients = ClientPool(
             user_agent=user_agent(settings), connect_timeout=settings.connect_timeout, pause=settings.request_delay
         )
+        self.signer = RequestSigner.of(settings)
         self.limiter = politeness.ConnectionLimiter(settings.block_connections)
         self.block_budgets = politeness.BlockBudgets(settings.block_daily_budget)
         visit_seconds = TYPICAL_REQUESTS * (settings.request_delay + TYPICAL_ANSWER_SECONDS)
@@ -134,6 +136,7 @@ class FetchSession:
         self._slot_key: str | None = None
         self._read_ahead = READ_AHEAD
         self._spent_seconds = 0.0  # of requests so far, including connecting, without pauses, slots and look-ups
+        self._signatures = SentSignatures(resources.signer)
         self.memory = BodyMemoryReservation(resources.body_memory)
         self.last = False
         self.host_seconds = resources.settings.host_deadline
@@ -173,6 +176,7 @@ class FetchSession:
                 self._reached.add(pin.host)
             step = answer if isinstance(answer, FetchFailure) else _step(probe, answer, url, hops, redirects)
             if isinstance(step, Follow):
+                self._signatures.forget()  # guard: signature-per-hop
                 url, hops = step.url, (*hops, url)
             elif isinstance(step, FetchFailure):
                 failure, address = step, pin.address
@@ -260,10 +264,13 @@ class FetchSession:
         try:
             seconds = min(seconds, self.host_seconds)
             ahead = 0 if probe.post else self._read_ahead  # a stream may pause after its reply
-            return await ask(
-                client, pin, url, request_headers(probe), cap=probe.cap, keep_head=keeps_head(probe), seconds=seconds,
+            headers = request_headers(probe) | self._signatures.fields(url)
+            answer = await ask(
+                client, pin, url, headers, cap=probe.cap, keep_head=keeps_head(probe), seconds=seconds,
                 memory=self.memory, ahead=ahead, last=self.last, post=probe.post,
             )  # fmt: skip
+            self._signatures.see(answer.status)
+            return answer
         except Exception as error:
             self.memory.keep(self.memory.kept)
             failure = failure_of(error)
