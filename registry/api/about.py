@@ -17,12 +17,14 @@ from registry.core.merging.trust import LEVELS, REASONS
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL
 from registry.core.scoring.rubric import BESIDE, METHOD, QUESTIONS, RUBRIC, SECTION_POINTS, VERSION
 from registry.core.visiting.robots import PRODUCT
+from registry.core.web_bot_auth import DIRECTORY_PATH
 from registry.edge import problems
 from registry.edge.problems import NOT_FOUND
 from registry.edge.requests import base_url
 from registry.edge.responses import PAGE, data_response, json_response
 from registry.edge.routing import strict_router
 from registry.settings import Settings
+from registry.wiring.signing_keys import agent_of
 
 router = strict_router(tags=["about"])
 
@@ -90,6 +92,10 @@ async def rubric(request: Request) -> Response:
     return json_response(request, content)
 
 
+_UNSIGNED: Final = "This registry does not sign its requests."
+_SIGNED: Final = """Its requests are signed (Web Bot Auth, RFC 9421), each for the host that it is sent to. The keys
+are at {base}{path}"""
+
 _BOT: Final = """{product}: the crawler of this registry
 
 What it requests. Manifests in which sites tell AI agents what they may do there (/.well-known/agent, /agent.json and
@@ -127,6 +133,8 @@ are at {base}/api/services/your.host/status
 A host that is known is visited again by POST {base}/api/verify/your.host (anyone may ask, {rechecks} times a day in
 all for a domain; the limits above still apply). Step by step: docs/operators.md of the project.
 
+How to verify it. {verification}
+
 Who runs it. {operator}
 
 User-Agent: {product}/{version} ({reachable_at})
@@ -136,11 +144,13 @@ User-Agent: {product}/{version} ({reachable_at})
 @router.get("/bot", response_class=Response, summary="What the crawler does", include_in_schema=False)
 async def bot(request: Request) -> Response:
     settings: Settings = request.app.state.settings
+    is_signed = agent_of(settings) is not None and bool(request.app.state.signing_keys.keys())
     text = _BOT.format(
         product=PRODUCT,
         version=version("waypost"),
         reachable_at=settings.reachable_at,
         operator=_operator_contact(settings),
+        verification=_SIGNED.format(base=base_url(request), path=DIRECTORY_PATH) if is_signed else _UNSIGNED,
         file=FILE_PATH,
         label=TXT_LABEL,
         connections=settings.block_connections,

@@ -20,6 +20,7 @@ from registry.api import (
     evidence,
     feed,
     health,
+    key_directory,
     manifests,
     opt_outs,
     ownership,
@@ -42,6 +43,7 @@ from registry.edge.requests import provide
 from registry.edge.routing import NO_TELEMETRY
 from registry.settings import Settings
 from registry.wiring import Waypost
+from registry.wiring.signing_keys import KeyRing
 
 TAGS = [
     {"name": "discovery", "description": "Find services."},
@@ -57,7 +59,7 @@ TAGS = [
 
 _MODULES: Final = (
     discover, feed, atom, crawl, evidence, services, manifests, submit, submissions, rechecks, opt_outs, reports,
-    validate, health, statistics, about, reference, copies, admin, ownership,
+    validate, health, statistics, about, key_directory, reference, copies, admin, ownership,
 )  # fmt: skip
 """In the order in which the OpenAPI document lists their operations."""
 
@@ -76,6 +78,7 @@ def interface(waypost: Waypost, settings: Settings, routes: FastAPI | None = Non
     """Return the API as an interface that answers every path no other one answers. `routes`: if made before."""
     routes = make_routes() if routes is None else routes
     provide(routes.state, waypost, settings)
+    routes.state.signing_keys = KeyRing(settings)
     cache = ResponseCache(routes)
     rules = Rules(
         open=_OPEN, submissions=_SUBMISSIONS, searches=_SEARCHES, tokens=_TOKENS, kept={CACHED_PATH: cache.kept}
