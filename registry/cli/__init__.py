@@ -31,6 +31,7 @@ from registry.cli.common import (
     run_async,
 )
 from registry.cli.seeding import seeds
+from registry.cli.signing_keys import keys
 from registry.cli.webhooks import webhooks
 
 if TYPE_CHECKING:
@@ -602,3 +603,4 @@ def _address(text: str | None, name: str = "--metrics") -> tuple[str, int] | Non
 app.add_typer(admin, name="admin")
 app.add_typer(webhooks, name="webhooks")
 app.add_typer(seeds, name="seed")
+app.add_typer(keys, name="keys")

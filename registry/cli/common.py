@@ -173,8 +173,9 @@ def _exit_code(error: Exception) -> int | None:
     from crawler.seeds.source import BadSource
     from registry.actions.webhooks import BadReceiver
     from registry.wiring import NOT_READY, BadDatabaseUrl, TracesUnavailable
+    from registry.wiring.signing_keys import KeysUnusable
 
-    if isinstance(error, NOT_READY):
+    if isinstance(error, (*NOT_READY, KeysUnusable)):
         return UNAVAILABLE
     return USAGE if isinstance(error, BadSource | BadReceiver | BadDatabaseUrl | TracesUnavailable) else None
 
