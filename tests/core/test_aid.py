@@ -14,7 +14,7 @@ from tests.support.shared import shared
 @pytest.mark.parametrize("address", ["docker:image", "npx:thing", "pip:thing"])
 def test_commands_are_never_an_endpoint(address: str) -> None:
     document = Document(b"", {"v": "aid2", "u": address, "p": "local"}, "https://a.example/.well-known/agent")
-    service, findings = aid.FORMAT.judge(document, "aid2")
+    service, findings, _ = aid.FORMAT.judge(document, "aid2")
     assert (service.protocols, findings) == ((), ())
     mcp_document = Document(b"", {"v": "aid2", "u": address, "p": "mcp"}, "https://a.example/.well-known/agent")
     assert [finding.pointer for finding in aid.FORMAT.judge(mcp_document, "aid2")[1]] == ["/u"]

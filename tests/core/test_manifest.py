@@ -204,5 +204,5 @@ def test_notes_belong_to_one_reading() -> None:
 
     form = Format(slug="x", title="X", spec="X 1", paths=(), role=Role.SERVICE, read=read)
     for url, dialect in (("https://a.example/", "1"), ("https://a.example/", "2"), ("https://b.example/", "1")):
-        judgement = form.judge(Document(b"", {}, url), dialect)
-        assert judgement == (Service(name=url + dialect), (Finding(awp_rules.INTENT, "/intent"),))
+        service, found, _ = form.judge(Document(b"", {}, url), dialect)
+        assert (service, found) == (Service(name=url + dialect), (Finding(awp_rules.INTENT, "/intent"),))

@@ -57,7 +57,7 @@ def test_a_format_reads_any_value_as_any_dialect(form: Format, data: st.DataObje
     text = None if isinstance(value, dict) else data.draw(st.text(max_size=80))
     document = Document(b"", value, f"https://{HOST}/x", "application/json", {}, text)
     dialect = data.draw(st.sampled_from(DIALECTS[form.slug]))
-    service, findings = form.judge(document, dialect)
+    service, findings, _ = form.judge(document, dialect)
     assert from_json(json.loads(json.dumps(to_json(service)))) == service
     assert all(RUBRIC[finding.rule.code] is finding.rule for finding in findings)
 

@@ -12,6 +12,7 @@ from registry.core.assessing.mining import find_manifest_pointers, home_pointers
 from registry.core.assessing.recognise import Foreign, Negative, recognise
 from registry.core.assessing.verdicts import READ, get_outcome_of_status, is_home
 from registry.core.format_support import common_rules
+from registry.core.format_support.account import EntryCount
 from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format
 from registry.core.format_support.manifest import Notes, map_of
@@ -42,7 +43,8 @@ _BODIES = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 class Assessment:
     """The judgement of one answer. `reason` refines the outcome ("html", "foreign:ahp", "control_equal", "depth" ...).
     `format` and `dialect` are set for FOUND, and `format` for NEGATIVE if the file states which protocol is absent.
-    `service` is set only for FOUND."""
+    `service` is set only for FOUND, and `entries`, the counts of entries that were read and that were not, only for a
+    document that was just read."""
 
     outcome: Outcome
     reason: str = ""
@@ -51,6 +53,7 @@ class Assessment:
     findings: tuple[Finding, ...] = ()
     service: Service | None = None
     pointers: tuple[Pointer, ...] = ()
+    entries: tuple[EntryCount, ...] = ()
 
 
 _CONTROL_EQUAL = Assessment(Outcome.ABSENT, "control_equal")
@@ -211,7 +214,7 @@ def _judge_object(
 
 
 def _assess_found(document: Document, form: Format, dialect: str, cuts: Sequence[Finding]) -> Assessment:
-    service, format_findings = form.judge(document, dialect)
+    service, format_findings, entries = form.judge(document, dialect)
     if form.names_documents:
         service = replace(service, pointers=find_manifest_pointers(document.text or "", document.url))
     if not service.languages and (languages := declared_languages(document.headers)):
@@ -221,7 +224,7 @@ def _assess_found(document: Document, form: Format, dialect: str, cuts: Sequence
     own_findings = (*cuts, *format_findings, *number_findings)
     claims = _claims_elsewhere(document, format_findings)
     findings = (*_serving_findings(document, form), *own_findings, *claims, *injection_findings)
-    return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers)
+    return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers, entries)
 
 
 def _with_version_number(document: Document, service: Service, form: Format) -> tuple[Service, tuple[Finding, ...]]:

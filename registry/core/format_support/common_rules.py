@@ -5,9 +5,24 @@ from registry.core.model.findings import CONFORMANCE, ERROR, IDENTITY, INFO, OPE
 
 # fmt: off
 
+UNREAD = Rule(
+    "document.unread", INFO, points=0, section=findings.COMPLETENESS, spec="RFC 8615 section 3",
+    says="This part of the document was not read.",
+    fix="Write the part as the specification of the document's format defines it.",
+)
+PARTLY_READ = Rule(
+    "document.partly_read", WARNING, points=2, section=findings.COMPLETENESS, spec="RFC 8615 section 3",
+    says="Some of what the document offers was not read.",
+    fix="Write the parts that were not read as the specification of the document's format defines them.",
+)
 WRONG_TYPE = Rule(
     "document.wrong_type", WARNING, points=2, section=CONFORMANCE, spec="RFC 8259 section 3",
     says="A part of the document has another type than its format defines.",
+    fix="Write the part with the type that the format's specification defines.",
+)
+REQUIRED_TYPE = Rule(
+    "document.required_type", ERROR, points=8, section=CONFORMANCE, spec="RFC 8259 section 3",
+    says="A required part of the document has another type than its format defines; it was left out.",
     fix="Write the part with the type that the format's specification defines.",
 )
 TEMPLATE = Rule(

@@ -7,13 +7,14 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
+from registry.core.format_support.account import EntryCount, Part, settle, survey
 from registry.core.format_support.common_rules import ENDPOINT_TEMPLATED
 from registry.core.format_support.manifest import Notes
 from registry.core.format_support.params import describes_variables
 from registry.core.format_support.probing import JSON_CAP, ProbePath, Topic
 from registry.core.format_support.public_addresses import public_service
 from registry.core.format_support.requirements import Requirement
-from registry.core.format_support.shapes import TEXT_TYPES
+from registry.core.format_support.shapes import TEXT_TYPES, Kind
 from registry.core.format_support.writing.task import Writer
 from registry.core.model.documents import Document, Json, Observation
 from registry.core.model.findings import Finding, Rule
@@ -46,6 +47,14 @@ ROLES: Mapping[Role, str] = MappingProxyType(
 )
 
 
+class Judgement(NamedTuple):
+    """What one read of a document gave. `entries` counts what was read and what was not, by kind of entry."""
+
+    service: Service
+    findings: tuple[Finding, ...]
+    entries: tuple[EntryCount, ...]
+
+
 class PageHint(NamedTuple):
     """A test for HTML marks that the format defines, and the rule to report when the front page has them."""
 
@@ -70,6 +79,11 @@ class Format:
     asks: frozenset[str] = frozenset()
     """Codes of the rules that check what the specification demands or recommends. Of the rules about missing facts
     (`service.*`, `capability.*`), only these cost points."""
+    parts: tuple[Part, ...] = ()
+    """The places where the specification puts entries. What a reader drops there in silence becomes a finding."""
+    no_parts: str = ""  # why a format has no parts
+    types: Mapping[str, Kind] = field(default_factory=lambda: MappingProxyType({}))
+    """Types of members, by JSON Pointer: one of another type is reported as that, never as missing."""
     observations: Mapping[Observation, Rule] = field(default_factory=lambda: MappingProxyType({}))
     """Rules that need several answers, each with the observation that breaks it."""
     is_unversioned_break: Callable[[Json, Json], bool | None] | None = None
@@ -99,11 +113,12 @@ class Format:
     """Where documents of one host differ, the lowest number wins. None: the format describes no service."""
     writer: Writer | None = None  # for formats that a service can be translated into
 
-    def judge(self, document: Document, dialect: str) -> tuple[Service, tuple[Finding, ...]]:
+    def judge(self, document: Document, dialect: str) -> Judgement:
         """Return the service that the document describes, and the findings about it, from a single read. Addresses that
         are not public are left out, even if the reader kept them. A variable in an endpoint is no finding where the
-        capability describes it as a parameter."""
-        notes = Notes()
+        capability describes it as a parameter. Entries that the reader dropped in silence get findings."""
+        surveyed = survey(self.parts, self.types, document.value)
+        notes = Notes(surveyed.wrong_types)
         service = public_service(self.read(document, dialect, notes), document, notes)
         described = {
             call.origin.pointer
@@ -112,7 +127,9 @@ class Format:
             if call.origin is not None and describes_variables(capability.params, call.endpoint)
         }
         notes.withdraw(ENDPOINT_TEMPLATED, described)
-        return service, notes.findings()
+        notes.add_wrong_types({entry.pointer for entry in surveyed.entries})
+        unread, counts = settle(surveyed, service, notes)
+        return Judgement(service, (*notes.findings(), *unread), counts)
 
     def promises(self) -> tuple[str, ...]:
         """Return the paths that mark a URL as a pointer to a document of this format."""
@@ -129,6 +146,7 @@ def text_format(slug: str, title: str, spec: str, *paths: str) -> Format:
         media_types=TEXT_TYPES,
         role=Role.TEXT,
         read=lambda document, dialect, notes: Service(),
+        no_parts="a text",
         promised_paths=(),
         names_documents=True,
     )

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 from registry.core.format_support import common_rules
@@ -28,6 +29,8 @@ NATIVE_CHARS = 20_000  # most characters of members without a field in the model
 FINDINGS_PER_REASON = 5
 FINDINGS_PER_DOCUMENT = 100
 
+NO_WRONG_TYPES: Mapping[str, str] = MappingProxyType({})
+
 Object = dict[str, Json]
 
 _BLANK = Service()
@@ -37,20 +40,54 @@ _BLANK = Service()
 
 
 class Notes:
-    """Collects findings, at most FINDINGS_PER_REASON per rule; the last kept one then counts itself and the rest."""
+    """Collects findings, at most FINDINGS_PER_REASON per rule; the last kept one then counts itself and the rest.
 
-    def __init__(self) -> None:
+    `wrong_types`: what each place of a wrong type holds, by JSON Pointer. Such a place is never reported as missing.
+    """
+
+    def __init__(self, wrong_types: Mapping[str, str] = NO_WRONG_TYPES) -> None:
+        self._wrong_types = wrong_types
+        self._wrong_members = {place.rpartition("/")[0]: place for place in wrong_types}
+        self._typed: dict[str, Rule] = {}
+        self.places: set[str] = set()  # of all findings, kept or not
+        self.left_out: set[str] = set()  # places with a finding that covers every entry below them
+        self.read_places: set[str] = set()  # of what the service holds without its origin
         self._findings: dict[Rule, list[Finding]] = defaultdict(list)
         self._counts: dict[Rule, int] = defaultdict(int)
         self._refused: list[tuple[str, str]] = []
 
     def add(self, rule: Rule, pointer: str = "", evidence: object = "") -> None:
         """Add a finding. `evidence` is the offending value, of any type; it is shortened to a text."""
+        if self._wrong_types and rule.is_about_absence and (place := self._find_wrong_type(pointer)) is not None:
+            if rule.severity is Severity.ERROR or place not in self._typed:
+                is_required = rule.severity is Severity.ERROR
+                self._typed[place] = common_rules.REQUIRED_TYPE if is_required else common_rules.WRONG_TYPE
+            return
+        self.places.add(pointer)
+        if rule is common_rules.TOO_MANY_CAPABILITIES or (not pointer and rule.severity is Severity.ERROR):
+            self.left_out.add(pointer)
         self._counts[rule] += 1
         if isinstance(evidence, str) and (rule is common_rules.ENDPOINT_NOT_PUBLIC or rule.severity is Severity.ERROR):
             self._refused.append((pointer, evidence))
         if len(self._findings[rule]) < FINDINGS_PER_REASON:
             self._findings[rule].append(Finding(rule, pointer, evidence_text(evidence)))
+
+    def mark_read(self, pointer: str) -> None:
+        """Note that the entry at `pointer` is in the service, where the model keeps no origin (`account.py`)."""
+        self.read_places.add(pointer)
+
+    def _find_wrong_type(self, pointer: str) -> str | None:
+        """Return the place of a wrong type that a finding at `pointer` is about: it, or a member of the part there.
+        Findings at the root are about the whole document."""
+        return pointer if pointer in self._wrong_types else self._wrong_members.get(pointer) if pointer else None
+
+    def add_wrong_types(self, entries: Collection[str]) -> None:
+        """Add a finding for each place of a wrong type without one. An entry of a wrong type counts only where a rule
+        would have called it incomplete, because readers accept some; `entries` are the JSON Pointers of all entries."""
+        for place, evidence in self._wrong_types.items():
+            rule = self._typed.get(place)
+            if rule is not None or not (place in entries or place in self.places):
+                self.add(rule or common_rules.WRONG_TYPE, place, evidence)
 
     def refuses(self, pointer: str, value: str) -> bool:
         """Return whether a finding already says why this value, or an object around it, is left out."""

@@ -68,6 +68,8 @@ _READ: Final = frozenset({
     "name", "title", "description", "inputSchema", "input_schema", "outputSchema", "output_schema", "tags", "examples",
     "deprecated", *_CONFIRMED, *_SCHEMAS, *_PARAMETERS,
 })  # fmt: skip
+DYNAMIC: Final = frozenset({"dynamic"})
+"""The only word in a list of tools that clients ask the server for (SEP-1649)."""
 _HINTS: Final = frozenset({"readOnlyHint", "idempotentHint", "title"})
 
 
@@ -89,7 +91,7 @@ def tool_entries(holder: Object) -> Entries:
 
 def _read_entries(value: Json, pointer: str) -> Entries:
     if isinstance(value, list):
-        return [] if value == ["dynamic"] else [(at(pointer, index), item) for index, item in enumerate(value)]
+        return [] if value == [*DYNAMIC] else [(at(pointer, index), item) for index, item in enumerate(value)]
     found: Entries = []
     for key, item in value.items() if isinstance(value, dict) else ():
         below = at(pointer, key)

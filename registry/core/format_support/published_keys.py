@@ -1,9 +1,12 @@
-"""The check and the rule that key sets and DID documents share: private keys published by mistake."""
+"""What key sets and DID documents share: how keys are read, and the rule about private keys published by mistake."""
 
+from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 from registry.core.format_support.manifest import MAX_TEXTS, Notes, list_of
-from registry.core.model.documents import Document
+from registry.core.format_support.signatures import MAX_KEYS, Key, public_keys
+from registry.core.model.documents import Document, Json
 from registry.core.model.findings import ERROR, SAFETY, Rule
 from registry.core.reading.json_pointer import at
 
@@ -16,6 +19,16 @@ PRIVATE_KEY = Rule(
 # fmt: on
 
 _PRIVATE: Final = ("d", "p", "q", "k")
+
+
+def read_keys(entries: Iterable[tuple[str, Json]], notes: Notes) -> tuple[Key, ...]:
+    """Return the public keys among the first MAX_KEYS entries, which are JSON Pointers and keys."""
+    found: list[Key] = []
+    for pointer, key in islice(entries, MAX_KEYS):
+        if public := public_keys([key]):
+            found += public
+            notes.mark_read(pointer)
+    return tuple(found)
 
 
 def note_private_keys(document: Document, name: str, key_member: str | None, notes: Notes) -> None:

@@ -1,10 +1,13 @@
 """Rules that a document can break, and findings: where one breaks a rule."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from types import ModuleType
+from typing import Final
 
 EVIDENCE_CHARS = 200
+_ABSENCE: Final = re.compile(r"^No |\b(?:missing|lacks?|ha(?:s|ve) no|neither|names no|without)\b")
 
 
 class Severity(StrEnum):
@@ -47,6 +50,11 @@ class Rule:
     says: str
     fix: str
     rationale: str = ""
+
+    @property
+    def is_about_absence(self) -> bool:
+        """Return whether the rule says that something is missing: wrong words for a part that has a wrong type."""
+        return _ABSENCE.search(self.says) is not None
 
 
 def rules_in(module: ModuleType) -> tuple[Rule, ...]:

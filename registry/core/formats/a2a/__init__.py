@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support import common_rules, loose, manifest
+from registry.core.format_support.account import TEXT_OR_OBJECT, Part
 from registry.core.format_support.endpoints import claims, first_link, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import NAME_CHARS, Notes, Object, first_text, list_of, map_of, text_of
 from registry.core.format_support.named_addresses import named_documents
 from registry.core.format_support.probing import CARD_CAP, ProbePath
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth, required_auth, schemes_of
-from registry.core.format_support.shapes import says_no_auth, stated_pricing
+from registry.core.format_support.shapes import OBJECT, TEXT, says_no_auth, stated_pricing
 from registry.core.format_support.signatures import canonical, header_of, signatures_of
 from registry.core.formats.a2a import addresses, rules
 from registry.core.formats.a2a.skills import MODES, REQUIRED, REQUIRED_LATER, skills_of
@@ -258,6 +259,11 @@ FORMAT: Final = Format(
     media_types=("application/json", "application/a2a+json", "application/a2a-agent-card+json"),
     role=Role.SERVICE,
     read=read,
+    parts=(
+        Part("/skills/[]", "skill", TEXT_OR_OBJECT, dict.fromkeys(("id", "name", "description"), TEXT)),
+        Part("/supportedInterfaces|additionalInterfaces/[]", "interface", members={"url": TEXT}),
+    ),
+    types={"/name": TEXT, "/description": TEXT, "/version": TEXT, "/url": TEXT, "/provider": OBJECT},
     rules=rules_in(rules),
     asks=_ASKS,
     promised_paths=("/.well-known/agent-card.json",),

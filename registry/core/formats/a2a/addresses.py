@@ -101,12 +101,16 @@ def interfaces_of(card: Object, raw: Object, document: Document, notes: Notes) -
     interfaces = []
     seen: set[tuple[str, str]] = set()
     for target, stated_binding, version, pointer in declared:
-        if not isinstance(target, str) or (target, stated_binding or "") in seen:
+        if not isinstance(target, str):
+            continue
+        if (target, stated_binding or "") in seen:
+            notes.mark_read(pointer)
             continue
         seen.add((target, stated_binding or ""))
         address = endpoint(target, document.url, document, pointer, notes)
         if address is None:
             continue
+        notes.mark_read(pointer)
         binding = binding_of(stated_binding)
         base, is_operation = without_operation(address.url, version or version_of(card))
         if is_operation and binding in ("JSONRPC", "HTTP+JSON"):

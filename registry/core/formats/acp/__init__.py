@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support import manifest
+from registry.core.format_support.account import TEXT_OR_OBJECT, Part
 from registry.core.format_support.endpoints import Endpoint, endpoint, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import provider_of
 from registry.core.format_support.loose_card import loose_card
 from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.probing import ProbePath, Topic
+from registry.core.format_support.shapes import LIST, TEXT
 from registry.core.formats.acp import rules
 from registry.core.model import services
 from registry.core.model.documents import Document, Json
@@ -145,6 +147,8 @@ FORMAT: Final = Format(
     paths=("/.well-known/acp.json",),
     role=Role.SERVICE,
     read=read,
+    parts=(Part("/capabilities/services/[]", "service", TEXT_OR_OBJECT),),
+    types={"/api_base_url": TEXT, "/protocol/version": TEXT, "/transports": LIST},
     rules=rules_in(rules),
     probe_paths=(
         ProbePath(

@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from registry.core.format_support.account import Part
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
 from registry.core.format_support.requirements import codes_in
+from registry.core.format_support.shapes import OBJECT, TEXT
 from registry.core.formats.adp import rules
 from registry.core.formats.adp.read import DETAIL, SLUG, VERSION, dialect, endpoint, read
 from registry.core.formats.adp.requirements import REQUIREMENTS
@@ -21,6 +23,8 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
+    parts=(Part("/capabilities/[]", "capability", members=dict.fromkeys(("name", "description", "detail_url"), TEXT)),),
+    types={"/name": TEXT, "/description": TEXT, "/base_url": TEXT, "/auth": OBJECT},
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
     asks=codes_in(REQUIREMENTS),

@@ -3,6 +3,7 @@
 from typing import Final
 
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.shapes import OBJECT, TEXT
 from registry.core.formats.adp_detail import rules
 from registry.core.formats.adp_detail.read import SLUG, dialect, read
 from registry.core.model.findings import rules_in
@@ -17,6 +18,11 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.ENRICHER,
     read=read,
+    no_parts="a detail describes one call",
+    types={
+        **dict.fromkeys(("/name", "/description", "/endpoint", "/method"), TEXT),
+        **dict.fromkeys(("/request_example", "/response_example"), OBJECT),
+    },
     rules=rules_in(rules),
     asks=frozenset({"capability.without_params"}),
 )

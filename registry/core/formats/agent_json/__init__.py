@@ -2,7 +2,9 @@
 
 from typing import Final
 
+from registry.core.format_support.account import Part
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.shapes import TEXT
 from registry.core.formats.agent_json import adhoc, rules
 from registry.core.formats.agent_json.read import SLUG, dialect, read
 from registry.core.model.findings import rules_in
@@ -19,6 +21,8 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
+    parts=(Part("/intents/[]", "intent", members=dict.fromkeys(("name", "description"), TEXT)),),
+    types={"/display_name": TEXT, "/description": TEXT, "/version": TEXT, "/payout_address": TEXT},
     rules=rules_in(rules),
     asks=frozenset({"capability.undescribed"}),
     promised_paths=(),

@@ -177,6 +177,7 @@ def _read_intents(body: Object, document: Document, notes: Notes) -> Iterator[tu
             invocations=tuple(calls),
             native=native(SLUG, intent, _INTENT_READ),
         )
+        notes.mark_read(pointer)
         yield capability, f"{name}: {rewards}" if rewards else None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support import common_rules, manifest
+from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import endpoint, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import MAX_TEXTS, TEXT_CHARS, Notes, Object, list_of, members, short_text_of
@@ -38,10 +39,12 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             notes.add(RULE, pointer, ", ".join(missing))
         else:
             name = f"rule {short_text_of(rule, 'verb')} {short_text_of(rule, 'selector')}"
+            notes.mark_read(pointer)
             hints[name] = "allowed" if rule["allowed"] is True else "refused"
     for index, item in enumerate(list_of(value, "action_guidelines")[:MAX_TEXTS]):
         if description := manifest.text_of(item, "description"):
             text = f"{short_text_of(item, 'directive') or ''} {description}"
+            notes.mark_read(at("/action_guidelines", index))
             hints[f"guideline {index + 1}"] = line(text, TEXT_CHARS)
     service = Service(
         policies=Policies(hints=dict(list(hints.items())[:MAX_TEXTS])),
@@ -72,6 +75,11 @@ FORMAT: Final = Format(
     paths=("/.well-known/agent-permissions.json",),
     role=Role.POINTERS,
     read=read,
+    parts=(
+        Part("/resource_rules/[]", "rule", is_offered=False),
+        Part("/action_guidelines/[]", "guideline", is_offered=False),
+        Part("/api/[]", "interface"),
+    ),
     rules=(RULE,),
     link_relations=("agent-permissions",),
     probe_paths=(ProbePath("S4", 90, "/.well-known/agent-permissions.json", when=always),),

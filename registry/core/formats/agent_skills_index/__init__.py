@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support import loose, manifest
+from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import first_link, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import ID_CHARS, Notes, Object, list_of, short_text_of, text_of, texts_of
 from registry.core.format_support.probing import ProbePath, Topic
 from registry.core.format_support.security import own_auth
+from registry.core.format_support.shapes import TEXT
 from registry.core.formats.agent_skills_index import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
@@ -140,6 +142,7 @@ FORMAT: Final = Format(
     paths=("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"),
     role=Role.SERVICE,
     read=read,
+    parts=(Part("/skills/[]", "skill", members=dict.fromkeys(("name", "description", "url"), TEXT)),),
     rules=rules_in(rules),
     asks=frozenset({"capability.undescribed", "capability.unreachable"}),
     probe_paths=(

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from registry.core.format_support import manifest
+from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, provider_of
 from registry.core.format_support.manifest import ID_CHARS, Notes, Object, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.params import object_schema, property_of
 from registry.core.format_support.probing import ProbePath, always, never
+from registry.core.format_support.shapes import OBJECT, TEXT
 from registry.core.formats.agents_json import rules
 from registry.core.model import services
 from registry.core.model.documents import Document
@@ -153,6 +155,11 @@ FORMAT: Final = Format(
     paths=("/.well-known/agents.json", "/agents.json"),
     role=Role.SERVICE,
     read=read,
+    parts=(
+        Part("/flows/[]", "flow", members=dict.fromkeys(("id", "title", "description"), TEXT)),
+        Part("/sources/[]", "source", members=dict.fromkeys(("id", "path"), TEXT)),
+    ),
+    types={"/info": OBJECT, "/info/title": TEXT, "/info/description": TEXT, "/info/version": TEXT},
     rules=rules_in(rules),
     asks=frozenset({"capability.undescribed", "capability.without_params"}),
     probe_paths=(

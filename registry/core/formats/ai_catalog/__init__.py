@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support import manifest
+from registry.core.format_support.account import TEXT_OR_OBJECT, Part
 from registry.core.format_support.artifact_types import promised_format
 from registry.core.format_support.common_rules import PROVIDER_ELSEWHERE
 from registry.core.format_support.endpoints import claim, claims, link, origin_of
@@ -17,6 +18,7 @@ from registry.core.format_support.loose import license_of, provider_of, reposito
 from registry.core.format_support.loose_card import loose_card
 from registry.core.format_support.manifest import Notes, Object, list_of, map_of, short_text_of, text_of, texts_of
 from registry.core.format_support.probing import CARD_CAP, ProbePath
+from registry.core.format_support.shapes import OBJECT, TEXT
 from registry.core.formats.ai_catalog import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
@@ -231,6 +233,11 @@ FORMAT: Final = Format(
     media_types=("application/json", "application/ai-catalog+json", "application/ld+json"),
     role=Role.POINTERS,
     read=read,
+    parts=(
+        Part("/entries/[]", "entry", members=dict.fromkeys(("identifier", "displayName", "type", "url"), TEXT)),
+        *(Part(f"/{key}/[]", "entry", TEXT_OR_OBJECT) for key in _LOOSE_LISTS),
+    ),
+    types={"/host": OBJECT},
     rules=rules_in(rules),
     link_relations=("ard", "ai-catalog"),
     accept="application/ai-catalog+json",

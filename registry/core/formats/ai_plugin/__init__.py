@@ -14,6 +14,7 @@ from registry.core.format_support.loose import homepage_of, provider_of
 from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, first_text, map_of, short_text_of, text_of
 from registry.core.format_support.probing import ProbePath, always
 from registry.core.format_support.security import scheme_of
+from registry.core.format_support.shapes import OBJECT, TEXT
 from registry.core.format_support.vocabulary import auth_type
 from registry.core.formats.ai_plugin import rules
 from registry.core.model import services
@@ -132,6 +133,11 @@ FORMAT: Final = Format(
     paths=("/.well-known/ai-plugin.json",),
     role=Role.SERVICE,
     read=read,
+    no_parts="a plugin names one API",
+    types={
+        **dict.fromkeys((f"/{key}" for key in (*_NAMES, *_OTHERS)), TEXT),
+        **{"/api": OBJECT, "/api/url": TEXT, "/auth": OBJECT, "/auth/type": TEXT},
+    },
     rules=rules_in(rules),
     asks=frozenset({"service.unnamed", "service.undescribed", "service.auth_unknown", "capability.unreachable"}),
     probe_paths=(ProbePath("S4", 30, "/.well-known/ai-plugin.json", when=always),),

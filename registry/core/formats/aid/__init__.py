@@ -10,6 +10,7 @@ from registry.core.format_support.endpoints import Endpoint, endpoint, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, Object, short_text_of, text_of, with_provenance
 from registry.core.format_support.mcp_parts import card_pointer
+from registry.core.format_support.shapes import TEXT
 from registry.core.format_support.vocabulary import auth_type
 from registry.core.formats.aid import rules
 from registry.core.model.documents import Document
@@ -103,6 +104,8 @@ FORMAT: Final = Format(
     paths=("/.well-known/agent",),
     role=Role.SERVICE,
     read=read,
+    no_parts="a record names one address",
+    types=dict.fromkeys((f"/{key}" for names in _ALIASES.items() for key in names), TEXT),
     rules=rules_in(rules),
     promised_paths=(),
     precedence=180,

@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support import common_rules, manifest
+from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import claim, endpoint, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, provider_of
 from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.probing import ProbePath, never
+from registry.core.format_support.shapes import OBJECT, TEXT
 from registry.core.format_support.vocabulary import auth_type
 from registry.core.model import services
 from registry.core.model.documents import Document
@@ -96,9 +98,8 @@ def _read_item_pointers(value: Object, document: Document) -> Iterator[Pointer]:
 
 def _read_interfaces(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
     used_names: set[str] = set()
-    for pointer, raw in manifest.members(
-        list_of(value, "interfaces"), "/interfaces", common_rules.ENDPOINT_INVALID, notes
-    ):
+    place = next((at("", key) for key in ("ad:interfaces", "interfaces") if key in document.members), "/interfaces")
+    for pointer, raw in manifest.members(list_of(value, "interfaces"), place, common_rules.ENDPOINT_INVALID, notes):
         item = _without_prefix(raw)
         key = "url" if "url" in item else "@id"
         address = endpoint(item.get(key), document.url, document, at(pointer, key), notes)
@@ -130,6 +131,8 @@ FORMAT: Final = Format(
     media_types=("application/json", "application/ld+json"),
     role=Role.SERVICE,
     read=read,
+    parts=(Part("/interfaces|ad:interfaces/[]", "interface"), Part("/items/[]", "item")),
+    types={"/name": TEXT, "/description": TEXT, "/owner": OBJECT},
     rules=(UNNAMED,),
     asks=frozenset({"service.unnamed"}),
     probe_paths=(

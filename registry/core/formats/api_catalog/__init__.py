@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support import manifest
+from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import endpoint, first_link, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import payment_of, price_of
@@ -16,6 +17,7 @@ from registry.core.format_support.loose_card import loose_card
 from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, list_of, native, short_text_of, text_of
 from registry.core.format_support.probing import CARD_CAP, ProbePath
 from registry.core.format_support.security import own_auth
+from registry.core.format_support.shapes import TEXT
 from registry.core.formats.api_catalog import rules
 from registry.core.model import services
 from registry.core.model.documents import Document, Json
@@ -81,6 +83,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
                 target_by_relation[relation], pointer_by_relation[relation] = target, link_pointer
             if (pointer := _read_pointer(relation, link_pointer, item, target)) is not None:
                 pointers.append(pointer)
+                notes.mark_read(link_pointer)
             descriptions += [target] if relation == "service-desc" else []
             documentation = documentation or (target if relation == "service-doc" else None)
         if anchor and descriptions and anchor != document.url:
@@ -213,6 +216,10 @@ FORMAT: Final = Format(
     media_types=("application/linkset+json", "application/json"),
     role=Role.POINTERS,
     read=read,
+    parts=(
+        Part("/linkset/[]/service-desc|service-meta|describedby|item|api-catalog/[]", "link", members={"href": TEXT}),
+        Part("/linkset/[]/apis/[]", "API"),
+    ),
     rules=rules_in(rules),
     link_relations=("api-catalog",),
     accept="application/linkset+json",

@@ -2,11 +2,13 @@
 
 from typing import Final
 
+from registry.core.format_support.account import Part
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
 from registry.core.format_support.requirements import codes_in
+from registry.core.format_support.shapes import TEXT
 from registry.core.formats.atp import rules
-from registry.core.formats.atp.read import SLUG, dialect, lax_dialect, read
+from registry.core.formats.atp.read import REQUIRED, SLUG, dialect, lax_dialect, read
 from registry.core.formats.atp.requirements import REQUIREMENTS
 from registry.core.formats.atp.write import WRITER
 from registry.core.model.documents import Observation
@@ -22,6 +24,11 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
+    parts=(
+        Part("/capabilities/[]", "capability", members=dict.fromkeys(REQUIRED, TEXT)),
+        Part("/workflows/[]", "workflow", members=dict.fromkeys(("id", "name", "description"), TEXT)),
+    ),
+    types={"/name": TEXT, "/description": TEXT, "/version": TEXT},
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
     asks=codes_in(REQUIREMENTS),

@@ -261,6 +261,7 @@ def _read_workflows(body: Object, usable_ids: set[str], notes: Notes) -> Iterato
         conditions = clean_json(map_of(workflow, "conditional"))
         if name := text_of(workflow, "id", ID_CHARS):
             title, description = short_text_of(workflow, "name"), text_of(workflow, "description")
+            notes.mark_read(at("/workflows", index))
             yield services.Workflow(name, title, description, steps, conditions)
 
 

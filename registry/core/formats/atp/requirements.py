@@ -51,7 +51,7 @@ REQUIREMENTS: Final = requirements_of("atp", {
         ("semver", LIMIT, "the version is a semantic one", rules.SEMVER),
         ("context", LIMIT, "@context names the schema of ATP", rules.CONTEXT),
         ("kind", LIMIT, "@type is AgentManifest", rules.CONTEXT),
-        ("capabilities", LIMIT, "capabilities is a list", rules.CAPABILITIES),
+        ("capabilities", LIMIT, "capabilities is a list", rules.CAPABILITIES, "document.required_type"),
         *type_rows(TOP, rules.MEMBER_TYPE),
     ],
     "3.2": [

@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from registry.core.format_support.account import Part
 from registry.core.format_support.format import Format, PageHint, Role
 from registry.core.format_support.probing import ProbePath, never
 from registry.core.format_support.requirements import codes_in
+from registry.core.format_support.shapes import TEXT
 from registry.core.formats.awas import rules
 from registry.core.formats.awas.checks import is_unversioned_break
 from registry.core.formats.awas.read import OWN_PATHS, PUBLISHED, SLUG, has_page_hint, read, weak_dialect
@@ -29,6 +31,12 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
+    parts=(
+        Part("/actions/[]", "action", members=dict.fromkeys(("id", "name", "description", "path", "method"), TEXT)),
+        Part("/customer_actions/{}", "action"),
+        Part("/workflows/[]", "workflow"),
+    ),
+    types={"/name": TEXT, "/description": TEXT, "/version": TEXT},
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
     asks=codes_in(REQUIREMENTS),

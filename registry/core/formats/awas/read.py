@@ -198,7 +198,7 @@ def read(document: Document, dialect: str, notes: Notes) -> services.Service:
         auth=auth,
         policies=services.Policies(rate_limit=rate_limit(limit, "/rateLimit", notes)),
         pointers=tuple(_read_pointers(body, document)),
-        relations=services.Relations(workflows=tuple(_read_workflows(body))),
+        relations=services.Relations(workflows=tuple(_read_workflows(body, notes))),
         claims={"base_url": base_url} if base_url else {},
         native=native(SLUG, body, _READ),
     )
@@ -224,8 +224,8 @@ def _read_pointers(body: Object, document: Document) -> Iterator[services.Pointe
             yield services.Pointer(url, "service-desc", at("/actions", index, "openapi", "documentUrl"), "openapi")
 
 
-def _read_workflows(body: Object) -> Iterator[services.Workflow]:
-    for workflow in list_of(body, "workflows")[:MAX_TEXTS]:
+def _read_workflows(body: Object, notes: Notes) -> Iterator[services.Workflow]:
+    for index, workflow in enumerate(list_of(body, "workflows")[:MAX_TEXTS]):
         name = first_text(workflow, "id", "name", chars=ID_CHARS)
         if name is not None:
             steps = (
@@ -233,6 +233,7 @@ def _read_workflows(body: Object) -> Iterator[services.Workflow]:
                 for step in list_of(workflow, "steps")[:MAX_TEXTS]
             )
             kept = tuple(step for step in steps if step)
+            notes.mark_read(at("/workflows", index))
             yield services.Workflow(name, short_text_of(workflow, "name"), text_of(workflow, "description"), kept)
 
 

@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from registry.core.format_support.account import Part
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
 from registry.core.format_support.requirements import codes_in
+from registry.core.format_support.shapes import TEXT
 from registry.core.formats.awp import rules
 from registry.core.formats.awp.read import PATHS, SLUG, dialect, legacy_dialect, read
 from registry.core.formats.awp.requirements import REQUIREMENTS
@@ -21,6 +23,11 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
+    parts=(
+        Part("/actions/[]", "action", members=dict.fromkeys(("id", "description", "endpoint", "method", "via"), TEXT)),
+        Part("/capabilities/actions/[]", "action", members={"name": TEXT}),
+    ),
+    types={"/domain": TEXT, "/intent": TEXT},
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
     asks=codes_in(REQUIREMENTS),

@@ -34,9 +34,9 @@ REQUIREMENTS: Final = requirements_of("awp", {
     ],
     "5": [
         ("awp-version", REQUIRED, "awp_version is there, as text", rules.VERSION, "document.unrecognised"),
-        ("domain", REQUIRED, "domain is there, as text", rules.DOMAIN),
+        ("domain", REQUIRED, "domain is there, as text", rules.DOMAIN, "document.required_type"),
         ("intent", REQUIRED, "intent is there, as text", rules.INTENT, "service.undescribed"),
-        ("actions", REQUIRED, "actions is there, as a list", rules.ACTIONS),
+        ("actions", REQUIRED, "actions is there, as a list", rules.ACTIONS, "document.required_type"),
         ("canonical", LIMIT, "domain is the site that the file speaks for", "manifest.claim_elsewhere"),
         *type_rows(TOP, rules.MEMBER_TYPE),
     ],

@@ -3,10 +3,10 @@
 from typing import Final
 
 from registry.core.format_support import manifest, published_keys
+from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.published_keys import note_private_keys
-from registry.core.format_support.signatures import public_keys
+from registry.core.format_support.published_keys import note_private_keys, read_keys
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Identity, Pointer, Service
@@ -30,15 +30,16 @@ def read(document: Document, dialect: str, notes: manifest.Notes) -> Service:
         service_type = manifest.short_text_of(item, "type") or ""
         if target and service_type in _SERVICES:
             pointers.append(Pointer(target, "service", at("", "service", index), _SERVICES[service_type]))
-    keys: list[Json] = []
-    for method in manifest.list_of(document.value, "verificationMethod")[: manifest.MAX_TEXTS]:
+    keys: list[tuple[str, Json]] = []
+    for index, method in enumerate(manifest.list_of(document.value, "verificationMethod")[: manifest.MAX_TEXTS]):
         key, method_id = manifest.map_of(method, "publicKeyJwk"), manifest.short_text_of(method, "id")
         if key:  # the method's id is the kid of a key without its own
-            keys.append({"kid": method_id.rpartition("#")[2], **key} if method_id else key)
+            named: Json = {"kid": method_id.rpartition("#")[2], **key} if method_id else key
+            keys.append((at("/verificationMethod", index), named))
     service = Service(
         claims={"did": identifier} if identifier else {},
         pointers=tuple(pointers),
-        identity=Identity((identifier,) if identifier else (), public_keys(keys)),
+        identity=Identity((identifier,) if identifier else (), read_keys(keys, notes)),
     )
     return manifest.with_provenance(service, document, SLUG, {"claims": "/id", "identity": "/verificationMethod"})
 
@@ -51,5 +52,6 @@ FORMAT: Final = Format(
     media_types=("application/json", "application/did+json", "application/did+ld+json"),
     role=Role.ENRICHER,
     read=read,
+    parts=(Part("/verificationMethod/[]", "key", is_offered=False),),
     rules=rules_in(published_keys),
 )

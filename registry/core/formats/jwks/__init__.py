@@ -3,13 +3,14 @@
 from typing import Final
 
 from registry.core.format_support import published_keys
+from registry.core.format_support.account import Part
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, list_of, with_provenance
-from registry.core.format_support.published_keys import note_private_keys
-from registry.core.format_support.signatures import public_keys
+from registry.core.format_support.published_keys import note_private_keys, read_keys
 from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Identity, Service
+from registry.core.reading.json_pointer import at
 
 SLUG: Final = "jwks"
 
@@ -21,7 +22,8 @@ def dialect(document: Document) -> str | None:
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     note_private_keys(document, "keys", None, notes)
-    service = Service(identity=Identity(keys=public_keys(list_of(document.value, "keys"))))
+    keys = read_keys(((at("/keys", index), key) for index, key in enumerate(list_of(document.value, "keys"))), notes)
+    service = Service(identity=Identity(keys=keys))
     return with_provenance(service, document, SLUG, {"identity": "/keys"})
 
 
@@ -33,5 +35,6 @@ FORMAT: Final = Format(
     media_types=("application/json", "application/jwk-set+json", "application/http-message-signatures-directory+json"),
     role=Role.ENRICHER,
     read=read,
+    parts=(Part("/keys/[]", "key", is_offered=False),),
     rules=rules_in(published_keys),
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest, mcp_parts, mcp_remotes, mcp_service
+from registry.core.format_support.account import TEXT_OR_OBJECT, Part
 from registry.core.format_support.endpoints import Endpoint, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, first_text, flag_of, has_placeholder
@@ -17,6 +18,7 @@ from registry.core.format_support.mcp_parts import card_pointer, context_offers,
 from registry.core.format_support.mcp_remotes import Remote, address_key, configured_servers, described_remotes
 from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base_service, first_pointer, mcp_auth
 from registry.core.format_support.probing import CARD_CAP, ProbePath, Topic, never
+from registry.core.format_support.shapes import TEXT
 from registry.core.model.documents import Document
 from registry.core.model.findings import CONFORMANCE, INFO, Rule
 from registry.core.model.services import Capability, Origin, Pointer, Service
@@ -119,6 +121,8 @@ def _list_servers(
     pointers: list[Pointer] = []
     for pointer, name, entry in servers:
         key = address_key(entry)
+        if key is not None or isinstance(entry.get("command"), str):
+            notes.mark_read(pointer)
         if key is None:
             continue
         remote = mcp_remotes.remote_of(entry, key, pointer, document, notes)
@@ -219,6 +223,12 @@ FORMAT: Final = Format(
     paths=("/.well-known/mcp.json", "/.well-known/mcp", "/.well-known/mcp/server-cards.json", "/mcp.json"),
     role=Role.SERVICE,
     read=read,
+    parts=(
+        Part("/tools/*", "tool", TEXT_OR_OBJECT, {"name": TEXT, "description": TEXT}, marks=mcp_parts.DYNAMIC),
+        Part("/mcpServers|servers/*", "server", TEXT_OR_OBJECT),
+        Part("/resources|resourceTemplates|prompts/*", "resource or prompt", TEXT_OR_OBJECT, is_offered=False),
+    ),
+    types={"/name": TEXT, "/description": TEXT},
     rules=(UNSPECIFIED, mcp_parts.NOTHING, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),
     cap=CARD_CAP,
     probe_paths=(

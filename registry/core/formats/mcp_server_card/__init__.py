@@ -8,12 +8,14 @@ import re
 from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest, mcp_parts, mcp_remotes
+from registry.core.format_support.account import PACKAGE, TEXT_OR_OBJECT, Part
 from registry.core.format_support.endpoints import Endpoint, claims, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, Object, first_text, flag_of, map_of, text_of
 from registry.core.format_support.mcp_remotes import Remotes, described_remotes, other_remote_members, remotes
 from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base_service, mcp_auth, name_of, other_facts
 from registry.core.format_support.probing import CARD_CAP, ProbePath, never
+from registry.core.format_support.shapes import OBJECT, TEXT
 from registry.core.formats.mcp_server_card import rules
 from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
@@ -178,6 +180,13 @@ FORMAT: Final = Format(
     media_types=("application/mcp-server-card+json", "application/mcp-server+json", "application/json"),
     role=Role.SERVICE,
     read=read,
+    parts=(
+        Part("/tools/*", "tool", TEXT_OR_OBJECT, {"name": TEXT, "description": TEXT}, marks=mcp_parts.DYNAMIC),
+        Part("/remotes/[]", "remote", members={"type": TEXT, "url": TEXT}),
+        Part("/packages/[]", PACKAGE, members={"identifier": TEXT}),
+        Part("/resources|resourceTemplates|prompts/*", "resource or prompt", TEXT_OR_OBJECT, is_offered=False),
+    ),
+    types={"/name": TEXT, "/description": TEXT, "/version": TEXT, "/serverInfo": OBJECT},
     rules=(
         *rules_in(rules),
         mcp_parts.REQUIRED,

@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from registry.core.format_support import common_rules, manifest, mcp_parts
+from registry.core.format_support.account import PACKAGE, TEXT_OR_OBJECT, Part
 from registry.core.format_support.endpoints import Endpoint, page
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, provider_of, repository_of
@@ -14,6 +15,7 @@ from registry.core.format_support.manifest import Notes, Object, first_text, lis
 from registry.core.format_support.mcp_parts import listed_tools, remote_cards, tool_entries, whole_server
 from registry.core.format_support.mcp_remotes import argument_details, other_remote_members, packages_of, remotes
 from registry.core.format_support.probing import ProbePath, never
+from registry.core.format_support.shapes import TEXT
 from registry.core.formats.mcp_server_json import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import rules_in
@@ -147,6 +149,12 @@ FORMAT: Final = Format(
     paths=("/server.json",),
     role=Role.SERVICE,
     read=read,
+    parts=(
+        Part("/remotes/[]", "remote", members={"type": TEXT, "url": TEXT}),
+        Part("/packages/[]", PACKAGE, members={"identifier": TEXT}),
+        Part("/tools/*", "tool", TEXT_OR_OBJECT, {"name": TEXT, "description": TEXT}, marks=mcp_parts.DYNAMIC),
+    ),
+    types={"/name": TEXT, "/description": TEXT, "/version": TEXT},
     rules=(*rules_in(rules), mcp_parts.REQUIRED, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),
     asks=frozenset({"service.unnamed", "service.undescribed", "service.unversioned"}),
     probe_paths=(ProbePath("S4", 200, "/server.json", when=never),),

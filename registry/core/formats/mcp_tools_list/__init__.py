@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from registry.core.format_support import mcp_parts
+from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import Endpoint
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, list_of, map_of, text_of, with_provenance
 from registry.core.format_support.mcp_parts import tools
 from registry.core.format_support.probing import CARD_CAP
+from registry.core.format_support.shapes import TEXT
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Service
 
@@ -57,6 +59,7 @@ FORMAT: Final = Format(
     paths=(),
     role=Role.ENRICHER,
     read=read,
+    parts=(Part(f"{_TOOLS}/[]", "tool", members={"name": TEXT, "description": TEXT}),),
     rules=(mcp_parts.TOOL,),
     cap=CARD_CAP,
     precedence=105,

@@ -24,5 +24,11 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
 
 
 FORMAT: Final = Format(
-    slug=SLUG, title="OASF record", spec="OASF 1.0.0, record", paths=(), role=Role.ENRICHER, read=read
+    slug=SLUG,
+    title="OASF record",
+    spec="OASF 1.0.0, record",
+    paths=(),
+    role=Role.ENRICHER,
+    read=read,
+    no_parts="a record describes another agent than the host's",
 )

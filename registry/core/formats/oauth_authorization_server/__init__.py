@@ -7,6 +7,7 @@ from registry.core.format_support.endpoints import claims
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, texts_of, with_provenance
 from registry.core.format_support.oauth import AUTHORIZATION_SERVER, https_member, https_url
+from registry.core.format_support.shapes import LIST, TEXT
 from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Service
@@ -45,5 +46,7 @@ FORMAT: Final = Format(
     paths=("/.well-known/oauth-authorization-server",),
     role=Role.ENRICHER,
     read=read,
+    no_parts="metadata has no entries",
+    types={"/issuer": TEXT, "/authorization_endpoint": TEXT, "/token_endpoint": TEXT, "/scopes_supported": LIST},
     rules=rules_in(oauth),
 )

@@ -3,11 +3,13 @@
 from typing import Final
 
 from registry.core.format_support import oauth
+from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import claims, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import MAX_TEXTS, Notes, list_of, texts_of, with_provenance
 from registry.core.format_support.oauth import AUTHORIZATION_SERVER, https_url
 from registry.core.format_support.probing import ProbePath
+from registry.core.format_support.shapes import LIST, TEXT
 from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Pointer, Policies, Service
@@ -59,6 +61,8 @@ FORMAT: Final = Format(
     paths=("/.well-known/oauth-protected-resource",),
     role=Role.ENRICHER,
     read=read,
+    parts=(Part("/authorization_servers/[]", "authorization server", TEXT, is_offered=False),),
+    types={"/resource": TEXT, "/scopes_supported": LIST},
     rules=rules_in(oauth),
     probe_paths=(
         ProbePath("S4", 60, "/.well-known/oauth-protected-resource", when=lambda facts: facts.rpc_here),

@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from registry.core.format_support import manifest
+from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import page
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, pricing_of
 from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.probing import CARD_CAP, HostFacts, ProbePath, Topic, never
 from registry.core.format_support.security import NOTHING_NEEDED, required_auth, schemes_of
-from registry.core.format_support.shapes import says_no_auth
+from registry.core.format_support.shapes import LIST, OBJECT, TEXT, says_no_auth
 from registry.core.formats.openapi import operations, rules
 from registry.core.formats.openapi.servers import root_base
 from registry.core.model.documents import Document
@@ -172,6 +173,9 @@ def _read_native(value: Object, info: Object) -> dict[str, dict[str, Any]]:
     return manifest.native(SLUG, {**kept, "servers": others, "info": about}, frozenset())
 
 
+_OPERATIONS: Final = "get|put|post|delete|options|head|patch|trace|query"
+_PATH_ITEM: Final = frozenset({"$ref", "summary", "description", "servers", "parameters", "additionalOperations"})
+"""Members of a path item in all versions (OpenAPI 3.2 section 4.9)."""
 _LABELS: Final = ("api", "docs", "developer", "developers")
 
 
@@ -195,6 +199,15 @@ FORMAT: Final = Format(
     ),
     role=Role.SERVICE,
     read=read,
+    parts=(
+        Part(f"/paths/{{}}/{_OPERATIONS}", "operation", others=_PATH_ITEM),
+        Part("/paths/{}/additionalOperations/{}", "operation"),
+    ),
+    types={
+        **dict.fromkeys(("/info/title", "/info/version", "/info/description"), TEXT),
+        **dict.fromkeys(("/servers", "/security", "/tags"), LIST),
+        "/components": OBJECT,
+    },
     rules=rules_in(rules),
     asks=frozenset({"service.unnamed", "service.unversioned"}),
     promised_paths=(),

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from registry.core.format_support import manifest
+from registry.core.format_support.account import EITHER, Part
 from registry.core.format_support.endpoints import Endpoint, endpoint, first_link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose_card import loose_card
 from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, list_of, map_of, native, short_text_of
 from registry.core.format_support.mcp_parts import card_pointer
 from registry.core.format_support.probing import ProbePath
+from registry.core.format_support.shapes import TEXT
 from registry.core.format_support.signatures import public_keys
 from registry.core.formats.ucp import rules
 from registry.core.model import services
@@ -86,7 +88,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     service = Service(
         version=short_text_of(profile, "version"),
         capabilities=tuple(_read_capabilities(profile, bindings, document)),
-        auth=_read_auth(profile, document),
+        auth=_read_auth(profile, document, notes),
         protocols=tuple(_read_protocols(bindings)),
         pointers=tuple(_read_pointers(bindings))[:MAX_TEXTS],
         identity=Identity(keys=public_keys(keys)),
@@ -128,6 +130,8 @@ def _read_service_bindings(
         if not target and name != "embedded":
             notes.add(rules.TRANSPORT, endpoint_pointer, name)
         address = endpoint(target, document.url, document, endpoint_pointer, notes)
+        if address is not None or name == "embedded":
+            notes.mark_read(holder_pointer)
         yield _Binding(namespace, name, short_text_of(item, "version"), address, endpoint_pointer)
 
 
@@ -193,9 +197,13 @@ def _read_pointers(bindings: list[_Binding]) -> Iterator[Pointer]:
             yield Pointer(binding.address.url, "a2a", binding.pointer, "a2a")
 
 
-def _read_auth(profile: Object, document: Document) -> Auth:
+def _read_auth(profile: Object, document: Document, notes: Notes) -> Auth:
     """Return optional OAuth where identity linking is offered: buying without a linked account stays possible."""
-    linking = [item for name, item in map_of(profile, "capabilities").items() if name.endswith(_IDENTITY)]
+    linking = []
+    for name, item in map_of(profile, "capabilities").items():
+        if name.endswith(_IDENTITY):
+            notes.mark_read(at("", "ucp", "capabilities", name))
+            linking.append(item)
     for item in linking:
         first = item[0] if isinstance(item, list) and item else item
         for providers in map_of(map_of(first, "config"), "providers").values():
@@ -218,6 +226,8 @@ FORMAT: Final = Format(
     paths=("/.well-known/ucp",),
     role=Role.SERVICE,
     read=read,
+    parts=(Part("/ucp/services/{}", "service", EITHER), Part("/ucp/capabilities/*", "capability", EITHER)),
+    types={"/ucp/version": TEXT},
     rules=rules_in(rules),
     probe_paths=(ProbePath("S3", 50, "/.well-known/ucp"),),
     absence_member="ucp",

@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from registry.core.format_support.account import Part
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
 from registry.core.format_support.requirements import codes_in
+from registry.core.format_support.shapes import TEXT
 from registry.core.formats.woa import rules
 from registry.core.formats.woa.read import SLUG, dialect, read
 from registry.core.formats.woa.requirements import REQUIREMENTS
@@ -21,6 +23,11 @@ FORMAT: Final = Format(
     media_types=("application/woa+json", "application/json"),
     role=Role.SERVICE,
     read=read,
+    parts=(
+        Part("/agents/[]", "agent", members=dict.fromkeys(("id", "name", "description"), TEXT)),
+        Part("/agents/[]/operations/[]", "operation", members={"name": TEXT, "description": TEXT}),
+        Part("/transports/{}", "transport", is_offered=False),
+    ),
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
     asks=codes_in(REQUIREMENTS),

@@ -143,6 +143,7 @@ def _read_transports(body: Object, document: Document, notes: Notes) -> Iterator
             if not isinstance(value, dict):
                 notes.add(rules.MEMBER_TYPE, pointer, value)
         if transport is not None:
+            notes.mark_read(pointer)
             yield name, transport
 
 

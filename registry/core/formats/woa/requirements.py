@@ -23,9 +23,9 @@ REQUIREMENTS: Final = requirements_of("woa", {
     "4": [
         ("object", LIMIT, "the document is one JSON object", "document.not_an_object"),
         ("version", MUST, "woa_version is the text \"1\"", rules.VERSION, rules.VERSION_NUMBER),
-        ("agents", LIMIT, "agents is a list", rules.AGENTS),
+        ("agents", LIMIT, "agents is a list", rules.AGENTS, "document.required_type"),
         ("agent", LIMIT, "each agent is an object", rules.AGENT),
-        ("transports", LIMIT, "transports is an object of configurations", rules.TRANSPORTS),
+        ("transports", LIMIT, "transports is an object of configurations", rules.TRANSPORTS, "document.required_type"),
     ],
     "4.1": [
         ("id", REQUIRED, "an agent has an id", rules.AGENT_ID),

@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from registry.core.format_support import common_rules, loose, manifest
+from registry.core.format_support.account import TEXT_OR_OBJECT, Part
 from registry.core.format_support.endpoints import first_link, link, origin_of
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, text_of
@@ -169,6 +170,7 @@ def _read_offers(value: Object, dialect: str, base: str, document: Document, not
         if known is None:
             merged[url, method, described or ""] = replace(offer, holder={**extra, **offer.holder})
         else:
+            notes.mark_read(offer.pointer)
             first = merged[known]
             merged[known] = replace(first, holder={**offer.holder, **first.holder})
     return list(merged.values())
@@ -259,6 +261,10 @@ FORMAT: Final = Format(
     paths=("/.well-known/x402", "/.well-known/x402.json"),
     role=Role.SERVICE,
     read=read,
+    parts=(
+        Part("/items|resources/[]", "resource", TEXT_OR_OBJECT),
+        *(Part(f"/{key}/*", "resource", TEXT_OR_OBJECT, is_offered=False) for key in _LOOSE_LISTS),
+    ),
     rules=rules_in(rules),
     probe_paths=(
         ProbePath("S4", 70, "/.well-known/x402", when=lambda facts: "x402" in facts.words),
