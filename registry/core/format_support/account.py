@@ -2,8 +2,8 @@
 
 A format declares where its specification puts entries (`Part`) and which types members have. `survey` finds both in a
 parsed document; after the reader has run, `unread` compares. An entry is accounted for when it, or a place inside it,
-is the origin of something in the service or has a finding. Each other entry becomes a finding, so that a reader cannot
-drop an entry in silence.
+is the origin of something in the service, or when a finding says what is wrong with it. Each other entry becomes a
+finding, so that a reader cannot drop an entry in silence.
 """
 
 import re
@@ -88,23 +88,23 @@ def survey(parts: Iterable[Part], types: Mapping[str, Kind], value: Json) -> Sur
     for pointer, kind in types.items():
         _check(_at(value, pointer), kind, pointer, wrong)
     for part in parts:
-        for pointer, key, item in _walk(value, "", part.segments, part, wrong, is_entry=False):
+        for pointer, key, item in _walk(value, "", part.segments, part, wrong):
             if len(entries) >= MAX_ENTRIES:
                 break
             if isinstance(item, str) and item in part.marks:
                 continue
             entries.setdefault(pointer, Entry(pointer, _name_of(item, key), part))
-            for name, kind in part.members.items() if isinstance(item, dict) else ():
-                _check(item.get(name), kind, at(pointer, name), wrong)
+            holder = item if isinstance(item, dict) else {}
+            for name, kind in part.members.items():
+                _check(holder.get(name), kind, at(pointer, name), wrong)
             _check(item, part.entry, pointer, wrong)
     return Survey(tuple(entries.values()), wrong)
 
 
 def _walk(
-    value: Json, pointer: str, segments: tuple[str, ...], part: Part, wrong: dict[str, str], *, is_entry: bool
+    value: Json, pointer: str, segments: tuple[str, ...], part: Part, wrong: dict[str, str]
 ) -> Iterator[tuple[str, str, Json]]:
-    """Yield (pointer, key, value) of the entries below `value`. `is_entry`: `value` is the item of a container, so it
-    is an entry itself where it has another shape than expected or refers to one elsewhere."""
+    """Yield (pointer, key, value) of the entries below `value`, and note containers of a wrong type."""
     if not segments:
         yield pointer, pointer.rpartition("/")[2], value
         return
@@ -112,27 +112,30 @@ def _walk(
     if (kind := _CONTAINERS.get(segment)) is not None:
         if value is not None and not kind.holds(value):
             wrong[pointer] = _instead(value, kind)
-            if isinstance(value, dict) and not any(isinstance(item, dict | list) for item in value.values()):
+            if isinstance(value, dict) and value and not any(isinstance(item, dict | list) for item in value.values()):
                 yield pointer, pointer.rpartition("/")[2], value  # a single entry, without its list
                 return
         for key, item in _items(value):
-            yield from _walk(item, at(pointer, key), rest, part, wrong, is_entry=True)
-        return
-    names = segment.split("|")
-    found = False
-    for name in names if isinstance(value, dict) else ():
-        if value.get(name) is not None:
-            for one in _walk(value[name], at(pointer, name), rest, part, wrong, is_entry=False):
+            below, found = at(pointer, key), False
+            for one in _walk(item, below, rest, part, wrong):
                 found = True
                 yield one
-    if isinstance(value, dict) and part.others is not None and not rest:
-        for key, item in value.items():
-            is_known = key in names or key in part.others or key.startswith("x-")
-            if not is_known and isinstance(item, dict) and len(item) > 1:
-                found = True
-                yield at(pointer, key), key, item
-    if is_entry and not found and (not isinstance(value, dict) or "$ref" in value):
-        yield pointer, pointer.rpartition("/")[2], value
+            # an entry in another shape than expected, or one that stands elsewhere
+            is_other = not isinstance(item, dict) or "$ref" in item or pointer in wrong
+            if not found and is_other:
+                yield below, str(key), item
+        return
+    names = segment.split("|")
+    for key, item in value.items() if isinstance(value, dict) else ():
+        if key in names:
+            if item is not None:
+                yield from _walk(item, at(pointer, key), rest, part, wrong)
+        elif not rest and part.others is not None and key not in part.others and _is_like_an_entry(key, item):
+            yield at(pointer, key), key, item
+
+
+def _is_like_an_entry(key: str, item: Json) -> bool:
+    return isinstance(item, dict) and len(item) > 1 and not key.startswith("x-")
 
 
 def _items(value: Json) -> Iterator[tuple[str | int, Json]]:
@@ -166,7 +169,7 @@ def _name_of(item: Json, key: str) -> str:
 def settle(surveyed: Survey, service: Service, notes: Notes) -> tuple[tuple[Finding, ...], tuple[EntryCount, ...]]:
     """Return the findings about unread entries, and the counts of entries by kind. `notes` are those of the reader."""
     read = _with_ancestors((*notes.read_places, *_origins(service)))
-    noted = _with_ancestors(notes.places)
+    noted = notes.places | _with_ancestors(notes.losses)
     packages = {line(one.identifier, EVIDENCE_CHARS) for one in service.packages if one.identifier}
     read |= {one.pointer for one in surveyed.entries if one.part.noun == PACKAGE and one.name in packages}
     unread = [one for one in surveyed.entries if one.pointer not in read and one.pointer not in noted]

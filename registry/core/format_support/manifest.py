@@ -50,6 +50,7 @@ class Notes:
         self._wrong_members = {place.rpartition("/")[0]: place for place in wrong_types}
         self._typed: dict[str, Rule] = {}
         self.places: set[str] = set()  # of all findings, kept or not
+        self.losses: set[str] = set()  # of the findings that say why something was left out
         self.left_out: set[str] = set()  # places with a finding that covers every entry below them
         self.read_places: set[str] = set()  # of what the service holds without its origin
         self._findings: dict[Rule, list[Finding]] = defaultdict(list)
@@ -58,12 +59,14 @@ class Notes:
 
     def add(self, rule: Rule, pointer: str = "", evidence: object = "") -> None:
         """Add a finding. `evidence` is the offending value, of any type; it is shortened to a text."""
+        self.places.add(pointer)
+        if rule.is_about_loss:
+            self.losses.add(pointer)
         if self._wrong_types and rule.is_about_absence and (place := self._find_wrong_type(pointer)) is not None:
             if rule.severity is Severity.ERROR or place not in self._typed:
                 is_required = rule.severity is Severity.ERROR
                 self._typed[place] = common_rules.REQUIRED_TYPE if is_required else common_rules.WRONG_TYPE
             return
-        self.places.add(pointer)
         if rule is common_rules.TOO_MANY_CAPABILITIES or (not pointer and rule.severity is Severity.ERROR):
             self.left_out.add(pointer)
         self._counts[rule] += 1

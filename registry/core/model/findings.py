@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Final
 
 EVIDENCE_CHARS = 200
+_LOSS: Final = re.compile(r"\b(?:left out|removed|only the first one counts)\b")
 _ABSENCE: Final = re.compile(r"^No |\b(?:missing|lacks?|ha(?:s|ve) no|neither|names no|without)\b")
 
 
@@ -50,6 +51,11 @@ class Rule:
     says: str
     fix: str
     rationale: str = ""
+
+    @property
+    def is_about_loss(self) -> bool:
+        """Return whether the rule says that the part is left out."""
+        return self.severity is Severity.ERROR or _LOSS.search(self.says) is not None
 
     @property
     def is_about_absence(self) -> bool:

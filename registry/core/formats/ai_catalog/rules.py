@@ -31,7 +31,7 @@ TRUST = Rule(
 )
 REPEATED = Rule(
     "catalog.repeated", WARNING, points=1, section=CONFORMANCE, spec="ARD 0.91 entries",
-    says="Two entries have the same identifier and version.",
+    says="Two entries have the same identifier and version; only the first one counts.",
     fix="Remove one of them.",
 )
 DRAFT = Rule(

@@ -115,7 +115,7 @@ def _grade(value: Object, info: Object, notes: Notes) -> None:
     if not text_of(info, "title"):
         notes.add(rules.TITLE, "/info/title")
     if not any(isinstance(value.get(key), dict) for key in ("paths", "webhooks", "components")):
-        notes.add(rules.EMPTY)
+        notes.add(rules.EMPTY, "/paths")
     version = info.get("version")
     if not text_of(info, "version") and not (isinstance(version, int | float) and not isinstance(version, bool)):
         notes.add(rules.VERSION, "/info/version", version)
