@@ -14,12 +14,12 @@ from registry.core.assessing.verdicts import READ, get_outcome_of_status, is_hom
 from registry.core.format_support import common_rules
 from registry.core.format_support.account import EntryCount
 from registry.core.format_support.endpoints import claim, link
-from registry.core.format_support.format import Format
+from registry.core.format_support.format import Format, Judgement
 from registry.core.format_support.manifest import Notes, map_of
 from registry.core.formats import FORMAT_BY_SLUG, FORMATS
 from registry.core.model.documents import NO_HEADERS, Document, FetchResult, Json, Outcome, Probe, Purpose, Via
 from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
-from registry.core.model.services import Origin, Pointer, Service
+from registry.core.model.services import Pointer, Service
 from registry.core.reading import rules as reading_rules
 from registry.core.reading.json_pointer import at
 from registry.core.reading.languages import declared_languages
@@ -33,6 +33,8 @@ _NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL, Purpo
 _IDENTITIES = frozenset({"domain", "host", "hostname", "origin"})
 _HOLDERS = ("agent", "service", "identity")
 """Members, besides DIDs, that name the owner of a document in any format, at the top or in one of the objects."""
+_VERSIONED = ("info", "server", "serverInfo", "agent", "service")
+"""Members, besides the top, that hold the version of a service in some format."""
 _PAGE_HINTS = tuple(form.page_hint for form in FORMATS if form.page_hint)
 _BEYOND_LIMITS = frozenset({reading_rules.TOO_LARGE, reading_rules.TOO_DEEP, reading_rules.TOO_MANY})
 """Rules whose breach says nothing about the document's form: only that this registry does not read so much."""
@@ -214,31 +216,41 @@ def _judge_object(
 
 
 def _assess_found(document: Document, form: Format, dialect: str, cuts: Sequence[Finding]) -> Assessment:
-    service, format_findings, entries = form.judge(document, dialect)
+    service, format_findings, entries = _judge_with_version(document, form, dialect)
     if form.names_documents:
         service = replace(service, pointers=find_manifest_pointers(document.text or "", document.url))
     if not service.languages and (languages := declared_languages(document.headers)):
         service = replace(service, languages=languages)
-    service, number_findings = _with_version_number(document, service, form)
     service, injection_findings = flag_injections(document, service)  # guard: injection-flags
-    own_findings = (*cuts, *format_findings, *number_findings)
     claims = _claims_elsewhere(document, format_findings)
-    findings = (*_serving_findings(document, form), *own_findings, *claims, *injection_findings)
+    findings = (*_serving_findings(document, form), *cuts, *format_findings, *claims, *injection_findings)
     return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers, entries)
 
 
-def _with_version_number(document: Document, service: Service, form: Format) -> tuple[Service, tuple[Finding, ...]]:
-    """Return the service with a version that its document writes as a number, as the document writes it."""
-    places = ("", "/info", "/server", "/serverInfo", "/agent", "/service") if service.version is None else ()
-    for place in places:
-        holder = map_of(document.value, place[1:]) if place else document.members
-        version = holder.get("version")
-        if isinstance(version, int | float) and not isinstance(version, bool):
-            text = number_at(document.raw, pointer := at(place, "version"), version)
-            origin = Origin(document.url, pointer, form.slug)
-            service = replace(service, version=text, provenance={**service.provenance, "version": origin})
-            return service, (Finding(rules.VERSION_NUMBER, pointer, text),)
-    return service, ()
+def _judge_with_version(document: Document, form: Format, dialect: str) -> Judgement:
+    """Judge a document by its format. A service version that the document writes as a number is read as its text."""
+    judged = form.judge(document, dialect)
+    numbers = _find_version_numbers(document) if judged.service.version is None else {}
+    if not numbers:
+        return judged
+    value = dict(document.members)
+    for holder, text in numbers.items():
+        value |= {holder: {**map_of(value, holder), "version": text}} if holder else {"version": text}
+    again = form.judge(replace(document, value=value), dialect)
+    version, origin = again.service.version, again.service.provenance.get("version")
+    if version is None or origin is None:  # another version, for example of the list
+        return judged
+    return again._replace(findings=(*again.findings, Finding(rules.VERSION_NUMBER, origin.pointer, version)))
+
+
+def _find_version_numbers(document: Document) -> dict[str, str]:
+    """Return the members `version` that are numbers, as the document writes them, by the name of their holder."""
+    holders = {"": document.members, **{name: map_of(document.value, name) for name in _VERSIONED}}
+    return {
+        name: number_at(document.raw, at("", name, "version") if name else "/version", version)
+        for name, holder in holders.items()
+        if isinstance(version := holder.get("version"), int | float) and not isinstance(version, bool)
+    }
 
 
 def _claims_elsewhere(document: Document, found: Sequence[Finding]) -> tuple[Finding, ...]:

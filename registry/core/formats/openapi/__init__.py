@@ -116,9 +116,8 @@ def _grade(value: Object, info: Object, notes: Notes) -> None:
         notes.add(rules.TITLE, "/info/title")
     if not any(isinstance(value.get(key), dict) for key in ("paths", "webhooks", "components")):
         notes.add(rules.EMPTY, "/paths")
-    version = info.get("version")
-    if not text_of(info, "version") and not (isinstance(version, int | float) and not isinstance(version, bool)):
-        notes.add(rules.VERSION, "/info/version", version)
+    if not text_of(info, "version"):
+        notes.add(rules.VERSION, "/info/version")
     key = "swagger" if "swagger" in value else "openapi"
     if not (isinstance(stated := value.get(key), str) and _VERSION.fullmatch(stated)):
         notes.add(rules.SPECIFICATION, f"/{key}", stated)
