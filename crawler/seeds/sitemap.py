@@ -8,6 +8,7 @@ index may name only sitemaps of the same registrable domain, so it cannot direct
 import asyncio
 import gzip
 import io
+import re
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -35,8 +36,11 @@ _BLOCK = 64 * 1024
 _MAX_SILENT_BLOCKS = 4
 """Blocks without a start or end tag after which parsing fails: no tag or text of a sitemap is this long."""
 
+_BARE_AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)")
+_CUT_REFERENCE = re.compile(rb"&[^;&]{0,8}\Z")
 _NESTING = 16
 _SHOWN = 200
+_BROKEN_XML = BROKEN_OFF + "broken"
 
 
 @dataclass(slots=True)
@@ -86,24 +90,46 @@ def _checked_child(url: str, index: str, depth: int, sitemap_count: int, domain:
 
 
 def read(body: bytes, url: str) -> Sitemap:
-    """Parse a sitemap in XML or plain text, also with gzip. Never raises: errors are in `refused`."""
+    """Parse a sitemap in XML or plain text, also with gzip. Never raises: errors are in `refused`. White space before
+    the XML declaration is skipped, and if the XML is not well-formed, "&" that begin no reference are read as text."""
+    sitemap = _read(body, url, repair=False)
+    if any(refusal.code == _BROKEN_XML for refusal in sitemap.refused):
+        repaired = _read(body, url, repair=True)
+        if not any(refusal.code == _BROKEN_XML for refusal in repaired.refused):
+            return repaired
+    return sitemap
+
+
+def _read(body: bytes, url: str, *, repair: bool) -> Sitemap:
     stream = cast(IO[bytes], gzip.GzipFile(fileobj=io.BytesIO(body))) if body[:2] == b"\x1f\x8b" else io.BytesIO(body)
     sitemap = Sitemap()
     try:
         blocks = _blocks(stream)
         first = next(blocks, b"")
-        if first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<" or first[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            _Reading(sitemap, url).take(first, blocks)
+        start = first.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if start[:1] == b"<" or first[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            all_blocks = chain([start if start[:1] == b"<" else first], blocks)
+            _Reading(sitemap, url).take(_repaired(all_blocks) if repair else all_blocks)
         else:
             _read_text(first, blocks, url, sitemap)
     except _Invalid as error:
         sitemap.refused.append(Refusal(url, BROKEN_OFF + "not_a_sitemap", str(error), url))
     except expat.ExpatError as error:
         message = f"the XML breaks off in line {error.lineno}: {expat.ErrorString(error.code)}"
-        sitemap.refused.append(Refusal(url, BROKEN_OFF + "broken", message, url))
+        sitemap.refused.append(Refusal(url, _BROKEN_XML, message, url))
     except (OSError, EOFError, zlib.error) as error:
         sitemap.refused.append(Refusal(url, BROKEN_OFF + "broken", f"the packed file breaks off: {error}", url))
     return sitemap
+
+
+def _repaired(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the blocks with "&amp;" for every "&" that begins none of the references of XML itself."""
+    rest = b""
+    for block in chain(blocks, [b""]):
+        text = rest + block
+        cut = _CUT_REFERENCE.search(text, max(0, len(text) - 9)) if block else None
+        text, rest = (text[: cut.start()], text[cut.start() :]) if cut else (text, b"")
+        yield _BARE_AMPERSAND.sub(b"&amp;", text)
 
 
 class _Invalid(Exception):
@@ -158,9 +184,8 @@ class _Reading:
         self._parser.EndElementHandler = self._end_element
         self._parser.CharacterDataHandler = self._add_text
 
-    def take(self, first: bytes, blocks: Iterator[bytes]) -> None:
-        self._parser.Parse(first)
-        for number, block in enumerate(blocks, 1):
+    def take(self, blocks: Iterator[bytes]) -> None:
+        for number, block in enumerate(blocks):
             if number - self._last_active_block > _MAX_SILENT_BLOCKS:
                 raise _Invalid("one tag or text of it has no end")
             elements_before = self._elements

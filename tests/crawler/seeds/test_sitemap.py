@@ -47,12 +47,27 @@ def test_an_index_names_sitemaps() -> None:
     assert (contents.sitemaps, list(contents.hosts)) == (["https://list.example/a.xml", "/b.xml"], [])
 
 
+def test_ampersands_are_read_as_text_wherever_a_block_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sitemap, "_BLOCK", 7)
+    monkeypatch.setattr(sitemap, "_MAX_SILENT_BLOCKS", 100)
+    body = urlset("https://list.example/?a&b&amp;&#38;", "https://two.com/").replace(b"&amp;", b"&")
+    for shift in range(7):
+        contents = read(body.replace(b"<urlset", b"<!--" + b"x" * shift + b"--><urlset"), MAP)
+        assert (list(contents.hosts), contents.refused) == (["list.example", "two.com"], [])
+
+
 @pytest.mark.parametrize(
     ("body", "hosts"),
     [
         (gzip.compress(urlset("https://one.com/")), ["one.com"]),
         (b"\xef\xbb\xbf" + urlset("https://one.com/"), ["one.com"]),
         (urlset("https://one.com/").decode().replace("UTF-8", "UTF-16").encode("utf-16"), ["one.com"]),
+        (b"\xef\xbb\xbf\r\n " + urlset("https://one.com/"), ["one.com"]),
+        (urlset("https://one.com/?a=1&b=2").replace(b"&amp;", b"&"), ["one.com"]),
+        (
+            urlset("https://one.com/?a=1&lt=2", "https://two.com/?&nbsp;").replace(b"&amp;", b"&"),
+            ["one.com", "two.com"],
+        ),
         (b"https://one.com/\r\n\r\nhttps://two.com/x\n", ["one.com", "two.com"]),
         (b"<urlset><url><loc>https://one.com/<!-- x --><![CDATA[?a&b]]></loc></url></urlset>", ["one.com"]),
         (b'<s:urlset xmlns:s="urn:x"><s:url><s:loc>https://one.com/</s:loc></s:url></s:urlset>', ["one.com"]),
