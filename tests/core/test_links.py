@@ -1,11 +1,15 @@
 """Link fields and the HTML head: which links are followed, which are skipped, hostile pages."""
 
+import random
+
+import html5lib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.core.assessing.mining import EXPECTED, MAX_POINTERS, home_pointers
 from registry.core.formats.awas.read import has_page_hint
+from registry.core.names.domains import parse_https
 
 HOME = "https://shop.example/"
 
@@ -24,6 +28,24 @@ def test_link_fields_are_read() -> None:
         ("https://api.shop.example/o?a=1,2", "service-desc", "openapi"),
         ("https://shop.example/other", "ai-catalog", "ai-catalog"),
     ]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        r'</x>; title="the \"best\" shop"; rel="ard"',
+        r'</x>; title="a\\"; rel=ard',
+        '</x>; title="<b>, </y>; rel=ai-catalog"; rel=ard',
+        "</x>; title*=UTF-8''caf%C3%A9; rel=ard",
+        "</x>;rel=ard;;", "</x> ; REL = ard", "</x>; crossorigin; rel=ard", "</x>; title=two words; rel=ard",
+        '</x>; rel="ard',  # the end of the field ends a text
+        "</x>; rel=ard; rel=ai-actions",  # the first counts
+        '</x>; rel=ard; anchor=""', '</x>; rel=ard; anchor="#top"', "</x>; rel=ard; anchor=/shop",
+        ", , </x>; rel=ard", '<>; rel="ard", </x>; rel=ard',
+    ],
+)  # fmt: skip
+def test_link_fields_are_read_as_rfc_8288_says(field: str) -> None:
+    assert links(field) == [("https://shop.example/x", "ard", "ai-catalog")]
 
 
 @pytest.mark.parametrize(
@@ -51,6 +73,48 @@ def test_links_of_the_html_head_are_read() -> None:
         ("https://shop.example/ai.json?a=1&b=2", "ai-actions", "awas"),
         ("https://shop.example/.well-known/api-catalog", "api-catalog", "api-catalog"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ('<link title="a > b" rel=ard href=/x>', "/x"),
+        ("<link title='a > b' rel=ard href=/x>", "/x"),
+        ('<meta content="<link rel=ard href=/y>"><link rel=ard href=/x>', "/x"),
+        ("<!--> <link rel=ard href=/x> -->", "/x"),
+        ("<!---> <link rel=ard href=/x> -->", "/x"),
+        ("<!-- --!> <link rel=ard href=/x>", "/x"),
+        ("<!--!> <link rel=ard href=/y> --> <link rel=ard href=/x>", "/x"),
+        ("<title></titles><link rel=ard href=/y></title ><link rel=ard href=/x>", "/x"),
+        ("<link data-x:rel=stylesheet rel=ard href=/x/>", "/x/"),
+        ('<link rel = "ard" href = /x/?q="a">', "/x/?q=%22a%22"),
+        ("<link rel=ard href=/x?a=1&copy=2&region=3&amp;b=4>", "/x?a=1&copy=2&region=3&b=4"),
+        ("<link rel=ard href=/x href=/y>", "/x"),
+        (f"<link rel=ard title='{'long ' * 1000}' href=/x>", "/x"),
+        ("<link rel=ard href=cards.json><base href=/v2/><base href=/v3/>", "/v2/cards.json"),
+    ],
+)
+def test_tags_are_read_as_the_html_standard_says(page: str, expected: str) -> None:
+    assert links(body=page) == [(f"https://shop.example{expected}", "ard", "ai-catalog")]
+
+
+_PIECES = (
+    "<link rel=ard href=/a>", "<LINK REL=ARD HREF=/u>", "<link ", 'rel="ard"', " rel='ard' ", " rel = ard ",
+    "href='/b>c'", ' href="/d" ', " href=/e?x=1&copy=2", ' href="/f&amp;g&reg;"', "&#47;", ">", "/>", '"', "'", " =",
+    "-", "<!--", "-->", "--!>", "<!-->", "<!--->", "<title>", "</title>", "</titles>", "</title >", "<style>",
+    "</style>", '<meta content="<link rel=ard href=/m>">', "<!", "\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_links_agree_with_a_whole_parser(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(100):
+        page = "<head>" + "".join(rng.choices(_PIECES, k=rng.randrange(1, 9)))
+        parsed = [element.attrib for element in html5lib.parse(page, namespaceHTMLElements=False).iter("link")]
+        expected = [each["href"] for each in parsed if "ard" in each.get("rel", "").lower().split() and "href" in each]
+        targets = dict.fromkeys(parse_https(href.strip(), HOME) for href in expected)
+        assert [url for url, _, _ in links(body=page)] == list(targets)[:MAX_POINTERS], page
 
 
 def test_a_base_element_moves_relative_links() -> None:

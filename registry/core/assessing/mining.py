@@ -8,6 +8,7 @@ only, so the work is linear in the bytes, and results are capped. The HTML is no
 import html
 import re
 from collections.abc import Iterator, Mapping
+from html.entities import html5
 from types import MappingProxyType
 from typing import Final
 
@@ -16,7 +17,7 @@ from registry.core.format_support.mcp_parts import card_pointer
 from registry.core.format_support.public_addresses import is_public
 from registry.core.formats import FORMATS
 from registry.core.model.services import Pointer
-from registry.core.names.domains import parse_https
+from registry.core.names.domains import host_of, parse_https
 
 MAX_MINED: Final = 40
 SCANNED_CHARS: Final = 200_000
@@ -64,7 +65,6 @@ def _pointer(url: str) -> Pointer | None:
 
 MAX_POINTERS: Final = 20
 MAX_HEADER: Final = 16 * 1024
-MAX_TAG: Final = 2000
 
 EXPECTED: Final[Mapping[str, str | None]] = MappingProxyType({
     "agent-manifest": None,  # claimed by ATP, AWP and several unrelated schemes: the content decides
@@ -74,33 +74,54 @@ EXPECTED: Final[Mapping[str, str | None]] = MappingProxyType({
 """The link relations that are followed (docs/crawler.md, "Pointers"), and the format each promises."""
 
 _JSON_LD = "application/ld+json"
+_PARAM_VALUE = r"""(?:"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)|([^;,]*+))"""
 _LINK_VALUE = re.compile(
-    r"""<([^<>]{1,2000})>((?:\s*;\s*[^\s;,="<>]{1,50}(?:\s*=\s*(?:"[^"]{0,500}"|[^\s;,"<>]{0,200}))?){0,20})"""
+    rf"""<([^<>]{{0,2000}})>((?:\s*+;\s*+(?:[^\s;,="<>]++\s*+(?:=\s*+{_PARAM_VALUE})?+)?+)*+)""", re.DOTALL
 )
-_PARAM = re.compile(r""";\s*([^\s;,="<>]{1,50})\s*=\s*(?:"([^"]{0,500})"|([^\s;,"<>]{0,200}))""")
-_ATTRIBUTE = re.compile(r"""([a-zA-Z-]{1,50})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_PARAM = re.compile(rf""";\s*+([^\s;,="<>]++)\s*+(?:=\s*+{_PARAM_VALUE})?+""", re.DOTALL)
+"""A link of a `Link` field, and one of its parameters, as RFC 8288 appendix B reads them."""
+
+_QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
+_BLANK: Final = r"[\t\n\f\r ]"
+_QUOTED: Final = r"""(?:"([^"]*+)(?:"|\Z)|'([^']*+)(?:'|\Z)|([^\t\n\f\r >"'][^\t\n\f\r >]*+))"""
+_ATTRIBUTE = re.compile(rf"(=?[^\t\n\f\r />=]++|=)(?:{_BLANK}*+={_BLANK}*+{_QUOTED}?+)?+")
+_TAG_REST = re.compile(rf"""((?:[^>"'=]++|={_BLANK}*+(?:{_QUOTED.replace("([", "(?:[")})?+|["'])*+)>""")
+"""An attribute, and all attributes of a tag, as the HTML standard's tokenizer reads them (section 13.2.5.32 and on)."""
+
+_REFERENCE = re.compile(r"&(?:#[0-9]{1,10}|#[xX][0-9a-fA-F]{1,10}|[a-zA-Z][a-zA-Z0-9]{1,40})[;=]?")
 _RELEVANT_RELATIONS = re.compile("|".join([*map(re.escape, sorted(EXPECTED)), r"ld\+json", "&"]))
 """Matches every tag, in lower case, that names a relation of EXPECTED or JSON-LD; "&" may encode any of them. Most tags
 of a head name styles and scripts, and this search costs a fraction of parsing them."""
 _OPENING = re.compile(
-    r"<(!--|(?:body|/head|link|base|script|style|title|template|noscript|textarea)(?=[\s/>]))", re.IGNORECASE | re.ASCII
+    r"<(?=[!?/blmnst])"  # nearly all other tags are left here, at half the cost
+    r"(!--|[!?]|(?:body|/head|link|base|meta|script|style|title|template|noscript|textarea)(?=[\t\n\f\r />]))",
+    re.IGNORECASE | re.ASCII,
 )
 _RAW_TEXT: Final = ("script", "style", "title", "template", "noscript", "textarea")
-_CLOSING = {name: re.compile(f"</{name}", re.IGNORECASE | re.ASCII) for name in _RAW_TEXT} | {"!--": re.compile("-->")}
+_CLOSING = {name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.ASCII) for name in _RAW_TEXT}
+_EMPTY_COMMENT = re.compile("-?>")
+_BOGUS_COMMENT_END = re.compile(">")
+_COMMENT_END = re.compile("--!?>")
 
 
 def home_pointers(url: str, headers: Mapping[str, str], body: bytes) -> tuple[Pointer, ...]:
     """Return the followed links of a page served at `url`: absolute https URLs without repeats, header fields first."""
     pointers: dict[str, Pointer] = {}
-    links = [(href, rels, url) for href, rels in _header_links(headers.get("link", ""))]
-    own_base, json_ld = url, []
+    elements: list[tuple[str, list[str]]] = []
+    own_base: str | None = None
+    json_ld = []
     for tag, attributes, content in _head_tags(body.decode("utf-8", "replace")):
-        if tag == "base":
-            own_base = parse_https(attributes.get("href", ""), url) or own_base
-        elif tag == "script":
-            json_ld += [content] if attributes.get("type", "").lower() == _JSON_LD else []
-        elif "href" in attributes:
-            links.append((attributes["href"].strip(), attributes.get("rel", "").lower().split(), own_base))
+        if tag == "script":
+            media_type = attributes.get("type", "").partition(";")[0].strip().lower()
+            json_ld += [content] if media_type == _JSON_LD else []
+        elif "href" not in attributes:
+            continue
+        elif tag == "base":  # the first one counts, for all links
+            own_base = own_base or parse_https(attributes["href"], url) or url
+        else:
+            elements.append((attributes["href"].strip(), attributes.get("rel", "").lower().split()))
+    links = [(href, rels, url) for href, rels in _header_links(headers.get("link", ""), url)]
+    links += [(href, rels, own_base or url) for href, rels in elements]
     for href, rels, base in links:
         for rel in rels:
             if rel in EXPECTED and len(pointers) < MAX_POINTERS and (target := parse_https(href, base)) is not None:
@@ -114,16 +135,19 @@ def home_pointers(url: str, headers: Mapping[str, str], body: bytes) -> tuple[Po
 
 def header_targets(url: str, headers: Mapping[str, str], relation: str) -> frozenset[str]:
     """Return the absolute https URLs that the `Link` fields of a page served at `url` name with the relation."""
-    links = _header_links(headers.get("link", ""))
+    links = _header_links(headers.get("link", ""), url)
     targets = (parse_https(href, url) for href, relations in links if relation in relations)
     return frozenset(target for target in targets if target is not None)
 
 
-def _header_links(field: str) -> Iterator[tuple[str, list[str]]]:
+def _header_links(field: str, url: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the target and the relations of each link whose context is a resource of the host of `url`."""
     for value in _LINK_VALUE.finditer(field[:MAX_HEADER]):
-        params = {name.lower(): quoted or bare for name, quoted, bare in reversed(_PARAM.findall(value[2]))}
-        if "anchor" not in params:  # a link with another resource as its context is not about this host
-            yield value[1].strip(), params.get("rel", "").lower().split()
+        found = reversed(_PARAM.findall(value[2]))  # the first of several equal names counts
+        params = {name.lower(): _QUOTED_PAIR.sub(r"\1", quoted) or bare.strip() for name, quoted, bare in found}
+        target, anchor = value[1].strip(), params.get("anchor")
+        if target and (anchor is None or host_of(parse_https(anchor, url) or "") == host_of(url)):
+            yield target, params.get("rel", "").lower().split()
 
 
 def _head_tags(text: str) -> Iterator[tuple[str, dict[str, str], str]]:
@@ -134,22 +158,39 @@ def _head_tags(text: str) -> Iterator[tuple[str, dict[str, str], str]]:
         name, offset = opening[1].lower(), opening.end()
         if name in ("body", "/head"):
             return
-        end = text.find(">", offset, offset + MAX_TAG)
-        is_relevant = end >= 0 and (name == "base" or _RELEVANT_RELATIONS.search(text[offset:end].lower()) is not None)
+        if name == "!--":
+            end = _EMPTY_COMMENT.match(text, offset) or _COMMENT_END.search(text, offset)
+        elif name in ("!", "?"):
+            end = _BOGUS_COMMENT_END.search(text, offset)
+        else:
+            end = _TAG_REST.match(text, offset)
+        if end is None:
+            return
+        offset = end.end()
+        is_relevant = name == "base" or (name in ("link", "script") and _RELEVANT_RELATIONS.search(end[1].lower()))
         if name in _CLOSING:
             closing = _CLOSING[name].search(text, offset)
             if closing is None:
                 return
-            if name == "script" and is_relevant:
-                yield name, _attributes(text[offset:end]), text[end + 1 : closing.start()]
+            if is_relevant:
+                yield name, _attributes(end[1]), text[offset : closing.start()]
             offset = closing.end()
         elif is_relevant:
-            yield name, _attributes(text[offset:end]), ""
+            yield name, _attributes(end[1]), ""
         opening = _OPENING.search(text, offset)
 
 
 def _attributes(text: str) -> dict[str, str]:
     attributes: dict[str, str] = {}
     for name, double, single, bare in _ATTRIBUTE.findall(text):
-        attributes.setdefault(name.lower(), html.unescape(double or single or bare))
+        attributes.setdefault(name.lower(), _REFERENCE.sub(_resolve, double or single or bare))
     return attributes
+
+
+def _resolve(reference: re.Match[str]) -> str:
+    """Return the character of a reference in an attribute. Without a semicolon, the names of HTML 4 count, unless a
+    letter, digit or "=" follows: `?a=1&copy=2` is a query."""
+    text = reference[0]
+    if text[1] == "#":
+        return html.unescape(text)
+    return html5.get(text[1:], text)
