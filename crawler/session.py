@@ -22,8 +22,8 @@ from crawler.guards import AddressGuard, ConnectTo, Pin, Resolver
 from crawler.outcomes import FetchFailure, failure_of, request_headers
 from crawler.response_body import BodyMemoryBudget, BodyMemoryReservation
 from crawler.signing import RequestSigner, SentSignatures
-from crawler.transport import READ_AHEAD, ClientPool, RawAnswer, SharedClient, ask
-from registry.core.model.documents import FetchResult, Outcome, Probe
+from crawler.transport import READ_AHEAD, ClientPool, RawAnswer, SharedClient, ask, read_fields
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.names.domains import host_of
 from registry.core.names.opt_out import is_covered
 from registry.core.visiting.pointers import STATUSES, Follow, Stop, redirect
@@ -174,6 +174,8 @@ class FetchSession:
                 answer, pin = await self._retry(probe, pin, url, answer, seconds_left - self.host_seconds)
             else:
                 self._reached.add(pin.host)
+            if not isinstance(answer, FetchFailure) and answer.unread:
+                answer = await self._read_again(probe, pin, url, answer)
             step = answer if isinstance(answer, FetchFailure) else _step(probe, answer, url, hops, redirects)
             if isinstance(step, Follow):
                 self._signatures.forget()  # guard: signature-per-hop
@@ -240,8 +242,28 @@ class FetchSession:
         self._reached.add(pin.host)
         return answer, pin.instead
 
-    async def _send(self, probe: Probe, pin: Pin, url: str, seconds: float) -> RawAnswer | FetchFailure:
-        """Send one request as soon as the limits allow it. Raise InterruptedVisit or AddressBusy."""
+    async def _read_again(self, probe: Probe, pin: Pin, url: str, answer: RawAnswer) -> RawAnswer:
+        """Return the answer with the `Location`, or the `Link` of a front page, that its transport could not read; it
+        costs another request. Raise InterruptedVisit or AddressBusy."""
+        is_redirect = answer.status in STATUSES
+        name = "location" if is_redirect else "link"
+        if name not in answer.unread or probe.post or not (is_redirect or probe.purpose is Purpose.HOME):
+            return answer
+        again = await self._send(probe, pin, url, self._request_timeout, names=(name,))
+        if isinstance(again, FetchFailure) or name not in again.headers:
+            return answer
+        return replace(
+            answer,
+            headers={**answer.headers, name: again.headers[name]},
+            repeated=(*answer.repeated, *again.repeated),
+            unread=(),
+        )
+
+    async def _send(
+        self, probe: Probe, pin: Pin, url: str, seconds: float, names: Collection[str] = ()
+    ) -> RawAnswer | FetchFailure:
+        """Send one request as soon as the limits allow it. Raise InterruptedVisit or AddressBusy. With `names` the
+        answer has only these fields, in any encoding."""
         resources = self._resources
         if pin.limiter_key != self._slot_key:
             if resources.block_budgets.is_spent(pin.limiter_key):  # guard: block-budget-check
@@ -263,8 +285,13 @@ class FetchSession:
             began = time.monotonic()
         try:
             seconds = min(seconds, self.host_seconds)
-            ahead = 0 if probe.post else self._read_ahead  # a stream may pause after its reply
             headers = request_headers(probe) | self._signatures.fields(url)
+            if names:
+                fields = {"User-Agent": user_agent(resources.settings), **headers}
+                found = await read_fields(pin, url, fields, names, seconds)
+                joined = {name: ", ".join(values) for name, values in found.items()}
+                return RawAnswer(0, joined, [name for name, values in found.items() if len(values) > 1])
+            ahead = 0 if probe.post else self._read_ahead  # a stream may pause after its reply
             answer = await ask(
                 client, pin, url, headers, cap=probe.cap, keep_head=keeps_head(probe), seconds=seconds,
                 memory=self.memory, ahead=ahead, last=self.last, post=probe.post,
@@ -309,6 +336,8 @@ def _step(
         return FetchFailure(Outcome.SERVER_ERROR, "redirect_post")
     if "location" in answer.repeated:  # guard: one-location
         return FetchFailure(Outcome.SERVER_ERROR, "redirect_two_locations")
+    if "location" in answer.unread:
+        return FetchFailure(Outcome.SERVER_ERROR, "redirect_not_ascii")
     location = answer.headers.get("location")
     decision = redirects(probe, url, location, hops) if redirects else redirect(url, location, hops, probe.purpose)
     return decision if isinstance(decision, Follow) else FetchFailure(decision.outcome, decision.reason)

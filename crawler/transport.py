@@ -1,14 +1,16 @@
 """Sends one request over verified TLS to a pinned address, and enforces every size cap while the answer arrives.
 
 The only module that uses pyreqwest, and only in part: https on port 443, HTTP/1.1, no redirects, no proxy, no cookies,
-no decompression by the library. Failures are exceptions of pyreqwest or `UnusableAnswer`; `outcomes.py` translates
-them. Certificates are verified with the platform's trust store. `SSL_CERT_FILE` (and `SSL_CERT_DIR`, a list of folders
-of hashed names) replace it, as with OpenSSL; a client reads them when it is built.
+no decompression by the library. It cannot return field values outside ASCII; `read_fields` reads those that matter.
+Failures are exceptions of pyreqwest or `UnusableAnswer`; `outcomes.py` translates them. Certificates are verified with
+the platform's trust store. `SSL_CERT_FILE` (and `SSL_CERT_DIR`, a list of folders of hashed names) replace it, as with
+OpenSSL; a client reads them when it is built.
 """
 
 import asyncio
 import atexit
 import contextlib
+import ssl
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -61,13 +63,15 @@ class NoTrustStore(BadSetup):
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
     """An HTTP response: `body` is decoded and cut at the cap. `truncated`: it was longer, or its transfer broke off.
-    `headers`: by lower-case name; the values of a `repeated` field are joined by ", " (RFC 9110 section 5.2)."""
+    `headers`: by lower-case name; the values of a `repeated` field are joined by ", " (RFC 9110 section 5.2).
+    `unread`: names of fields that are missing in `headers`, because a value has octets outside ASCII."""
 
     status: int
     headers: Mapping[str, str]
     repeated: Collection[str] = ()
     body: bytes = b""
     truncated: bool = False
+    unread: Collection[str] = ()
 
 
 @dataclass(slots=True)
@@ -208,26 +212,68 @@ async def ask(
         request = request.header("Connection", "close")
     try:
         async with request.build_streamed() as response:
-            fields, repeated = _fields(response.headers)
+            fields, repeated, unread = _fields(response.headers)
             status = response.status
             is_needed = status in needed or (status == PARTIAL and "Range" in headers)
             collector = Body(cap if is_needed else min(cap, PAGE_KEPT), memory)  # guard: page-size
             watch = ReplyWatch.of(post, fields)
             body, truncated = await _read(response.body_reader, fields, collector, is_needed, keep_head, watch)
-            return RawAnswer(status, fields, repeated, body, truncated)
+            return RawAnswer(status, fields, repeated, body, truncated, unread)
     except ReadTimeoutError:  # while reading the body; the head has arrived
         raise UnusableAnswer("read_timeout") from None
 
 
-def _fields(headers: HeaderMap) -> tuple[dict[str, str], list[str]]:
-    """Return all fields as text, and the names of repeated ones. Raise UnusableAnswer("headers") above HEADER_CAP."""
+async def read_fields(
+    pin: Pin, url: str, headers: Mapping[str, str], names: Collection[str], seconds: float
+) -> dict[str, list[str]]:
+    """GET `url` again over a connection of its own, and return the values of the named fields: UTF-8, else with each
+    octet outside ASCII percent-encoded, as browsers read `Location`. Fields that cannot be read are missing. The
+    address is the pinned one, and the certificate is verified."""
+    found: dict[str, list[str]] = {}
+    lines = [f"GET {url.removeprefix(f'https://{pin.host}')} HTTP/1.1", f"Host: {pin.host}", "Connection: close"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    with contextlib.suppress(OSError, EOFError, asyncio.LimitOverrunError):  # OSError: also TimeoutError, SSLError
+        async with asyncio.timeout(seconds):
+            context = ssl.create_default_context()
+            context.minimum_version = ssl.TLSVersion.TLSv1_2
+            reader, writer = await asyncio.open_connection(
+                pin.address, pin.port, ssl=context, server_hostname=pin.host, limit=HEADER_CAP
+            )
+            try:
+                writer.write("\r\n".join([*lines, "", ""]).encode("ascii", "replace"))
+                head = b" 100 "
+                while head[head.find(b" ") :].startswith(b" 1"):  # interim answers come first
+                    head = await reader.readuntil(b"\r\n\r\n")
+            finally:
+                writer.close()
+        for line in head.split(b"\r\n")[1:]:
+            name, _, value = line.partition(b":")
+            if (key := name.decode("ascii", "replace").lower()) in names:
+                found.setdefault(key, []).append(_text(value.strip()))
+    return found
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return "".join(chr(octet) if octet < 0x80 else f"%{octet:02X}" for octet in value)
+
+
+def _fields(headers: HeaderMap) -> tuple[dict[str, str], list[str], list[str]]:
+    """Return all fields as text, and the names of repeated and of unreadable ones. Raise UnusableAnswer("headers")
+    above HEADER_CAP."""
     texts: dict[str, str | list[str]] = {}
+    unread: list[str] = []
     try:
         texts = headers.dict_multi_value()
     except ValueError:  # a non-ASCII value, which this transport cannot read: leave its field out
         for name in dict.fromkeys(headers.keys()):
-            with contextlib.suppress(ValueError):
+            try:
                 values = headers.getall(name)
+            except ValueError:
+                unread.append(name)
+            else:
                 texts[name] = values[0] if len(values) == 1 else values
     repeated: list[str] = []
     if list in map(type, texts.values()):
@@ -237,7 +283,7 @@ def _fields(headers: HeaderMap) -> tuple[dict[str, str], list[str]]:
     # sum and map instead of a Python loop: a crawl reads hundreds of millions of fields, nearly all of them small
     if sum(map(len, fields)) + sum(map(len, fields.values())) + 4 * len(fields) > HEADER_CAP:  # guard: header-size
         raise UnusableAnswer("headers")
-    return fields, repeated
+    return fields, repeated, unread
 
 
 async def _read(

@@ -75,6 +75,63 @@ async def test_a_redirect_that_is_not_followed_has_its_outcome_and_reason(
     assert (fetched.failure, fetched.reason, fetched.status) == (outcome, reason, None)
 
 
+def _octets(text: str) -> str:
+    """Return the characters that `Reply` sends as the UTF-8 of a text."""
+    return text.encode().decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        (_octets("/caf\u00e9/x"), "/caf%C3%A9/x"),
+        (_octets("/\u65e5\u672c?q=\u8a9e"), "/%E6%97%A5%E6%9C%AC?q=%E8%AA%9E"),
+        ("/caf\u00e9/x", "/caf%E9/x"),  # Latin-1
+    ],
+)
+async def test_a_location_outside_ascii_is_followed(visiting: Visiting, location: str, path: str) -> None:
+    async with visiting({HOST: {"/start": moved(location), path: Reply(b"{}")}}) as (sites, visitor):
+        [fetched] = await fetch(visitor, probe(f"https://{HOST}/start"))
+    assert (fetched.final_url, fetched.status, fetched.body) == (f"https://{HOST}{path}", 200, b"{}")
+    assert fetched.hops == (f"https://{HOST}/start",)
+    assert {exchange.headers["user-agent"][:11] for exchange in sites.seen} == {"WaypostBot/"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "outcome", "reason"),
+    [
+        ([("Location", _octets("https://127.0.0.1/\u00e9"))], Outcome.REFUSED_ADDRESS, "redirect_address"),
+        ([("Location", _octets("http://site.example/\u00e9"))], Outcome.REFUSED_ADDRESS, "redirect_http"),
+        ([("Location", _octets("/\u00e9")), ("Location", "/x")], Outcome.SERVER_ERROR, "redirect_two_locations"),
+    ],
+)
+async def test_a_location_outside_ascii_is_judged_as_any_other(
+    visiting: Visiting, headers: list[tuple[str, str]], outcome: Outcome, reason: str
+) -> None:
+    async with visiting({HOST: Reply(status=302, type=None, headers=tuple(headers))}) as (_, visitor):
+        [fetched] = await fetch(visitor, probe(f"https://{HOST}/x"))
+    assert (fetched.failure, fetched.reason) == (outcome, reason)
+
+
+async def test_a_location_that_is_not_read_the_second_time_has_a_reason_of_its_own(visiting: Visiting) -> None:
+    async def once(exchange: Exchange) -> None:
+        if exchange.connection == 1:
+            await exchange.send(moved(_octets("/\u00e9")).encode())
+        else:
+            exchange.reset()
+
+    async with visiting({HOST: once}) as (sites, visitor):
+        [fetched] = await fetch(visitor, probe(f"https://{HOST}/x"))
+    assert (fetched.failure, fetched.reason, len(sites.seen)) == (Outcome.SERVER_ERROR, "redirect_not_ascii", 2)
+
+
+async def test_a_link_field_outside_ascii_is_read_on_the_front_page(visiting: Visiting) -> None:
+    reply = Reply(b"<p>", headers=(("Link", _octets("</ard.json>; rel=ard; title=\u00e9")), ("X-Name", "\u00e9")))
+    async with visiting({HOST: reply}) as (sites, visitor):
+        home, other = await fetch(visitor, probe(f"https://{HOST}/", Purpose.HOME), probe(f"https://{HOST}/x"))
+    assert home.headers["link"] == "</ard.json>; rel=ard; title=\u00e9" and home.body == b"<p>"
+    assert "link" not in other.headers and len(sites.seen) == 3
+
+
 async def test_a_closed_port_is_a_refused_connection() -> None:
     with closed_port() as port:
         async with Visitor(settings(f"{HOST}:443:{LOOPBACK}:{port}")) as visitor:
