@@ -76,7 +76,9 @@ def test_links_and_licence() -> None:
 
 def test_payment_requirements() -> None:
     accepted: Json = {"scheme": "exact", "maxAmountRequired": "20000", "network": "base", "payTo": "0xabc"}
-    assert loose.payment_of(accepted) == Payment("20000", None, "base", "0xabc", "exact")
+    assert loose.payment_of(accepted) == Payment("20000 base units", None, "base", "0xabc", "exact")
+    accepted |= {"asset": "USDC"}
+    assert loose.payment_of(accepted) == Payment("0.02", "USDC", "base", "0xabc", "exact")
     assert loose.payment_of({"network": "base"}) is None
 
 

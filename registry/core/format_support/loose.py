@@ -8,6 +8,7 @@ the model, or None if the value describes nothing. No function raises, and no sc
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, Final
 
 from registry.core.format_support import manifest
@@ -15,6 +16,7 @@ from registry.core.format_support.endpoints import first_link, link
 from registry.core.format_support.manifest import NAME_CHARS, Object, first_text, list_of, map_of, short_text_of
 from registry.core.format_support.params import MAX_PARAMS, list_schema, object_schema, property_of, type_of
 from registry.core.format_support.shapes import stated_pricing
+from registry.core.format_support.token_amounts import amount_in_units, priced
 from registry.core.model.documents import Json
 from registry.core.model.services import Payment, Plan, Pricing, PricingModel, Provider
 from registry.core.names.inside import inside_host
@@ -35,6 +37,9 @@ _REPOSITORIES: Final = ("repository", "repository_url", "repositoryUrl", "repo",
 _PLAN_LISTS: Final = ("plans", "tiers", "packages", "per_call", "perCall", "prices", "rates")
 _PAYMENT_MEMBERS: Final = ("x402", "payment", "payments")
 _TIER = re.compile(r"free|basic|starter|hobby|standard|pro\b|premium|team|business|enterprise|tier|plan", re.IGNORECASE)
+_AMOUNTS: Final = ("maxAmountRequired", "max_amount_required", "amount", "price", "price_usd", "cost")
+_MAX_INTEGER: Final = 10**78  # uint256
+_MIN_PLAIN, _MAX_PLAIN = 1e-18, 1e15
 _UNSET = re.compile(r"(?:SET|YOUR|REPLACE|ENTER)_[A-Z]")
 _RESERVED: Final = frozenset({*_PLAN_LISTS, "price", "amount", "cost", "fee", "rate", "contact", "currency"})
 _COINS: Final = r"usdc?|usdt|eur|gbp|rlusd|xrp|eth|sol|sats?|cents?"
@@ -138,26 +143,32 @@ def price_of(item: Object) -> str | None:
             )
             unit = named or next((word.upper() for word in match.groups() if word), None)
             period = "/month" if key.startswith("monthly") and not named else ""
-            return f"{text} {unit}{period}" if unit and unit.lower() not in text.lower() else f"{text}{period}"
+            return f"{priced(item, amount_in_units(item, key, text), unit)}{period}"
     return None
 
 
 def scalar_text(value: Json) -> str | None:
-    """Return a number or a text as a short text; None for anything else."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    """Return a number or a text as a short text, integers exactly and without an exponent; None for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MAX_INTEGER:
+        return str(value)
+    if isinstance(value, float) and _MIN_PLAIN <= abs(value) < _MAX_PLAIN:
+        return f"{Decimal(f'{value:.12g}'):f}"
+    if isinstance(value, float):
         return f"{value:.12g}"
     return (line(value, NAME_CHARS) or None) if isinstance(value, str) else None
 
 
 def payment_of(item: Json) -> Payment | None:
-    """Return one payment requirement (x402 `accepts[]`, and looser spellings); None without amount and address."""
+    """Return one payment requirement (x402 `accepts[]`, and looser spellings); None without amount and address. Amounts
+    of base units are in the unit of the asset (`amount_in_units`)."""
     if not isinstance(item, dict):
         return None
-    amounts = ("maxAmountRequired", "amount", "price", "price_usd", "cost")
-    amount = next((text for key in amounts if (text := scalar_text(item.get(key)))), None)
+    amounts = ((key, text) for key in _AMOUNTS if (text := scalar_text(item.get(key))))
+    amount = next((amount_in_units(item, key, text) for key, text in amounts), None)
     payment = Payment(
         amount,
-        first_text(item, "asset", "currency", "token", chars=NAME_CHARS),
+        first_text(item, "asset", "currency", "token", chars=NAME_CHARS)
+        or first_text(map_of(item, "asset"), "address"),
         first_text(item, "network", "chain", chars=NAME_CHARS),
         first_text(item, "payTo", "pay_to", "wallet", "address", "recipient", chars=NAME_CHARS),
         first_text(item, "scheme", "method", chars=NAME_CHARS),
@@ -267,6 +278,7 @@ RESULT_MEMBERS: Final = (
     "outputSchema", "output_schema", "output", "outputs", "returns", "response", "responseSchema", "response_schema",
     "result",
 )  # fmt: skip
+_EXAMPLE_WORDS: Final = frozenset({"type", "format", "example", "mimeType", "contentType", "description", "schema"})
 _TYPE_WORDS: Final = frozenset({
     "string", "str", "text", "number", "integer", "int", "float", "double", "boolean", "bool", "array", "list",
     "object", "dict", "json", "url", "uri", "date", "datetime", "date-time", "email", "uuid", "any", "decimal",
@@ -287,9 +299,18 @@ def first_result(holder: Object, keys: tuple[str, ...] = RESULT_MEMBERS) -> tupl
         value = holder.get(key)
         if isinstance(value, str) and (words := line(value, manifest.TEXT_CHARS)):
             return None, words
+        if (schema := _read_example(value)) is not None:
+            return schema, None
         if (schema := parameters_of(value)) is not None:
             return schema, None
     return None, None
+
+
+def _read_example(value: Json) -> dict[str, Any] | None:
+    """Return the schema of a result that is described by an example: `{type, example}`, with a schema beside it."""
+    if not isinstance(value, dict) or "example" not in value or not set(value) <= _EXAMPLE_WORDS:
+        return None
+    return {**manifest.clean_json(map_of(value, "schema")), "examples": [manifest.clean_json(value["example"])]}
 
 
 def parameters_of(value: Json) -> dict[str, Any] | None:
@@ -329,7 +350,7 @@ def _is_schema(value: Object) -> bool:
 
 def _read_property(item: Json) -> dict[str, Any]:
     if isinstance(item, dict):
-        if _SCHEMA_WORDS & set(item) or manifest.text_of(item, "description"):
+        if _SCHEMA_WORDS & set(item) or manifest.text_of(item, "description") or "example" in item:
             nested = {
                 key: manifest.clean_json(item[key])
                 for key in ("properties", "items")

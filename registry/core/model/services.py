@@ -144,7 +144,7 @@ class Plan:
 class Payment:
     """One way to pay for a call (x402, Machine Payments Protocol), as the document writes it."""
 
-    amount: str | None = None
+    amount: str | None = None  # in the unit of the asset, or "10000 base units" where its decimals are not known
     currency: str | None = None  # a code or the address of a token
     network: str | None = None
     pay_to: str | None = None
