@@ -6,18 +6,35 @@ address only where the document names one.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import Endpoint, endpoint
-from registry.core.format_support.loose import first_parameters, first_result, payment_of, price_of, pricing_of
+from registry.core.format_support.loose import (
+    first_parameters,
+    first_result,
+    parameters_of,
+    payment_of,
+    price_of,
+    pricing_of,
+)
 from registry.core.format_support.manifest import Notes, Object, first_text, flag_of, list_of, map_of, native, texts_of
+from registry.core.format_support.params import JSON_TYPES, MAX_PARAMS, object_schema
 from registry.core.format_support.security import NOTHING_NEEDED, own_auth
 from registry.core.format_support.vocabulary import METHODS, http_method, rate_limit_in
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Auth, Capability, Invocation, InvocationKind, Origin, Plan, Pricing
+from registry.core.model.services import (
+    Auth,
+    Capability,
+    Invocation,
+    InvocationKind,
+    Origin,
+    ParameterPlace,
+    Plan,
+    Pricing,
+)
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
@@ -27,13 +44,29 @@ PRICE_CHARS: Final = 40  # longer texts are sentences about prices
 _IDS: Final = ("id", "name", "key", "slug", "tool", "action", "operationId", "operation_id", "title", "skill")
 _NAMES: Final = ("name", "title", "displayName", "display_name", "label")
 _DESCRIPTIONS: Final = ("description", "summary", "purpose", "about", "what")
-_PARAMETERS: Final = (
-    "inputSchema", "input_schema", "parameters", "params", "query_params", "queryParams", "query", "input", "inputs",
-    "arguments", "args", "body", "requestBody", "request_body",
-)  # fmt: skip
+_PARAMETERS: Final = ("inputSchema", "input_schema", "parameters", "params", "input", "inputs", "arguments", "args")
+_PLACED: Final[tuple[tuple[ParameterPlace, tuple[str, ...]], ...]] = (
+    ("path", ("pathParams", "path_params", "pathParameters", "path_parameters")),
+    ("query", ("queryParams", "query_params", "queryParameters", "query_parameters", "query")),
+    ("header", ("headerFields", "header_fields", "headerParams", "header_params")),
+    ("body", ("bodyFields", "body_fields", "bodyParams", "body_params", "body", "requestBody", "request_body")),
+)
+"""Members that say by their name where a request carries their parameters; the first one with parameters counts."""
+_LISTED: Final = ("parameters", "params", "inputs", "arguments", "args")
+_PLACES: Final[Mapping[str, ParameterPlace]] = {
+    "path": "path", "query": "query", "header": "header", "cookie": "cookie", "body": "body",
+}  # fmt: skip
+_SCALAR_WORDS: Final = frozenset({
+    "type", "description", "title", "format", "enum", "default", "example", "examples", "pattern", "minLength",
+    "maxLength", "minimum", "maximum", "contentMediaType",
+})  # fmt: skip
+_SENT_APART: Final = frozenset({
+    "accept", "authorization", "content-length", "content-type", "host", "payment-signature", "x-payment",
+})  # fmt: skip
+"""Header fields that a client sets from the body and the credentials (x402 specification, transport HTTP)."""
 _PRICE_MEMBERS: Final = ("pricing", "price", "cost", "fee")
 _ROUTE = re.compile(r"([A-Za-z]{3,7})\s+(\S.*)")
-_EXPRESSED: Final = frozenset({
+EXPRESSED: Final = frozenset({
     *_IDS[:1], *_NAMES, *_DESCRIPTIONS, *ADDRESS_MEMBERS, "method", "methods", "tags", "examples", "inputSchema",
     "outputSchema", "input_schema", "output_schema", "deprecated", "accepts",
 })  # fmt: skip
@@ -150,6 +183,7 @@ def capabilities_of(
     if identifier is None and description and len(description) <= TITLE_CHARS:
         title = description
     result, result_note = first_result(holder)
+    params, places, media_type = placed_parameters(holder)
     call_name = identifier if own is None else None
     for method in [routed_method] if routed_method else methods_of(holder):
         unique = manifest.unique_name(identifier or manifest.slug(path.partition("?")[0]), used_names)
@@ -160,6 +194,8 @@ def capabilities_of(
             call_name,
             auth=_read_auth(holder, document),
             rate_limit=rate_limit_in(holder),
+            places=places,
+            media_type=media_type,
             templated=bool(address and address.templated),
             origin=Origin(document.url, offer.pointer, format_slug),
         )
@@ -167,7 +203,7 @@ def capabilities_of(
             identifier or unique,
             unique,
             description,
-            params=first_parameters(holder, _PARAMETERS) or first_parameters(map_of(holder, "schema"), ("input",)),
+            params=params or first_parameters(map_of(holder, "schema"), ("input",)),
             result=result or first_result(map_of(holder, "schema"), ("output",))[0],
             result_note=result_note,
             title=title if title != unique else None,
@@ -176,8 +212,81 @@ def capabilities_of(
             tags=texts_of(holder, "tags"),
             examples=texts_of(holder, "examples", 500),
             invocations=(call,),
-            native=native(format_slug, holder, _EXPRESSED),
+            native=native(format_slug, holder, EXPRESSED),
         )
+
+
+def placed_parameters(
+    holder: Object,
+) -> tuple[dict[str, Any] | None, tuple[tuple[str, ParameterPlace], ...], str | None]:
+    """Return the schema of all parameters of an entry, their places as far as the entry states them, and the media type
+    of its body. A name counts once, with the first description; parameters of a placed member have its place."""
+    schema = first_parameters(holder, _PARAMETERS)
+    places = _listed_places(holder)
+    media_type = None
+    for place, members in _PLACED:
+        for member in members:
+            held: Json = holder.get(member)
+            if place == "body":
+                held, media_type = _read_body(held)
+            part = _read_whole(held) if place == "body" else None
+            if part is not None:
+                places.setdefault("body", "whole_body")
+            part = part or parameters_of(held)
+            if part is None:
+                continue
+            is_sent = place != "header"
+            names = [name for name in map_of(part, "properties") if is_sent or name.lower() not in _SENT_APART]
+            schema = _joined(schema, part, names)
+            for name in names:
+                places.setdefault(name, place)
+            break
+    has_body = {"body", "whole_body"} & set(places.values())
+    return schema, tuple(places.items())[:MAX_PARAMS], media_type if has_body else None
+
+
+def _read_whole(value: Json) -> dict[str, Any] | None:
+    """Return the schema of one parameter `body` for a body that is not an object with members: a list, a text."""
+    kind = manifest.text_of(value, "type")
+    if not isinstance(value, dict) or kind is None or kind == "object" or kind not in JSON_TYPES:
+        return None
+    if kind != "array" and not set(value) <= _SCALAR_WORDS:
+        return None  # a parameter is called `type`
+    return object_schema([("body", manifest.clean_json(value))], ("body",))
+
+
+def _listed_places(holder: Object) -> dict[str, ParameterPlace]:
+    """Return the places that the parameters of a list state in `in`, as in OpenAPI."""
+    listed = next((items for member in _LISTED if (items := list_of(holder, member))), [])
+    named = ((manifest.short_text_of(item, "name"), first_text(item, "in", "location")) for item in listed[:MAX_PARAMS])
+    return {name: _PLACES[place] for name, place in named if name and place and place in _PLACES}
+
+
+def _read_body(value: Json) -> tuple[Json, str | None]:
+    """Return what describes a body, and its media type: JSON if there is a choice, as in a request body of OpenAPI."""
+    content = map_of(value, "content")
+    kind = "application/json" if "application/json" in content else next(iter(content), None)
+    held = map_of(content, kind) if kind else {}
+    return (held.get("schema"), line(kind, manifest.NAME_CHARS)) if kind and held else (value, None)
+
+
+def _joined(schema: dict[str, Any] | None, part: dict[str, Any], names: Iterable[str]) -> dict[str, Any] | None:
+    """Return `schema` with the properties of `part` that are among `names` and that it does not describe."""
+    described = map_of(part, "properties")
+    properties: dict[str, Any] = {name: described[name] for name in names}
+    required = [name for name in list_of(part, "required") if isinstance(name, str)]
+    if described and not properties:
+        return schema
+    if schema is None:
+        return {**part, **object_schema(properties.items(), required)} if properties else part
+    known = map_of(schema, "properties")
+    if not known and "properties" not in schema and len(schema) > 1:
+        return schema  # alternatives, or a schema that is not of an object
+    required = [*(name for name in list_of(schema, "required") if isinstance(name, str)), *required]
+    joined = object_schema(
+        {**known, **{name: properties[name] for name in properties if name not in known}}.items(), required
+    )
+    return {**schema, **joined}
 
 
 def pricing_in(holder: Object, document: Document) -> Pricing | None:
