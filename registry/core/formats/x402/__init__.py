@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from registry.core.format_support import common_rules, loose, manifest
@@ -12,6 +11,7 @@ from registry.core.format_support.endpoints import first_link, link, origin_of
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.offers import (
+    EXPRESSED,
     Offer,
     capabilities_of,
     is_address,
@@ -22,40 +22,42 @@ from registry.core.format_support.offers import (
 )
 from registry.core.format_support.probing import ProbePath, Topic, never
 from registry.core.format_support.shapes import stated_pricing
-from registry.core.format_support.vocabulary import http_method
+from registry.core.format_support.token_amounts import priced
 from registry.core.formats.x402 import rules
+from registry.core.formats.x402.resources import Resource, read_resource, without_read_parts
 from registry.core.model import services
-from registry.core.model.documents import Document, Json
+from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, Capability, Payment, Plan, Pricing, Protocol, Provider, Service
+from registry.core.reading.json_pointer import at
 
 SLUG: Final = "x402"
 _AD_HOC: Final = "adhoc"
 _OWN_KEYS: Final = ("resources", "payTo", "payment", "pricing", "x402_enabled", "payment_methods")
 _LISTS: Final = ("items", "resources")
-_LOOSE_LISTS: Final = (
-    "endpoints", "tools", "payable_endpoints", "paid_endpoints", "capability_catalog", "services", "routes", "apis",
-)  # fmt: skip
+_LOOSE_LISTS: Final = ("endpoints", "tools", "payable_endpoints", "paid_endpoints", "capability_catalog", "routes")
+_ALL_LISTS: Final = (*_LOOSE_LISTS, "services", "apis")
+_FREE_LISTS: Final = ("freeEndpoints", "free_endpoints", "freeResources", "free_resources")
+_OF_ANSWER: Final = ("resource", "accepts", "extensions", "description", "mimeType", "method")
 _BASES: Final = ("base_url", "baseUrl", "public_base_url", "api_base", "url", "endpoint")
 _PAYEES: Final = ("payTo", "pay_to", "wallet_address", "wallet", "recipient", "address")
 _RAILS: Final = ("accepts", "rails", "payment_methods", "paymentMethods", "networks")
-_USDC_DECIMALS: Final = 6
-_AMOUNT = re.compile(r"\d{1,30}")
 _PAYEE_OF = re.compile(r"pay_?to_?([a-z0-9]+)", re.IGNORECASE)
 _METHODS = "GET|POST|PUT|DELETE"
 _STATED_PRICE = re.compile(rf"\b({_METHODS})(?:\|(?:{_METHODS})){{0,3}}\s+(/[^\s,;]{{0,200}})\s+(\$\d[\d.]{{0,12}})")
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63}){1,4}(?![\w@])")
 _READ: Final = frozenset({
     "name", "serviceName", "description", "items", "resources", "endpoints", "tools", "payable_endpoints",
-    "capability_catalog", "routes", "tags", "x402Version", "accepts", "version",
+    "capability_catalog", "routes", "tags", "x402Version", "accepts", "version", *_FREE_LISTS,
 })  # fmt: skip
 
 
 def dialect(document: Document) -> str | None:
     """Return the protocol's version, "adhoc" for other versions and files that only name the protocol, else None."""
     value = document.members
-    if "x402Version" in value and "skills" not in value and "serverInfo" not in value:
-        version = str(value["x402Version"])
+    stated = value.get("x402Version", value.get("x402_version"))
+    if stated is not None and "skills" not in value and "serverInfo" not in value:
+        version = str(stated).strip().lower().removeprefix("v").removesuffix(".0")
         return version if version in ("1", "2") else _AD_HOC
     return _AD_HOC if value.get("protocol") == SLUG or manifest.flag_of(value, "x402_enabled") is not None else None
 
@@ -90,10 +92,10 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         capabilities=capabilities,
         auth=Auth((services.AuthScheme("payment", note=how_to_pay),)) if is_payable else Auth(),
         pricing=_read_pricing(value, capabilities, payments) if is_payable else Pricing(),
-        protocols=tuple(_read_protocols(value, dialect, is_payable, document)),
+        protocols=tuple(dict.fromkeys(_read_protocols(value, dialect, capabilities, document, is_payable))),
         native=manifest.native(SLUG, value, _READ),
     )
-    list_pointer = next((f"/{key}" for key in (*_LISTS, *_LOOSE_LISTS) if value.get(key)), "")
+    list_pointer = next((f"/{key}" for key in (*_LISTS, *_ALL_LISTS) if value.get(key)), "")
     name_key = next((key for key in _NAMES if short_text_of(value, key)), "name")
     text_pointers = {"name": f"/{name_key}", "description": "/description", "provider": "", "tags": "/tags"}
     list_pointers = dict.fromkeys(("capabilities", "auth", "pricing", "protocols"), list_pointer)
@@ -112,9 +114,14 @@ def _read_provider(value: Object, document: Document) -> Provider | None:
     return replace(provider or Provider(), contact=mail[0]) if mail else provider
 
 
-def _read_protocols(value: Object, dialect: str, is_payable: bool, document: Document) -> Iterator[Protocol]:
+def _read_protocols(
+    value: Object, dialect: str, capabilities: tuple[Capability, ...], document: Document, is_payable: bool
+) -> Iterator[Protocol]:
     if is_payable:
         yield Protocol(SLUG, None if dialect == _AD_HOC else dialect)
+    for call in (call for capability in capabilities for call in capability.invocations):
+        if call.kind == "mcp_tool":
+            yield Protocol("mcp", None, call.endpoint)
     for holder in (value, map_of(value, "integration"), map_of(value, "discovery")):
         target = link(first_text(holder, "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcp"), document.url)
         if target:
@@ -125,55 +132,90 @@ def _read_capabilities(value: Object, dialect: str, document: Document, notes: N
     """Yield the resources, each address, method and description once; later entries complete earlier ones."""
     base = first_link(value, _BASES, document.url) or origin_of(document.url)
     used_names: set[str] = set()
-    offers = _read_offers(value, dialect, base, document, notes)
-    for offer in offers[: manifest.MAX_CAPABILITIES]:
-        holder = offer.holder
-        accepts = list_of(holder, "accepts")
-        if not accepts and dialect != _AD_HOC:
+    for offer, resource in _read_offers(value, dialect, base, document, notes)[: manifest.MAX_CAPABILITIES]:
+        is_free = resource.holder.get("price") == "free"
+        if not resource.accepts and dialect != _AD_HOC and not is_free:
             notes.add(rules.ACCEPTS, f"{offer.pointer}/accepts")
-        bazaar = map_of(map_of(holder, "extensions"), "bazaar")
-        if methods_of(holder) == [None] and (method := http_method(map_of(map_of(bazaar, "info"), "input"))):
-            holder = {**holder, "method": method}
-        without_id: Object = {key: item for key, item in holder.items() if key != "type"}
-        found = capabilities_of(replace(offer, holder=without_id), base, document, SLUG, used_names, notes, kind="rpc")
+        entry = replace(offer, holder=resource.holder)
+        found = list(capabilities_of(entry, base, document, SLUG, used_names, notes, kind="rpc"))
+        if not found and target_of(resource.holder)[0] is None:
+            notes.add(rules.RESOURCE, offer.pointer, resource.holder.get("resource", resource.holder.get("url", "")))
         for capability in found:
-            params = capability.params or manifest.clean_json(map_of(bazaar, "schema")) or None
-            pricing = _with_price(capability.pricing, accepts, holder, value)
-            yield replace(capability, params=params, pricing=pricing)
+            calls = capability.invocations
+            if resource.tool:
+                calls = tuple(replace(call, kind="mcp_tool", method=None, name=resource.tool) for call in calls)
+            yield replace(
+                capability,
+                result=resource.result or capability.result,
+                pricing=_with_price(capability.pricing, resource, value),
+                output_modes=(resource.media_type,) if resource.media_type else (),
+                invocations=calls,
+                native=manifest.native(SLUG, without_read_parts(offer.holder), (*EXPRESSED, "type")),
+            )
 
 
-def _read_offers(value: Object, dialect: str, base: str, document: Document, notes: Notes) -> list[Offer]:
-    """Return the entries to read: from the specified lists, else from other lists and from prices with addresses."""
-    offers = offers_in(value, _LISTS)
-    is_loose = not offers or dialect == _AD_HOC
-    others = [*offers_in(value, _LOOSE_LISTS), *_read_prices(value)] if is_loose else []
+def _read_offers(
+    value: Object, dialect: str, base: str, document: Document, notes: Notes
+) -> list[tuple[Offer, Resource]]:
+    """Return the entries of the specified lists, of other lists, and of prices with addresses, each once."""
+    offers = offers_in(value, _LISTS) or _read_requirements(value)
+    others = offers_in(value, _LOOSE_LISTS) if offers and dialect != _AD_HOC else offers_in(value, _ALL_LISTS)
+    others += [replace(offer, holder={"price": "free", **offer.holder}) for offer in offers_in(value, _FREE_LISTS)]
+    if not offers or dialect == _AD_HOC:
+        others += _read_prices(value)
     if len(offers) + len(others) > manifest.MAX_CAPABILITIES:
         notes.add(common_rules.TOO_MANY_CAPABILITIES, "/items", len(offers) + len(others))
     paths = [offer for offer in offers if (target_of(offer.holder)[0] or "").startswith("/")]
-    if dialect != _AD_HOC and (odd := [*others, *paths][:1]):  # readable, but not in the specified shape
+    odd = paths if offers else others
+    if dialect != _AD_HOC and odd:  # readable, but not in the specified shape
         notes.add(rules.SHAPE, odd[0].pointer)
     # instructions such as "GET /report $0.05, POST /scan $0.01"
-    priced = _STATED_PRICE.findall(text_of(value, "instructions") or "")
-    stated: dict[str, Object] = {path: {"method": method, "price": price} for method, path, price in priced}
-    merged: dict[tuple[str, str | None, str], Offer] = {}
+    prices = _STATED_PRICE.findall(text_of(value, "instructions") or "")
+    stated: dict[str, Object] = {path: {"method": method, "price": price} for method, path, price in prices}
+    merged: dict[tuple[str, str | None, str, str | None], tuple[Offer, Resource]] = {}
     for offer in (*offers, *others):
-        target, _, _ = target_of(offer.holder)
+        resource = read_resource(offer.holder)
+        target, _, _ = target_of(resource.holder)
         if target is None and offer in offers:
             target = "" if "resource" not in offer.holder else None
         address = resolve_address(target, base, document, offer.pointer, Notes()) if target else None
         url = address.url if address else f"{offer.pointer} {target or ''}"
-        described = text_of(offer.holder, "description")
-        method = next(iter(methods_of(offer.holder)), None)
-        alike = (key for key in merged if key[0] == url and (described is None or key[2] in ("", described)))
+        described = text_of(resource.holder, "description")
+        method = next(iter(methods_of(resource.holder)), None)
+        alike = (
+            key for key in merged
+            if (key[0], key[3]) == (url, resource.tool) and (described is None or key[2] in ("", described))
+        )  # fmt: skip
         known = next((key for key in alike if method is None or key[1] in (None, method)), None)
         extra = stated.get("/" + url.partition("://")[2].partition("/")[2].partition("?")[0], {})
         if known is None:
-            merged[url, method, described or ""] = replace(offer, holder={**extra, **offer.holder})
+            holder = {**extra, **resource.holder}
+            merged[url, method, described or "", resource.tool] = offer, replace(resource, holder=holder)
         else:
             notes.mark_read(offer.pointer)
-            first = merged[known]
-            merged[known] = replace(first, holder={**offer.holder, **first.holder})
+            first, complete = merged[known]
+            merged[known] = first, _completed(complete, resource)
     return list(merged.values())
+
+
+def _completed(first: Resource, later: Resource) -> Resource:
+    """Return the first description of a resource with what a later one adds."""
+    accepts = [*first.accepts, *(item for item in later.accepts if item not in first.accepts)]
+    holder: Object = {**later.holder, **first.holder, "accepts": [*accepts[: manifest.MAX_TEXTS]]}
+    return replace(first, holder=holder, accepts=accepts[: manifest.MAX_TEXTS], result=first.result or later.result)
+
+
+def _read_requirements(value: Object) -> list[Offer]:
+    """Return the resource of a file that is itself an answer 402: one `resource` (version 2), or one resource in each
+    requirement (version 1)."""
+    accepts = list_of(value, "accepts")
+    if value.get("resource"):
+        return [Offer("", None, {key: value[key] for key in _OF_ANSWER if key in value})]
+    return [
+        Offer(at("/accepts", index), None, {"resource": item["resource"], "accepts": [item]})
+        for index, item in enumerate(accepts[: manifest.MAX_CAPABILITIES])
+        if isinstance(item, dict) and item.get("resource")
+    ]
 
 
 def _read_prices(value: Object) -> list[Offer]:
@@ -191,13 +233,14 @@ def _read_prices(value: Object) -> list[Offer]:
     return offers
 
 
-def _with_price(pricing: Pricing | None, accepts: list[Json], holder: Object, value: Object) -> Pricing | None:
-    """Return the price of a resource; amounts of the protocol are also shown in the asset's own unit."""
-    plans = [plan for item in accepts[: manifest.MAX_TEXTS] if isinstance(item, dict) and (plan := _read_plan(item))]
+def _with_price(pricing: Pricing | None, resource: Resource, value: Object) -> Pricing | None:
+    """Return the price of a resource; its payment requirements are also shown as prices."""
+    plans = [plan for item in resource.accepts if (plan := _read_plan(item))]
     known = pricing or Pricing()
     if not plans and not known.plans and known.note is None and (shared := loose.price_of(value)):
         known = replace(known, plans=(Plan(price=shared),))
-    payment = loose.payment_of({key: item for key, item in holder.items() if key in (*_PAYEES, "network", "asset")})
+    own = {key: item for key, item in resource.holder.items() if key in (*_PAYEES, "network", "asset")}
+    payment = loose.payment_of(own)
     payments = known.payments or ((payment,) if payment else ())
     known = replace(known, plans=(*dict.fromkeys(plans), *known.plans), payments=payments)
     return known if known != Pricing() else None
@@ -241,17 +284,12 @@ def _read_payments(value: Object) -> Iterator[Payment]:
 
 
 def _read_plan(accepts: Object) -> Plan | None:
-    """Return the price. Amounts are in the asset's smallest unit; only the decimals of USDC are known."""
-    amount = accepts.get("amount", accepts.get("maxAmountRequired"))
-    asset = short_text_of(map_of(accepts, "extra"), "name") or ""
-    if not asset or not isinstance(amount, str) or not _AMOUNT.fullmatch(amount):
+    """Return the price of a payment requirement. The scheme `upto` states the most that a call can cost."""
+    payment = loose.payment_of(accepts)
+    if payment is None or payment.amount is None:
         return None
-    if "usd" not in asset.lower():
-        return Plan(price=f"{amount} units of {asset}")
-    try:
-        return Plan(price=f"{(Decimal(amount) / 10**_USDC_DECIMALS).normalize():f} USDC")
-    except InvalidOperation:
-        return None
+    price = priced(accepts, payment.amount, payment.currency)
+    return Plan(price=price, limits="at most" if payment.scheme == "upto" else None)
 
 
 FORMAT: Final = Format(

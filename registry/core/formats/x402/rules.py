@@ -19,3 +19,8 @@ ACCEPTS = Rule(
     says="A resource does not say what payment it accepts.",
     fix="Give every resource accepts with scheme, network, asset, amount and payTo.",
 )
+RESOURCE = Rule(
+    "x402.resource", WARNING, points=2, section=CONFORMANCE, spec="x402 specification 2 section 5.1.2, ResourceInfo",
+    says="A resource has no usable URL; it was left out.",
+    fix="Give every resource its absolute https URL.",
+)
