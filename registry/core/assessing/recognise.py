@@ -104,7 +104,8 @@ _OTHER_DESCRIPTIONS: Final = (
 _DISTINCT: Final = (
     formats.atp, formats.woa, formats.ucp, formats.api_catalog, formats.ai_catalog, formats.acp, formats.openapi,
     formats.ai_plugin, formats.agents_json, formats.anp, formats.x402, formats.agent_skills_index,
-    formats.oauth_protected_resource, formats.oauth_authorization_server, formats.jwks, formats.did, formats.aid,
+    formats.oauth_protected_resource, formats.oauth_authorization_server, formats.jwks, formats.did, formats.erc_8004,
+    formats.aid,
     formats.agent_permissions, formats.adp, formats.agent_json,
 )  # fmt: skip
 
