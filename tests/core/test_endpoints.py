@@ -41,6 +41,7 @@ def test_public_endpoints_are_kept(target: str, url: str) -> None:
         ("https://{tenant}.shop.com/a", "https://{tenant}.shop.com/a"),
         ("https://{host}/a", "https://{host}/a"),
         ("/orders/:id/lines", "https://api.shop.example/orders/:id/lines"),
+        ("/orders/<order id>?key=<YOUR_TOKEN>", "https://api.shop.example/orders/{order_id}?key={YOUR_TOKEN}"),
     ],
 )
 def test_variables_stay_and_are_marked(target: str, url: str) -> None:
@@ -96,11 +97,50 @@ def test_no_text_is_no_endpoint_and_no_finding(target: Json) -> None:
     assert read(target) == (None, ())
 
 
-@pytest.mark.parametrize("target", ["https://{{ host }}/", "https://forms.com/f/YOUR_FORM_ID"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://{{ host }}/",
+        "https://forms.com/f/YOUR_FORM_ID",
+        "https://<your-domain>/mcp",
+        "https://[YOUR_HOST]/mcp",
+        "https://your-domain.com/mcp",
+        "http://api.yourcompany.io/v1",
+        "https://your-agent-host.net/",
+        "https://your-app.vercel.app/mcp",
+        "https://change-me.dev/",
+    ],
+)
 def test_placeholders_are_named(target: str) -> None:
     found, findings = read(target)
     assert found is None
     assert [finding.rule for finding in findings] == [common_rules.TEMPLATE]
+
+
+@pytest.mark.parametrize(
+    ("target", "url"),
+    [
+        ("https://your-team.tracker.net/api", "https://your-team.tracker.net/api"),  # a tenant of an existing site
+        ("https://yourmechanic.com/api", "https://yourmechanic.com/api"),
+        ("https://other.com/mcp?key=YOUR_API_KEY", "https://other.com/mcp?key=YOUR_API_KEY"),
+    ],
+)
+def test_names_and_keys_of_the_caller_are_no_placeholders(target: str, url: str) -> None:
+    assert read(target) == (Endpoint(url), ())
+
+
+@pytest.mark.parametrize("target", ["https://example.com/mcp", "https://api.example.org/", "https://shop.example.io/"])
+def test_reserved_names_are_placeholders_in_a_document_of_a_real_site(target: str) -> None:
+    assert isinstance(read(target)[0], Endpoint)  # SERVED is reserved itself, as the examples of specifications are
+    notes = Notes()
+    served = "https://mill-works.com/.well-known/agent.json"
+    assert endpoint(target, served, Document(b"", None, served), "/endpoint", notes) is None
+    assert [finding.rule for finding in notes.findings()] == [common_rules.TEMPLATE]
+
+
+def test_a_site_with_such_a_name_may_name_itself() -> None:
+    served = "https://your-domain.com/agent.json"
+    assert endpoint("/mcp", served, Document(b"", None, served), "", Notes()) == Endpoint("https://your-domain.com/mcp")
 
 
 def test_links_cause_no_findings() -> None:

@@ -15,8 +15,18 @@ from registry.core.model.documents import Document, Json
 from registry.core.model.findings import Rule
 from registry.core.names import addresses
 from registry.core.names.authority import Relation, relation
-from registry.core.names.domains import InvalidName, Url, canonical_host, host_of, parse_https, parse_url, same_site
+from registry.core.names.domains import (
+    InvalidName,
+    Url,
+    canonical_host,
+    host_of,
+    parse_https,
+    parse_url,
+    registrable_domain,
+    same_site,
+)
 from registry.core.names.impersonation import claimed_hosts
+from registry.core.names.inside import HARMLESS, SAMPLE_DOMAINS
 from registry.core.reading.plain_text import line
 
 MAX_URL_CHARS = 2_048
@@ -26,6 +36,18 @@ _COLON_VARIABLE = re.compile(r"(?<=/):[A-Za-z_]\w*")
 _STAND_IN = "x0variable0x"
 _SINGLE_BRACES = re.compile(r"(?<!\{)\{([^{}/]+)\}(?!\})")
 _DEFAULT = re.compile(r"[^\s<>{}\"'`\\^|]*")
+_NOUNS = "api|app|business|company|domain|host|hostname|instance|org|organi[sz]ation|server|service|site|url|website"
+_MORE_NOUNS = (
+    "account|agent|application|backend|bot|brand|deployment|endpoint|gateway|mcp|name|platform|product|project|shop|"
+    "store|subdomain|team|tenant|username|worker|workspace"
+)
+_UNFILLED = re.compile(
+    rf"your(?:{_NOUNS})+|your(?:-(?:own|here|{_NOUNS}|{_MORE_NOUNS}))+|my-?(?:company|domain|site|website)"
+    r"|(?:change|replace|fix)-?me|placeholder"
+)
+"""Labels that an author is to replace by a name of his own."""
+
+_ANGLE_VARIABLE = re.compile(r"<([A-Za-z_][\w .-]{0,60})>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +70,14 @@ def endpoint(target: Json, base: str, document: Document, pointer: str, notes: N
     if unrendered_url(target):
         notes.add(common_rules.TEMPLATE, pointer, target)
         return None
+    target = _with_braces(target)
     if parse_short(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
         notes.add(common_rules.ENDPOINT_INVALID, pointer, target)
         return None
     resolved = callable_url(target, base, document.url)
     if resolved is None:
-        notes.add(common_rules.ENDPOINT_NOT_PUBLIC, pointer, target)
+        unfilled = is_unfilled(parse_short(_VARIABLE.sub(_STAND_IN, target.strip()), base), document.url)
+        notes.add(common_rules.TEMPLATE if unfilled else common_rules.ENDPOINT_NOT_PUBLIC, pointer, target)
     elif resolved.templated:
         notes.add(common_rules.ENDPOINT_TEMPLATED, pointer, target)
     return resolved
@@ -62,7 +86,7 @@ def endpoint(target: Json, base: str, document: Document, pointer: str, notes: N
 def callable_url(target: str, base: str, trusted_url: str) -> Endpoint | None:
     """Return `target` resolved against `base` if it is https or wss and public, else None. The site of the URL
     `trusted_url` always counts as public."""
-    reference = target.strip()
+    reference = _with_braces(target.strip())
     variables = _VARIABLE.findall(reference)
     # replace variables by letters, because the URL parser would percent-encode the braces
     parsed = parse_short(_VARIABLE.sub(_STAND_IN, reference), base)
@@ -154,7 +178,31 @@ def _may_be_called(parsed: Url, trusted_url: str, variables: list[str]) -> bool:
     if variables and host == _STAND_IN:
         return True  # the caller fills in the host
     serving_host = host_of(trusted_url)
-    return (serving_host is not None and same_site(host, serving_host)) or _is_public_name(host)
+    if serving_host is not None and same_site(host, serving_host):
+        return True
+    return _is_public_name(host) and not is_unfilled(parsed, trusted_url)  # guard: unfilled-host
+
+
+def _with_braces(target: str) -> str:
+    """Return a URL with variables in angle brackets, `/orders/<id>`, written as `/orders/{id}`."""
+    if "<" not in target:
+        return target
+    return _ANGLE_VARIABLE.sub(lambda match: "{" + match[1].replace(" ", "_") + "}", target)
+
+
+def is_unfilled(parsed: Url | None, trusted_url: str) -> bool:
+    """Return whether a URL is on a host that its author has not filled in: `your-domain.com`, or a name that is
+    reserved for samples (RFC 2606 section 3). The latter counts unless the document itself is on a reserved name, as
+    specifications show it. The registrable domain decides: `your-team.tool.com` is a tenant of an existing site."""
+    if parsed is None or not parsed.is_name or not _is_public_name(parsed.host.removesuffix(".")):
+        return False
+    domain = registrable_domain(parsed.host.removesuffix("."))
+    label = domain.partition(".")[0]
+    if domain in SAMPLE_DOMAINS or label == "example":
+        serving_host = host_of(trusted_url) or ""
+        is_sample = serving_host.rpartition(".")[2] in HARMLESS or registrable_domain(serving_host) in SAMPLE_DOMAINS
+        return not is_sample
+    return _UNFILLED.fullmatch(label) is not None
 
 
 @lru_cache(maxsize=1_024)

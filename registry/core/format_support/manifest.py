@@ -227,7 +227,8 @@ def native(slug: str, holder: Json, read: Collection[str]) -> dict[str, dict[str
 
 # --- unrendered templates -------------------------------------------------------------------------------------------
 
-_PLACEHOLDER = re.compile(r"\{\{|\bYOUR_[A-Z][A-Z_]+\b")
+_PLACEHOLDER = re.compile(r"\{\{|(?<![A-Za-z0-9])YOUR_[A-Z][A-Z_]+\b|[<\[]\s*your\b[^<>\[\]]*[>\]]", re.IGNORECASE)
+_CREDENTIAL = re.compile(r"[<\[]?\bYOUR[A-Z_ -]*(?:KEY|TOKEN|SECRET|PASSWORD)\b[>\]]?", re.IGNORECASE)
 
 
 def has_placeholder(value: Json) -> bool:
@@ -236,9 +237,12 @@ def has_placeholder(value: Json) -> bool:
 
 
 def unrendered_url(value: Json) -> bool:
-    """Return whether a URL still contains a placeholder such as `{{host}}` or `YOUR_FORM_ID`. A single pair of braces
-    is a variable for the caller."""
-    return isinstance(value, str) and _PLACEHOLDER.search(value) is not None
+    """Return whether a URL still contains a placeholder such as `{{host}}`, `<your-host>` or `YOUR_FORM_ID`. A single
+    pair of braces is a variable for the caller, and so is the place of the caller's credential in a query."""
+    if not isinstance(value, str):
+        return False
+    path, mark, query = value.partition("?")
+    return _PLACEHOLDER.search(path + mark + _CREDENTIAL.sub("", query)) is not None
 
 
 def has_template(holder: Object, texts: tuple[str, ...], pointer: str, notes: Notes, url: str = "") -> bool:

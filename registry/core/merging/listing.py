@@ -16,6 +16,7 @@ from registry.core.model.findings import Rule
 from registry.core.model.listing import AuthKind, ListedCapability, Listing, PricingKind, TrustLevel
 from registry.core.model.services import Auth, Capability, Service, is_semantic_type
 from registry.core.names.domains import host_of
+from registry.core.names.inside import SAMPLE_DOMAINS
 from registry.core.reading.plain_text import plain
 
 KEYWORDS_CHARS: Final = 500
@@ -102,8 +103,6 @@ _PLACEHOLDER: Final = re.compile(r"\{\{|<[A-Za-z][A-Za-z0-9 _-]*>|\bYOUR_[A-Z]")
 _TO_AUTHOR: Final = re.compile(
     r"(?:describe|enter|insert|explain|write|replace|your|todo|a (?:short|brief))\b", re.IGNORECASE
 )
-_RESERVED: Final = frozenset({"example.com", "example.org", "example.net"})
-"""RFC 2606 section 3: names without an owner, used in samples."""
 _REFUSALS: Final = frozenset({
     common_rules.ENDPOINT_NOT_PUBLIC, common_rules.ENDPOINT_INVALID, common_rules.TEMPLATE,
 })  # fmt: skip
@@ -142,7 +141,7 @@ def is_template(service: Service, host: str) -> bool:
         return True
     claims = (service.claims.get(key) or "" for key in ("domain", "origin"))
     claimed_hosts = {host_of(claim if "://" in claim else f"https://{claim}") for claim in claims if claim}
-    is_sample = bool(claimed_hosts & _RESERVED) and host not in claimed_hosts
+    is_sample = bool(claimed_hosts & SAMPLE_DOMAINS) and host not in claimed_hosts
     return is_sample and _TO_AUTHOR.match(service.description or "") is not None
 
 

@@ -15,6 +15,9 @@ from registry.core.names.domains import MAX_HOST_CHARS, MAX_URL_CHARS, SPECIAL_U
 HARMLESS: Final = frozenset({"example", "test", "invalid"})
 """Top-level labels of names that never resolve (RFC 6761), so that they lead nowhere."""
 
+SAMPLE_DOMAINS: Final = frozenset({"example.com", "example.org", "example.net"})
+"""RFC 2606 section 3: domains without an owner, used in samples."""
+
 _IGNORED = re.compile(r"[\t\n\r]")  # URL Standard, section 4.4: removed wherever they stand
 _START = re.compile(r"[\x00-\x20]*(?:[a-zA-Z][a-zA-Z0-9+.\-\t\n\r]*:|[/\\][\t\n\r]*[/\\]|\[|[^\s:/]*:\d)")
 _PLAIN = re.compile(r"https?://((?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*)(?::\d{1,5})?(?:[/?#]|$)")

@@ -39,6 +39,7 @@ def reasons(merged: MergeResult) -> list[Rule]:
     [
         (card(url="http://localhost:8080/"), rules.NOTHING_CALLABLE),
         (card(url="localhost:8080"), rules.NOTHING_CALLABLE),
+        (card(url="https://agent.your-domain.com/a2a"), rules.NOTHING_CALLABLE),
         (card(name="io.example.<owner>/<server-name>"), rules.TEMPLATE),
         (held(HOST, "/agent.json", AWP), rules.TEMPLATE),
         (held(HOST, "/llms.txt", "# Lamps\n\n> All about lamps.\n", media_type="text/plain"), rules.ONLY_TEXTS),

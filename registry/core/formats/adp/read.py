@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support import common_rules, manifest, shapes
-from registry.core.format_support.endpoints import Endpoint, callable_url, claim, link, page
+from registry.core.format_support.endpoints import Endpoint, callable_url, claim, is_unfilled, link, page, parse_short
 from registry.core.format_support.endpoints import endpoint as joined_endpoint
 from registry.core.formats.adp import rules
 from registry.core.model import services
@@ -257,7 +257,7 @@ def _read_capabilities(
 def _read_capability(
     entry: manifest.Object, name: str, pointer: str, base_url: str | None, document: Document, notes: manifest.Notes
 ) -> services.Capability:
-    address = _read_detail_url(entry["detail_url"], at(pointer, "detail_url"), base_url, notes)
+    address = _read_detail_url(entry["detail_url"], at(pointer, "detail_url"), base_url, document, notes)
     group = manifest.short_text_of(entry, "resource_group")
     # the call is unknown until the detail is read, so the invocation points at the detail
     call = services.Invocation(
@@ -278,12 +278,17 @@ def _read_capability(
     )
 
 
-def _read_detail_url(detail_url: Json, pointer: str, base_url: str | None, notes: manifest.Notes) -> Endpoint | None:
+def _read_detail_url(
+    detail_url: Json, pointer: str, base_url: str | None, document: Document, notes: manifest.Notes
+) -> Endpoint | None:
     if not isinstance(detail_url, str) or manifest.unrendered_url(detail_url):
         return None
     if base_url is None and not detail_url.startswith("http"):
         return None  # the missing base_url has its own finding
     address = _resolve(detail_url, base_url or detail_url)
+    if address is not None and is_unfilled(parse_short(address.url, document.url), document.url):
+        notes.add(common_rules.TEMPLATE, pointer, detail_url)
+        return None
     if address is None:
         is_absolute = detail_url.startswith("http")
         rule = common_rules.ENDPOINT_NOT_PUBLIC if is_absolute else common_rules.ENDPOINT_INVALID
