@@ -1,5 +1,7 @@
 """Security schemes in all spellings that documents use."""
 
+from typing import Any
+
 import pytest
 
 from registry.core.format_support.security import loose_auth, operation_auth, required_auth, scheme_of, schemes_of
@@ -180,3 +182,26 @@ def test_schemes_that_are_needed_at_once_are_told_from_alternatives() -> None:
 def test_the_page_that_gives_out_keys_keeps_the_place_in_it() -> None:
     scheme = scheme_of({"type": "apiKey", "name": "X-Key", "obtainAt": "https://mill.example/#keys"}, BASE)
     assert scheme.setup_url == "https://mill.example/#keys"
+
+
+@pytest.mark.parametrize(
+    ("written", "schemes"),
+    [
+        ({"header": "X-Mill-Key"}, [("api_key", "header", "X-Mill-Key", None)]),
+        ({"query_param": "key", "note": "ask us"}, [("api_key", "query", "key", None)]),
+        ({"type": "api_key", "header": "X-Mill-Key: <key>"}, [("api_key", "header", "X-Mill-Key", None)]),
+        ({"type": "api_key", "header": "Authorization: Miller <key>"}, [
+            ("api_key", "header", "Authorization", "Miller")]),
+        ({"type": "api_key", "header": "Authorization", "prefix": "Miller"}, [
+            ("api_key", "header", "Authorization", "Miller")]),
+        ({"api_key": {"header": "X-Mill-Key"}, "bearer": True}, [
+            ("api_key", "header", "X-Mill-Key", None), ("bearer", "header", "Authorization", "Bearer")]),
+        ({"type": ["apiKey", "none"]}, [("api_key", "header", None, None), ("none", None, None, None)]),
+        ({"guests": "10 sacks a day, no key needed", "members": "unlimited with an API key"}, [
+            ("none", None, None, None), ("api_key", "header", None, None)]),
+        ({"docs": "https://mill.example/oauth", "hours": "9 to 17"}, []),
+    ],
+)  # fmt: skip
+def test_an_object_without_a_type_is_read_by_its_members(written: Json, schemes: list[Any]) -> None:
+    found = loose_auth(written, BASE).schemes
+    assert [(one.type, one.location, one.name, one.prefix) for one in found] == schemes

@@ -5,7 +5,7 @@ Sources: OpenAPI 3.1 sections 4.8.27 to 4.8.30, Swagger 2.0, A2A SecurityScheme 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -38,6 +38,8 @@ _SETUP_URLS: Final = (
     "signup_url", "obtain_url", "keys_url",
 )  # fmt: skip
 _NOTES: Final = ("description", "credentials", "note", "instructions", "details")
+_HEADER = re.compile(r"([A-Za-z0-9-]{1,100})\s*:\s*(?:([A-Za-z][A-Za-z0-9-]*)\s+)?\S.*")
+_PREFIXES: Final = ("prefix", "header_prefix", "headerPrefix")
 _HEADER_NAMES: Final = ("header", "headerName", "header_name", "apiKeyHeader", "api_key_header")
 _QUERY_NAMES: Final = ("query_param", "queryParam", "query", "param", "parameter")
 _SCHEME_LISTS: Final = ("schemes", "methods", "types", "supported")
@@ -84,10 +86,11 @@ def scheme_of(item: Object, base: str) -> AuthScheme:
         return replace(_read_http(_HTTP[kind], note), setup_url=_read_setup_url(item, base))
     if kind == "api_key":
         query = first_text(item, *_QUERY_NAMES, chars=NAME_CHARS)
-        header = first_text(item, *_HEADER_NAMES, chars=NAME_CHARS)
+        header, prefix = _read_header(first_text(item, *_HEADER_NAMES, chars=NAME_CHARS))
         place = first_text(item, "in", "location", chars=NAME_CHARS) or ("query" if query and not header else "header")
         name = short_text_of(item, "name") or header or query
-        return AuthScheme("api_key", place, name, setup_url=_read_setup_url(item, base), note=note)
+        prefix = first_text(item, *_PREFIXES, chars=NAME_CHARS) or prefix
+        return AuthScheme("api_key", place, name, prefix, setup_url=_read_setup_url(item, base), note=note)
     if kind == "oauth2":
         return _read_oauth2(item, base, note)
     if kind == "openid":
@@ -157,6 +160,7 @@ def loose_auth(authentication: Json, base: str) -> Auth:
     elif isinstance(authentication.get("type"), str):
         items.append(authentication)
     schemes = dict.fromkeys(scheme for item in items if (scheme := _loose_scheme(item, base)) is not None)
+    schemes = schemes or dict.fromkeys(_told_schemes(authentication, base))
     only_none = bool(schemes) and all(scheme.type == "none" for scheme in schemes)
     required = flag_of(authentication, "required")
     return Auth(tuple(schemes), False if only_none else required)
@@ -193,6 +197,30 @@ def _with_type(item: Object) -> Object:
     name = short_text_of(item, "name")
     is_placed = name is not None and ("in" in item or "location" in item) and name.lower() != "authorization"
     return {"type": "apiKey" if is_placed else item.get("scheme"), **item}
+
+
+def _told_schemes(authentication: Object, base: str) -> Iterator[AuthScheme]:
+    """Yield the schemes of an object without a word at `type`: several types, members named after kinds, a header or
+    parameter that holds a key, or else what its texts mention, `{"read": "no key needed", "write": "API key"}`."""
+    items: list[Json] = [item for item in manifest.list_of(authentication, "type") if isinstance(item, str)]
+    for name, held in authentication.items():
+        if auth_type(name) not in (None, "custom") and (held is True or isinstance(held, dict)):
+            items.append({"type": name, **({} if held is True else held)})
+    if not items and first_text(authentication, *_HEADER_NAMES, *_QUERY_NAMES):
+        items.append({**authentication, "type": "apiKey"})
+    texts = (value for value in authentication.values() if isinstance(value, str) and len(value) <= NAME_CHARS)
+    items = items or [
+        text for text in texts if any(kind.search(text) for kind, _ in _IN_WORDS) and ":/" not in text[:8]
+    ]
+    for item in items[:MAX_SCHEMES]:
+        if (scheme := _loose_scheme(item, base)) is not None:
+            yield scheme
+
+
+def _read_header(text: str | None) -> tuple[str | None, str | None]:
+    """Return the name and the prefix in `X-Key`, `X-Key: <key>` or `Authorization: Token <key>`."""
+    match = _HEADER.fullmatch(text or "")
+    return (match[1], match[2]) if match is not None else (text, None)
 
 
 def _read_http(scheme: str | None, note: str | None) -> AuthScheme:
