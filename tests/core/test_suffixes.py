@@ -54,6 +54,22 @@ def test_the_name_above_a_wildcard_is_no_suffix_by_it() -> None:
     assert SHIPPED.cut("ex.futurecms.at") == ("ex.futurecms.at", "")  # below `*.futurecms.at`
 
 
+@pytest.mark.parametrize(
+    ("host", "is_on_platform"),
+    [
+        ("kiln.vercel.app", True),
+        ("api.kiln.up.railway.app", True),
+        ("kiln.potter.workers.dev", True),
+        ("kiln.city.ex.futurecms.at", True),  # by a wildcard
+        ("vercel.app", False),  # the platform itself
+        ("kiln.co.uk", False),
+        ("www.kiln.com", False),
+    ],
+)
+def test_sites_below_a_platform_are_known_by_the_private_section(host: str, is_on_platform: bool) -> None:
+    assert domains.is_on_platform(host) is is_on_platform
+
+
 labels = st.sampled_from(["a", "www", "city", "com", "co", "uk", "ck", "jp", "kawasaki", "github", "io", "zzz", "np"])
 
 

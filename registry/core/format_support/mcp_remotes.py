@@ -173,7 +173,7 @@ def _read_places(value: Json, pointer: str, *, only_mcp: bool) -> Iterator[tuple
             if isinstance(item, dict) and (key := address_key(item)) is not None:
                 yield at(pointer, index), item, key
     elif isinstance(value, dict) and value.get("type") != "none":
-        if not only_mcp and (key := address_key(value)) is not None:
+        if (not only_mcp or "transport" in value) and (key := address_key(value)) is not None:
             yield pointer, value, key
             return
         for name, item in value.items():

@@ -71,7 +71,9 @@ def base_service(holders: list[Object], top: Object, document: Document) -> dict
 
 def name_of(holder: Object) -> str | None:
     """Return the name of a server; None for a placeholder."""
-    return None if manifest.has_placeholder(holder.get("name")) else short_text_of(holder, "name")
+    if manifest.has_placeholder(holder.get("name")):
+        return None
+    return short_text_of(holder, "name") or short_text_of(holder, "mcpName")
 
 
 def first_pointer(value: Object, *keys: str) -> str:

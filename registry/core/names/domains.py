@@ -156,6 +156,13 @@ def registrable_domain(host: str) -> str:
     return ".".join(host.split(".")[-2:])
 
 
+def is_on_platform(host: str) -> bool:
+    """Return whether the site of a canonical host is one of many customers' below a platform's name, such as
+    `shop.vercel.app`: a suffix of the list's private section."""
+    suffix, domain = _suffixes.cut(host)
+    return bool(domain) and (suffix in _suffixes.private or suffix.partition(".")[2] in _suffixes.private)
+
+
 def use_suffixes(suffixes: SuffixList) -> None:
     """Cut hosts by this list from now on. For the composition root, which reads what `refresh` has stored."""
     global _suffixes

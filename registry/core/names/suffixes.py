@@ -30,12 +30,14 @@ class BadReference(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SuffixList:
-    """Plain rules, wildcards (every name under one is a suffix), and exceptions (names exempt from a wildcard)."""
+    """Plain rules, wildcards (every name under one is a suffix), and exceptions (names exempt from a wildcard).
+    `private` holds the names of the rules in the private section: platforms below which customers have sites."""
 
     names: frozenset[str]
     wildcards: frozenset[str] = frozenset()
     exceptions: frozenset[str] = frozenset()
     version: str = field(default="", compare=False)
+    private: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __len__(self) -> int:
         return len(self.names) + len(self.wildcards) + len(self.exceptions)
@@ -69,7 +71,10 @@ def parse_suffixes(body: bytes) -> SuffixList:
     if -1 in offsets or offsets != sorted(offsets):
         raise BadReference("the list's sections are missing or out of order")
     rules_by_mark: dict[str | None, set[str]] = {None: set(), "*.": set(), "!": set()}
+    private: set[str] = set()
+    is_private = False
     for number, line in enumerate(text.splitlines(), 1):
+        is_private = is_private or line == _MARKERS[2]
         rule = line.partition(" ")[0].partition("\t")[0]
         if not rule or line.startswith("//"):
             continue
@@ -77,9 +82,11 @@ def parse_suffixes(body: bytes) -> SuffixList:
         if match is None:
             raise BadReference(f"line {number} of the list is no rule")
         rules_by_mark[match["mark"]].add(match["name"])
+        if is_private:
+            private.add(match["name"])
     version = _VERSION.search(text)
     names, wildcards, exceptions = map(frozenset, rules_by_mark.values())
-    return SuffixList(names, wildcards, exceptions, version[1] if version else "")
+    return SuffixList(names, wildcards, exceptions, version[1] if version else "", frozenset(private))
 
 
 def require_plausible(suffixes: SuffixList, shipped: SuffixList) -> SuffixList:

@@ -1,12 +1,13 @@
 """Recognise and read MCP discovery files that follow no specification.
 
 They are flat files, lists of servers or client configurations. Without a specification few rules apply: a file needs an
-endpoint, a tool or a package. Publishers serve lists and client configurations to describe their own servers: servers
-of one site are the host's offer, servers of several other sites are only pointed to.
+endpoint, a tool or a package. Publishers serve lists and client configurations to describe their own servers, which
+often run on a platform. `_split_by_site` decides which servers are the host's offer.
 """
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest, mcp_parts, mcp_remotes, mcp_service
@@ -20,9 +21,10 @@ from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base
 from registry.core.format_support.probing import CARD_CAP, ProbePath, Topic, never
 from registry.core.format_support.shapes import TEXT
 from registry.core.model.documents import Document
-from registry.core.model.findings import CONFORMANCE, INFO, Rule
+from registry.core.model.findings import COMPLETENESS, CONFORMANCE, INFO, Rule
 from registry.core.model.services import Capability, Origin, Pointer, Service
-from registry.core.names.domains import host_of, registrable_domain, same_site
+from registry.core.names.domains import host_of, is_on_platform, registrable_domain, same_site
+from registry.core.names.impersonation import owned_name
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
@@ -32,6 +34,11 @@ UNSPECIFIED = Rule(
     "mcp.unspecified", INFO, points=0, section=CONFORMANCE, spec="MCP server card v1 (SEP-2127)",
     says="The document has a shape that no specification describes.",
     fix="Publish a server card beside it.",
+)  # fmt: skip
+OTHERS_SERVER = Rule(
+    "mcp.others_server", INFO, points=0, section=COMPLETENESS, spec="SEP-1649",
+    says="A listed server is on a site of its own; it is not shown as this host's offer.",
+    fix="Serve a document on the host of that server; name in this one only the servers that are yours.",
 )  # fmt: skip
 _CLIENT, _SERVERS, _FLAT, _FLAT_TOOLS, _AD_HOC = "client-config", "servers", "flat", "flat-tools", "adhoc"
 _SERVER_KEYS = ("url", "endpoint", "transport", "tools")
@@ -43,6 +50,9 @@ def dialect(document: Document) -> str | None:
     value = document.members
     if isinstance(value.get("mcpServers"), dict):
         return _CLIENT
+    server = value.get("server")
+    if "mcpName" in value and isinstance(server, dict) and address_key(server) is not None:
+        return _AD_HOC
     has_tools = isinstance(value.get("tools"), list)
     if any(isinstance(value.get(key), str | int | float) for key in ("mcp_version", "mcp-version")):
         return _FLAT_TOOLS if has_tools else _FLAT
@@ -77,10 +87,24 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     servers = configured_servers(value)
     listed, card_pointers = _list_servers(servers, document, notes)
     own = described_remotes(value, document, notes)
-    chosen, others = _split_by_site(listed, own, document)
+    is_own_list = dialect == _SERVERS or first_text(value, *TITLES, "name", "description") is not None
+    chosen, others = _split_by_site(listed, own, document, is_own_list=is_own_list)
+    for other in others:
+        notes.add(OTHERS_SERVER, other.pointer, other.address.url if other.address else "")
     protocols, remotes_auth, address = mcp_remotes.unite_remotes([*own, *(remote for _, _, remote in chosen)])
-    entries = tool_entries(value) or [entry for _, item, _ in chosen for entry in tool_entries(item)]
+    entries = tool_entries(value)
     tool_capabilities = mcp_parts.listed_tools(entries, address, document, SLUG, notes)
+    without_tools = chosen
+    if not entries:  # the tools of each server are called at its own address
+        of_servers = list(_list_tools_of_servers(servers, chosen))
+        entries = [entry for held, _ in of_servers for entry in held]
+        used_ids: set[str] = set()
+        tool_capabilities = tuple(
+            replace(tool, id=manifest.unique_name(tool.id, used_ids))
+            for held, at_url in of_servers
+            for tool in mcp_parts.listed_tools(held, at_url, document, SLUG, notes)
+        )[: manifest.MAX_CAPABILITIES]
+        without_tools = [one for one in chosen if not tool_entries(one[1])]
     offered = tool_capabilities or context_offers(value, address, document, SLUG, notes)
     holders = [value]
     if len(servers) == 1:  # the facts of the only server describe the service
@@ -88,7 +112,11 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         holders.append(entry if label is None else {"name": label, **entry})
     described = base_service(holders, value, document)
     is_shown_whole = not offered or (not tool_capabilities and mcp_parts.keeps_tools_to_itself(value))
-    whole = _read_whole_servers(value, described, own, chosen, servers, document) if is_shown_whole else ()
+    if is_shown_whole or (tool_capabilities and not tool_entries(value) and without_tools):
+        shown = chosen if is_shown_whole else without_tools
+        whole = tuple(_read_whole_servers(value, described, own, shown, servers, document))
+    else:
+        whole = ()
     if not own and not servers:
         notes.add(mcp_parts.NO_REMOTE if entries or described["packages"] else mcp_parts.NOTHING, "/endpoint")
     every_remote = (*own, *others, *(remote for _, _, remote in chosen))
@@ -136,23 +164,48 @@ def _list_servers(
     return listed, pointers
 
 
-def _split_by_site(listed: list[Listed], own: list[Remote], document: Document) -> tuple[list[Listed], list[Remote]]:
+def _split_by_site(
+    listed: list[Listed], own: list[Remote], document: Document, *, is_own_list: bool
+) -> tuple[list[Listed], list[Remote]]:
     """Return the host's own servers and the other ones: a client's configuration lists servers of many owners. Own
-    servers are on the site that serves the document, else on the site of the document's own address. A document with no
-    server on its site and no own address owns all servers if they are on one site."""
+    servers are on the site that serves the document or on a platform, else on the site of the document's own address. A
+    document with neither owns all servers if they are on one site, or if it describes itself (`is_own_list`); those of
+    well-known owners stay theirs."""
     sites = [_read_site(remote.address) for _, _, remote in listed]
     serving = host_of(document.url)
     hosts = [host_of(remote.address.url) if remote.address else None for _, _, remote in listed]
-    here = [host is not None and serving is not None and same_site(host, serving) for host in hosts]
+    here = [
+        host is not None and ((serving is not None and same_site(host, serving)) or is_on_platform(host))
+        for host in hosts
+    ]
     own_site = next((_read_site(remote.address) for remote in own if remote.address), None)
     if any(here):
         is_chosen = here
     elif own_site is not None:
         is_chosen = [site == own_site for site in sites]
+    elif len(set(sites)) == 1:
+        is_chosen = [True] * len(sites)
     else:
-        is_chosen = [len(set(sites)) == 1] * len(sites)
+        is_chosen = [is_own_list and host is not None and not _is_of_known_owner(host, serving or "") for host in hosts]
     chosen = [entry for entry, taken in zip(listed, is_chosen, strict=True) if taken]
     return chosen, [entry[2] for entry, taken in zip(listed, is_chosen, strict=True) if not taken]
+
+
+def _is_of_known_owner(host: str, serving: str) -> bool:
+    """Return whether the host belongs to a well-known name whose owner does not run the serving host."""
+    known = owned_name(host)
+    return known is not None and not known.owns(registrable_domain(serving))
+
+
+def _list_tools_of_servers(
+    servers: list[tuple[str, str | None, Object]], chosen: list[Listed]
+) -> Iterator[tuple[mcp_parts.Entries, Endpoint | None]]:
+    """Yield the tools of each own server with its address, then those of entries without any address."""
+    places = [(remote.pointer.rpartition("/")[0], item, remote.address) for _, item, remote in chosen]
+    unaddressed = [(pointer, item, None) for pointer, _, item in servers if address_key(item) is None]
+    for place, item, address in (*places, *unaddressed):
+        if entries := tool_entries(item):
+            yield [(f"{place}{pointer}", entry) for pointer, entry in entries], address
 
 
 def _read_site(address: Endpoint | None) -> str | None:
@@ -229,7 +282,7 @@ FORMAT: Final = Format(
         Part("/resources|resourceTemplates|prompts/*", "resource or prompt", TEXT_OR_OBJECT, is_offered=False),
     ),
     types={"/name": TEXT, "/description": TEXT},
-    rules=(UNSPECIFIED, mcp_parts.NOTHING, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),
+    rules=(UNSPECIFIED, OTHERS_SERVER, mcp_parts.NOTHING, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),
     cap=CARD_CAP,
     probe_paths=(
         ProbePath("S3", 30, "/.well-known/mcp.json", fallback_of=_CARD),
