@@ -159,6 +159,14 @@ ROWS: tuple[RecognitionRow, ...] = (
         typed=re.compile(r"yaml|vnd\.oai\.openapi$"),
         reader=read_yaml,
     ),
+    RecognitionRow(
+        formats.api_catalog.as_links,
+        formats.api_catalog.FORMAT,
+        only_at=re.compile(r"^/\.well-known/api-catalog$"),
+        text=True,
+        typed=re.compile(r"^application/linkset$"),
+        reader=formats.api_catalog.read_links,
+    ),
     RecognitionRow(any_text, formats.llms_txt.FORMAT, only_at=re.compile(r"/llms\.txt$"), text=True),
     RecognitionRow(any_text, Foreign("agents-md"), only_at=re.compile(r"/AGENTS\.md$"), text=True),
     *(

@@ -15,7 +15,7 @@ from registry.core.merging.held import HeldDocument, role_of
 from registry.core.model.findings import Rule
 from registry.core.model.listing import AuthKind, ListedCapability, Listing, PricingKind, TrustLevel
 from registry.core.model.services import Auth, Capability, Service, is_semantic_type
-from registry.core.names.domains import host_of
+from registry.core.names.domains import host_of, same_site
 from registry.core.names.inside import SAMPLE_DOMAINS
 from registry.core.reading.plain_text import plain
 
@@ -126,7 +126,10 @@ def reason_not_to_list(documents: Sequence[HeldDocument], service: Service, host
     catalogues = [one.assessment.service for one in documents if role_of(one) is Role.POINTERS]
     has_entries = any(catalogue is not None and catalogue.capabilities for catalogue in catalogues)
     if not is_described and not has_entries:
-        return rules.ONLY_ELSEWHERE if Role.POINTERS in roles else rules.ONLY_TEXTS
+        targets = [pointer.url for catalogue in catalogues if catalogue is not None for pointer in catalogue.pointers]
+        are_own = bool(targets) and all(url and same_site(host_of(url) or "", host) for url in targets)
+        is_elsewhere = Role.POINTERS in roles and not are_own
+        return rules.ONLY_ELSEWHERE if is_elsewhere else rules.NOTHING_CALLABLE if are_own else rules.ONLY_TEXTS
     if is_template(service, host):
         return rules.TEMPLATE
     is_empty = not (service.capabilities or service.protocols or service.groups)

@@ -48,6 +48,7 @@ class _HostContext:
     carried: dict[tuple[str, str], int] = field(default_factory=dict)
     skills: dict[str, tuple[int, int]] = field(default_factory=dict)  # docs_url -> indexes of document and capability
     missed: dict[str, HeldDocument] = field(default_factory=dict)
+    covered: set[str] = field(default_factory=set)  # addresses that other documents describe, and those above them
     is_alone: bool = True  # no document but catalogues, and what they carry, says what the host offers
 
 
@@ -93,6 +94,7 @@ def with_referrals(
 
 def _host_context(documents: Sequence[HeldDocument], host_documents: Sequence[HeldDocument], host: str) -> _HostContext:
     context = _HostContext(host)
+    has_api_catalogue = any(document.assessment.format == api_catalog.FORMAT.slug for document in documents)
     for index, document in enumerate(documents):
         # a document with a fragment is an entry's value, judged separately: it says nothing of the host itself
         if describes_service(document) and (document.via is None or "#" not in document.url):
@@ -101,14 +103,32 @@ def _host_context(documents: Sequence[HeldDocument], host_documents: Sequence[He
             context.found.setdefault(url, index)
         if document.via is not None:
             context.carried.setdefault((document.via.document, document.via.pointer.rpartition("/")[0]), index)
-        if role_of(document) is Role.SERVICE and document.assessment.service is not None:
-            for position, capability in enumerate(document.assessment.service.capabilities):
+        service = document.assessment.service or Service()
+        if has_api_catalogue and role_of(document) is not Role.POINTERS:
+            context.covered.update(_covered(service))
+        if role_of(document) is Role.SERVICE:
+            for position, capability in enumerate(service.capabilities):
                 if _is_instruction(capability) and capability.docs_url:
                     context.skills.setdefault(capability.docs_url, (index, position))
+    for document in documents:  # the anchors whose descriptions were read
+        groups = document.assessment.service.groups if document.assessment.service else ()
+        context.covered.update(
+            one.url.rstrip("/") for one in groups if not context.found.keys().isdisjoint(one.documents)
+        )
     for document in host_documents:
         if document.assessment.outcome not in ANSWERED:
             context.missed.setdefault(document.requested, document)
     return context
+
+
+def _covered(service: Service) -> Iterator[str]:
+    """Yield the address of each call and protocol without query, and all addresses above it."""
+    calls = (call.endpoint for capability in service.capabilities for call in capability.invocations)
+    for url in dict.fromkeys((*calls, *(protocol.endpoint for protocol in service.protocols))):
+        place = re.split(r"[?#]", url or "", maxsplit=1)[0].rstrip("/")
+        while place.count("/") > 1:
+            yield place
+            place = place.rpartition("/")[0]
 
 
 # --- what an entry refers to ----------------------------------------------------------------------------------------
@@ -134,7 +154,10 @@ def _is_own(capability: Capability, context: _HostContext) -> bool:
     of its registrable domain, by their address or their publisher's name, and entries that it describes in full."""
     if any(call.kind not in _REFERRING for call in capability.invocations):
         return True
-    url = _url(capability)
+    url, origin = _url(capability), origin_of(capability)
+    is_api = origin is not None and origin.format == api_catalog.FORMAT.slug
+    if is_api and url is not None and url.rstrip("/") in context.covered:
+        return False  # described in full by another document
     if url is not None and host_of(url) == context.host:
         missed = context.missed.get(url)
         return context.is_alone or missed is None or missed.assessment.outcome not in (Outcome.ABSENT, Outcome.GONE)
@@ -144,8 +167,7 @@ def _is_own(capability: Capability, context: _HostContext) -> bool:
         return True
     publisher = _PUBLISHER.match(capability.id)
     is_described = any(call.auth is not None for call in capability.invocations) or capability.docs_url is not None
-    origin = origin_of(capability)
-    is_api = origin is not None and origin.format == api_catalog.FORMAT.slug
+    is_described = is_described and origin is not None and "/apis/" in origin.pointer
     return (publisher is not None and same_site(publisher[1].lower(), context.host)) or (is_api and is_described)
 
 

@@ -7,6 +7,7 @@ import pytest
 from registry.core.merging import rules as merging_rules
 from registry.core.merging.merge import HeldDocument, MergeResult, merge
 from registry.core.model.documents import Outcome, Via
+from registry.core.model.findings import Rule
 from registry.core.model.services import Capability, Protocol, Service
 from tests.core.documents import CARD_PATH, a2a_card
 from tests.support.holding import findings_of, held, missed
@@ -72,6 +73,45 @@ def test_an_entry_lends_its_texts_to_the_service_where_its_document_has_several_
     assert service.description == "All about api"
     assert service.provenance["description"].document == CATALOGUE
     assert service.provenance["examples"].pointer == "/entries/0"
+
+
+LINKSET: dict[str, Any] = {
+    "linkset": [
+        {
+            "anchor": f"https://{HOST}/.well-known/api-catalog",
+            "item": [
+                {"href": f"https://{HOST}/v1"},
+                {"href": f"https://api.{HOST}/wicks"},
+                {"href": "https://oil.dev/api"},
+            ],
+        },
+        {"anchor": f"https://{HOST}/v2", "service-desc": [{"href": f"https://{HOST}/v2.json"}]},
+    ]
+}
+
+
+def test_items_of_its_own_domain_are_what_a_host_with_a_catalogue_offers() -> None:
+    merged = merge(HOST, [held(HOST, "/.well-known/api-catalog", LINKSET)])
+    names = [capability.name for capability in service_of(merged).capabilities]
+    assert names == [f"{HOST}/v1", f"api.{HOST}/wicks", f"{HOST}/v2"]
+    assert not findings_of(merged, merging_rules.ONLY_ELSEWHERE)
+
+
+def test_an_item_that_a_description_covers_is_not_shown_twice() -> None:
+    merged = merge(HOST, [held(HOST, "/openapi.json", API), held(HOST, "/.well-known/api-catalog", LINKSET)])
+    assert [one.id for one in service_of(merged).capabilities] == ["listLamps", "addLamp", "lantern_example_v2"]
+
+
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        ("https://oil.dev/api", merging_rules.ONLY_ELSEWHERE),
+        (f"https://{HOST}/news.xml", merging_rules.NOTHING_CALLABLE),
+    ],
+)
+def test_why_a_catalogue_without_own_items_is_not_listed(item: str, reason: Rule) -> None:
+    linkset = {"linkset": [{"anchor": f"https://{HOST}/.well-known/api-catalog", "item": [{"href": item}]}]}
+    assert findings_of(merge(HOST, [held(HOST, "/.well-known/api-catalog", linkset)]), reason)
 
 
 def test_an_entry_that_carries_its_document_lends_to_it() -> None:
