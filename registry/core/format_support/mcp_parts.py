@@ -11,6 +11,7 @@ from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import Endpoint, callable_url, origin_of, page
 from registry.core.format_support.loose import first_parameters, first_result, parameters_of
 from registry.core.format_support.manifest import Notes, Object, first_text, flag_of, map_of, short_text_of, texts_of
+from registry.core.format_support.oauth import RESOURCE, RESOURCE_PATH
 from registry.core.format_support.offers import methods_of, pricing_in, resolve_address, target_of
 from registry.core.format_support.params import JSON_TYPES, object_schema
 from registry.core.format_support.security import own_auth
@@ -19,6 +20,7 @@ from registry.core.model import services
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import COMPLETENESS, CONFORMANCE, ERROR, WARNING, Rule
 from registry.core.model.services import Capability, Confirmation, Invocation, InvocationKind, Origin, Pointer, Protocol
+from registry.core.names.domains import host_of
 from registry.core.reading.json_pointer import at
 
 # fmt: off
@@ -318,10 +320,26 @@ def whole_server(
 
 
 def remote_cards(protocols: Iterable[Protocol], document: Document) -> tuple[Pointer, ...]:
-    """Return pointers to the server cards at the addresses of `protocols`, except to the document itself."""
-    addresses = (Endpoint(url, "{" in url) for protocol in protocols if (url := protocol.endpoint))
-    pointers = dict.fromkeys(pointer for address in addresses for pointer in card_pointer(address, "/remotes"))
-    return tuple(pointer for pointer in pointers if pointer.url != document.url)
+    """Return pointers to the server cards at the addresses of `protocols`, except to the document itself, and to their
+    OAuth metadata."""
+    addresses = [Endpoint(url, "{" in url) for protocol in protocols if (url := protocol.endpoint)]
+    cards = dict.fromkeys(pointer for address in addresses for pointer in card_pointer(address, "/remotes"))
+    resources = resource_pointers(((address, "/remotes") for address in addresses), document)
+    return (*(pointer for pointer in cards if pointer.url != document.url), *resources)
+
+
+def resource_pointers(addresses: Iterable[tuple[Endpoint | None, str]], document: Document) -> tuple[Pointer, ...]:
+    """Return pointers to the OAuth metadata of servers below a path of the serving host: the well-known part stands
+    between host and path (RFC 9728 section 3.1). `addresses`: each with its place in the document."""
+    found: dict[str, Pointer] = {}
+    serving = host_of(document.url)
+    for address, pointer in addresses:
+        url = address.url.partition("?")[0].rstrip("/") if address is not None and not address.templated else ""
+        origin = origin_of(url)
+        if url.startswith("https:") and url.startswith(origin) and host_of(url) == serving:
+            target = f"{origin}{RESOURCE_PATH}/{url.removeprefix(origin)}"
+            found.setdefault(target, Pointer(target, "resource_metadata", pointer, RESOURCE))
+    return tuple(found.values())
 
 
 def card_pointer(address: Endpoint | None, pointer: str) -> tuple[Pointer, ...]:

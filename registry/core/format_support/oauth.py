@@ -21,6 +21,11 @@ ADDRESS = Rule(
 AUTHORIZATION_SERVER: Final = "oauth-authorization-server"
 """Slug of the format that a protected resource points to."""
 
+RESOURCE: Final = "oauth-protected-resource"
+"""Slug of the format that describes a protected resource."""
+
+RESOURCE_PATH: Final = ".well-known/oauth-protected-resource"
+
 TOKEN_TYPES: Final = ("oauth2", "openid")
 """Types of schemes whose tokens an authorization server issues."""
 

@@ -70,6 +70,8 @@ def complete_auth(service: Service, documents: Sequence[HeldDocument], host: str
     issuers = {pointer.url for pointer in pointers if pointer.rel == "authorization_server"}
     named = [document for document in documents if not issuers or issuers & {document.url, document.requested}]
     servers = list(_metadata_schemes(named, _SERVER, host))
+    if servers:  # their metadata says more than its address
+        resources = [replace(one, scheme=replace(one.scheme, setup_url=None)) for one in resources]
     provenance = dict(service.provenance)
     schemes = list(service.auth.schemes)
     if resources and not any(scheme.type in TOKEN_TYPES for scheme in schemes):

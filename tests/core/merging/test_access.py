@@ -76,6 +76,7 @@ def test_a_path_with_the_same_prefix_is_another_resource() -> None:
     assert service_of(HOST, tricked, resource()).capabilities[0].invocations[0].auth is None
 
 
+LOGIN = "https://login.vault.example/.well-known/oauth-authorization-server"
 OTHER_ISSUER = (resource(RESOURCE, "https://login.vault.example"), server())
 NO_AUTH = card(authentication={"required": False, "schemes": ["none"]})
 
@@ -84,7 +85,7 @@ NO_AUTH = card(authentication={"required": False, "schemes": ["none"]})
     ("documents", "schemes"),
     [
         ((card(), server()), ()),
-        ((card(), *OTHER_ISSUER), (AuthScheme("oauth2", scopes=("coins",)),)),  # RFC 8414 section 3.3
+        ((card(), *OTHER_ISSUER), (AuthScheme("oauth2", scopes=("coins",), setup_url=LOGIN),)),  # RFC 8414 section 3.3
         ((card(), resource("https://bank.example/mcp"), server()), ()),
         ((NO_AUTH, resource(), server()), (COMPLETE,)),
     ],

@@ -81,6 +81,18 @@ def test_documents_decide_which_conditional_paths_are_requested() -> None:
     assert "/pricing.md" not in requested and len(requested) <= probes.MAX_CONDITIONAL
 
 
+@pytest.mark.parametrize("has_metadata", [True, False])
+def test_the_oauth_metadata_of_an_mcp_endpoint_is_asked_at_its_own_path(has_metadata: bool) -> None:
+    root, own = "/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/v1/mcp"
+    remote = {"type": "streamable-http", "url": f"{HOME}/v1/mcp"}
+    card = {"name": "example.shop/tills", "version": "1", "description": "Tills.", "remotes": [remote]}
+    metadata = {"resource": f"{HOME}/v1/mcp", "scopes_supported": ["tills:read"]}
+    site = {"/.well-known/mcp/server-card.json": page(json.dumps(card))}
+    done = visit(Web({HOST: site | ({own: page(json.dumps(metadata))} if has_metadata else {})}))
+    assert own in paths(done)
+    assert (root in conditional(done)) is not has_metadata
+
+
 def test_openapi_in_yaml_is_asked_only_where_json_is_absent() -> None:
     openapi = json.dumps({"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": {}})
     host = "api.shop.example"
@@ -88,7 +100,7 @@ def test_openapi_in_yaml_is_asked_only_where_json_is_absent() -> None:
     assert "/openapi.json" in requested and "/openapi.yaml" not in requested
 
 
-@pytest.mark.parametrize(("label", "count"), [("mcp", 4), ("api", 5), ("docs", 5)])
+@pytest.mark.parametrize(("label", "count"), [("mcp", 5), ("api", 5), ("docs", 5)])
 def test_sub_hosts_of_a_hit_get_their_short_list(label: str, count: int) -> None:
     host = f"{label}.shop.example"
     web = Web({host: {}})

@@ -121,12 +121,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         notes.add(mcp_parts.NO_REMOTE if entries or described["packages"] else mcp_parts.NOTHING, "/endpoint")
     every_remote = (*own, *others, *(remote for _, _, remote in chosen))
     cards = [card for remote in every_remote for card in card_pointer(remote.address, remote.pointer)]
+    resources = mcp_parts.resource_pointers(((one.address, one.pointer) for one in every_remote), document)
     service = Service(
         **described,
         capabilities=(*whole, *offered),
         auth=mcp_auth(value, remotes_auth, described["description"], document.url),
         protocols=protocols,
-        pointers=tuple(dict.fromkeys((*_read_links(value, document), *card_pointers, *cards)))[:MAX_TEXTS],
+        pointers=tuple(dict.fromkeys((*_read_links(value, document), *card_pointers, *cards, *resources)))[:MAX_TEXTS],
         native=mcp_service.other_facts(SLUG, value, READ if tool_capabilities or not offered else READ | CONTEXT, {}),
     )
     first = own[0].pointer if own else servers[0][0] if servers else ""

@@ -164,12 +164,13 @@ def _read_pointers(card: Object, document: Document) -> tuple[Pointer, ...]:
 
 
 def _read_card_pointers(card: Object, address: Endpoint | None, document: Document) -> tuple[Pointer, ...]:
-    """Return the pointer to the final card of a server that a draft describes."""
+    """Return the pointers to the final card of a server that a draft describes, and to its OAuth metadata."""
     if card.get("remotes"):
-        return ()
+        return mcp_parts.resource_pointers([(address, "/remotes")], document)
     transport = map_of(card, "transport")
     pointer = "/transport/url" if text_of(transport, "url") else "/transport/endpoint" if transport else "/transport"
-    return tuple(found for found in mcp_parts.card_pointer(address, pointer) if found.url != document.url)
+    cards = (found for found in mcp_parts.card_pointer(address, pointer) if found.url != document.url)
+    return (*cards, *mcp_parts.resource_pointers([(address, pointer)], document))
 
 
 FORMAT: Final = Format(

@@ -1,34 +1,40 @@
 """OAuth protected resource metadata (RFC 9728): adds to a service and names its authorization servers."""
 
+import re
+from itertools import islice
 from typing import Final
 
-from registry.core.format_support import oauth
+from registry.core.format_support import manifest, oauth
 from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import claims, link
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.manifest import MAX_TEXTS, Notes, list_of, texts_of, with_provenance
-from registry.core.format_support.oauth import AUTHORIZATION_SERVER, https_url
+from registry.core.format_support.manifest import MAX_TEXTS, Notes, texts_of, with_provenance
+from registry.core.format_support.oauth import AUTHORIZATION_SERVER, RESOURCE, RESOURCE_PATH, https_url
 from registry.core.format_support.probing import ProbePath
 from registry.core.format_support.shapes import LIST, TEXT
 from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Pointer, Policies, Service
-from registry.core.reading.json_pointer import at
 
-SLUG: Final = "oauth-protected-resource"
+SLUG: Final = RESOURCE
+_PATH: Final = f"/{RESOURCE_PATH}"
+_MARKS: Final = ("scopes_supported", "bearer_methods_supported", "resource_signing_alg_values_supported")
 
 
 def dialect(document: Document) -> str | None:
+    """Return "" for a resource with what only such metadata says of it; `authorization_servers` is optional."""
     value = document.members
-    return "" if "resource" in value and isinstance(value.get("authorization_servers"), list) else None
+    servers = value.get("authorization_servers")
+    is_marked = isinstance(servers, list | str) or any(isinstance(value.get(key), list) for key in _MARKS)
+    return "" if "resource" in value and is_marked else None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.members
     resource_url = https_url(value.get("resource"), "/resource", document, notes)
     pointers = []
-    for index, issuer in enumerate(list_of(value, "authorization_servers")[:MAX_TEXTS]):
-        pointer = at("", "authorization_servers", index)
+    named = manifest.parts_of(value, "authorization_servers", "/authorization_servers", notes)
+    for pointer, _, issuer in islice(named, MAX_TEXTS):
         issuer_url = https_url(issuer, pointer, document, notes)
         if issuer_url is None:
             continue
@@ -37,7 +43,8 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         metadata_url = link(f"https://{host}/.well-known/oauth-authorization-server/{path}".rstrip("/"), issuer_url)
         if metadata_url:
             pointers.append(Pointer(metadata_url, "authorization_server", pointer, AUTHORIZATION_SERVER))
-    scheme = AuthScheme("oauth2", scopes=texts_of(value, "scopes_supported"))
+    metadata_of_server = pointers[0].url if pointers else None  # often on the site of an identity provider: not read
+    scheme = AuthScheme("oauth2", scopes=texts_of(value, "scopes_supported"), setup_url=metadata_of_server)
     service = Service(
         claims=claims("resource", resource_url, document, "/resource", notes),
         docs_url=link(value.get("resource_documentation"), document.url),
@@ -58,14 +65,17 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="OAuth protected resource metadata",
     spec="RFC 9728 section 2",
-    paths=("/.well-known/oauth-protected-resource",),
+    paths=(_PATH,),
     role=Role.ENRICHER,
     read=read,
     parts=(Part("/authorization_servers/[]", "authorization server", TEXT, is_offered=False),),
     types={"/resource": TEXT, "/scopes_supported": LIST},
     rules=rules_in(oauth),
+    promised_pattern=re.compile(rf"^{_PATH}/"),
     probe_paths=(
-        ProbePath("S4", 60, "/.well-known/oauth-protected-resource", when=lambda facts: facts.rpc_here),
-        ProbePath("S1", 30, "/.well-known/oauth-protected-resource", sub_host="mcp"),
+        # not where the metadata of the endpoint's own path was found, to which the MCP formats point
+        ProbePath("S4", 60, _PATH, when=lambda facts: facts.rpc_here and SLUG not in facts.formats),
+        ProbePath("S1", 30, _PATH, sub_host="mcp"),
+        ProbePath("S1", 31, f"{_PATH}/mcp", fallback_of=_PATH, sub_host="mcp"),
     ),
 )
