@@ -36,6 +36,7 @@ _COLON_VARIABLE = re.compile(r"(?<=/):[A-Za-z_]\w*")
 _STAND_IN = "x0variable0x"
 _SINGLE_BRACES = re.compile(r"(?<!\{)\{([^{}/]+)\}(?!\})")
 _DEFAULT = re.compile(r"[^\s<>{}\"'`\\^|]*")
+_HOST_FIRST = re.compile(r"([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+)(?::\d{1,5})?(?![^/?#])")
 _NOUNS = "api|app|business|company|domain|host|hostname|instance|org|organi[sz]ation|server|service|site|url|website"
 _MORE_NOUNS = (
     "account|agent|application|backend|bot|brand|deployment|endpoint|gateway|mcp|name|platform|product|project|shop|"
@@ -111,6 +112,18 @@ def with_defaults(url: str, variables: Object) -> str:
         return text if len(text) <= MAX_URL_CHARS and _DEFAULT.fullmatch(text) else match[0]
 
     return _SINGLE_BRACES.sub(written, url)
+
+
+def lacks_scheme(target: str, base: str) -> bool:
+    """Return whether an address begins with a host instead of a scheme, such as `api.shop.com/v1` in a document of
+    shop.com. RFC 3986 reads it as a path, which its author never means: the host is of the site of `base`, or a public
+    name of at least three labels."""
+    match = _HOST_FIRST.match(target)
+    if match is None:
+        return False
+    host, serving_host = match[1].lower(), host_of(base)
+    is_own = serving_host is not None and same_site(host, serving_host)
+    return is_own or (host.count(".") > 1 and _is_public_name(host))
 
 
 def link(target: Json, base: str) -> str | None:

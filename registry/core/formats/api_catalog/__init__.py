@@ -24,7 +24,7 @@ from registry.core.format_support.shapes import TEXT
 from registry.core.formats.api_catalog import rules
 from registry.core.model import services
 from registry.core.model.documents import Document, Json
-from registry.core.model.findings import rules_in
+from registry.core.model.findings import Finding, rules_in
 from registry.core.model.services import Auth, Capability, Group, Invocation, Origin, Plan, Pointer, Pricing, Service
 from registry.core.reading.json_pointer import at
 from registry.core.reading.link_field import links_of
@@ -77,8 +77,8 @@ def as_links(document: Document) -> str | None:
     return _TEXT if any("rel" in params for _, params in islice(links_of(document.text or ""), 5)) else None
 
 
-def read_links(text: str) -> Json:
-    """Return a linkset in text in the shape of one in JSON."""
+def read_links(text: str, _cuts: list[Finding]) -> Json:
+    """Return a linkset in text in the shape of one in JSON, of the first MAX_CAPABILITIES links."""
     contexts: dict[str, Object] = {}
     for target, params in islice(links_of(text), manifest.MAX_CAPABILITIES):
         anchor = params.pop("anchor", "")
