@@ -1,7 +1,7 @@
 """Make the listing of a merged service for search and the interfaces, or say why the host is not listed."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Final
 
@@ -87,14 +87,24 @@ def _needs_no_credential(auth: Auth) -> bool:
 
 
 def _keywords(owner: Service | Capability) -> tuple[str, ...]:
-    """Return examples, then tags, as many as fit into KEYWORDS_CHARS. Examples resemble queries, so they come first."""
+    """Return the short text beside the description, examples, then tags, as many as fit into KEYWORDS_CHARS. Examples
+    resemble queries, so they come before tags."""
+    title = owner.title if isinstance(owner, Capability) else _summary_of(owner)
+    texts = [title] if title and title not in (owner.name, owner.description) else []
     keywords: list[str] = []
     remaining = KEYWORDS_CHARS
-    for text in (plain(phrase, KEYWORDS_CHARS) for phrase in dict.fromkeys((*owner.examples, *owner.tags))):
+    for text in (plain(phrase, KEYWORDS_CHARS) for phrase in dict.fromkeys((*texts, *owner.examples, *owner.tags))):
         if text and len(text) <= remaining:
             keywords.append(text)
             remaining -= len(text)
     return tuple(keywords)
+
+
+def _summary_of(service: Service) -> str | None:
+    """Return the summary that an OpenAPI description has beside its description (OpenAPI 3.1 section 4.8.2)."""
+    info = service.native.get("openapi", {}).get("info")
+    summary = info.get("summary") if isinstance(info, Mapping) else None
+    return summary if isinstance(summary, str) else None
 
 
 _USABLE: Final = frozenset({"instructions", "navigation", "pointer"})
