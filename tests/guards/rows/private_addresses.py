@@ -6,6 +6,7 @@ from tests.guards.guard import NEVER, Edit, Guard
 
 _INSIDE = "tests/core/test_inside.py::"
 _GATE = "tests/core/test_public_addresses.py::"
+_ADDRESSES = "tests/core/test_openapi_addresses.py::"
 
 GUARDS: Final = (
     Guard(
@@ -67,6 +68,18 @@ GUARDS: Final = (
         "an endpoint of a detail that changes the host of the base_url",
         Edit("joined\\((.*), endpoint\\)", r"\1 + endpoint"),
         (f"{_GATE}test_a_detail_is_joined_only_to_its_own_host",),
+    ),
+    Guard(
+        "base-path-delimiter",
+        "a basePath without a slash that changes the host",
+        Edit(r'f"/\{(.*)\}"', r"\1"),
+        (f"{_ADDRESSES}test_host_and_base_path_are_joined_with_the_delimiters_that_they_lack",),
+    ),
+    Guard(
+        "path-delimiter",
+        "a path without a slash that changes the host",
+        Edit(r'f"/\{key\}"', "key"),
+        (f"{_ADDRESSES}test_a_path_cannot_lead_to_another_host",),
     ),
     Guard(
         "private-redirect",

@@ -14,7 +14,7 @@ from registry.core.format_support.probing import CARD_CAP, HostFacts, ProbePath,
 from registry.core.format_support.security import NOTHING_NEEDED, required_auth, schemes_of
 from registry.core.format_support.shapes import LIST, OBJECT, TEXT, says_no_auth
 from registry.core.formats.openapi import operations, rules
-from registry.core.formats.openapi.servers import root_base
+from registry.core.formats.openapi.servers import Bases
 from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Capability, Policies, Pricing, Provider, Service
@@ -52,7 +52,7 @@ def yaml(document: Document) -> str | None:
 _READ: Final = frozenset({
     "openapi", "swagger", "info", "servers", "host", "basePath", "schemes", "paths", "components", "definitions",
     "parameters", "responses", "securityDefinitions", "security", "externalDocs", "consumes", "produces", "webhooks",
-    "jsonSchemaDialect", "$schema",
+    "jsonSchemaDialect", "$schema", "$self",
 })  # fmt: skip
 _INFO_READ: Final = frozenset({"title", "description", "version", "contact", "license", "termsOfService", "x-logo"})
 _PRICES: Final = ("x-pricing", "x-price", "pricing")
@@ -62,10 +62,11 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.members
     info = map_of(value, "info")
     _grade(value, info, notes)
-    base = root_base(value, document, notes)
+    bases = Bases(value, document, notes)
+    base = bases.root
     definitions = map_of(value, "securityDefinitions") or map_of(map_of(value, "components"), "securitySchemes")
     auth_schemes = schemes_of(definitions, document.url)
-    capabilities = tuple(operations.read(value, base, auth_schemes, document, notes))
+    capabilities = tuple(operations.read(value, bases, auth_schemes, document, notes))
     paid_service = map_of(value, operations.PAID_SERVICE)
     pages = map_of(paid_service, "docs")
     docs = (map_of(value, "externalDocs").get("url"), info.get("x-docs"), pages.get("apiReference"))
@@ -91,7 +92,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     field_pointers = {
         "auth": "/security" if "security" in value else schemes_pointer,
         "pricing": _read_payment_pointer(value) or "",
-        "base_url": "/host" if "swagger" in value else "/servers/0/url",
+        "base_url": base.pointer,
     }
     return manifest.with_provenance(service, document, SLUG, {**_POINTERS, **field_pointers})
 
@@ -162,8 +163,10 @@ def _read_payment_pointer(value: Object) -> str | None:
 
 
 def _read_native(value: Object, info: Object) -> dict[str, dict[str, Any]]:
-    """Return the parts of the description without a field in the model: other servers, tags and extensions."""
-    others = list_of(value, "servers")[1:]
+    """Return the parts of the description without a field in the model: other servers (and the first one, if it has
+    variables to choose from), tags and extensions."""
+    servers = list_of(value, "servers")
+    others = [server for index, server in enumerate(servers) if index or map_of(server, "variables")]
     has_terms = isinstance(info.get("license"), dict) and len(map_of(info, "license")) > 1
     about = manifest.other_members(info, _INFO_READ - {"license"} if has_terms else _INFO_READ)
     kept = {key: item for key, item in value.items() if key not in _READ}

@@ -1,7 +1,8 @@
 """Read the inputs of an operation: its parameters, the variables of its server and path, and its body.
 
-All are properties of one object schema, and `places` states where a request carries each. A body that is an object of
-named members is spread over its members; any other body is one property.
+All are properties of one object schema, and `places` states where a request carries each. A parameter is its name and
+its place (OpenAPI 3.1 section 4.8.12): where two have one name, the second is renamed, and `names` states its name in
+the request. A body that is an object of named members is spread over its members; any other body is one property.
 """
 
 import re
@@ -12,10 +13,12 @@ from typing import Any, Final
 from registry.core.format_support import manifest
 from registry.core.format_support.manifest import Object, flag_of, list_of, map_of, short_text_of, text_of, texts_of
 from registry.core.format_support.params import MAX_PARAMS, object_schema
-from registry.core.formats.openapi.keywords import to_json_schema
+from registry.core.formats.openapi import rules
+from registry.core.formats.openapi.keywords import to_json_schema, without_values
 from registry.core.formats.openapi.schemas import OpenApiSchemas
 from registry.core.model.documents import Json
 from registry.core.model.services import ParameterPlace
+from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
 JSON_TYPE: Final = "application/json"
@@ -25,6 +28,8 @@ _PLACES: Final[dict[str, ParameterPlace]] = {
     "path": "path", "query": "query", "querystring": "query", "header": "header", "cookie": "cookie",
     "formData": "body",
 }  # fmt: skip
+_FIRST: Final[tuple[ParameterPlace, ...]] = ("path", "query", "body", "header", "cookie", "whole_body")
+"""Which of several parameters with one name keeps it: a URL template has no place for another name."""
 _OF_REQUEST: Final = frozenset({"accept", "content-type"})  # OpenAPI 3.1 section 4.8.12.2.1: shall be ignored
 _OUTSIDE_OF_SCHEMA: Final = frozenset({"name", "in", "required", "collectionFormat", "allowEmptyValue", "schema"})
 _OF_MEMBERS: Final = frozenset(
@@ -37,46 +42,81 @@ _VARIABLE: Final = re.compile(r"\{([^{}/?]+)\}")
 
 @dataclass(slots=True)
 class Inputs:
-    """`schema` describes everything that a caller fills in; `styles` are how values are written, by parameter."""
+    """`schema` describes everything that a caller fills in; `names` are the names in the request of the renamed ones;
+    `styles` are how values are written, by parameter; `left_out` counts those beyond MAX_PARAMS."""
 
     properties: dict[str, dict[str, Any]] = field(default_factory=dict)
     required: list[str] = field(default_factory=list)
     places: dict[str, ParameterPlace] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     media_type: str | None = None
     idempotency_key: bool | None = None
     styles: dict[str, dict[str, Any]] = field(default_factory=dict)
+    left_out: int = 0
 
     @property
     def schema(self) -> dict[str, Any]:
         return object_schema(self.properties.items(), self.required)
 
-    def add(self, name: str, schema: dict[str, Any], place: ParameterPlace, *, required: bool) -> None:
-        """Add one property; the first of a name counts."""
-        if name not in self.properties and len(self.properties) < MAX_PARAMS:
-            self.properties[name] = schema
-            self.places[name] = place
-            self.required += [name] if required else []
+    def add(
+        self, name: str, schema: dict[str, Any], place: ParameterPlace, *, required: bool, renamed: bool = False
+    ) -> str | None:
+        """Add one property and return its name. The first of a name and place counts: None for another one, and where
+        there is no room. A parameter whose name is taken, or that is to be `renamed`, has the place in its name."""
+        key = name
+        if renamed or self.places.get(name, place) != place:
+            key = manifest.unique_name(f"{name}__{place}", set(self.properties), "_")
+        if key in self.properties:
+            return None
+        if len(self.properties) >= MAX_PARAMS:
+            self.left_out += 1
+            return None
+        self.properties[key] = schema
+        self.places[key] = place
+        self.required += [key] if required else []
+        if key != name:
+            self.names[key] = name
+        return key
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An operation and its path item, with the JSON Pointer to each."""
+
+    path_item: Object
+    item_pointer: str
+    operation: Object
+    pointer: str
 
 
 def inputs_of(
-    root: Object, path_item: Object, operation: Object, url: str, variables: Object, s: OpenApiSchemas
+    root: Object, described: Described, url: str, variables: Object, s: OpenApiSchemas, notes: manifest.Notes
 ) -> Inputs:
     """Return the inputs of the operation. `url`: its address; `variables`: of its server."""
     inputs = Inputs()
-    parameters = sorted(_read_parameters(path_item, operation, s), key=lambda parameter: parameter["in"] != "path")
+    operation = described.operation
+    parameters = sorted(_read_parameters(described, s, notes), key=lambda parameter: _place_of(parameter) != "path")
+    keepers: dict[str, ParameterPlace] = {}  # which place keeps a name
     for parameter in parameters:
-        _add_parameter(parameter, inputs, s)
-    for name in _VARIABLE.findall(url):
-        variable = map_of(variables, name)
-        schema = {"type": "string", **_read_variable_schema(variable)}
-        inputs.add(line(name, manifest.NAME_CHARS), schema, "path", required="default" not in schema)
-    if "requestBody" in operation:
+        name, place = short_text_of(parameter, "name"), _place_of(parameter)
+        if name is not None and place is not None:
+            keepers[name] = min(keepers.get(name, place), place, key=_FIRST.index)
+    for parameter in parameters:
+        _add_parameter(parameter, keepers, "swagger" in root, inputs, s)
+    for name in map(_clean_name, _VARIABLE.findall(url)):
+        if name not in inputs.properties:
+            schema = {"type": "string", **_read_variable_schema(map_of(variables, name))}
+            inputs.add(name, schema, "path", required="default" not in schema)
+    if operation.get("requestBody") is not None:
         body = s.resolve(operation["requestBody"])
-        media_type, content = chosen_content(body)
+        if not isinstance(operation["requestBody"], dict):
+            notes.add(rules.PARAMETER, at(described.pointer, "requestBody"), operation["requestBody"])
+        media_type, content = chosen_content(body, s)
         if content is not None:
             inputs.media_type = media_type
             is_required = flag_of(body, "required") is True
-            _add_body(content.get("schema"), read_example(content), body, is_required, inputs, s)
+            _add_body(schema_of(content), read_example(content, s), body, is_required, inputs, s)
+            _add_encoding(map_of(content, "encoding"), inputs)
     old_body = next((parameter for parameter in parameters if parameter.get("in") == "body"), None)
     consumed = texts_of(operation, "consumes") or texts_of(root, "consumes")
     if old_body is not None:  # OpenAPI 2.0
@@ -86,48 +126,99 @@ def inputs_of(
         has_file = any(parameter.get("type") == "file" for parameter in parameters)
         form = next((kind for kind in consumed if kind in (_FORM, _MULTIPART)), None)
         inputs.media_type = _MULTIPART if has_file else form or _FORM
+    if inputs.left_out:
+        notes.add(rules.TOO_MANY_PARAMETERS, described.pointer, f"{inputs.left_out} more than {MAX_PARAMS}")
     return inputs
 
 
-def chosen_content(holder: Json) -> tuple[str | None, Object | None]:
-    """Return the media type of `content` that is easiest to write, JSON before others, and its value."""
+def _clean_name(name: str) -> str:
+    return line(name, manifest.NAME_CHARS)
+
+
+def _place_of(parameter: Object) -> ParameterPlace | None:
+    place = str(parameter.get("in")).strip()
+    return _PLACES.get(place) or _PLACES.get(place.lower())
+
+
+def chosen_content(holder: Json, s: OpenApiSchemas) -> tuple[str | None, Object | None]:
+    """Return the media type of `content` that is easiest to write, JSON before others, and its value. OpenAPI 3.2 may
+    refer to the value (section 4.14)."""
     content = map_of(holder, "content")
     if JSON_TYPE in content and isinstance(content[JSON_TYPE], dict):
-        return JSON_TYPE, map_of(content, JSON_TYPE)
+        return JSON_TYPE, s.resolve(content[JSON_TYPE])
     kinds = sorted(content, key=lambda kind: (kind != JSON_TYPE, "json" not in kind, kind not in (_FORM, _MULTIPART)))
     kind = next((kind for kind in kinds if isinstance(content[kind], dict)), None)
-    return (None, None) if kind is None else (line(kind, manifest.NAME_CHARS), map_of(content, kind))
+    return (None, None) if kind is None else (line(kind, manifest.NAME_CHARS), s.resolve(content[kind]))
 
 
-def _read_parameters(path_item: Object, operation: Object, s: OpenApiSchemas) -> Iterator[Object]:
+def schema_of(content: Object) -> Json:
+    """Return the schema of a media type; `itemSchema` describes each item of a stream (OpenAPI 3.2 section 4.14.3)."""
+    if "schema" not in content and isinstance(content.get("itemSchema"), dict):
+        return {"type": "array", "items": content["itemSchema"]}
+    return content.get("schema")
+
+
+def _read_parameters(described: Described, s: OpenApiSchemas, notes: manifest.Notes) -> Iterator[Object]:
     """Yield the parameters of the operation, then its path's parameters that it does not replace."""
     seen: set[tuple[Json, Json]] = set()
-    for item in (*list_of(operation, "parameters"), *list_of(path_item, "parameters"))[:MAX_PARAMS]:
-        parameter = s.resolve(item)
-        name, place = parameter.get("name"), parameter.get("in")
-        if isinstance(name, str) and isinstance(place, str) and (name, place) not in seen:
-            seen.add((name, place))
-            yield parameter
+    count = 0
+    for holder, pointer in ((described.operation, described.pointer), (described.path_item, described.item_pointer)):
+        listed = holder.get("parameters")
+        if listed is not None and not isinstance(listed, list):
+            notes.add(rules.PARAMETER, at(pointer, "parameters"), listed)
+        for index, item in enumerate(list_of(holder, "parameters")):
+            place = at(pointer, "parameters", index)
+            count += 1
+            if count > MAX_PARAMS:
+                notes.add(rules.TOO_MANY_PARAMETERS, place, f"more than {MAX_PARAMS}")
+                return
+            parameter, _ = s.follow(item, place)
+            if not parameter and isinstance(item, dict) and "$ref" in item:
+                continue  # has a finding
+            name = parameter.get("name")
+            is_body = parameter.get("in") == "body"
+            if not (is_body or (short_text_of(parameter, "name") and _place_of(parameter))):
+                notes.add(rules.PARAMETER, place, name if isinstance(name, str) and name else item)
+            elif (key := (name if isinstance(name, str) else "", parameter.get("in"))) not in seen:
+                seen.add(key)
+                yield parameter
 
 
-def _add_parameter(parameter: Object, inputs: Inputs, s: OpenApiSchemas) -> None:
-    name, place = short_text_of(parameter, "name"), _PLACES.get(str(parameter.get("in")))
+def _add_parameter(
+    parameter: Object, keepers: dict[str, ParameterPlace], is_old: bool, inputs: Inputs, s: OpenApiSchemas
+) -> None:
+    name, place = short_text_of(parameter, "name"), _place_of(parameter)
     if name is None or place is None or (place == "header" and name.lower() in _OF_REQUEST):
         return
     if place == "header" and name.lower() == "idempotency-key":
         inputs.idempotency_key = True
     schema = _read_parameter_schema(parameter, s)
-    inputs.add(name, schema, place, required=flag_of(parameter, "required") is True)
-    styles = [key for key in _STYLES if key in parameter and isinstance(parameter[key], str | bool)]
-    if styles:
-        inputs.styles[name] = {key: parameter[key] for key in styles}
+    required = flag_of(parameter, "required") is True
+    added = inputs.add(name, schema, place, required=required, renamed=keepers.get(name, place) != place)
+    styles: dict[str, Any] = {key: parameter[key] for key in _STYLES if isinstance(parameter.get(key), str | bool)}
+    if is_old and parameter.get("type") == "array":
+        styles.setdefault("collectionFormat", "csv")  # OpenAPI 2.0: the default
+    if isinstance(parameter.get("content"), dict):
+        styles["content"] = chosen_content(parameter, s)[0] or JSON_TYPE
+    if parameter.get("in") == "querystring":
+        styles["style"] = "querystring"  # OpenAPI 3.2: the value is the whole query
+    if styles and added is not None:
+        inputs.styles[added] = styles
+
+
+def _add_encoding(encoding: Object, inputs: Inputs) -> None:
+    """Add how the members of a form are written (OpenAPI 3.1 section 4.8.15)."""
+    for key, place in inputs.places.items():
+        held = map_of(encoding, inputs.names.get(key, key)) if place == "body" else {}
+        if styles := {name: held[name] for name in (*_STYLES, "contentType") if isinstance(held.get(name), str | bool)}:
+            inputs.styles[key] = styles
 
 
 def _read_parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, Any]:
     """Return the schema of one parameter: with its own description, example and mark of deprecation."""
     held = parameter.get("schema")
     if "content" in parameter:
-        _, content = chosen_content(parameter)
+        _, content = chosen_content(parameter, s)
         held = held if content is None else content.get("schema")
     if held is None and "type" in parameter:  # OpenAPI 2.0
         held = {key: value for key, value in parameter.items() if key not in _OUTSIDE_OF_SCHEMA}
@@ -136,18 +227,21 @@ def _read_parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, An
         schema["description"] = description
     if flag_of(parameter, "deprecated"):
         schema["deprecated"] = True
-    example = read_example(parameter)
+    example = read_example(parameter, s)
     if example is not None and (written := s.whole({"example": example})):
         schema |= to_json_schema(dict(written))
     return schema
 
 
-def read_example(holder: Object) -> Json:
-    """Return the example of a parameter or body: `example`, or the first of `examples`, which wraps it in `value`."""
+def read_example(holder: Object, s: OpenApiSchemas) -> Json:
+    """Return the example of a parameter or body: `example`, or the first of `examples`, which wraps it in `value` or
+    `dataValue` (OpenAPI 3.2 section 4.19) and may be a reference. A plain list of values is read as well."""
     if "example" in holder:
         return holder["example"]
-    first = next(iter(map_of(holder, "examples").values()), None)
-    return first.get("value") if isinstance(first, dict) else None
+    if values := list_of(holder, "examples"):
+        return values[0]
+    first = s.resolve(next(iter(map_of(holder, "examples").values()), None))
+    return first.get("dataValue", first.get("value"))
 
 
 def _read_variable_schema(variable: Object) -> dict[str, Any]:
@@ -164,21 +258,19 @@ def _read_variable_schema(variable: Object) -> dict[str, Any]:
 
 def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs: Inputs, s: OpenApiSchemas) -> None:
     """Add the members of a body that is an object, or the body as one property."""
-    schema = s.whole(held)
-    if schema is None:
-        schema = _make_outline(s.resolve(held), s)
+    whole = s.whole(held)
+    example = without_values(example, whole, "readOnly")
+    schema = _make_outline(s.resolve(held), s) if whole is None else s.sent(whole)
     members = schema.get("properties")
     # members become parameters unless that loses a constraint of the schema
     demands = [key for key in schema if key not in _OF_MEMBERS and not key.startswith(("x-", "example", "$comment"))]
     is_plain_object = schema.get("type", "object") == "object" and not demands
-    if members and isinstance(members, dict) and is_plain_object and not members.keys() & inputs.properties.keys():
+    if members and isinstance(members, dict) and is_plain_object and len(members) + len(inputs.properties) < MAX_PARAMS:
         required = schema.get("required", ())
         examples = example if isinstance(example, dict) else {}
         for name, item in members.items():
-            member = item if isinstance(item, dict) else {}
-            if member.get("readOnly") is True:  # only in answers
-                continue
-            inputs.add(name, _with_example(member, examples.get(name), s), "body", required=name in required)
+            member = _with_example(item if isinstance(item, dict) else {}, examples.get(name), s)
+            inputs.add(name, member, "body", required=name in required)
         return
     name = manifest.unique_name("body", set(inputs.properties))
     description = text_of(body, "description")
@@ -196,7 +288,9 @@ def _with_example(schema: dict[str, Any], example: Json, s: OpenApiSchemas) -> d
 
 def _make_outline(schema: Object, s: OpenApiSchemas) -> dict[str, Any]:
     """Return the names and types of a body that is too large to be written in full."""
-    members = map_of(schema, "properties")
+    members = {
+        name: item for name, item in map_of(schema, "properties").items() if flag_of(item, "readOnly") is not True
+    }
     names: Sequence[str] = list(members)[:MAX_PARAMS]
     if not names or not s.affordable(sum(len(name) + 30 for name in names)):
         return {"type": "object"} if schema.get("type") == "object" else {}

@@ -1,20 +1,24 @@
 """Read operations into capabilities. A path is appended to the server's URL as text (OpenAPI 3.1 section 4.8.8.1)."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.endpoints import MAX_URL_CHARS, page
-from registry.core.format_support.loose import payment_of, pricing_of, scalar_text
+from registry.core.format_support.loose import payment_of, price_of, pricing_of
 from registry.core.format_support.manifest import ID_CHARS, Object, flag_of, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.security import operation_auth
 from registry.core.formats.openapi import rules
-from registry.core.formats.openapi.inputs import chosen_content, inputs_of, read_example
+from registry.core.formats.openapi.inputs import Described, chosen_content, inputs_of, read_example, schema_of
+from registry.core.formats.openapi.keywords import without_values
 from registry.core.formats.openapi.schemas import OpenApiSchemas
-from registry.core.formats.openapi.servers import BaseAddress, list_base
+from registry.core.formats.openapi.servers import Bases
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import AuthScheme, Capability, Confirmation, Invocation, Origin, Plan, Pricing
 from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line
 
 PAID: Final = "x-payment-info"
 PAID_SERVICE: Final = "x-service-info"
@@ -27,9 +31,12 @@ MAX_ERRORS: Final = 20
 ERROR_CHARS: Final = 300
 _CODE_CHARS: Final = 3  # "404", or "4XX" for a class
 
-_PATH_ITEMS = "#/components/pathItems/"
-_METHODS: Final = ("get", "head", "query", "post", "put", "patch", "delete")
+_METHODS: Final = ("get", "head", "query", "post", "put", "patch", "delete", "options", "trace")
+_OPERATION_MEMBERS: Final = frozenset({"operationId", "responses", "requestBody", "parameters"})
+"""A member of a path item that is an object with one of these is meant as an operation."""
+_OTHER_METHOD: Final = re.compile(r"[A-Za-z]{1,20}")  # of OpenAPI 3.2 `additionalOperations`
 _PRICES: Final = ("x-pricing", "x-price", "x-cost", "x-x402", "x-402", "x-payment")
+_AMOUNTS: Final = ("amount", "price", "maxPrice", "max", "minPrice", "min")
 _NATIVE_CHARS: Final = 2_000
 _READ: Final = frozenset({
     "operationId", "summary", "parameters", "requestBody", "responses", "deprecated", "tags", "security", "servers",
@@ -38,35 +45,50 @@ _READ: Final = frozenset({
 })  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _Listed(Described):
+    """An operation and how it is called: `path` begins with a slash; `method` is as it is sent. `is_shared`: several
+    paths may refer to its path item."""
+
+    path: str
+    method: str
+    is_shared: bool
+
+
 def read(
-    value: Object, base: BaseAddress, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: manifest.Notes
+    value: Object, bases: Bases, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: manifest.Notes
 ) -> Iterator[Capability]:
-    """Yield one capability for each of the first MAX_OPERATIONS operations."""
+    """Yield one capability for each of the first MAX_OPERATIONS operations. Each other one has a finding."""
     ids: set[str] = set()
-    operations = list(_listed_operations(value))
-    schemas = OpenApiSchemas(value, notes, min(len(operations), MAX_OPERATIONS))
+    seen: set[str] = set()  # a path item that several paths refer to has its operation once
+    schemas = OpenApiSchemas(value, document, notes)
+    root_url = bases.root.address.url if bases.root.address else None
+    operations = list(_listed_operations(value, root_url, schemas, notes))
+    schemas.share_among(min(len(operations), MAX_OPERATIONS))
+    _note_incoming(value, operations, notes)
     if len(operations) > MAX_OPERATIONS:
         notes.add(common_rules.TOO_MANY_CAPABILITIES, "/paths", len(operations))
-    for path, method, path_item, operation in operations[:MAX_OPERATIONS]:
-        schemas.begin_operation()
-        pointer = at("", "paths", path, method)
+    for listed in operations[:MAX_OPERATIONS]:
+        path, method, operation, pointer = listed.path, listed.method, listed.operation, listed.pointer
+        schemas.begin_operation(pointer)
         operation_id = text_of(operation, "operationId", ID_CHARS) or manifest.slug(f"{method} {path}")
-        if operation_id in ids:
+        if operation_id in ids and pointer not in seen:
             notes.add(rules.OPERATION_ID, pointer, operation_id)
+        seen.add(pointer)
         name = manifest.unique_name(operation_id, ids)
-        servers = list_of(operation, "servers") or list_of(path_item, "servers")
-        called = (list_base(servers, at("", "paths", path), document, notes) if servers else None) or base
+        called = bases.of(listed.path_item, operation, listed.item_pointer, pointer)
         address = called.address.url + path if called.address else None
-        inputs = inputs_of(value, path_item, operation, address or path, called.variables, schemas)
+        inputs = inputs_of(value, listed, address or path, called.variables, schemas, notes)
         result, result_note = _read_result(operation, schemas)
         auth = operation_auth(operation, auth_schemes)
         call = Invocation(
             "http",
             address,
-            method.upper(),
+            method,
             auth=auth,
             scopes=tuple(dict.fromkeys(scope for scheme in auth.schemes for scope in scheme.scopes)) if auth else (),
             places=tuple(inputs.places.items()),
+            names=tuple(inputs.names.items()),
             media_type=inputs.media_type,
             templated="{" in path or (called.address is not None and called.address.templated),
             origin=Origin(document.url, pointer, "openapi"),
@@ -74,7 +96,7 @@ def read(
         yield Capability(
             name,
             name,
-            manifest.first_text(operation, "description", "summary"),
+            _read_description(listed, schemas),
             params=inputs.schema,
             result=result,
             title=short_text_of(operation, "summary"),
@@ -92,18 +114,84 @@ def read(
         )
 
 
-def _listed_operations(value: Object) -> Iterator[tuple[str, str, Object, Object]]:
-    """Yield (path, method, path item, operation); a path without a leading slash could change the host."""
-    for path, item in map_of(value, "paths").items():
-        if isinstance(item, dict) and path.startswith("/") and len(path) <= MAX_URL_CHARS:
-            path_item, target = item, item.get("$ref")
-            if isinstance(target, str) and target.startswith(_PATH_ITEMS):  # OpenAPI 3.1
-                key = target.removeprefix(_PATH_ITEMS).replace("~1", "/").replace("~0", "~")
-                path_item = {**map_of(map_of(map_of(value, "components"), "pathItems"), key), **item}
-            for method in _METHODS:
-                operation = path_item.get(method)
-                if isinstance(operation, dict):
-                    yield path, method, path_item, operation
+def _listed_operations(
+    value: Object, root_url: str | None, s: OpenApiSchemas, notes: manifest.Notes
+) -> Iterator[_Listed]:
+    """Yield the operations of all paths. A path item may be a reference to another one."""
+    for key, held in map_of(value, "paths").items():
+        pointer = at("", "paths", key)
+        path = _read_path(key, root_url)
+        if key.startswith("x-") or held is None:
+            continue
+        if path is None or not isinstance(held, dict):
+            notes.add(rules.UNREAD, pointer, key if path is None else held)
+            continue
+        if not key.startswith("/"):
+            notes.add(rules.PATH, pointer, key)
+        item, item_pointer = s.follow(held, pointer)
+        for member, method, operation, inner in _methods_of(item, notes, item_pointer):
+            own_pointer = pointer if member in held else item_pointer
+            yield _Listed(item, item_pointer, operation, at(own_pointer, *inner), path, method, "$ref" in held)
+
+
+def _read_path(key: str, root_url: str | None) -> str | None:
+    """Return a path with the leading slash that it shall have: without one it could change the host. An address below
+    the API's own is its path. None for other addresses, and for paths that are too long."""
+    if root_url is not None and key.startswith(f"{root_url}/"):
+        key = key.removeprefix(root_url)
+    if len(key) > MAX_URL_CHARS or re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", key):
+        return None
+    return key if key.startswith("/") else f"/{key}"  # guard: path-delimiter
+
+
+def _methods_of(
+    item: Object, notes: manifest.Notes, pointer: str
+) -> Iterator[tuple[str, str, Object, tuple[str, ...]]]:
+    """Yield the operations of a path item in the order of _METHODS: the member that holds each, its method as it is
+    sent, itself, and the keys that lead to it."""
+    found: dict[str, str] = {}
+    for key in sorted(item, key=lambda key: not key.islower()):
+        method = key.lower()
+        if method in _METHODS and isinstance(item[key], dict) and method not in found:
+            found[method] = key
+            if key != method:
+                notes.add(rules.PATH, at(pointer, key), key)
+        elif (method in _METHODS and item[key] is not None) or _is_operation(key, item[key]):
+            notes.add(rules.UNREAD, at(pointer, key), item[key] if method in _METHODS else key)
+    for method in _METHODS:
+        if method in found and isinstance(operation := item[found[method]], dict):
+            yield found[method], method.upper(), operation, (found[method],)
+    others = "additionalOperations"
+    for method, operation in map_of(item, others).items():
+        if isinstance(operation, dict) and _OTHER_METHOD.fullmatch(method) and method.lower() not in found:
+            yield others, method, operation, (others, method)
+        else:
+            notes.add(rules.UNREAD, at(pointer, others, method), method)
+
+
+def _is_operation(key: str, held: Json) -> bool:
+    return isinstance(held, dict) and not key.startswith("x-") and not _OPERATION_MEMBERS.isdisjoint(held)
+
+
+def _note_incoming(value: Object, operations: Sequence[_Listed], notes: manifest.Notes) -> None:
+    """Note the requests that the API sends: they are operations of the document, but not of the API."""
+    for name, item in map_of(value, "webhooks").items():
+        for key in item if isinstance(item, dict) else ():
+            if key.lower() in (*_METHODS, "$ref"):
+                notes.add(rules.INCOMING, at("", "webhooks", name, key), name)
+    for listed in operations:
+        if callbacks := map_of(listed.operation, "callbacks"):
+            notes.add(rules.INCOMING, at(listed.pointer, "callbacks"), next(iter(callbacks)))
+
+
+def _read_description(listed: _Listed, s: OpenApiSchemas) -> str | None:
+    """Return what the operation says about itself, then what its path says for all its operations."""
+    own = manifest.first_text(listed.operation, "description", "summary")
+    if own is not None and listed.is_shared:
+        own = s.text(own)
+    shared = dict.fromkeys(text for key in ("summary", "description") if (text := text_of(listed.path_item, key)))
+    texts = [own or "", *(text for text in shared if text not in (own or "") and s.text(text))]
+    return line(" ".join(texts), manifest.TEXT_CHARS) or None
 
 
 def _read_result(operation: Object, s: OpenApiSchemas) -> tuple[dict[str, Any] | None, str | None]:
@@ -113,14 +201,15 @@ def _read_result(operation: Object, s: OpenApiSchemas) -> tuple[dict[str, Any] |
     if code is None and "default" in responses:
         code = "default"
     response = s.resolve(responses.get(code)) if code is not None else {}
-    _, content = chosen_content(response)
-    held = response.get("schema") if content is None else content.get("schema")
-    schema = s.whole(held)
+    _, content = chosen_content(response, s)
+    schema = s.whole(response.get("schema") if content is None else schema_of(content))
     old_examples = map_of(response, "examples").values()  # OpenAPI 2.0, by media type
-    example = next(iter(old_examples), None) if content is None else read_example(content)
+    example = next(iter(old_examples), None) if content is None else read_example(content, s)
+    example = without_values(example, schema, "writeOnly")
+    schema = schema and s.received(schema)
     if example is not None and "examples" not in (schema or {}) and (written := s.whole({"examples": [example]})):
         schema = {**(schema or {}), **written}
-    return schema, s.text(text_of(response, "description"))
+    return schema, s.text(manifest.first_text(response, "description", "summary"))
 
 
 def _read_errors(operation: Object, s: OpenApiSchemas) -> dict[str, str]:
@@ -135,9 +224,10 @@ def _read_pricing(operation: Object, document: Document) -> Pricing | None:
     """Return what this operation costs, as far as one of the known extensions says it."""
     info = map_of(operation, PAID)
     if info:
-        price, payment = _read_price(info.get("price", info.get("amount"))), payment_of(info)
-        plans = (Plan(price=price, limits=text_of(info.get("price"), "mode")),) if price else ()
-        return Pricing("pay_per_call", plans, payments=(payment,) if payment else ())
+        offers = [item for item in list_of(info, "offers")[: manifest.MAX_TEXTS] if isinstance(item, dict)] or [info]
+        plans = tuple(dict.fromkeys(plan for offer in offers if (plan := _read_plan(offer)) != Plan()))
+        payments = dict.fromkeys(payment for offer in offers if (payment := payment_of(offer)))
+        return Pricing("pay_per_call", plans, payments=tuple(payments))
     held: Json = next((operation[key] for key in _PRICES if operation.get(key)), None)
     if held is None:
         return None
@@ -147,14 +237,16 @@ def _read_pricing(operation: Object, document: Document) -> Pricing | None:
     return pricing if pricing != Pricing() else None
 
 
-def _read_price(value: Json) -> str | None:
-    """Return a price of the Machine Payments Protocol: an amount, or `{mode, amount or min and max, currency}`."""
-    if not isinstance(value, dict):
-        return scalar_text(value)
-    parts = [text for key in ("amount", "min", "max") if (text := _read_price(value.get(key)))]
-    currency = short_text_of(value, "currency")
-    price = " to ".join(parts) or None
-    return f"{price} {currency}" if price and currency else price
+def _read_plan(offer: Object) -> Plan:
+    """Return an offer of the Machine Payments Protocol: `{amount, currency}` in base units of the currency, or a price
+    in its own unit, `{price: {mode, currency, amount or min and max}}` or `{price or minPrice and maxPrice}`."""
+    terms = map_of(offer, "price") or offer
+    rest = {key: value for key, value in terms.items() if key not in _AMOUNTS}
+    keys = _AMOUNTS[:1] if terms is offer and "amount" in terms and "price" not in terms else _AMOUNTS[::-1]
+    prices = [text for key in keys if (text := price_of({**rest, "amount": terms.get(key)}))]
+    return Plan(
+        price=" to ".join(prices) or None, limits=manifest.first_text(terms, "mode", "pricingMode", "description")
+    )
 
 
 def _read_native(operation: Object, styles: Mapping[str, Any], schemas: OpenApiSchemas) -> dict[str, dict[str, Any]]:

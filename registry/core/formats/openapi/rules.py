@@ -26,8 +26,34 @@ SPECIFICATION = Rule(
 )
 SERVER = Rule(
     "openapi.server", WARNING, points=2, section=OPERABILITY, spec="OpenAPI 3.1 section 4.8.5",
-    says="The server's address is missing, relative or a template.",
-    fix="List the absolute https address of the API in servers.",
+    says="The server's address is not written as the specification asks; it was read as it is meant.",
+    fix="Give each server a url and each of its variables a default; write host without scheme and path, and basePath "
+    "with a leading slash.",
+)
+PATH = Rule(
+    "openapi.path", WARNING, points=1, section=CONFORMANCE, spec="OpenAPI 3.1 sections 4.8.8, 4.8.9",
+    says="A path has no leading slash, or a method is not in lower case; the operation was read as it is meant.",
+    fix="Begin each path with a slash, and write methods in lower case.",
+)
+UNREAD = Rule(
+    "openapi.unread", WARNING, points=2, section=COMPLETENESS, spec="OpenAPI 3.1 sections 4.8.8, 4.8.9",
+    says="A path or an operation was not read: its address or its method is not usable, or it is not an object.",
+    fix="Write paths that begin with a slash, and under each an object for each HTTP method.",
+)
+PARAMETER = Rule(
+    "openapi.parameter", WARNING, points=1, section=COMPLETENESS, spec="OpenAPI 3.1 sections 4.8.12, 4.8.13",
+    says="A parameter or a body is not an object with a name and a known place; it was left out.",
+    fix="Give each parameter a name, and path, query, header or cookie as its place.",
+)
+TOO_MANY_PARAMETERS = Rule(
+    "openapi.too_many_parameters", INFO, points=0, section=OPERABILITY, spec="OpenAPI 3.1 section 4.8.12",
+    says="An operation has more parameters than are shown (500).",
+    fix="No change is needed; send many values in the body.",
+)
+INCOMING = Rule(
+    "openapi.incoming", INFO, points=0, section=COMPLETENESS, spec="OpenAPI 3.1 sections 4.8.1, 4.8.18",
+    says="Webhooks and callbacks are requests that the API sends; they are not listed as capabilities.",
+    fix="No change is needed.",
 )
 OPERATION_ID = Rule(
     "openapi.operation_id", WARNING, points=2, section=CONFORMANCE, spec="OpenAPI 3.1 section 4.8.10",
@@ -36,7 +62,7 @@ OPERATION_ID = Rule(
 )
 REFERENCE = Rule(
     "openapi.reference", WARNING, points=1, section=COMPLETENESS, spec="OpenAPI 3.1 section 4.8.23",
-    says="A $ref points outside the document; it is not followed.",
+    says="A $ref points outside the document or to nothing; what it names is missing.",
     fix="Bundle the description into one document.",
 )
 CUT = Rule(

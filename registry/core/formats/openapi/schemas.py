@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
 
-from registry.core.format_support.manifest import NAME_CHARS, TEXT_CHARS, Notes, Object
+from registry.core.format_support.endpoints import parse_short
+from registry.core.format_support.manifest import NAME_CHARS, TEXT_CHARS, Notes, Object, text_of
 from registry.core.formats.openapi import rules
-from registry.core.formats.openapi.keywords import to_json_schema, unite_all_of
-from registry.core.model.documents import Json
+from registry.core.formats.openapi.keywords import Known, leave_out, to_json_schema, unite_all_of
+from registry.core.model.documents import Document, Json
+from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line, plain
 
 MAX_WRITTEN: Final = 2_000_000
@@ -23,7 +25,8 @@ _MIN_SHARE: Final = 2_000  # characters that an operation may always write while
 _SHARES: Final = 8  # an operation may use so many times its equal share: most need less than theirs
 _MAX_DEPTH: Final = 5  # references inside references that are resolved, if the share allows
 _MAX_LEVELS: Final = 40  # nested values of one schema
-_MAX_REFERENCES: Final = 4  # a longer chain of references is not resolved
+_MAX_REFERENCES: Final = 20  # a longer chain of references, or a circle, is not resolved
+_INDEX_CHARS: Final = 9  # digits of an index in a pointer
 _MEMBER_COST: Final = 8
 
 _VALUES: Final = frozenset({"example", "examples", "default", "enum", "const"})  # values, not schemas
@@ -58,14 +61,19 @@ _Left = tuple[int, int]
 
 
 class OpenApiSchemas:
-    """Resolves references within the budget. Only local ones (`#/a/b`) are followed; others are noted, not fetched. A
+    """Resolves references within the budget. Only those into the document are followed; others are noted, not fetched.
+    `operations`: how many share the budget; set before the first. A
     schema is cleaned once, and written once for each depth; the operations that name it share the result. Its size is
     known before it is written. A schema that contains itself is shown within itself once."""
 
-    def __init__(self, root: Object, notes: Notes, operations: int) -> None:
+    def __init__(self, root: Object, document: Document, notes: Notes) -> None:
         self._root, self._notes = root, notes
+        own = parse_short(text_of(root, "$self") or "", document.url)  # OpenAPI 3.2
+        self._own_urls = {document.url.partition("#")[0], own.href.partition("#")[0] if own else ""}
+        self._document_url = document.url
         self._budget_left = MAX_WRITTEN
-        self._operations_left = operations + 1
+        self._operations_left = 1
+        self._pointer = ""
         self._is_cut_noted = False
         self._keys: dict[str, str] = {}
         self._owns: dict[int, _Own] = {}
@@ -73,25 +81,39 @@ class OpenApiSchemas:
         self._targets: dict[str, _Own] = {}
         self._measures: dict[tuple[str, _Left], tuple[int, int]] = {}
         self._written: dict[tuple[str, _Left | None], dict[str, Any]] = {}
+        self._left_out: Known = {}
         self._circles = 0
 
-    def begin_operation(self) -> None:
-        """Give the next operation its share of the remaining budget. Called once for each operation."""
+    def share_among(self, operations: int) -> None:
+        """Share the budget among so many operations. Called once, before the first of them begins."""
+        self._operations_left = operations + 1
+
+    def begin_operation(self, pointer: str) -> None:
+        """Give the operation at `pointer` its share of the remaining budget. Called once for each operation."""
+        self._pointer = pointer
         self._operations_left = max(1, self._operations_left - 1)
 
     def resolve(self, value: Json) -> Object:
         """Return the object that `value` is or refers to, or an empty one. Siblings of `$ref` replace its members."""
+        return self.follow(value, self._pointer)[0]
+
+    def follow(self, value: Json, pointer: str) -> tuple[Object, str]:
+        """Return what `resolve` returns for the value at `pointer`, and the pointer to the place where it stands."""
+        first = pointer
         for _ in range(_MAX_REFERENCES):
             if not isinstance(value, dict):
-                return {}
+                return {}, pointer
             target = value.get("$ref")
             if not isinstance(target, str):
-                return value
+                return value, pointer
             others = {key: item for key, item in value.items() if key != "$ref"}
-            value = self._referenced_value(target)
+            keys = self._keys_of(target)
+            value = self._referenced_value(target, first)
+            pointer = at("", *keys) if keys else pointer
             if others and isinstance(value, dict):
                 value = {**value, **others}
-        return {}
+        self._notes.add(rules.REFERENCE, first, "a chain of references without an end")
+        return {}, pointer
 
     def affordable(self, cost: int) -> bool:
         """Return whether the operation may write `cost` more characters, and charge them if so."""
@@ -125,6 +147,16 @@ class OpenApiSchemas:
                 return written if isinstance(written, dict) else None
         self._note_cut()
         return None
+
+    def sent(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return a schema of `whole` without the members that only answers have (`readOnly`), at any depth."""
+        result: dict[str, Any] = leave_out(schema, "readOnly", self._left_out)
+        return result
+
+    def received(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return a schema of `whole` without the members that only requests have (`writeOnly`), at any depth."""
+        result: dict[str, Any] = leave_out(schema, "writeOnly", self._left_out)
+        return result
 
     def _get_flat(self, schema: Object, share: int) -> dict[str, Any] | None:
         """Return a schema that has no subschemas, as most parameters' schemas have none; None for any other schema."""
@@ -327,14 +359,29 @@ class OpenApiSchemas:
             elif inner in lowest and self._targets[inner].circle is None:
                 lowest[target] = min(lowest[target], order[inner])
 
-    def _referenced_value(self, reference: str) -> Json:
-        if not reference.startswith("#/"):
-            self._notes.add(rules.REFERENCE, "", reference)
-            return None
-        value: Json = self._root
-        for part in unquote(reference[2:]).split("/"):
-            value = value.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(value, dict) else None
+    def _referenced_value(self, reference: str, pointer: str | None = None) -> Json:
+        """Return the value that a reference leads to; None, with a finding, outside the document and for nothing."""
+        keys = self._keys_of(reference)
+        value: Json = None if keys is None else self._root
+        for key in keys or ():
+            if isinstance(value, list) and key.isdecimal() and len(key) <= _INDEX_CHARS and int(key) < len(value):
+                value = value[int(key)]
+            else:
+                value = value.get(key) if isinstance(value, dict) else None
+        if value is None:
+            self._notes.add(rules.REFERENCE, self._pointer if pointer is None else pointer, reference)
         return value
+
+    def _keys_of(self, reference: str) -> list[str] | None:
+        """Return the keys of a reference into this document (RFC 6901 section 6); None for any other reference."""
+        address, _, fragment = reference.partition("#")
+        if address:
+            parsed = parse_short(address, self._document_url)
+            if parsed is None or parsed.href.partition("#")[0] not in self._own_urls:
+                return None
+        if fragment and not fragment.startswith("/"):
+            return None
+        return [part.replace("~1", "/").replace("~0", "~") for part in unquote(fragment).split("/")[1:]]
 
 
 def _clean(text: str) -> str:

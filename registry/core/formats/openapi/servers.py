@@ -1,51 +1,177 @@
-"""Find the address at which an operation is called (OpenAPI 3.1 section 4.8.5; OpenAPI 2.0 `host`)."""
+"""Find the address at which an operation is called (OpenAPI 3.1 sections 4.8.5, 4.8.6; OpenAPI 2.0 `host`).
 
+The order is that of the specification: variables are replaced by their defaults, then the parts are joined, then the
+whole address is judged. So no default and no missing delimiter can lead to another host than the one that is named.
+"""
+
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
-from registry.core.format_support.endpoints import Endpoint, callable_url, endpoint, origin_of
-from registry.core.format_support.manifest import Notes, Object, list_of, map_of, short_text_of, text_of, texts_of
+from registry.core.format_support.endpoints import (
+    Endpoint,
+    callable_url,
+    endpoint,
+    lacks_scheme,
+    link,
+    origin_of,
+    with_defaults,
+)
+from registry.core.format_support.manifest import Notes, Object, list_of, map_of, text_of, texts_of
 from registry.core.formats.openapi import rules
 from registry.core.model.documents import Document, Json
+from registry.core.names.domains import host_of
 from registry.core.reading.json_pointer import at
 
 _MAX_SERVERS: Final = 20  # servers of one list that are looked at
+_ABSOLUTE: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/{2,}([^/?#]*)(.*)", re.DOTALL)
+_SCHEME_VARIABLE: Final = re.compile(r"\{([^{}/]+)\}(?=://)")
+_SCHEMELESS: Final = re.compile(r"/{0,2}([^/?#]*)(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class BaseAddress:
-    """The address that paths are appended to as text, None if clients may not call it, and its variables."""
+    """The address that paths are appended to as text, None if clients may not call it; the JSON Pointer of the member
+    that states it; and its variables."""
 
     address: Endpoint | None
+    pointer: str
     variables: Object = field(default_factory=dict)
 
 
-def root_base(value: Object, document: Document, notes: Notes) -> BaseAddress:
-    """Return the address of the API as a whole; the root of the host where the description names none."""
-    if "swagger" in value:
-        schemes = texts_of(value, "schemes")
-        scheme = "https" if not schemes or "https" in schemes else schemes[0]
-        host = short_text_of(value, "host") or origin_of(document.url).split("/")[2]
-        return _base(f"{scheme}://{host}{text_of(value, 'basePath') or ''}", {}, "/host", document, notes)
-    listed = list_base(list_of(value, "servers"), "", document, notes)
-    return listed or _base(None, {}, "/servers/0/url", document, notes)
+class _Server(NamedTuple):
+    """`is_repaired`: it is not written as the specification asks."""
+
+    url: str
+    is_repaired: bool
+    variables: Object
 
 
-def list_base(servers: list[Json], pointer: str, document: Document, notes: Notes) -> BaseAddress | None:
-    """Return the first of `servers` that clients may call (often not the first: that is its author's machine), else the
-    first; None if none is named. `pointer` leads to the holder of the list."""
-    named = [(i, server) for i, server in enumerate(servers[:_MAX_SERVERS]) if text_of(server, "url") is not None]
-    if not named:
-        return None
-    callable_ones = (pair for pair in named if callable_url(text_of(pair[1], "url") or "", document.url, document.url))
-    index, server = next(callable_ones, named[0])
-    at_url = at(pointer, "servers", index, "url")
-    return _base(text_of(server, "url"), map_of(server, "variables"), at_url, document, notes)
+class Bases:
+    """Finds the address of each operation. `root` is the address of the API as a whole: the root of the host where the
+    description names none."""
+
+    def __init__(self, value: Object, document: Document, notes: Notes) -> None:
+        self._value, self._document, self._notes = value, document, notes
+        self._by_schemes: dict[tuple[str, ...], BaseAddress] = {}
+        own = text_of(value, "$self")  # OpenAPI 3.2 section 4.1.2.2.1: the base of relative references
+        self._base_url = (link(own, document.url) if own else None) or document.url
+        self._is_old = "swagger" in value
+        self._root_schemes = _schemes_of(value)
+        self.root = self._old_base(self._root_schemes) if self._is_old else self._listed(value, "") or self._plain("/")
+
+    def of(self, path_item: Object, operation: Object, item_pointer: str, pointer: str) -> BaseAddress:
+        """Return the address of an operation: its own, else that of its path, else `root`."""
+        if self._is_old:
+            schemes = _schemes_of(operation)
+            return self._old_base(schemes) if "https" in schemes and "https" not in self._root_schemes else self.root
+        return self._listed(operation, pointer) or self._listed(path_item, item_pointer) or self.root
+
+    def _listed(self, holder: Object, pointer: str) -> BaseAddress | None:
+        """Return the first server that clients may call (often not the first: that is its author's machine), else the
+        first; None if none is named. `pointer` leads to the holder of the list."""
+        if not holder.get("servers"):
+            return None
+        named = list(_named_servers(holder, pointer))
+        if not named:
+            self._notes.add(rules.SERVER, at(pointer, "servers"), holder["servers"])
+            return None
+        found = [_settled(server, self._document) for _, server in named]
+        found += [_opened(server) for _, server in named]
+        is_callable = partial(callable_url, base=self._base_url, trusted_url=self._document.url)
+        index = next((index for index, server in enumerate(found) if is_callable(server.url)), 0)
+        at_url, server = named[index % len(named)]
+        if found[index].is_repaired or not isinstance(holder["servers"], list):
+            self._notes.add(rules.SERVER, at_url, text_of(server, "url"))
+        return self._plain(found[index].url, at_url, found[index].variables)
+
+    def _old_base(self, schemes: tuple[str, ...]) -> BaseAddress:
+        """Return scheme, `host` and `basePath` of OpenAPI 2.0, joined with the delimiters that they may lack."""
+        if schemes not in self._by_schemes:
+            self._by_schemes[schemes] = self._joined(schemes)
+        return self._by_schemes[schemes]
+
+    def _joined(self, schemes: tuple[str, ...]) -> BaseAddress:
+        stated_host, stated_path = text_of(self._value, "host"), text_of(self._value, "basePath") or ""
+        host_scheme, host, host_path = _split(stated_host or "")
+        path_scheme, path_host, path = _split(stated_path) if _ABSOLUTE.match(stated_path) else (None, "", stated_path)
+        if host_scheme or host_path.strip("/"):
+            self._notes.add(rules.SERVER, "/host", stated_host)
+        if path_scheme or (path and not path.startswith("/")):
+            self._notes.add(rules.SERVER, "/basePath", stated_path)
+        own_scheme, own_host, _ = _split(origin_of(self._document.url))
+        scheme = "https" if "https" in schemes else next(iter(schemes), host_scheme or path_scheme or own_scheme)
+        host = host or path_host or own_host
+        if scheme == "http" and host == own_host and own_scheme == "https":
+            scheme = own_scheme  # see `_settled`
+            self._notes.add(rules.SERVER, "/schemes", "http")
+        prefix = host_path.rstrip("/")
+        path = f"/{path.lstrip('/')}"  # guard: base-path-delimiter
+        if prefix and path != prefix and not path.startswith(f"{prefix}/"):
+            path = prefix + path
+        pointer = "/host" if stated_host or not path_host else "/basePath"
+        return self._plain(f"{scheme}://{host}{path}", pointer)
+
+    def _plain(self, target: str, pointer: str = "/servers/0/url", variables: Object | None = None) -> BaseAddress:
+        resolved = endpoint(target, self._base_url, self._document, pointer, self._notes)
+        address = Endpoint(re.split("[?#]", resolved.url)[0].rstrip("/"), resolved.templated) if resolved else None
+        return BaseAddress(address, pointer, variables or {})
 
 
-def _base(target: str | None, variables: Object, pointer: str, document: Document, notes: Notes) -> BaseAddress:
-    if target is None or not target.startswith("http") or "{" in target:
-        notes.add(rules.SERVER, pointer, target or "")
-    resolved = endpoint(target or "/", document.url, document, pointer, notes)
-    address = Endpoint(resolved.url.partition("?")[0].rstrip("/"), resolved.templated) if resolved else None
-    return BaseAddress(address, variables)
+def _named_servers(holder: Object, pointer: str) -> Iterator[tuple[str, Object]]:
+    """Yield the pointer to the URL of each server that has one, and the server. One object counts as a list of one."""
+    held = holder["servers"]
+    pointer = at(pointer, "servers")
+    servers: list[Json] = held if isinstance(held, list) else [held]
+    for index, server in enumerate(servers[:_MAX_SERVERS]):
+        if isinstance(server, dict) and isinstance(server.get("url"), str):
+            yield at(pointer, index, "url") if isinstance(held, list) else at(pointer, "url"), server
+
+
+def _settled(server: Object, document: Document) -> _Server:
+    """Return the address of a server with the defaults of its variables. The host that served the document over https
+    is called by https, too: behind a proxy, generators write http."""
+    written, variables = _with_scheme(server), map_of(server, "variables")
+    url = with_defaults(written, variables)
+    repaired = f"https://{url}" if lacks_scheme(url, document.url) else url
+    scheme, host, rest = _split(repaired)
+    repaired = f"https://{host}{rest}" if scheme == "http" and host == host_of(document.url) else repaired
+    return _Server(repaired, repaired != url or "{" in url, variables)  # each variable shall have a default
+
+
+def _opened(server: Object) -> _Server:
+    """Return the address of a server as a template: for a host of the caller's own, such as `{hostname}` with the
+    default HOSTNAME or localhost. Its variables have no defaults."""
+    described: Object = {
+        name: {key: value for key, value in variable.items() if key != "default"}
+        for name, variable in map_of(server, "variables").items()
+        if isinstance(variable, dict)
+    }
+    return _Server(_with_scheme(server), False, described)
+
+
+def _with_scheme(server: Object) -> str:
+    """Return the URL of a server. A variable in the place of the scheme is https if its values allow, else its
+    default."""
+    url, variables = text_of(server, "url") or "/", map_of(server, "variables")
+    scheme = _SCHEME_VARIABLE.match(url)
+    if scheme is None:
+        return url
+    is_free = "https" in (list_of(map_of(variables, scheme[1]), "enum") or ["https"])
+    return ("https" if is_free else with_defaults(scheme[0], variables)) + url[scheme.end() :]
+
+
+def _split(text: str) -> tuple[str | None, str, str]:
+    """Return scheme, host with port, and path of a URL that may lack its scheme."""
+    match = _ABSOLUTE.fullmatch(text)
+    if match:
+        return match[1].lower(), match[2], match[3]
+    host = _SCHEMELESS.fullmatch(text)
+    return (None, host[1], host[2]) if host else (None, "", "")
+
+
+def _schemes_of(holder: Object) -> tuple[str, ...]:
+    named = texts_of(holder, "schemes") or ((text_of(holder, "schemes") or "",) if holder.get("schemes") else ())
+    return tuple(scheme.lower() for scheme in named if scheme)
