@@ -112,7 +112,7 @@ def _walk(
     if (kind := _CONTAINERS.get(segment)) is not None:
         if value is not None and not kind.holds(value):
             wrong[pointer] = _instead(value, kind)
-            if isinstance(value, dict) and value and not any(isinstance(item, dict | list) for item in value.values()):
+            if isinstance(value, dict) and not value.keys().isdisjoint((*_NAMES, *part.members)):
                 yield pointer, pointer.rpartition("/")[2], value  # a single entry, without its list
                 return
         for key, item in _items(value):
@@ -122,7 +122,7 @@ def _walk(
                 yield one
             # an entry in another shape than expected, or one that stands elsewhere
             is_other = not isinstance(item, dict) or "$ref" in item or pointer in wrong
-            if not found and is_other:
+            if not found and is_other and item is not None:
                 yield below, str(key), item
         return
     names = segment.split("|")

@@ -96,7 +96,7 @@ def remotes(holder: Object, document: Document, notes: Notes) -> Remotes:
         remote = remote_of(item, key, pointer, document, notes)
         if remote.address is not None:
             found.append(remote)
-            notes.mark_read(pointer)
+            notes.mark_read(place)
             public = {variable.name for variable in remote.variables}
             variables |= {k: v for k, v in manifest.other_members(map_of(item, "variables"), ()).items() if k in public}
     protocols, auth, address = unite_remotes(found)

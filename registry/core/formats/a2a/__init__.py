@@ -120,7 +120,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         claims=claims("provider", provider_url, document, "/provider/url", notes, common_rules.PROVIDER_ELSEWHERE),
         native=manifest.native(addresses.SLUG, raw, expressed),
     )
-    if not service.capabilities and isinstance(card.get("skills"), list | None):
+    if not service.capabilities:
         notes.add(rules.NO_SKILL, "/skills")
     pointers = {
         **_POINTERS,
@@ -185,11 +185,7 @@ def _find_missing(card: Object, version: str) -> list[str]:
 
 def _check_card(card: Object, raw: Object, dialect: str, version: str, notes: Notes) -> None:
     if not text_of(card, "name"):
-        notes.add(
-            rules.UNNAMED if isinstance(card.get("name"), str | None) else common_rules.WRONG_TYPE,
-            "/name",
-            card.get("name", ""),
-        )
+        notes.add(rules.UNNAMED, "/name")
     capabilities = card.get("capabilities")
     if "capabilities" in card and not isinstance(capabilities, dict):
         notes.add(rules.CAPABILITIES, "/capabilities", capabilities)

@@ -47,7 +47,7 @@ REQUIREMENTS: Final = requirements_of("atp", {
     "3.1": [
         ("name", REQUIRED, "the manifest has a name", rules.REQUIRED, "service.unnamed"),
         ("description", REQUIRED, "it has a description", rules.REQUIRED, "service.undescribed"),
-        ("version", REQUIRED, "it has a version", rules.REQUIRED, "service.unversioned"),
+        ("version", REQUIRED, "it has a version", rules.REQUIRED, "service.unversioned", "document.version_number"),
         ("semver", LIMIT, "the version is a semantic one", rules.SEMVER),
         ("context", LIMIT, "@context names the schema of ATP", rules.CONTEXT),
         ("kind", LIMIT, "@type is AgentManifest", rules.CONTEXT),

@@ -32,8 +32,6 @@ ERROR_CHARS: Final = 300
 _CODE_CHARS: Final = 3  # "404", or "4XX" for a class
 
 _METHODS: Final = ("get", "head", "query", "post", "put", "patch", "delete", "options", "trace")
-_OPERATION_MEMBERS: Final = frozenset({"operationId", "responses", "requestBody", "parameters"})
-"""A member of a path item that is an object with one of these is meant as an operation."""
 _OTHER_METHOD: Final = re.compile(r"[A-Za-z]{1,20}")  # of OpenAPI 3.2 `additionalOperations`
 _PRICES: Final = ("x-pricing", "x-price", "x-cost", "x-x402", "x-402", "x-payment")
 _AMOUNTS: Final = ("amount", "price", "maxPrice", "max", "minPrice", "min")
@@ -117,19 +115,18 @@ def read(
 def _listed_operations(
     value: Object, root_url: str | None, s: OpenApiSchemas, notes: manifest.Notes
 ) -> Iterator[_Listed]:
-    """Yield the operations of all paths. A path item may be a reference to another one."""
+    """Yield the operations of all paths, which may refer to another path item. What is no operation, or stands at an
+    address that is none of this API, is counted as not read (`FORMAT.parts`)."""
     for key, held in map_of(value, "paths").items():
         pointer = at("", "paths", key)
         path = _read_path(key, root_url)
-        if key.startswith("x-") or held is None:
-            continue
-        if path is None or not isinstance(held, dict):
-            notes.add(rules.UNREAD, pointer, key if path is None else held)
+        if key.startswith("x-") or path is None or not isinstance(held, dict):
             continue
         if not key.startswith("/"):
             notes.add(rules.PATH, pointer, key)
         item, item_pointer = s.follow(held, pointer)
         for member, method, operation, inner in _methods_of(item, notes, item_pointer):
+            notes.mark_read(pointer)
             own_pointer = pointer if member in held else item_pointer
             yield _Listed(item, item_pointer, operation, at(own_pointer, *inner), path, method, "$ref" in held)
 
@@ -156,8 +153,6 @@ def _methods_of(
             found[method] = key
             if key != method:
                 notes.add(rules.PATH, at(pointer, key), key)
-        elif (method in _METHODS and item[key] is not None) or _is_operation(key, item[key]):
-            notes.add(rules.UNREAD, at(pointer, key), item[key] if method in _METHODS else key)
     for method in _METHODS:
         if method in found and isinstance(operation := item[found[method]], dict):
             yield found[method], method.upper(), operation, (found[method],)
@@ -165,12 +160,6 @@ def _methods_of(
     for method, operation in map_of(item, others).items():
         if isinstance(operation, dict) and _OTHER_METHOD.fullmatch(method) and method.lower() not in found:
             yield others, method, operation, (others, method)
-        else:
-            notes.add(rules.UNREAD, at(pointer, others, method), method)
-
-
-def _is_operation(key: str, held: Json) -> bool:
-    return isinstance(held, dict) and not key.startswith("x-") and not _OPERATION_MEMBERS.isdisjoint(held)
 
 
 def _note_incoming(value: Object, operations: Sequence[_Listed], notes: manifest.Notes) -> None:

@@ -35,11 +35,6 @@ PATH = Rule(
     says="A path has no leading slash, or a method is not in lower case; the operation was read as it is meant.",
     fix="Begin each path with a slash, and write methods in lower case.",
 )
-UNREAD = Rule(
-    "openapi.unread", WARNING, points=2, section=COMPLETENESS, spec="OpenAPI 3.1 sections 4.8.8, 4.8.9",
-    says="A path or an operation was not read: its address or its method is not usable, or it is not an object.",
-    fix="Write paths that begin with a slash, and under each an object for each HTTP method.",
-)
 PARAMETER = Rule(
     "openapi.parameter", WARNING, points=1, section=COMPLETENESS, spec="OpenAPI 3.1 sections 4.8.12, 4.8.13",
     says="A parameter or a body is not an object with a name and a known place; it was left out.",
