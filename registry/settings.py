@@ -89,11 +89,12 @@ class Settings(BaseSettings):
     """Folder of the private keys that sign the crawler's requests (docs/politeness.md), or one key file (PEM or JSON
     Web Key). `waypost keys` makes keys. Unset: `signing-keys` in `data`. Without a key nothing is signed."""
     signature_agent: str | None = Field(default=None, pattern=r"^https://[A-Za-z0-9.-]+(:[0-9]{1,5})?$")
-    """https address, without a path, at which sites find this registry's key directory; sent in Signature-Agent. Unset:
-    the site of `public_url` if that is https. Without such an address nothing is signed."""
-    signature_draft: Literal["architecture-03", "protocol-00", "protocol-01"] = "protocol-00"
-    """Revision of the Web Bot Auth drafts that signatures follow. Signature-Agent is a string in `architecture-03`, a
-    dictionary in `protocol-00`, and a dictionary with the URL of the directory in `protocol-01`."""
+    """Address (https, no path) at which sites find this registry's key directory; sent in Signature-Agent. Unset: the
+    site of `public_url` if that is https. Without such an address nothing is signed."""
+    signature_draft: Literal["architecture-03", "protocol-00", "protocol-01"] = "architecture-03"
+    """Revision of the Web Bot Auth drafts that signatures follow. Signature-Agent is a string in `architecture-03`,
+    which most networks verify (Cloudflare among them), a dictionary in `protocol-00`, and a dictionary with the URL of
+    the directory in `protocol-01`."""
     signature_seconds: int = Field(default=60, ge=10, le=3_600)
     """Seconds for which a signature is valid."""
     signature_reuse: int = Field(default=20, ge=0, le=1_800)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 keys = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Keys that sign the crawler's requests, so that sites can verify them (Web Bot Auth).
+    help="""Sign the crawler's requests (Web Bot Auth).
 
-    All processes of this data folder use a change within ten seconds. docs/politeness.md explains the use. Exit code 1
+    Sites can then verify who asks. All processes of this data folder use a change within ten seconds. docs/politeness.md explains the use. Exit code 1
     when there is no such key. """,
 )
 

@@ -46,7 +46,7 @@ def new_key(not_before: int = 0, expires: int | None = None) -> SigningKey:
     return SigningKey.of(Ed25519PrivateKey.generate(), not_before, expires)
 
 
-def signed(key: SigningKey, url: str = URL, draft: Draft = "protocol-00", **changes: Any) -> dict[str, str]:
+def signed(key: SigningKey, url: str = URL, draft: Draft = "architecture-03", **changes: Any) -> dict[str, str]:
     times = {"created": 1, "expires": NOW, "nonce": NONCE} | changes
     return sign_request(key, url, AGENT, draft=draft, **times)
 
