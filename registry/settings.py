@@ -97,7 +97,7 @@ class Settings(BaseSettings):
     the directory in `protocol-01`."""
     signature_seconds: int = Field(default=60, ge=10, le=3_600)
     """Seconds for which a signature is valid."""
-    signature_reuse: int = Field(default=20, ge=0, le=1_800)
+    signature_reuse: int = Field(default=30, ge=0, le=1_800)
     """Seconds for which a signature is sent again to the same host, at most half of `signature_seconds`: signing each
     request would cost a quarter of the crawler's CPU. 0: each request has its own, for sites that accept none twice."""
 

@@ -20,8 +20,8 @@ keys = typer.Typer(
     rich_markup_mode=None,
     help="""Sign the crawler's requests (Web Bot Auth).
 
-    Sites can then verify who asks. All processes of this data folder use a change within ten seconds. docs/politeness.md explains the use. Exit code 1
-    when there is no such key. """,
+    Sites can then verify who asks. All processes of this data folder use a change within ten seconds. Exit code 1 when
+    there is no such key. """,
 )
 
 Now = Annotated[bool, typer.Option("--now", help="Sign with it at once, for example when the old key was stolen.")]
