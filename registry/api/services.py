@@ -1,5 +1,6 @@
 """`GET /api/services`: the list, one service, one capability, and the status of a host."""
 
+from collections import defaultdict
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -13,6 +14,7 @@ from registry.actions.queries.inspect import (
     Sort,
     StoredService,
     capability_view,
+    detail_answer,
 )
 from registry.api.atom import link_to_changes
 from registry.api.documents import describe_read
@@ -33,6 +35,8 @@ from registry.api.schemas import service as schemas
 from registry.api.schemas.ownership import OwnershipFacts
 from registry.core.calling.record import capability_record
 from registry.core.changes.kinds import state_of
+from registry.core.format_support.account import count_unread
+from registry.core.format_support.common_rules import UNREAD
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
 from registry.core.model.listing import Filters, TrustLevel
@@ -75,6 +79,9 @@ from registry.wiring import utc_now
 _SORTS = ("newest", "name", "capabilities", "score", "updated")
 _NO_DETAIL = {
     "detail_not_fetched": "The site's document for this capability has not been read yet.",
+    "detail_missing_at_site": "The site has no document for this capability at the address that its manifest names.",
+    "detail_not_readable": "The site's document for this capability could not be read at the last visit.",
+    "detail_elsewhere": "The document for this capability is on another site, which is not visited for it.",
     "no_endpoint": "No document of the site names an endpoint for this capability.",
     "not_http": "This capability is not called over HTTPS.",
     "no_method": "No document of the site names the HTTP method of this capability.",
@@ -88,7 +95,8 @@ _UNTRUSTED: Final = (
     "well_known_url", "manifest", "protocols", "score.lines.document", "score.lines.pointer", "score.lines.evidence",
     "auth.schemes", "pricing", "policies", "provider", "version", "homepage", "icon_url", "repository", "license",
     "languages", "packages", "docs_url", "workflows", "relations", "claims", "identity", "groups", "tags", "examples",
-    "native", "provenance", "documents.url", "documents.dialect", "owner_note",
+    "native", "provenance", "documents.url", "documents.dialect", "documents.unread.parts",
+    "owner_note",
 )  # fmt: skip
 """The texts of sites in the answer about one service."""
 
@@ -166,12 +174,17 @@ def _capability(host: str, stored: StoredService) -> bytes:
     detail = adp_detail(host, view.service, view.capability, record.get("call", {}).get("example"))
     dates = _dated(stored.capabilities[0].dates)
     if detail is None:
-        reason = why_no_detail(view.capability)
+        answered = detail_answer(stored, view.capability)
+        reason = why_no_detail(host, view.capability, answered.outcome if answered else None)
+        answer = answered and {
+            "outcome": answered.outcome, "status": answered.status, "seen_at": timestamp(answered.seen_at)
+        }  # fmt: skip
         raise Problem(
             NO_DETAIL,
             _NO_DETAIL[reason],
             reason=reason,
             detail_url=view.capability.detail_url,
+            detail_answer=answer,
             untrusted_text=["detail_url", *(key for key in record if key not in _OWN)],
             **{key: value for key, value in record.items() if key != "title"} | dates,
         )
@@ -304,12 +317,27 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         workflows=relations.get("workflows", []),
         relations={key: value for key, value in relations.items() if key != "workflows"},
         freshness=freshness(view.last_visit_at, record.seen_at, state, now),
-        documents=[project(schemas.DocumentSeen, document) for document in view.documents],
+        documents=_documents(view),
         ownership=project(OwnershipFacts, view.ownership),
         owner_note=view.setting.note if view.setting else "",
         canonical_host=view.setting.canonical if view.setting else None,
         untrusted_text=_UNTRUSTED,
     )
+
+
+def _documents(view: ServiceView) -> list[schemas.DocumentSeen]:
+    """Return the documents, each with what was not read of it by its findings; those of a copy are the original's."""
+    parts: defaultdict[str | None, list[schemas.UnreadPart]] = defaultdict(list)
+    for one in view.findings:
+        if one.reason == UNREAD.code:
+            parts[one.document].append({"pointer": one.pointer, "name": one.evidence})
+    answered = {document.url: document.final_url for document in view.documents}
+    seen = []
+    for document in view.documents:
+        found = parts[answered.get(document.alias_of or document.url)]
+        unread: schemas.Unread = {"count": count_unread([part["name"] for part in found]), "parts": found}
+        seen.append(project(schemas.DocumentSeen, document, unread=unread))
+    return seen
 
 
 def _dated(dates: CapabilityDates | None) -> dict[str, str | None]:

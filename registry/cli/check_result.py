@@ -151,6 +151,7 @@ class CheckResult:
             "reason": assessment.reason,
             "format": assessment.format,
             "dialect": assessment.dialect,
+            "entries": [entry._asdict() for entry in assessment.entries],
             "findings": [finding.to_json() for finding in reported.values()],
         }
 
@@ -206,14 +207,22 @@ def print_checked(checked: CheckResult) -> None:
     if checked.trust is not None:
         for words in trust_lines(checked.trust["level"], checked.trust):
             print_line(Text(f"  {'if its host serves it: ' if checked.is_file else ''}{words}"))
+    if checked.is_file:
+        _print_entries(checked.documents[0])
     for reason in () if checked.report.service else checked.reasons:  # otherwise they are among the findings below
         print_line(Text(f"  reason: {visible(reason)}"))
     for document in () if checked.is_file else checked.documents:
         outcome = document.assessment.outcome.value
         print_line(Text.assemble(f"  {visible(document.url)}  ", (outcome, "cyan"), f" {_format_text(document)}"))
+        _print_entries(document)
     for reported in checked.report.everything:
         print_line(_finding_text(checked, reported))
         print_line(Text.assemble(f"    fix: {reported.rule.fix} ", (reported.rule.spec, "dim")))
+
+
+def _print_entries(document: HeldDocument) -> None:
+    for entries in document.assessment.entries:
+        console.print(Text(f"  {entries.in_words()}", "yellow" if entries.not_read else ""), soft_wrap=True)
 
 
 def _format_text(document: HeldDocument) -> str:

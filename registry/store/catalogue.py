@@ -119,6 +119,11 @@ class StoredService(ServiceFacts):
     capabilities: tuple[StoredCapability, ...]
 
     @property
+    def names_detail(self) -> bool:
+        """Return whether one of the capabilities may name a document with its detail (ADP)."""
+        return any(b'"detail_url"' in one.data for one in self.capabilities)
+
+    @property
     def size(self) -> int:
         """Return the number of bytes of JSON."""
         stored = sum(len(one.data) + len(one.detail or b"") + len(one.example or b"") for one in self.capabilities)

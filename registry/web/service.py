@@ -161,6 +161,9 @@ def _mcp_configuration(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 _WHY: Final = {
     "detail_not_fetched": "The site's document about this capability has not been read yet.",
+    "detail_missing_at_site": "The site has no document about this capability at the address that it names.",
+    "detail_not_readable": "The site's document about this capability could not be read at the last visit.",
+    "detail_elsewhere": "The document about this capability is on another site, which is not visited for it.",
     "no_endpoint": "No document of the site names an address for this capability.",
     "not_http": "This capability is not called over HTTPS.",
     "no_method": "No document of the site names the HTTP method of this capability.",

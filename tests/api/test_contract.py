@@ -385,7 +385,9 @@ async def test_a_capability_without_a_detail_is_a_404_with_a_reason(api: Api) ->
     response = await api.get(f"/api/services/{PIGEON}/capabilities/price_parcel")
     assert response.status_code == 404
     assert_shape(shapes.FAILED, response.json())
-    assert response.json()["reason"] == "detail_not_fetched"
+    assert response.json()["reason"] == "detail_missing_at_site"
+    answer = response.json()["detail_answer"]
+    assert (answer["outcome"], answer["status"]) == ("absent", 404) and answer["seen_at"]
     assert response.json()["detail_url"] == f"{PIGEON_BASE}/caps/price_parcel"
     for unknown in (f"/api/services/{PIGEON}/capabilities/fly", "/api/services/unknown.example/capabilities/fly"):
         assert (await api.get(unknown)).json()["type"] == "/api/problems/unknown-capability"

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
+from registry.core.model.documents import Outcome
 from registry.core.model.services import Capability, Confirmation, Invocation, Origin, RateLimit, Service
 from tests.core.calling.calls import made_call
 
@@ -180,7 +181,24 @@ def test_plain_http_is_preferred_and_the_own_site_before_another() -> None:
 )
 def test_no_endpoint_is_invented(capability: Capability, reason: str) -> None:
     assert adp_detail(HOST, BASE, capability) is None
-    assert why_no_detail(capability) == reason
+    assert why_no_detail("a.dev", capability) == reason
+
+
+@pytest.mark.parametrize(
+    ("answered", "url", "reason"),
+    [
+        (Outcome.ABSENT, "https://a.dev/d", "detail_missing_at_site"),
+        (Outcome.GONE, "https://a.dev/d", "detail_missing_at_site"),
+        (Outcome.NOT_A_MANIFEST, "https://a.dev/d", "detail_missing_at_site"),
+        (Outcome.SERVER_ERROR, "https://a.dev/d", "detail_not_readable"),
+        (Outcome.DISALLOWED, "https://a.dev/d", "detail_not_readable"),
+        (Outcome.SKIPPED, "https://a.dev/d", "detail_not_fetched"),
+        (None, "https://api.a.dev/d", "detail_not_fetched"),
+        (None, "https://b.dev/d", "detail_elsewhere"),
+    ],
+)
+def test_a_detail_is_not_called_unread_after_the_site_answered(answered: Outcome | None, url: str, reason: str) -> None:
+    assert why_no_detail("a.dev", Capability("x", "x", detail_url=url), answered) == reason
 
 
 json_values = st.recursive(

@@ -34,7 +34,7 @@ def test_real_services_have_manifests_details_and_listings() -> None:
             for capability in assessment.service.capabilities:
                 detail = adp_detail(HOST, assessment.service, capability)
                 if detail is None:
-                    assert why_no_detail(capability), row["file"]
+                    assert why_no_detail("www.shop.com", capability), row["file"]
                 else:
                     details += 1
                     assert_shape(shapes.DETAIL, detail)

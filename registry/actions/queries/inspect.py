@@ -22,6 +22,7 @@ from registry.core.access.holds import HOLD_KINDS, HoldKind
 from registry.core.assessing import firewalls
 from registry.core.calling.http import Arguments
 from registry.core.changes.kinds import State, state_of_host
+from registry.core.merging.details import RELATION, detail_reference
 from registry.core.merging.rules import NOT_LISTED
 from registry.core.model.documents import Outcome, Purpose
 from registry.core.model.findings import Severity
@@ -112,7 +113,7 @@ __all__ = [
     "CapabilityDates", "CapabilityView", "Card", "Explanation", "HealthReport", "HostRecord",
     "HostReport", "QueryActions", "QueueState", "RegistryOverview", "ServicePage", "ServiceView",
     "Sort", "StoredService", "SubmittedHostStatus", "UnprobedPaths", "VisitRecord", "alias_reason",
-    "capability_view", "queue_state", "reasons_after", "reasons_of", "why_next", "why_not_visited",
+    "capability_view", "detail_answer", "queue_state", "reasons_after", "reasons_of", "why_next", "why_not_visited",
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
@@ -185,6 +186,12 @@ class QueueState:
     age: timedelta
     candidates: int
     index_lag: int
+
+
+def detail_answer(stored: StoredService, capability: Capability) -> DocumentRecord | None:
+    """Return the last answer to a request for the capability's detail; None if it was not requested yet."""
+    place = detail_reference(capability)
+    return next((one for one in stored.documents if place is not None and one.via == place), None)
 
 
 def capability_view(stored: StoredService) -> CapabilityView:
@@ -401,9 +408,16 @@ class QueryActions:
         )
 
     async def stored_capability(self, host: str, name: str) -> StoredService | None:
-        """Return the service with only this capability, undecoded; None if either is unknown or hidden."""
+        """Return the service with only this capability, undecoded; None if either is unknown or hidden. Where the
+        capability lacks the detail that it names, `documents` has the answers to requests for details of the host."""
+        domain = registrable_domain(host)
         async with self._store.begin() as uow:
-            return await uow.catalogue.capability(registrable_domain(host), host, name)
+            stored = await uow.catalogue.capability(domain, host, name)
+            if stored is None or stored.capabilities[0].detail is not None or not stored.names_detail:
+                return stored
+            documents = [one for one in await uow.documents.of([domain]) if one.host == host]
+        details = (one for one in documents if one.via is not None and one.via.rel == RELATION)
+        return replace(stored, documents=tuple(details))
 
     async def status(self, host: str) -> HostReport | None:
         """Return the status of a host; None if it is unknown."""

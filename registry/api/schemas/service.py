@@ -168,12 +168,23 @@ class Manifest(Shape):
     capabilities: list[ManifestCapability]
 
 
+class UnreadPart(Shape):
+    pointer: Annotated[str, sample("/paths/~1parcels/options")]
+    name: Annotated[str, about("Its name or key; of the last of many, how many follow.", "options")]
+
+
+class Unread(Shape):
+    count: Annotated[int, about("Parts of the document that this registry did not understand.", 0, ge=0)]
+    parts: Annotated[list[UnreadPart], about("The first 50.")]
+
+
 class DocumentSeen(Shape):
     url: Annotated[str, sample(_DOCUMENT)]
     format: Annotated[str | None, sample("adp")]
     dialect: Annotated[str | None, sample("1.0")]
     outcome: Annotated[str, sample("found")]
     seen_at: base.Timestamp | None
+    unread: Unread
 
 
 class ScoreLine(Shape):

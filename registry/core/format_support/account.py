@@ -26,6 +26,7 @@ MAX_UNREAD: Final = 50  # findings about unread entries of one document; the las
 PACKAGE: Final = "package"  # the model keeps its identifier instead of its origin
 _VALUE_CHARS: Final = 100
 _NAMES: Final = ("id", "identifier", "name", "package", "title", "operationId", "displayName", "url")
+_ENDING: Final = re.compile(r"(?<=[^aeiou])y$")  # one entry, two entries
 _MORE: Final = re.compile(r"and (\d+) more")
 EITHER: Final = Kind("a list or an object", lambda value: isinstance(value, list | dict))
 TEXT_OR_OBJECT: Final = Kind("a text or an object", lambda value: isinstance(value, str | dict))
@@ -71,6 +72,11 @@ class EntryCount(NamedTuple):
     noun: str
     read: int
     not_read: int
+
+    def in_words(self) -> str:
+        """Return the numbers as in `14 operations read, 2 not read`."""
+        nouns = self.noun if self.read == 1 else f"{_ENDING.sub('ie', self.noun)}s"
+        return f"{self.read} {nouns} read" + (f", {self.not_read} not read" if self.not_read else "")
 
 
 @dataclass(frozen=True, slots=True)

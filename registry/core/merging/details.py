@@ -15,7 +15,7 @@ from registry.core.model.documents import Outcome, Via
 from registry.core.model.services import Capability, Service
 from registry.core.names.domains import parse_https
 
-_REL: Final = "detail_url"
+RELATION: Final = "detail_url"
 _NOT_ASKED: Final = frozenset({Outcome.SKIPPED, Outcome.DISALLOWED})
 
 
@@ -25,7 +25,7 @@ def with_details(
     """Join details to the capability whose `detail_url` requested them, never by name. This happens before documents
     are united, so that a capability is identified by the call that its detail describes. `host_documents`: all of the
     host, in order of precedence: of several details for one reference the first counts."""
-    details = {one.via: one for one in reversed(host_documents) if one.via is not None and one.via.rel == _REL}
+    details = {one.via: one for one in reversed(host_documents) if one.via is not None and one.via.rel == RELATION}
     findings: list[LocatedFinding] = []
     result = []
     for document in documents:
@@ -35,8 +35,7 @@ def with_details(
             continue
         capabilities = []
         for capability in service.capabilities:
-            origin = next((call.origin for call in capability.invocations if call.kind == "pointer"), None)
-            via = Via(origin.document, f"{origin.pointer}/detail_url", _REL, DETAIL) if origin else None
+            via = detail_reference(capability)
             if via is not None and (detail := details.get(via)) is not None:
                 assessment = detail.assessment
                 if assessment.outcome is Outcome.FOUND and assessment.format == DETAIL:
@@ -49,6 +48,13 @@ def with_details(
             capabilities.append(capability)
         result.append(document.with_service(replace(service, capabilities=tuple(capabilities))))
     return result, findings
+
+
+def detail_reference(capability: Capability) -> Via | None:
+    """Return the place that names the detail of an ADP capability, as a request for the detail states it; None for a
+    capability without one, and for one whose detail was joined."""
+    origin = next((call.origin for call in capability.invocations if call.kind == "pointer"), None)
+    return Via(origin.document, f"{origin.pointer}/{RELATION}", RELATION, DETAIL) if origin else None
 
 
 def _detailed(capability: Capability, document: HeldDocument, base_url: str | None) -> Capability:

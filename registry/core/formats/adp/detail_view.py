@@ -12,13 +12,18 @@ from typing import Any, Final, Literal
 
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS, adp_base_url, resource_group
 from registry.core.formats.adp.read import endpoint as joined
+from registry.core.model.documents import ABSENCE, Outcome
 from registry.core.model.services import Capability, Invocation, InvocationKind, Service
+from registry.core.names.domains import host_of, same_site
 from registry.core.reading.plain_text import line, plain
 
 PARAMETER_CHARS: Final = 2_000
 MAX_PARAMETERS: Final = 500
 
-NoDetail = Literal["detail_not_fetched", "no_endpoint", "not_http", "no_method"]
+NoDetail = Literal[
+    "detail_not_fetched", "detail_missing_at_site", "detail_not_readable", "detail_elsewhere",
+    "no_endpoint", "not_http", "no_method",
+]  # fmt: skip
 
 _METHODS: Final[Mapping[InvocationKind, str]] = {
     "rpc": "POST",
@@ -47,10 +52,17 @@ def adp_detail(
     return None if call is None else _detail_from_call(capability, call, example)
 
 
-def why_no_detail(capability: Capability) -> NoDetail:
-    """Return why `adp_detail` returns None for this capability."""
+def why_no_detail(host: str, capability: Capability, answered: Outcome | None = None) -> NoDetail:
+    """Return why `adp_detail` returns None for this capability. `answered`: how the last request for its detail ended,
+    None without one. Details of other sites are never requested (docs/crawler.md, "Pointers")."""
     if capability.detail_url is not None and capability.detail is None:
-        return "detail_not_fetched"
+        if answered in ABSENCE:
+            return "detail_missing_at_site"
+        if answered not in (None, Outcome.SKIPPED):
+            return "detail_not_readable"
+        detail_host = host_of(capability.detail_url)
+        is_on_site = detail_host is not None and same_site(detail_host, host)
+        return "detail_not_fetched" if is_on_site else "detail_elsewhere"
     endpoints = [call.endpoint for call in capability.invocations if call.endpoint and call.kind != "pointer"]
     if not endpoints:
         return "no_endpoint"

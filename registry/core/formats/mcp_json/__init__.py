@@ -280,7 +280,8 @@ FORMAT: Final = Format(
     parts=(
         Part("/tools/*", "tool", TEXT_OR_OBJECT, {"name": TEXT, "description": TEXT}, marks=mcp_parts.DYNAMIC),
         Part("/mcpServers|servers/*", "server", TEXT_OR_OBJECT),
-        Part("/resources|resourceTemplates|prompts/*", "resource or prompt", TEXT_OR_OBJECT, is_offered=False),
+        Part("/resources|resourceTemplates/*", "resource", TEXT_OR_OBJECT, is_offered=False),
+        Part("/prompts/*", "prompt", TEXT_OR_OBJECT, is_offered=False),
     ),
     types={"/name": TEXT, "/description": TEXT},
     rules=(UNSPECIFIED, OTHERS_SERVER, mcp_parts.NOTHING, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),

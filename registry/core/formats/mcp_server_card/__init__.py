@@ -185,7 +185,8 @@ FORMAT: Final = Format(
         Part("/tools/*", "tool", TEXT_OR_OBJECT, {"name": TEXT, "description": TEXT}, marks=mcp_parts.DYNAMIC),
         Part("/remotes/[]", "remote", members={"type": TEXT, "url": TEXT}),
         Part("/packages/[]", PACKAGE, members={"identifier": TEXT}),
-        Part("/resources|resourceTemplates|prompts/*", "resource or prompt", TEXT_OR_OBJECT, is_offered=False),
+        Part("/resources|resourceTemplates/*", "resource", TEXT_OR_OBJECT, is_offered=False),
+        Part("/prompts/*", "prompt", TEXT_OR_OBJECT, is_offered=False),
     ),
     types={"/name": TEXT, "/description": TEXT, "/version": TEXT, "/serverInfo": OBJECT},
     rules=(
