@@ -127,6 +127,19 @@ def test_the_worst_target_decides_the_exit_code() -> None:
     assert check(bad, "gone.json", good).exit_code == USAGE
 
 
+def test_what_was_read_and_what_was_not_is_counted() -> None:
+    name = write("openapi.yaml", f"{OPENAPI}  tide-tables:\n    get: {{summary: Tables., responses: {{}}}}\n")
+    lines = check("--at", "https://tides.example/openapi.yaml", name).stdout.splitlines()
+    assert "  1 operation read, 1 not read" in lines
+    (report,) = checked("--at", "https://tides.example/openapi.yaml", name)
+    assert report["documents"][0]["entries"] == [{"noun": "operation", "read": 1, "not_read": 1}]
+    assert findings(report)["document.unread"]["pointer"] == "/paths/tide-tables/get"
+    assert report["score"] <= 98
+    (whole,) = checked("--at", "https://tides.example/openapi.yaml", write("whole.yaml", OPENAPI))
+    assert whole["documents"][0]["entries"] == [{"noun": "operation", "read": 1, "not_read": 0}]
+    assert "document.unread" not in findings(whole)
+
+
 # --- places ---------------------------------------------------------------------------------------------------------
 
 

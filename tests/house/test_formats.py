@@ -78,6 +78,11 @@ def test_every_error_rule_is_broken_by_a_fixture() -> None:
     assert errors - broken == set()
 
 
+def test_a_format_says_where_its_entries_are() -> None:
+    """Without places, entries that a reader drops would go unnoticed; a format without entries gives a reason."""
+    assert [form.slug for form in FORMATS if bool(form.parts) == bool(form.no_parts)] == []
+
+
 def test_every_case_is_complete() -> None:
     """The fixture tests would silently skip a folder without expected.json."""
     required = {"response.json", "body", "expected.json"}

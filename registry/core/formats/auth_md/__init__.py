@@ -24,6 +24,7 @@ FORMAT: Final = Format(
     media_types=TEXT_TYPES,
     role=Role.TEXT,
     read=read,
+    no_parts="a text",
     probe_paths=(ProbePath("S4", 100, "/auth.md", when=lambda facts: "auth.md" in facts.words),),
     topics=(Topic("auth.md", (b"/auth.md",), re.compile(rb"/auth\.md\b")),),
     names_documents=True,

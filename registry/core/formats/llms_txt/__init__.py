@@ -77,6 +77,7 @@ FORMAT: Final = Format(
     media_types=("text/plain", "text/markdown"),
     role=Role.TEXT,
     read=read,
+    no_parts="a text",
     rules=(TITLE,),
     promised_paths=("/.well-known/llms.txt",),
     probe_paths=(ProbePath("S1", 40, "/llms.txt"), ProbePath("S1", 10, "/llms.txt", sub_host="docs")),

@@ -24,6 +24,7 @@ FORMAT: Final = Format(
     media_types=TEXT_TYPES,
     role=Role.TEXT,
     read=read,
+    no_parts="a text",
     probe_paths=(ProbePath("S4", 110, "/pricing.md", when=lambda facts: "pricing.md" in facts.words),),
     topics=(Topic("pricing.md", (b"/pricing.md",), re.compile(rb"/pricing\.md\b")),),
 )
