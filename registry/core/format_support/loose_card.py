@@ -5,8 +5,8 @@ from typing import Final
 
 from registry.core.format_support import loose, manifest
 from registry.core.format_support.endpoints import first_link, origin_of
-from registry.core.format_support.named_addresses import named_documents, named_protocols
-from registry.core.format_support.offers import capabilities_of, offers_in, target_of
+from registry.core.format_support.named_addresses import is_protocol_member, named_documents, named_protocols
+from registry.core.format_support.offers import Offer, capabilities_of, offers_in, target_of
 from registry.core.format_support.security import loose_auth
 from registry.core.model.documents import Document
 from registry.core.model.services import Pointer, Pricing, Protocol, Service
@@ -14,6 +14,7 @@ from registry.core.model.services import Pointer, Pricing, Protocol, Service
 _LISTS: Final = ("services", "endpoints", "actions", "tools", "operations")
 _BASES: Final = ("api_base_url", "api_base", "base_url", "baseUrl", "api_url", "url")
 _DOCS: Final = ("documentation", "docs", "documentation_url", "docs_url")
+_PAGES: Final = frozenset({*_DOCS, "homepage", "website", "terms", "privacy", "support", "contact", "pricing"})
 _FIELDS: Final = (
     "name", "description", "provider", "homepage", "docs_url", "repository", "license", "capabilities", "auth",
     "pricing", "protocols", "tags",
@@ -36,14 +37,14 @@ def loose_card(
     base = first_link(value, _BASES, document.url) or origin_of(document.url)
     own_prices = loose.pricing_of(value.get("pricing"), document.url)
     used_names: set[str] = set()
-    offers = [offer for offer in offers_in(value, _LISTS) if target_of(offer.holder)[0]]
+    offers = [offer for offer in offers_in(value, _LISTS) if _is_offered(offer)]
     found = (capabilities_of(offer, base, document, format_slug, used_names, notes) for offer in offers)
     service = Service(
         name=manifest.short_text_of(value, "name"),
         description=manifest.text_of(value, "description"),
         provider=loose.provider_of(value, document.url),
         homepage=loose.homepage_of(value, document.url),
-        docs_url=first_link(value, _DOCS, document.url),
+        docs_url=first_link(value, _DOCS, document.url) or first_link(value.get("endpoints"), _DOCS, document.url),
         repository=loose.repository_of(value, document.url),
         license=loose.license_of(value),
         tags=manifest.texts_of(value, "tags"),
@@ -55,3 +56,13 @@ def loose_card(
         native=manifest.native(format_slug, value, ("name", "description", "tags")),
     )
     return manifest.with_provenance(service, document, format_slug, {**dict.fromkeys(_FIELDS, ""), "name": "/name"})
+
+
+def _is_offered(offer: Offer) -> bool:
+    """Return whether an entry is something to call: by its address, or by its name and description. Protocols and pages
+    in a map of endpoints are read as such."""
+    if offer.key is not None and (is_protocol_member(offer.key) or offer.key.lower() in _PAGES):
+        return False
+    is_described = manifest.text_of(offer.holder, "description") is not None and not offer.is_bare
+    has_name = any(manifest.text_of(offer.holder, key) for key in ("id", "name"))
+    return target_of(offer.holder)[0] is not None or (is_described and has_name)

@@ -28,7 +28,17 @@ _KINDS: Final = {
     **dict.fromkeys(("serverCard", "mcpServerCard", "mcpManifest", "mcpCard"), "server-card"),
     **dict.fromkeys(("agentCard", "agentCardUrl", "canonicalAgentCard", "a2aCard"), "agent-card"),
 }  # fmt: skip
-_HOLDERS: Final = ("", "endpoints", "interfaces", "protocols", "discovery", "developer", "links", "integrations")
+_HOLDERS: Final = (
+    "",
+    "endpoints",
+    "interfaces",
+    "protocols",
+    "discovery",
+    "developer",
+    "links",
+    "integrations",
+    "related",
+)
 _TARGETS: Final = ("url", "endpoint", "uri", "href", "http")
 _EXPECTED: Final = {
     "mcp": "mcp-server-card", "server-card": "mcp-server-card", "agent-card": "a2a", "openapi": "openapi",

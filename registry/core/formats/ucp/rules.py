@@ -20,8 +20,8 @@ VERSION = Rule(
     fix="Write the version as YYYY-MM-DD.",
 )
 NO_CAPABILITIES = Rule(
-    "ucp.no_capabilities", WARNING, points=3, section=COMPLETENESS, spec="UCP 2026-04-08 Capabilities",
-    says="The profile has no capabilities.",
+    "ucp.no_capabilities", WARNING, points=3, section=COMPLETENESS, spec="UCP 2026-01-11 Discovery Profile",
+    says="The profile has no capabilities, which its release demands.",
     fix="List the capabilities that are offered.",
 )
 TRANSPORT = Rule(
@@ -33,4 +33,9 @@ SHAPE = Rule(
     "ucp.shape", WARNING, points=3, section=CONFORMANCE, spec="UCP 2026-04-08 Discovery",
     says="The file does not have the specified structure.",
     fix="Write the profile as the protocol describes it.",
+)
+CAPABILITY = Rule(
+    "ucp.capability", WARNING, points=1, section=CONFORMANCE, spec="UCP 2026-04-08 Capabilities",
+    says="A capability has no name; it was left out.",
+    fix="Name every capability as a reversed domain, for example dev.ucp.shopping.checkout.",
 )
