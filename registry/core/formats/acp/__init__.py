@@ -6,19 +6,31 @@ from typing import Final
 
 from registry.core.format_support import manifest
 from registry.core.format_support.account import TEXT_OR_OBJECT, Part
-from registry.core.format_support.endpoints import Endpoint, endpoint, link
+from registry.core.format_support.endpoints import Endpoint, endpoint, first_link, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import provider_of
 from registry.core.format_support.loose_card import loose_card
-from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, list_of, map_of, short_text_of, text_of
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    Notes,
+    Object,
+    first_text,
+    list_of,
+    map_of,
+    short_text_of,
+    text_of,
+)
+from registry.core.format_support.named_addresses import named_protocols
+from registry.core.format_support.offers import Offer, capabilities_of, target_of
 from registry.core.format_support.probing import ProbePath, Topic
 from registry.core.format_support.shapes import LIST, TEXT
 from registry.core.formats.acp import rules
 from registry.core.model import services
-from registry.core.model.documents import Document, Json
+from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Pointer, Pricing, Service
 from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line
 
 SLUG: Final = "acp"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -39,7 +51,7 @@ _OWN_KEYS: Final = (
     "acp", "acp_version", "acpVersion", "protocol_version", "api_base_url", "checkout", "checkout_url", "merchant",
     "commerce", "endpoints", "services", "payment_methods",
 )  # fmt: skip
-_READ: Final = frozenset({"api_base_url", "contact"})
+_READ: Final = frozenset({"api_base_url", "contact", "name", "description"})
 _PAID: Final = ("x402", "mpp", "lightning", "l402")
 
 
@@ -66,23 +78,24 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if not text_of(value, "api_base_url"):
         notes.add(rules.REQUIRED, "/api_base_url")
     base = endpoint(value.get("api_base_url"), document.url, document, "/api_base_url", notes)
-    offered: list[tuple[str, str]] = []
-    for index, item in enumerate(list_of(map_of(value, "capabilities"), "services")[:MAX_TEXTS]):
-        name: Json = item.get("name", item.get("id")) if isinstance(item, dict) else item
-        pointer = at("", "capabilities", "services", index)
-        if isinstance(name, str) and name in _PATHS:
-            offered.append((name, pointer))
-        else:
-            notes.add(rules.SERVICE, pointer, name)
-    if not offered:
+    capabilities = tuple(_read_services(value, base, document, notes))
+    if not capabilities:
         notes.add(rules.REQUIRED, "/capabilities/services")
+    is_protocol = any(capability.id in _PATHS for capability in capabilities)
     version, contact = short_text_of(protocol, "version"), short_text_of(value, "contact")
+    own = services.Protocol(SLUG, version, base.url, "rest") if base and capabilities else None
+    others = (one for one in named_protocols(value, document) if base is None or one.endpoint != base.url)
     service = Service(
-        provider=provider_of(value, document.url) or (services.Provider(contact=contact) if contact else None),
+        name=short_text_of(value, "name"),
+        description=text_of(value, "description"),
+        provider=provider_of({**value, "provider": value.get("provider", value.get("merchant"))}, document.url)
+        or (services.Provider(contact=contact) if contact else None),
+        docs_url=first_link(protocol, ("documentation_url", "documentation"), document.url),
         base_url=base.url if base else None,
-        capabilities=tuple(_read_capability(name, pointer, base, document) for name, pointer in offered),
-        auth=Auth((AuthScheme("bearer", "header", "Authorization", "Bearer"),), True) if offered else Auth(),
-        protocols=(services.Protocol(SLUG, version, base.url, "rest"),) if base and offered else (),
+        languages=manifest.texts_of(map_of(value, "capabilities"), "supported_locales"),
+        capabilities=capabilities,
+        auth=Auth((AuthScheme("bearer", "header", "Authorization", "Bearer"),), True) if is_protocol else Auth(),
+        protocols=(*((own,) if own else ()), *others),
         pricing=_read_pricing(value),
         pointers=tuple(_read_pointers(value, document)),
         native=manifest.native(SLUG, value, _READ),
@@ -91,6 +104,9 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
 
 
 _POINTERS: Final = {
+    **manifest.own_members("name", "description"),
+    "docs_url": "/protocol",
+    "languages": "/capabilities/supported_locales",
     "provider": "/contact",
     "base_url": "/api_base_url",
     "capabilities": "/capabilities/services",
@@ -109,12 +125,50 @@ def _grade(value: Object, protocol: Object, notes: Notes) -> None:
         notes.add(rules.DECLARATION, "/transports")
 
 
-def _read_capability(name: str, pointer: str, base: Endpoint | None, document: Document) -> Capability:
-    path = _PATHS[name]
-    url = base.url.rstrip("/") + path if base and path else None
-    templated, origin = bool(url and base and base.templated), Origin(document.url, pointer, SLUG)
-    call = Invocation("http", url, "POST" if url else None, templated=templated, origin=origin)
-    return Capability(name, name, invocations=(call,))
+def _read_services(value: Object, base: Endpoint | None, document: Document, notes: Notes) -> Iterator[Capability]:
+    """Yield the services, each once. Only the protocol's own have an address that it defines; others may name one."""
+    origin_url = base.url if base else document.url
+    used_names: set[str] = set()
+    for pointer, name, entry in _entries_of(value, notes):
+        if name not in _PATHS:
+            notes.add(rules.SERVICE, pointer, name if name is not None else entry)
+        if name in used_names:
+            notes.mark_read(pointer)
+        if name is None or name in used_names:
+            continue
+        if target_of(entry)[0] is not None:
+            offer = Offer(pointer, None, {"id": name, **entry})
+            yield from capabilities_of(offer, origin_url, document, SLUG, used_names, notes)
+            continue
+        used_names.add(name)
+        path = _PATHS.get(name)
+        url = base.url.rstrip("/") + path if base and path else None
+        call = Invocation(
+            "http",
+            url,
+            "POST" if url else None,
+            templated=bool(url and base and base.templated),
+            origin=Origin(document.url, pointer, SLUG),
+        )
+        yield Capability(name, name, text_of(entry, "description"), invocations=(call,))
+
+
+def _entries_of(value: Object, notes: Notes) -> Iterator[tuple[str, str | None, Object]]:
+    """Yield JSON Pointer, name and members of each service. They are a list of words; some publishers write objects, a
+    map from names to objects or to true and false, or leave out the object around the list."""
+    capabilities, nested = value.get("capabilities"), map_of(value, "capabilities").get("services")
+    held, place = (nested, "/capabilities/services") if nested is not None else (capabilities, "/capabilities")
+    if isinstance(held, list):
+        for index, item in enumerate(held[:MAX_TEXTS]):
+            entry = item if isinstance(item, dict) else {}
+            name = item if isinstance(item, str) else first_text(entry, "name", "id", "type", chars=manifest.ID_CHARS)
+            yield at(place, index), line(name, manifest.ID_CHARS) or None if name else None, entry
+    else:
+        for key, item in list(map_of(value.get("capabilities"), "services").items())[:MAX_TEXTS]:
+            if item is False:
+                notes.mark_read(at(place, key))  # the site says that it does not offer this
+            else:
+                yield at(place, key), line(key, manifest.ID_CHARS) or None, item if isinstance(item, dict) else {}
 
 
 def _read_pricing(value: Object) -> Pricing:

@@ -6,7 +6,7 @@ from registry.core.model.findings import CONFORMANCE, ERROR, WARNING, Rule
 
 REQUIRED = Rule(
     "acp.required", ERROR, points=8, section=CONFORMANCE, spec="ACP discovery document",
-    says="api_base_url is missing, or no known service is listed.",
+    says="api_base_url is missing, or no service is listed.",
     fix="Name api_base_url and the services that are offered.",
 )
 DECLARATION = Rule(
@@ -16,7 +16,7 @@ DECLARATION = Rule(
 )
 SERVICE = Rule(
     "acp.service", WARNING, points=1, section=CONFORMANCE, spec="ACP capabilities.services",
-    says="A service is not one that the protocol defines.",
+    says="A service is not one that the protocol defines, so nobody knows how to call it.",
     fix="List checkout, orders, delegate_payment or carts.",
 )
 SHAPE = Rule(
